@@ -7,8 +7,9 @@ block:
 * A kill loses at most what the process trained since its last stored contribution.
 * A drain, a TERM and a requeue lose nothing.
 * The held-out loss of one site is that of an undisturbed run within 0.05 nat. Two sites together make
-  fewer steps one after the other and learn less per token. Their loss is between that of one
-  undisturbed site and that of two, within 0.05 nat.
+  fewer steps one after the other and learn less per token: at worst, half as many. Their loss is
+  between that of one undisturbed site and that of one with half the tokens and half the schedule,
+  within 0.05 nat. Runs of two undisturbed sites differ by more, because their rounds depend on the time.
 
     disturbed_test.py                  ten seeds
     disturbed_test.py --seeds 100      seeds 1 to 100
@@ -106,10 +107,10 @@ def use_docs_as_corpus():
     SmallRun.corpus = folder
 
 
-def new_run(sites):
-    return SmallRun(sites=sites, training={"tokens": TOKENS},
+def new_run(sites, tokens=TOKENS):
+    return SmallRun(sites=sites, training={"tokens": tokens},
                     # With this rate, losses of undisturbed runs differ by about 0.01 nat.
-                    optimizer={"schedule_tokens": TOKENS, "lr_scale": 0.03},
+                    optimizer={"schedule_tokens": tokens, "lr_scale": 0.03},
                     rounds={"round_time_s": 0.4, "checkpoint_interval_s": 0.4})
 
 
@@ -211,20 +212,19 @@ def one_run(seed, bounds):
             loss = held_out_loss(run)
             low, high = bounds[len(names)]
             expect(low - TOLERANCE_NATS <= loss <= high + TOLERANCE_NATS,
-                   f"held-out loss {loss:.4f}, undisturbed {low:.4f} to {high:.4f}")
+                   f"held-out loss {loss:.4f}, not within {TOLERANCE_NATS} of {low:.4f} to "
+                   f"{high:.4f}")
             print(f"      seed {seed}: {len(names)} sites; {', '.join(kinds) or 'nothing'}; "
                   f"{skipped} skipped steps; held-out loss {loss:.4f} "
-                  f"(undisturbed {low:.4f} to {high:.4f})", flush=True)
+                  f"(allowed {low:.4f} to {high:.4f})", flush=True)
         except Exception as error:
             replay = f"tests/system/disturbed_test.py --seed {seed}"
             raise Failure(f"{error} (replay with: {replay})") from error
 
 
-def undisturbed_loss(names):
-    with new_run(names) as run:
-        jobs = [run.start_training(name) for name in names]
-        for job in jobs:
-            expect(job.wait(60) == 0, f"exit code {job.returncode}")
+def undisturbed_loss(tokens):
+    with new_run("A", tokens) as run:
+        run.train("A")
         return held_out_loss(run)
 
 
@@ -237,8 +237,8 @@ sys.argv[1:] = []
 
 def disturbed_runs_lose_no_contribution():
     use_docs_as_corpus()
-    one = undisturbed_loss("A")
-    two = max(undisturbed_loss("AB") for _ in range(2))
+    one = undisturbed_loss(TOKENS)
+    two = undisturbed_loss(TOKENS // 2)
     chosen = [arguments.seed] if arguments.seed else range(1, arguments.seeds + 1)
     for seed in chosen:
         one_run(seed, {1: (one, one), 2: (one, two)})
