@@ -56,7 +56,7 @@ bool is_stop_request(Event const& event) { return event.type == "stop-requested"
 
 Event to_event(FirstStep const& step, Time now, std::string site)
 {
-    return {now, "first-step", std::move(site), {{"round", step.round}}};
+    return {now, "first-step", std::move(site), {{"round", step.round}, {"start_s", step.start_s}}};
 }
 
 bool is_first_step(Event const& event) { return event.type == "first-step"; }

@@ -52,6 +52,7 @@ struct StopRequested {
 /// An event: the trainer has finished its first optimizer step.
 struct FirstStep {
     std::int64_t round{0};  ///< see StepMetrics::round
+    json::Object start_s;   ///< seconds of each phase since the start of the process
 };
 [[nodiscard]] Event to_event(FirstStep const& step, Time now, std::string site);
 [[nodiscard]] bool is_first_step(Event const& event);

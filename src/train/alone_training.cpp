@@ -72,6 +72,7 @@ class AloneLoop {
             context_.recorder.step(
                 metrics_of(*outcome, {position_.steps, 0}, ranks_.size(), context_));
             position_.tokens += trained_tokens(*outcome);
+            note_first_step(context_, 0);
             device_rows_.note(*outcome, context_.log);
             if (!outcome->finite) return not_finite();
             snapshots_.step();

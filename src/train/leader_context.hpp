@@ -9,6 +9,7 @@
 #include "train/permission_guard.hpp"
 #include "train/position.hpp"
 #include "train/recorder.hpp"
+#include "train/start_timer.hpp"
 
 namespace curtail::train {
 
@@ -31,6 +32,7 @@ struct LeaderContext {
     config::Site const& site;
     Recorder& recorder;
     PermissionGuard& permission;
+    StartTimer& start_timer;
     StopTimes stop_times;
     Log log;
     std::filesystem::path folder;  ///< the site's folder, which has the snapshots

@@ -95,6 +95,7 @@ void MemberLoop::train_step()
         finish_steps();
         return set_state(energy::State::idle);
     }
+    context_.start_timer.end_once("wait");
     // No step starts after the end of the permission.
     context_.permission.check();
     if (ranks_.stop().raised()) return;
@@ -133,7 +134,7 @@ void MemberLoop::record(StepOutcome const& outcome)
     ++steps_here_;
     snapshots_.step();
     device_rows_.note(outcome, context_.log);
-    if (steps_here_ == 1) context_.recorder.event(runlog::FirstStep{round_});
+    note_first_step(context_, round_);
     context_.recorder.step(metrics_of(outcome, {steps_here_, round_}, ranks_.size(), context_));
 }
 

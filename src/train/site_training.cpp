@@ -34,6 +34,7 @@ Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs con
 {
     context.training_id = training_id_alone(inputs.run, inputs.manifest);
     if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
+    context.start_timer.end("resume");
     return train_alone(ranks, context, spec_of(inputs).stream_blocks());
 }
 
@@ -42,6 +43,7 @@ Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs co
     auto const store = store::open_store(inputs.run.store);
     if (!store) return tl::unexpected(store.error());
     if (auto resumed = resume_in_run(ranks, context, **store); !resumed) return resumed;
+    context.start_timer.end("resume");
     auto const complete = train_in_run(ranks, context, spec_of(inputs), **store);
     if (!complete) return tl::unexpected(complete.error());
     if (!*complete) return {};
@@ -93,7 +95,7 @@ StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
 
 // The leader's part, between the start of the others' follow() and their dismissal.
 Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
-                  int rank_count, Log const& log)
+                  StartTimer& start_timer, Log const& log)
 {
     auto const& stop = ranks.stop();
     auto const cause = [&] { return stop.raised() ? std::string(to_text(stop.cause())) : ""; };
@@ -104,19 +106,14 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs),
                       LossWatch(inputs.run.model.vocabulary));
     recorder.state(energy::State::starting);
-    recorder.event(runlog::TrainerStart{options.job, rank_count, build_json()});
+    recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json()});
     PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);
     try {
-        LeaderContext context{inputs.run,
-                              inputs.site,
-                              recorder,
-                              permission,
-                              {inputs.site.launcher.grace, options.kill_wait},
-                              log,
-                              folder,
-                              {},
-                              {},
-                              {}};
+        LeaderContext context{
+            inputs.run, inputs.site, recorder,
+            permission, start_timer, {inputs.site.launcher.grace, options.kill_wait},
+            log,        folder,      {},
+            {},         {}};
         auto done = options.alone ? lead_alone(ranks, context, inputs)
                                   : lead_in_run(ranks, context, inputs);
         recorder.ended(done ? ExitCode::ok : done.error().code, cause());
@@ -131,13 +128,13 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
 }
 
 Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
-                            Log const& log)
+                            StartTimer& start_timer, Log const& log)
 {
     if (!ranks.is_leader()) {
         ranks.follow();
         return {};
     }
-    auto done = lead(options, inputs, ranks, ranks.size(), log);
+    auto done = lead(options, inputs, ranks, start_timer, log);
     ranks.dismiss();
     return done;
 }
@@ -163,6 +160,13 @@ Result<c10::Device> device_for(SiteInputs const& inputs, comm::PlaceOnNode on_no
     return device;
 }
 
+// Members of a run get their weights from its store.
+model::Parameters first_weights(TrainOptions const& options, config::Run const& run)
+{
+    if (!options.alone) return model::Parameters(run.model);
+    return model::initial_parameters(run.model, static_cast<std::uint64_t>(run.seed));
+}
+
 // While a GPU computes, the host prepares the next step.
 EngineOptions options_for(c10::Device device)
 {
@@ -177,10 +181,12 @@ EngineOptions options_for(c10::Device device)
 Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
                         StopSignal const& stop, Log const& log)
 {
+    StartTimer start_timer;
     at::set_num_threads(options.threads);
     auto inputs = read_inputs(options.run, options.site);
     if (auto all = fail_together(collectives, inputs.map([](SiteInputs const&) {})); !all)
         return all;
+    start_timer.end("inputs");
     auto const device = device_for(*inputs, options.on_node, collectives.size());
     if (auto all = fail_together(collectives, device.map([](c10::Device) {})); !all) return all;
     StopTimes const times{inputs->site.launcher.grace, options.kill_wait};
@@ -189,13 +195,14 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     collectives.set_patience(patience);
     auto const on_device = device_collectives(collectives, *device, patience);
     auto& exchanging = on_device ? *on_device : collectives;
-    auto const seed = static_cast<std::uint64_t>(inputs->run.seed);
-    Engine engine(inputs->run, inputs->loader, exchanging,
-                  model::initial_parameters(inputs->run.model, seed), options_for(*device));
+    start_timer.end("devices");
+    Engine engine(inputs->run, inputs->loader, exchanging, first_weights(options, inputs->run),
+                  options_for(*device));
     auto const folder = inputs->run.site_folder(options.site);
     engine.timer().trace(trace_of(options, folder, collectives.rank()));
     SiteRanks ranks(engine, exchanging, stop, folder);
-    auto done = lead_or_follow(options, *inputs, ranks, log);
+    start_timer.end("model");
+    auto done = lead_or_follow(options, *inputs, ranks, start_timer, log);
     if (auto const& error = engine.timer().trace_error()) log.warning(error->message());
     return done;
 }

@@ -41,8 +41,16 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
     metrics.duration = outcome.duration;
     metrics.monotonic = monotonic_now();
     metrics.details = runlog::StepDetails{outcome.phases, if_finite(outcome.gradient_norm),
+                                          if_finite(outcome.update_norm),
                                           mfu_of(outcome, ranks, context), peak_memory()};
     return metrics;
+}
+
+void note_first_step(LeaderContext const& context, std::int64_t round)
+{
+    if (!context.start_timer.done("first_step")) return;
+    context.recorder.event(runlog::FirstStep{round, context.start_timer.to_json()});
+    context.log.info("first step after " + context.start_timer.to_text());
 }
 
 }  // namespace curtail::train

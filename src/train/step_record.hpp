@@ -15,6 +15,10 @@ struct StepPlace {
 [[nodiscard]] StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int ranks,
                                      LeaderContext const& context);
 
+/// Records the phases of the start, as an event and in the log. Call it after every step; only the
+/// first call has an effect.
+void note_first_step(LeaderContext const& context, std::int64_t round);
+
 /// Returns the tokens on which a step trained the weights.
 [[nodiscard]] inline Tokens trained_tokens(StepOutcome const& outcome)
 {

@@ -151,8 +151,8 @@ TEST(TrainerEvents, LinesAreStoredAsDocumented)
     EXPECT_EQ(
         line_of(to_event(StopRequested{"permission", "closed"}, noon, "A")),
         head + "stop-requested\",\"site\":\"A\",\"cause\":\"permission\",\"why\":\"closed\"}\n");
-    EXPECT_EQ(line_of(to_event(FirstStep{3}, noon, "A")),
-              head + "first-step\",\"site\":\"A\",\"round\":3}\n");
+    EXPECT_EQ(line_of(to_event(FirstStep{3, {{"process", 0.5}}}, noon, "A")),
+              head + "first-step\",\"site\":\"A\",\"round\":3,\"start_s\":{\"process\":0.5}}\n");
     EXPECT_EQ(line_of(to_event(TrainerExit{ExitCode::io, "7", ""}, noon, "A")),
               head + "trainer-exit\",\"site\":\"A\",\"code\":74,\"job\":\"7\"}\n");
     EXPECT_EQ(

@@ -34,8 +34,10 @@ class SpoiledTraining : public test::SmallTraining {
     }
     [[nodiscard]] LeaderContext context(std::optional<std::string> training_id)
     {
-        return {run_,  run_.sites.at(0), *recorder_, *permission_, {Seconds{10}, {}},
-                log(), site_folder(),    {},         {},           std::move(training_id)};
+        return {run_,         run_.sites.at(0),      *recorder_,
+                *permission_, start_timer_,          {Seconds{10}, {}},
+                log(),        site_folder(),         {},
+                {},           std::move(training_id)};
     }
     // As after a step with a bad gradient: the next step starts from good weights and spoils them.
     void spoil_optimizer()
@@ -57,6 +59,7 @@ class SpoiledTraining : public test::SmallTraining {
     std::optional<SiteRanks> site_ranks_;
     std::optional<Recorder> recorder_;
     std::optional<PermissionGuard> permission_;
+    StartTimer start_timer_;
 };
 
 TEST_F(SpoiledTraining, WithoutAStoreTrainingEndsAndKeepsTheSnapshot)
