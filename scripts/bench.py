@@ -17,6 +17,7 @@ commands of a pair, because absolute times mean little on a shared machine. The 
 Writes the results, the build and the system to results/bench/<time>-<commit>.json. Uses the demo's
 data (results/demo/data) and prepares it if it is missing."""
 import argparse
+import functools
 import hashlib
 import json
 import os
@@ -229,30 +230,33 @@ def measure_snapshot():
     return {"what": "snapshot of 2 GB: dd / Curtail", "unit": "s", "a": copy, "b": own}
 
 
-def measure_start_and_stop():
+@functools.cache
+def starts_and_stops():
     """Two ranks that train the model d4, on the disk of the build folder."""
-    environment = {**ENVIRONMENT, "TMPDIR": str(BUILD), "PATH": f"{BUILD / 'bin'}:" +
-                   ENVIRONMENT["PATH"]}
-    command = [SOURCE / "scripts/gpu/training_check.py", "--device", "cpu", "--depths", "4",
-               "--vocabulary", "4096", "--sequence", "256", "--rows", "8", "--batch-tokens", "2048",
-               "--ranks", "2", "--steps", "1", "--without-peer", "--json"]
+    environment = {**ENVIRONMENT, "TMPDIR": str(BUILD),
+                   "PATH": f"{BUILD / 'bin'}:{ENVIRONMENT['PATH']}"}
     found = []
     for _ in range(REPEATS):
-        done = subprocess.run(command, env=environment, check=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        found.append(json.loads(done.stdout)["stop"][0])
+        with tempfile.TemporaryFile("w+") as output:
+            execute(SOURCE / "scripts/gpu/training_check.py", "--device", "cpu", "--depths", 4,
+                    "--vocabulary", 4096, "--sequence", 256, "--rows", 8, "--batch-tokens", 2048,
+                    "--ranks", 2, "--steps", 1, "--without-peer", "--json",
+                    environment=environment, stdout=output, stderr=subprocess.DEVNULL)
+            output.seek(0)
+            found.append(json.load(output)["stop"][0])
     return found
 
 
-def measure_stop(found):
-    return {"what": "from SIGUSR1 until both ranks are gone, d4: (one micro-batch + 1.15 x dd + "
-                    "0.3 s) / Curtail", "unit": "s", "a": [one["stop_limit_s"] for one in found],
-            "b": [one["stop_s"] for one in found]}
-
-
-def measure_start(found):
+def measure_start():
     return {"what": "from mpirun to the first step, d4, two ranks: 1.5 s / Curtail", "unit": "s",
-            "a": [1.5], "b": [one["start_s"] for one in found]}
+            "a": [1.5], "b": [one["start_s"] for one in starts_and_stops()]}
+
+
+def measure_stop():
+    return {"what": "from SIGUSR1 until two ranks are gone, d4: (one micro-batch + 1.15 x dd + "
+                    "0.3 s) / Curtail", "unit": "s",
+            "a": [one["stop_limit_s"] for one in starts_and_stops()],
+            "b": [one["stop_s"] for one in starts_and_stops()]}
 
 
 def measure(function):
@@ -297,13 +301,11 @@ def main():
         return 69
     prepare_data()
     pairs = [measure_training, measure_ranks, measure_encoding, measure_poll, measure_muon,
-             measure_snapshot]
+             measure_snapshot, measure_start, measure_stop]
     if PEER_PYTHON:
         pairs += [measure_short_rows, measure_long_row, measure_head_time, measure_head_memory]
     else:
         print("left out: training steps of PyTorch (CURTAIL_PEER_PYTHON is not set)")
-    found = measure_start_and_stop()
-    pairs += [lambda: measure_start(found), lambda: measure_stop(found)]
     write_results([measure(pair) for pair in pairs])
     return 0
 
