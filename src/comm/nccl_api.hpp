@@ -67,6 +67,8 @@ struct NcclApi {
     char const* (*last_error)(NcclComm* comm);     ///< ncclGetLastError
 
     CudaResult (*set_device)(int device);  ///< cudaSetDevice
+    /// cudaDeviceGetPCIBusId: writes text of at most `size` bytes, with its final zero, to `text`
+    CudaResult (*device_bus_id)(char* text, int size, int device);
     /// cudaStreamCreateWithPriority: the highest priority, without implicit synchronization with
     /// the default stream
     CudaResult (*stream_create)(CudaStream** stream);

@@ -102,6 +102,11 @@ char const* last_error(NcclComm* comm) { return ncclGetLastError(theirs(comm)); 
 
 CudaResult set_device(int device) { return ours(cudaSetDevice(device)); }
 
+CudaResult device_bus_id(char* text, int size, int device)
+{
+    return ours(cudaDeviceGetPCIBusId(text, size, device));
+}
+
 CudaResult stream_create(CudaStream** stream)
 {
     int lowest = 0;
@@ -163,6 +168,7 @@ constexpr NcclApi api{.get_unique_id = get_unique_id,
                       .error_text = error_text,
                       .last_error = last_error,
                       .set_device = set_device,
+                      .device_bus_id = device_bus_id,
                       .stream_create = stream_create,
                       .stream_destroy = stream_destroy,
                       .stream_wait_event = stream_wait_event,

@@ -75,6 +75,7 @@ void add_details(json::Object& line, StepDetails const& details)
     for (auto const& [key, norm] : {std::pair("gradient_norm", details.gradient_norm),
                                     std::pair("update_norm", details.update_norm)})
         line.set(key, norm ? json::Value(rounded(*norm)) : json::Value());
+    if (details.energy_j) line.set("energy_j", rounded(*details.energy_j));
     if (details.mfu) line.set("mfu", rounded(*details.mfu));
     line.set("memory_bytes", details.memory.value);
 }

@@ -23,6 +23,7 @@ struct StepDetails {
     StepPhases phases;
     std::optional<double> gradient_norm;  ///< of all gradients; empty if not finite
     std::optional<double> update_norm;    ///< of the change of all weights; empty if not finite
+    std::optional<double> energy_j;       ///< of all ranks since the step before; empty if unknown
     std::optional<double>
         mfu;         ///< share of the devices' peak rate that the model's operations used
     Bytes memory{};  ///< greatest memory of the leader's process so far

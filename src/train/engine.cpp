@@ -2,6 +2,7 @@
 #include "train/engine.hpp"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
@@ -96,6 +97,7 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
       collectives_(collectives),
       device_(options.device),
       unknown_outcomes_(options.unknown_outcomes),
+      take_energy_j_(std::move(options.take_energy_j)),
       exchange_(optim::deal_shards(run.model, collectives.size()), collectives, device_,
                 type_of(run.training, device_)),
       gpt_(loaded(exchange_, std::move(weights), device_, type_of(run.training, device_)),
@@ -218,9 +220,17 @@ Result<at::Tensor> Engine::update(std::span<at::Tensor const> gradients, optim::
     return squares;
 }
 
+// The energy of this rank since the last call; NaN if it is unknown.
+at::Tensor Engine::energy() const
+{
+    auto const joules = take_energy_j_ ? take_energy_j_() : std::nullopt;
+    return at::full({}, joules.value_or(std::nan("")),
+                    at::TensorOptions(at::kDouble).device(device_));
+}
+
 // Updates the weights of all ranks or, if the update fails on a rank, of none. After a failure, the
 // masters are those of the last step, with the digits that the weights have. Returns the sum of the
-// squares of the changes, over all ranks.
+// squares of the changes, and the energy, over all ranks.
 Result<at::Tensor> Engine::update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
                                          double lr_share, at::Tensor const& sums)
 {
@@ -233,7 +243,7 @@ Result<at::Tensor> Engine::update_on_all(std::span<at::Tensor const> gradients, 
         return tl::unexpected(all.error());
     }
     exchange_.distribute(gpt_.weights());
-    auto total = over_ranks(mine->view({1}));
+    auto total = over_ranks(at::stack({*mine, energy()}));
     timer_.end(Phase::exchange);
     return total;
 }
@@ -253,6 +263,7 @@ void Engine::learn_outcomes(std::size_t unknown)
         outcome.loss = values[0] / static_cast<double>(outcome.tokens.value);
         outcome.gradient_norm = std::sqrt(static_cast<double>(values[1]));
         outcome.update_norm = std::sqrt(static_cast<double>(values[2]));
+        if (std::isfinite(values[3])) outcome.energy_j = values[3];
         outcome.finite = std::isfinite(values[0]) && std::isfinite(values[1]);
         outcome.phases = times.phases();
         outcome.duration = times.duration();

@@ -38,8 +38,10 @@ struct StepOutcome {
     double lr_factor{};            ///< factor of all learning rates in this step
     double gradient_norm{};        ///< of the gradients of the mean loss
     double update_norm{};          ///< of the change of the weights; 0 if skipped
-    std::int64_t device_rows{};    ///< the most rows that a rank computed at once
-    runlog::StepPhases phases{};   ///< of this rank
+    /// Energy in joules since the step before, over all ranks. Empty if a meter could not be read.
+    std::optional<double> energy_j{};
+    std::int64_t device_rows{};   ///< the most rows that a rank computed at once
+    runlog::StepPhases phases{};  ///< of this rank
 };
 
 /// Returns the type in which a rank on `device` computes.
@@ -53,6 +55,9 @@ struct EngineOptions {
     std::size_t unknown_outcomes{0};
     /// The operations of the model. If null, the fastest for the weights (model::kernels_for).
     std::unique_ptr<model::Kernels const> kernels{};
+    /// Returns the energy in joules that this rank's meters have counted since the last call. May
+    /// be empty.
+    std::function<std::optional<double>()> take_energy_j{};
 };
 
 /// One rank's part in the training of a site. The model computes in the type that the run file
@@ -141,6 +146,7 @@ class Engine {
     void pace();
     at::Tensor sums_of(at::Tensor const& loss, std::span<at::Tensor const> gradients);
     at::Tensor over_ranks(at::Tensor const& sums);
+    at::Tensor energy() const;
     Result<at::Tensor> update(std::span<at::Tensor const> gradients, optim::Progress at,
                               double lr_share, at::Tensor const& sums);
     Result<at::Tensor> update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
@@ -153,6 +159,7 @@ class Engine {
     comm::Collectives& collectives_;
     c10::Device device_;
     std::size_t unknown_outcomes_;
+    std::function<std::optional<double>()> take_energy_j_;
     ShardExchange exchange_;
     model::Gpt gpt_;
     optim::Optimizer optimizer_;

@@ -12,6 +12,7 @@
 #include "model/initialize.hpp"
 #include "train/alone_training.hpp"
 #include "train/fail_together.hpp"
+#include "train/rank_energy.hpp"
 #include "train/rank_memory.hpp"
 #include "train/resume.hpp"
 #include "train/run_training.hpp"
@@ -168,11 +169,12 @@ model::Parameters first_weights(TrainOptions const& options, config::Run const& 
 }
 
 // While a GPU computes, the host prepares the next step.
-EngineOptions options_for(c10::Device device)
+EngineOptions options_for(c10::Device device, comm::PlaceOnNode on_node)
 {
     EngineOptions options;
     options.device = device;
     options.unknown_outcomes = device.is_cpu() ? 0 : 1;
+    options.take_energy_j = rank_energy(device, on_node);
     return options;
 }
 
@@ -197,7 +199,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     auto& exchanging = on_device ? *on_device : collectives;
     start_timer.end("devices");
     Engine engine(inputs->run, inputs->loader, exchanging, first_weights(options, inputs->run),
-                  options_for(*device));
+                  options_for(*device, options.on_node));
     auto const folder = inputs->run.site_folder(options.site);
     engine.timer().trace(trace_of(options, folder, collectives.rank()));
     SiteRanks ranks(engine, exchanging, stop, folder);

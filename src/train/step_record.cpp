@@ -40,9 +40,9 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
     metrics.lr_scale = outcome.lr_factor;
     metrics.duration = outcome.duration;
     metrics.monotonic = monotonic_now();
-    metrics.details = runlog::StepDetails{outcome.phases, if_finite(outcome.gradient_norm),
-                                          if_finite(outcome.update_norm),
-                                          mfu_of(outcome, ranks, context), peak_memory()};
+    metrics.details = runlog::StepDetails{
+        outcome.phases,   if_finite(outcome.gradient_norm), if_finite(outcome.update_norm),
+        outcome.energy_j, mfu_of(outcome, ranks, context),  peak_memory()};
     return metrics;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 
@@ -143,6 +144,12 @@ CudaResult set_device(int device)
     return device >= 0 ? CudaResult::success : static_cast<CudaResult>(101);
 }
 
+CudaResult device_bus_id(char* text, int size, int device)
+{
+    std::snprintf(text, static_cast<std::size_t>(size), "0000:%02X:00.0", device);
+    return CudaResult::success;
+}
+
 CudaResult stream_create(CudaStream** stream)
 {
     active->streams.push_back(std::make_unique<CudaStream>(CudaStream{"nccl"}));
@@ -211,6 +218,7 @@ constexpr comm::NcclApi table{.get_unique_id = get_unique_id,
                               .error_text = error_text,
                               .last_error = last_error,
                               .set_device = set_device,
+                              .device_bus_id = device_bus_id,
                               .stream_create = stream_create,
                               .stream_destroy = stream_destroy,
                               .stream_wait_event = stream_wait_event,

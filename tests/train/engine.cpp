@@ -172,6 +172,22 @@ TEST_F(EngineTest, ABadStepThatIsNoticedLateChangesNothing)
     EXPECT_EQ(engine.optimizer().steps(), 1);
 }
 
+TEST_F(EngineTest, TheEnergyOfAStepIsThatOfAllRanks)
+{
+    double const mine = 1.5 + ranks_->rank();
+    bool readable = true;
+    auto engine = make(*ranks_, {.take_energy_j = [&]() -> std::optional<double> {
+        return readable ? std::optional(mine) : std::nullopt;
+    }});
+    ASSERT_TRUE(step(engine, 0));
+    double expected = 0;
+    for (int rank = 0; rank < ranks_->size(); ++rank) expected += 1.5 + rank;
+    EXPECT_EQ(outcomes(engine).at(0).energy_j, expected);
+    readable = ranks_->rank() > 0;
+    ASSERT_TRUE(step(engine, 1));
+    EXPECT_FALSE(outcomes(engine).at(0).energy_j) << "the first rank's meter cannot be read";
+}
+
 TEST_F(EngineTest, OverlappingExchangesGiveTheSameTraining)
 {
     DeviceExchange device(*ranks_);
