@@ -83,11 +83,17 @@ Result<void> Writer::begin(Head const& head, Place const& place, CopyRange const
     auto file = open(place);
     if (!file) return tl::unexpected(file.error());
     copied_ = 0;
+    abandoned_ = false;
     done_ = std::async(std::launch::async,
                        [this, file = std::move(*file), header = Header{head, place, {}}] {
                            return write_all(file, header);
                        });
-    copy_all(copy);
+    try {
+        copy_all(copy);
+    } catch (...) {
+        note_copied(copied_, true);
+        throw;
+    }
     return {};
 }
 
@@ -156,24 +162,32 @@ void Writer::copy_all(CopyRange const& copy)
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
         copy(i, {reinterpret_cast<float*>(memory(i).data()),
                  static_cast<std::size_t>(bytes_of(ranges_[i])) / sizeof(float)});
-        {
-            std::lock_guard const lock(mutex_);
-            copied_ = i + 1;
-        }
-        copied_more_.notify_all();
+        note_copied(i + 1, false);
     }
 }
 
-void Writer::wait_for_copy(std::size_t range)
+void Writer::note_copied(std::size_t ranges, bool abandoned)
+{
+    {
+        std::lock_guard const lock(mutex_);
+        copied_ = ranges;
+        abandoned_ = abandoned;
+    }
+    copied_more_.notify_all();
+}
+
+Result<void> Writer::wait_for_copy(std::size_t range)
 {
     std::unique_lock lock(mutex_);
-    copied_more_.wait(lock, [&] { return copied_ > range; });
+    copied_more_.wait(lock, [&] { return copied_ > range || abandoned_; });
+    if (copied_ > range) return {};
+    return fail(ExitCode::software, "cannot save a snapshot", "its values could not be copied");
 }
 
 Result<void> Writer::write_ranges(DirectFile const& file)
 {
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
-        wait_for_copy(i);
+        if (auto copied = wait_for_copy(i); !copied) return copied;
         if (auto written = file.write(memory(i), offsets_[i + 1]); !written) return written;
     }
     return {};
@@ -183,7 +197,7 @@ Result<std::vector<Stored>> Writer::hash_ranges()
 {
     std::vector<Stored> stored;
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
-        wait_for_copy(i);
+        if (auto copied = wait_for_copy(i); !copied) return tl::unexpected(copied.error());
         auto const digest =
             digest_if_finite(memory(i).first(static_cast<std::size_t>(bytes_of(ranges_[i]))));
         if (!digest)

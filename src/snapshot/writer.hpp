@@ -34,7 +34,8 @@ class Writer {
     using CopyRange = std::function<void(std::size_t range, std::span<float> to)>;
     /// Begins to write the snapshot `place.serial`. Calls `copy` for all ranges; the caller may
     /// change the values when the function has returned. Fails if the file cannot be created, and
-    /// writes nothing then. Throws std::logic_error if is_writing().
+    /// writes nothing then. Throws std::logic_error if is_writing(). Throws what `copy` throws; the
+    /// snapshot then fails.
     [[nodiscard]] Result<void> begin(Head const& head, Place const& place, CopyRange const& copy);
     /// As the other begin(), for values in the memory of the process.
     [[nodiscard]] Result<void> begin(Head const& head, Place const& place,
@@ -52,7 +53,8 @@ class Writer {
     [[nodiscard]] Result<void> create(std::filesystem::path const& path, Place const& place) const;
     [[nodiscard]] bool fits(std::filesystem::path const& path);
     void copy_all(CopyRange const& copy);
-    void wait_for_copy(std::size_t range);
+    void note_copied(std::size_t ranges, bool abandoned);
+    [[nodiscard]] Result<void> wait_for_copy(std::size_t range);
     [[nodiscard]] Result<void> write_ranges(DirectFile const& file);
     [[nodiscard]] Result<std::vector<Stored>> hash_ranges();
     [[nodiscard]] Result<void> write_all(DirectFile const& file, Header header);
@@ -65,6 +67,7 @@ class Writer {
     std::mutex mutex_;
     std::condition_variable copied_more_;
     std::size_t copied_{0};  ///< number of ranges copied
+    bool abandoned_{false};  ///< no more ranges will be copied
     std::future<Result<void>> done_;
 };
 

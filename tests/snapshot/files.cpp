@@ -268,5 +268,22 @@ TEST_F(SnapshotFiles, FilesOfAnotherNumberOfRanksAreRemovedFromTheSlot)
     EXPECT_EQ(find_snapshots(folder_)->whole.at(0).serial, 2);
 }
 
+TEST_F(SnapshotFiles, ACopyThatThrowsFailsTheSnapshotAndKeepsTheOlderOne)
+{
+    save(1, 1);
+    Writer writer(folder_, ranges_of(0, 1));
+    auto const broken = [](std::size_t range, std::span<float> to) {
+        if (range > 0) throw std::runtime_error("the GPU is gone");
+        std::fill(to.begin(), to.end(), 0.0F);
+    };
+    EXPECT_THROW((void)writer.begin(head(2), {2, 0, 1}, broken), std::runtime_error);
+    auto const done = writer.take_result(long_enough);
+    ASSERT_TRUE(done);
+    EXPECT_FALSE(*done);
+    auto const found = find_snapshots(folder_).value();
+    ASSERT_EQ(found.whole.size(), 1U);
+    EXPECT_EQ(found.whole.front().serial, 1);
+}
+
 }  // namespace
 }  // namespace curtail::snapshot
