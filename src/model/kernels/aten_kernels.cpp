@@ -52,7 +52,7 @@ at::Tensor factor_of(at::Tensor const& x, double epsilon)
 // the mean makes up for the rounding of y and r.
 at::Tensor through_norm(at::Tensor const& dy, at::Tensor const& y, at::Tensor const& r)
 {
-    auto const wide_r = wide(r);
+    auto const wide_r = r.to(wide(y).scalar_type());
     auto const squares =
         mean_of_product(wide(y), wide(y)).add_(at::mul(wide_r, wide_r).mul_(epsilon_of(y)));
     auto const along = mean_of_product(wide(dy), wide(y)).div_(squares);
