@@ -142,7 +142,6 @@ def wait_for_steps(job, training, count):
         if time.monotonic() > deadline:
             fail(70, f"curtail-train made no {count} steps within {LIMIT_S} s")
         time.sleep(0.01)
-    return time.monotonic()
 
 
 def disk_time(folder, size):
@@ -163,7 +162,6 @@ def measure_stop(folder, data, depth, options):
     with open(training.folder / "log", "wb") as log:
         job = subprocess.Popen(training.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
-        first = wait_for_steps(job, training, 1)
         wait_for_steps(job, training, IGNORED_STEPS + 1)
         asked = time.monotonic()
         job.send_signal(signal.SIGUSR1)
@@ -179,7 +177,7 @@ def measure_stop(folder, data, depth, options):
     size = sum(path.stat().st_size for path in training.site.glob("snapshot-*"))
     micro_batch = statistics.median(s["step_s"] for s in steps) / training.micro_batches
     disk = disk_time(folder, size)
-    return {"depth": depth, "start_s": first - began - steps[0]["step_s"], "stop_s": gone - asked,
+    return {"depth": depth, "start_s": steps[0]["monotonic_s"] - began - steps[0]["step_s"], "stop_s": gone - asked,
             "micro_batch_s": micro_batch, "state_bytes": size, "dd_s": disk,
             "stop_limit_s": micro_batch + 1.15 * disk + 0.3}
 

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <new>
 
+#include "core/clock.hpp"
 #include "optim/sum_of_squares.hpp"
 #include "train/fail_together.hpp"
 #include "train/micro_batches.hpp"
@@ -131,6 +132,7 @@ Result<BegunStep> Engine::step(rounds::Ranges const& blocks, Tokens progress,
         for (auto gradient : gradients)
             gradient.mul_(static_cast<double>(blocks.count()) / static_cast<double>(mine.blocks));
     auto const sums = sums_of(mine.loss.sum, gradients);
+    if (exchange_.overlaps()) limit_backlog(0);
     timer_.end(Phase::exchange);
     auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
     double const share =
@@ -161,6 +163,11 @@ void Engine::finish_steps()
     learn_outcomes(0);
     exchange_.receive_all(gpt_.weights());
     collectives_.synchronize();
+}
+
+void Engine::free_activations()
+{
+    if (!device_.is_cpu()) gpt_.free_activations();
 }
 
 void Engine::masters_replaced()
@@ -196,6 +203,7 @@ at::Tensor Engine::sums_of(at::Tensor const& loss, std::span<at::Tensor const> g
 at::Tensor Engine::over_ranks(at::Tensor const& sums)
 {
     auto total = sums.to(at::kFloat);
+    if (collectives_.size() == 1) return total;
     collectives_.all_reduce_sum(
         std::span<float>(total.mutable_data_ptr<float>(), static_cast<std::size_t>(total.numel())));
     collectives_.finish();
@@ -242,8 +250,8 @@ Result<at::Tensor> Engine::update_on_all(std::span<at::Tensor const> gradients, 
         optimizer_.reset();
         return tl::unexpected(all.error());
     }
-    exchange_.distribute(gpt_.weights());
     auto total = over_ranks(at::stack({*mine, energy()}));
+    exchange_.distribute(gpt_.weights());
     timer_.end(Phase::exchange);
     return total;
 }
@@ -259,6 +267,7 @@ void Engine::learn_outcomes(std::size_t unknown)
     for (; unknown_.size() > unknown; unknown_.pop_front()) {
         auto& [outcome, sums, done, times] = unknown_.front();
         collectives_.wait_until([&done = done] { return done.reached(); });
+        note_ends();
         auto const* const values = sums.const_data_ptr<float>();
         outcome.loss = values[0] / static_cast<double>(outcome.tokens.value);
         outcome.gradient_norm = std::sqrt(static_cast<double>(values[1]));
@@ -281,6 +290,7 @@ Engine::Accumulated Engine::accumulate_with_less_memory(std::vector<std::int64_t
         if (mine.next != Next::use_less_memory || device_rows_ == 1) return mine;
         (void)exchange_.sum(gpt_.gradients());  // ends the exchanges that the pass has begun
         gpt_.free_activations();
+        collectives_.synchronize();
         free_unused_memory(device_);
         device_rows_ = (device_rows_ + 1) / 2;
     }
@@ -297,6 +307,7 @@ Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
         auto const rows = micro.share_of(collectives_.rank(), collectives_.size());
         bool const last = micro.rows.end == all.back().rows.end;
         if (mine.next < Next::use_less_memory && rows.size() > 0) compute(blocks, rows, last, mine);
+        if (last) begin_sums();
         if (mine.next == Next::go_on && stop_here()) mine.next = Next::stop;
         if (!micro.ends_block) continue;
         auto const next = collectives_.all_reduce_max(static_cast<int>(mine.next));
@@ -307,11 +318,21 @@ Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
     return mine;
 }
 
+// The other ranks begin their sums during the last pass. A rank without rows, or whose pass failed,
+// must not let them wait until it has agreed with them.
+void Engine::begin_sums()
+{
+    if (!exchange_.overlaps()) return;
+    for (std::size_t bucket = 0; bucket < exchange_.buckets(); ++bucket)
+        exchange_.begin_sum(bucket, gpt_.gradients());
+}
+
 // Adds the gradients of `rows`. Sets what this rank does next if that fails.
 void Engine::compute(std::vector<std::int64_t> const& blocks, data::RowRange rows, bool last,
                      Accumulated& mine)
 {
     auto done = without_exceptions([&] { return accumulate_rows(blocks, rows, mine.loss, last); });
+    micro_batches_.push_back(DeviceMark::here(device_));
     if (done) return;
     mine.next = done.error().code == ExitCode::unavailable ? Next::use_less_memory : Next::fail;
     mine.mine = std::move(done.error());
@@ -331,7 +352,6 @@ Result<void> Engine::accumulate_rows(std::vector<std::int64_t> const& blocks, da
     loss +=
         gpt_.enqueue_gradients(tensors.inputs, tensors.targets, scale, exchange_during_pass(last));
     timer_.end(Phase::compute);
-    micro_batches_.push_back(DeviceMark::here(device_));
     return {};
 }
 
@@ -339,12 +359,26 @@ Result<void> Engine::accumulate_rows(std::vector<std::int64_t> const& blocks, da
 model::PassObserver Engine::exchange_during_pass(bool last)
 {
     model::PassObserver observer;
-    observer.before_use = [this](std::size_t bucket) { exchange_.receive(bucket, gpt_.weights()); };
-    if (last && exchange_.overlaps())
-        observer.gradients_complete = [this](std::size_t bucket) {
-            exchange_.begin_sum(bucket, gpt_.gradients());
-        };
+    if (!exchange_.overlaps()) return observer;
+    observer.before_use = [this](std::size_t bucket) {
+        limit_backlog(3);
+        exchange_.receive(bucket, gpt_.weights());
+    };
+    observer.gradients_complete = [this, last](std::size_t bucket) {
+        limit_backlog(3);
+        if (last) exchange_.begin_sum(bucket, gpt_.gradients());
+    };
     return observer;
+}
+
+// Waits until at most `most` parts of the work so far are left. While the device waits for another
+// rank, CUDA would otherwise let the host wait, without a limit of time, when about a thousand
+// pieces of work are enqueued.
+void Engine::limit_backlog(std::size_t most)
+{
+    backlog_.push_back(DeviceMark::here(device_));
+    for (; backlog_.size() > most; backlog_.pop_front())
+        collectives_.wait_until([&] { return backlog_.front().reached(); });
 }
 
 // Waits until the device has at most one micro-batch left. With more, it would notice a stop
@@ -353,6 +387,15 @@ void Engine::pace()
 {
     for (; micro_batches_.size() > 1; micro_batches_.pop_front())
         collectives_.wait_until([&] { return micro_batches_.front().reached(); });
+    note_ends();
+}
+
+// The host learns the outcome later, but notes the end at the next opportunity.
+void Engine::note_ends()
+{
+    for (auto& unknown : unknown_)
+        if (!unknown.outcome.ended && unknown.done.reached())
+            unknown.outcome.ended = {SystemClock{}.now(), monotonic_now()};
 }
 
 }  // namespace curtail::train

@@ -38,8 +38,14 @@ struct StepOutcome {
     double lr_factor{};            ///< factor of all learning rates in this step
     double gradient_norm{};        ///< of the gradients of the mean loss
     double update_norm{};          ///< of the change of the weights; 0 if skipped
-    /// Energy in joules since the step before, over all ranks. Empty if a meter could not be read.
+    /// Energy in joules over all ranks, between the last two times when the host enqueued an
+    /// update. Empty if a meter could not be read.
     std::optional<double> energy_j{};
+    struct End {
+        Time time;
+        MonoTime monotonic;
+    };
+    std::optional<End> ended{};   ///< when the host noticed the end; always set in an outcome
     std::int64_t device_rows{};   ///< the most rows that a rank computed at once
     runlog::StepPhases phases{};  ///< of this rank
 };
@@ -97,6 +103,10 @@ class Engine {
     /// Waits until all steps are done. Their outcomes are then known.
     void finish_steps();
 
+    /// On a GPU, frees the activations of the last pass, which the next one needs again. Call it
+    /// after finish_steps(), before work that needs memory of its own.
+    void free_activations();
+
     [[nodiscard]] model::Parameters& weights() { return gpt_.weights(); }
     /// Must be called on every rank after its weights() were replaced. If they are not float32, the
     /// masters then lack the digits that the weights lack.
@@ -143,7 +153,10 @@ class Engine {
     Result<void> accumulate_rows(std::vector<std::int64_t> const& blocks, data::RowRange rows,
                                  model::DeviceLossSum& loss, bool last);
     [[nodiscard]] model::PassObserver exchange_during_pass(bool last);
+    void begin_sums();
+    void limit_backlog(std::size_t most);
     void pace();
+    void note_ends();
     at::Tensor sums_of(at::Tensor const& loss, std::span<at::Tensor const> gradients);
     at::Tensor over_ranks(at::Tensor const& sums);
     at::Tensor energy() const;
@@ -167,6 +180,7 @@ class Engine {
     BatchFeed feed_;
     std::int64_t device_rows_;
     std::deque<DeviceMark> micro_batches_;  ///< the ends of the last ones
+    std::deque<DeviceMark> backlog_;        ///< see limit_backlog()
     std::deque<Unknown> unknown_;
     std::deque<StepOutcome> outcomes_;
 };

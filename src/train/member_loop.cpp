@@ -106,10 +106,11 @@ void MemberLoop::train_step()
     if (!begun) return give_up(begun.error());
     if (begun->stop_requested) ranks_.stop().request(StopCause::other_rank);
     if (!begun->blocks.empty()) ledger_.record_step(begun->blocks);
-    auto const before = steps_here_;
     record_outcomes();
     auto const every = context_.run.training.snapshot_every_steps;
-    if (every > 0 && steps_here_ / every > before / every) begin_snapshot(thread_.rate());
+    if (every == 0 || steps_here_ / every == periodic_snapshots_) return;
+    periodic_snapshots_ = steps_here_ / every;
+    begin_snapshot(thread_.rate());
 }
 
 void MemberLoop::finish_steps()

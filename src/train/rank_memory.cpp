@@ -15,13 +15,15 @@ namespace curtail::train {
 namespace {
 
 constexpr std::int64_t float_bytes = 4;
-// AdamW has two values per weight, Muon one and, in total, little more.
+// AdamW has two values per weight. Muon has one, and on a GPU buffers as large as another one for
+// each shape of matrices, up to a limit, beside the temporary tensors of its iteration.
 constexpr std::int64_t adamw_values = 2;
 constexpr std::int64_t muon_values = 1;
+constexpr std::int64_t muon_scratch_bytes = 2'000'000'000;
 
 struct Share {
-    std::int64_t elements{};
-    std::int64_t state{};  // values of the optimizer
+    std::int64_t elements{};  // with the padding of the buckets
+    std::int64_t state{};     // values of the optimizer
 };
 
 bool is_matrix_of_layer(std::string const& name) { return name.starts_with("transformer.h."); }
@@ -30,8 +32,8 @@ Share share_of(config::Model const& shape, optim::Shards const& shards, int rank
 {
     auto const places = model::parameter_places(shape);
     Share share;
+    for (auto const& bucket : shards.buckets) share.elements += bucket.chunk;
     for (auto const& piece : shards.of(rank)) {
-        share.elements += piece.count;
         share.state +=
             piece.count *
             (is_matrix_of_layer(places[piece.parameter].name) ? muon_values : adamw_values);
@@ -124,8 +126,10 @@ RankMemory rank_memory(config::Run const& run, int ranks, at::ScalarType type, b
     }
     auto const activations = run.training.checkpoint_activations ? model::Activations::recompute
                                                                  : model::Activations::keep;
+    auto const scratch =
+        on_gpu ? std::min(muon_scratch_bytes, 5 * float_bytes * largest.elements) : 0;
     return {Bytes{run.model.parameters() * (element + float_bytes)},
-            Bytes{(largest.elements + largest.state) * float_bytes},
+            Bytes{(largest.elements + largest.state) * float_bytes + scratch},
             Bytes{2 * largest.elements * float_bytes},
             Bytes{exchange_bytes(shards, ranks, element, on_gpu)},
             model::pass_memory(run.model, type, 1, activations, on_gpu)};

@@ -94,11 +94,16 @@ void RankSnapshots::begin(snapshot::Head const& head, snapshot::Place const& pla
     auto const saved = saved_state(engine_, true);
     if (place.rank == 0) snapshot::remove_other_ranks(folder_, place);
     result_.reset();
-    auto begun = writer_.begin(head, place, [&](std::size_t range, std::span<float> to) {
+    auto const copy = [&](std::size_t range, std::span<float> to) {
         at::from_blob(to.data(), {static_cast<std::int64_t>(to.size())}, at::kFloat)
             .copy_(saved.tensors[range]);
-    });
-    if (!begun) result_ = std::move(begun);
+    };
+    try {
+        if (auto begun = writer_.begin(head, place, copy); !begun) result_ = std::move(begun);
+    } catch (std::exception const& broken) {
+        if (!writer_.is_writing())  // otherwise the writer has a result
+            result_ = fail(ExitCode::unavailable, "cannot save a snapshot", broken.what());
+    }
 }
 
 std::optional<Result<void>> RankSnapshots::result(Millis limit)

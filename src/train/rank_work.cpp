@@ -30,6 +30,7 @@ std::uint64_t checksum(at::Tensor const& values)
 void RankWork::load(std::span<float const> theta)
 {
     engine_.finish_steps();
+    engine_.free_activations();
     auto& exchange = engine_.exchange();
     exchange.scatter(theta, exchange.master_values());
     engine_.masters_replaced();
@@ -39,6 +40,7 @@ void RankWork::load(std::span<float const> theta)
 CutValues RankWork::cut(Seq seq)
 {
     engine_.finish_steps();
+    engine_.free_activations();
     compare_weights();
     auto const& x = engine_.exchange().master_values();
     auto const mine = work_.begin_cut(seq, x);
@@ -80,6 +82,7 @@ Values RankWork::gathered(at::Tensor const& shard)
 void RankWork::adopt(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked)
 {
     engine_.finish_steps();
+    engine_.free_activations();
     auto& exchange = engine_.exchange();
     auto const shard = at::empty_like(exchange.master_values());
     exchange.scatter(theta, shard);

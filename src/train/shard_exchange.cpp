@@ -203,7 +203,10 @@ void ShardExchange::scatter(std::span<float const> whole, at::Tensor const& shar
             continue;
         }
         auto const chunks = chunks_of(bucket, staging_.front().values);
-        if (collectives_.rank() == 0) for_all_ranks(bucket, chunks, copy);
+        if (collectives_.rank() == 0) {
+            chunks.zero_();  // between the shares of the ranks, too
+            for_all_ranks(bucket, chunks, copy);
+        }
         collectives_.broadcast(values(chunks), 0);
         collectives_.finish();
         collectives_.synchronize();

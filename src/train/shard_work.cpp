@@ -44,11 +44,11 @@ void ShardWork::adopt(at::Tensor const& theta, std::vector<Seq> const& dropped, 
 {
     if (!anchor_.defined()) throw std::logic_error("a model is adopted without an anchor");
     forget(dropped);
-    auto const before = anchor_;
-    anchor_ = theta.clone();
+    auto const work = worked ? anchor_.sub_(x) : anchor_;
+    anchor_ = theta;
     for (auto const& [seq, delta] : undecided_) anchor_.sub_(delta);
-    if (worked) x.copy_(anchor_.sub(before.sub(x)));
-    else x.copy_(anchor_);
+    x.copy_(anchor_);
+    if (worked) x.sub_(work);
 }
 
 void ShardWork::forget(std::vector<Seq> const& seqs)

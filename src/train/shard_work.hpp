@@ -47,6 +47,8 @@ class ShardWork {
     /// and `x := a - u`. `worked` says whether there was any work since the last cut; if not, sets
     /// `x := a`.
     ///
+    /// The function keeps `theta` as the anchor and changes it.
+    ///
     /// If no delta is undecided any more and there was no work, x then equals theta exactly.
     void adopt(at::Tensor const& theta, std::vector<Seq> const& dropped, bool worked,
                at::Tensor const& x);

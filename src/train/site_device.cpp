@@ -21,14 +21,8 @@ tl::unexpected<Error> no_gpu(std::string why, std::string remedy)
     return fail(ExitCode::unavailable, "cannot train on a GPU", std::move(why), std::move(remedy));
 }
 
-}  // namespace
-
-Result<c10::Device> site_device(config::Device kind, int rank_on_node)
+Result<c10::Device> gpu_of_rank(int rank_on_node)
 {
-    if (kind == config::Device::cpu) return c10::Device(at::kCPU);
-    if (comm::nccl_api() == nullptr)
-        return no_gpu("this curtail-train was built for CPUs",
-                      "use the programs of `make gpu-build`, or set the site's device to \"cpu\"");
     auto const visible = visible_gpus();
     if (visible == 0)
         return no_gpu("this process sees no GPU",
@@ -43,6 +37,26 @@ Result<c10::Device> site_device(config::Device kind, int rank_on_node)
     c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(gpu);
     at::globalContext().lazyInitDevice(at::kCUDA);
     return gpu;
+}
+
+}  // namespace
+
+Result<c10::Device> site_device(config::Site const& site, config::Model const& model,
+                                int rank_on_node)
+{
+    if (site.device == config::Device::cpu) return c10::Device(at::kCPU);
+    if (model.head_size() % 8 != 0 || model.head_size() > 256)
+        return fail(ExitCode::config, "cannot train the model " + model.name + " on a GPU",
+                    "its attention heads have size " + std::to_string(model.head_size()),
+                    "use a model whose head size is a multiple of 8 and at most 256");
+    if (comm::nccl_api() == nullptr)
+        return no_gpu("this curtail-train was built for CPUs",
+                      "use the programs of `make gpu-build`, or set the site's device to \"cpu\"");
+    try {
+        return gpu_of_rank(rank_on_node);
+    } catch (std::exception const& broken) {
+        return no_gpu(broken.what(), "check the GPU with nvidia-smi");
+    }
 }
 
 std::unique_ptr<comm::Collectives> device_collectives(comm::Collectives& host, c10::Device device,

@@ -6,6 +6,7 @@
 
 #include "comm/collectives.hpp"
 #include "comm/patience.hpp"
+#include "config/model.hpp"
 #include "config/site.hpp"
 #include "core/result.hpp"
 
@@ -13,8 +14,10 @@ namespace curtail::train {
 
 /// Returns the device of the rank with this number on its node. The ranks of a node use its GPUs in
 /// turn: rank r uses GPU r. If the rank sees only one GPU, as with Slurm's --gpus-per-task, it uses
-/// that one. Fails with `unavailable` if this program or the node has no GPU, or too few.
-[[nodiscard]] Result<c10::Device> site_device(config::Device kind, int rank_on_node);
+/// that one. Fails with `unavailable` if this program or the node has no GPU, or too few, or if the
+/// GPU cannot be used; with `config` if the operators for GPUs cannot compute `model`.
+[[nodiscard]] Result<c10::Device> site_device(config::Site const& site, config::Model const& model,
+                                              int rank_on_node);
 
 /// Returns collectives for tensors on `device`, which use `host` for everything else. Returns null
 /// if `host` itself is enough: on a CPU, and for a single rank. Every rank of `host` must call this

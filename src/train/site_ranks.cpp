@@ -46,7 +46,10 @@ void SiteRanks::pause(std::chrono::steady_clock::time_point began)
 std::optional<StepOutcome> SiteRanks::take_outcome()
 {
     auto outcome = engine_.take_outcome();
-    if (outcome && paced_) outcome->duration = *paced_;
+    if (outcome && paced_) {
+        outcome->duration = *paced_;
+        outcome->ended = {SystemClock{}.now(), monotonic_now()};
+    }
     return outcome;
 }
 

@@ -152,7 +152,7 @@ PhaseTimer::Trace trace_of(TrainOptions const& options, std::filesystem::path co
 // Returns the device of this rank, if the model fits on it.
 Result<c10::Device> device_for(SiteInputs const& inputs, comm::PlaceOnNode on_node, int ranks)
 {
-    auto device = site_device(inputs.site.device, on_node.rank);
+    auto device = site_device(inputs.site, inputs.run.model, on_node.rank);
     if (!device) return device;
     DeviceMemory const memory{free_memory(*device), device->is_cpu() ? on_node.ranks : 1};
     auto fits = check_memory(inputs.run, ranks, type_of(inputs.run.training, *device),

@@ -3,8 +3,6 @@
 
 #include <sys/resource.h>
 
-#include "core/clock.hpp"
-
 namespace curtail::train {
 namespace {
 
@@ -31,7 +29,7 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
                        LeaderContext const& context)
 {
     StepMetrics metrics;
-    metrics.time = SystemClock{}.now();
+    metrics.time = outcome.ended.value().time;
     metrics.step = place.step;
     metrics.round = place.round;
     metrics.tokens = trained_tokens(outcome);
@@ -39,7 +37,7 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
     metrics.loss = if_finite(outcome.loss);
     metrics.lr_scale = outcome.lr_factor;
     metrics.duration = outcome.duration;
-    metrics.monotonic = monotonic_now();
+    metrics.monotonic = outcome.ended.value().monotonic;
     metrics.details = runlog::StepDetails{
         outcome.phases,   if_finite(outcome.gradient_norm), if_finite(outcome.update_norm),
         outcome.energy_j, mfu_of(outcome, ranks, context),  peak_memory()};

@@ -210,6 +210,39 @@ TEST_F(EngineTest, OverlappingExchangesGiveTheSameTraining)
     EXPECT_TRUE(at::equal(all, overlapping.weights().flat())) << "the ranks' weights differ";
 }
 
+// Ranks without rows take part in all exchanges.
+TEST_F(EngineTest, AStepWithFewerRowsThanRanksIsTheSameWithOverlap)
+{
+    run_.rounds.block_tokens = Tokens{run_.model.sequence};
+    auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
+    loader_ =
+        data::Loader::create(std::move(*stream), run_.model.sequence, run_.model.sequence).value();
+    DeviceExchange device(*ranks_);
+    auto engine = make(*ranks_);
+    auto overlapping = make(device.ranks());
+    for (int number = 0; number < 2; ++number)
+        for (auto* const each : {&engine, &overlapping})
+            ASSERT_TRUE(each->step({{number, number + 1}}, {}, [] { return false; }));
+    overlapping.finish_steps();
+    EXPECT_EQ(outcomes(overlapping).at(1).tokens, Tokens{run_.model.sequence});
+    EXPECT_TRUE(at::allclose(overlapping.weights().flat(), engine.weights().flat(), 1e-4, 1e-6));
+}
+
+TEST_F(EngineTest, OverlappingExchangesSurviveARankWithoutEnoughMemory)
+{
+    auto kernels = model::kernels_for(at::kFloat, at::kCPU);
+    if (ranks_->rank() == ranks_->size() - 1)
+        kernels = std::make_unique<LittleMemory>(std::move(kernels), 3 * run_.model.sequence);
+    DeviceExchange device(*ranks_);
+    auto engine = make(*ranks_);
+    auto little = make(device.ranks(), {.kernels = std::move(kernels)});
+    ASSERT_TRUE(step(engine, 0));
+    ASSERT_TRUE(step(little, 0));
+    little.finish_steps();
+    EXPECT_EQ(outcomes(little).at(0).device_rows, 2);
+    EXPECT_TRUE(at::allclose(little.weights().flat(), engine.weights().flat(), 1e-4, 1e-6));
+}
+
 TEST_F(EngineTest, ARankWithoutEnoughMemoryHalvesTheMicroBatchesOfAll)
 {
     configure(1, 0);

@@ -50,7 +50,7 @@ TEST(RankMemory, OfTheReferencesModelFitsOnAGpu)
 {
     auto const need = rank_memory(run_of_depth(20, false), 1, at::kBFloat16, true);
     EXPECT_NEAR(gigabytes(need.weights), 0.561 * 6, 0.01) << "2 + 4 bytes for each of 561 M";
-    EXPECT_NEAR(gigabytes(need.optimizer), 0.561 * 8 + 0.168 * 4, 0.01);
+    EXPECT_NEAR(gigabytes(need.optimizer), 0.561 * 8 + 0.168 * 4 + 2, 0.01);
     EXPECT_NEAR(gigabytes(need.work), 0.561 * 8, 0.01);
     EXPECT_EQ(need.exchange, Bytes{0}) << "there is one rank";
     EXPECT_LT(gigabytes(need.total()), 24);
@@ -62,7 +62,7 @@ TEST(RankMemory, OfDepth34FitsOn80GbWithCheckpoints)
         auto const keep = rank_memory(run_of_depth(34, false), ranks, at::kBFloat16, true);
         auto const recompute = rank_memory(run_of_depth(34, true), ranks, at::kBFloat16, true);
         EXPECT_LT(gigabytes(recompute.total()), 70) << ranks;
-        EXPECT_LT(4 * recompute.row.value, keep.row.value);
+        EXPECT_GT(gigabytes(keep.row) - gigabytes(recompute.row), 2.5) << "the activations";
     }
 }
 
@@ -71,9 +71,9 @@ TEST(RankMemory, OptimizerAndWorkAreSharedByTheRanks)
     auto const one = rank_memory(run_of_depth(26, true), 1, at::kBFloat16, true);
     auto const four = rank_memory(run_of_depth(26, true), 4, at::kBFloat16, true);
     EXPECT_EQ(four.weights, one.weights);
-    EXPECT_NEAR(gigabytes(four.optimizer), gigabytes(one.optimizer) / 4,
-                gigabytes(one.optimizer) / 40);
-    EXPECT_NEAR(gigabytes(four.work), gigabytes(one.work) / 4, gigabytes(one.work) / 40);
+    EXPECT_LT(gigabytes(four.optimizer), gigabytes(one.optimizer) / 2);
+    EXPECT_LT(gigabytes(four.work), gigabytes(one.work) / 3);
+    EXPECT_GE(gigabytes(four.work), gigabytes(one.work) / 4);
 }
 
 TEST(RankMemory, ALargerModelIsRefused)
