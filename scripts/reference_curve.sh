@@ -26,9 +26,10 @@ site=CAISO_NORTH
 export OMP_NUM_THREADS=1
 
 cd "$here/results/reference-curve"
-mkdir -p work
-[ -d work/text ] || "$here/scripts/demo_text.sh" work/text
-"$bin/curtail-data" prepare work/text --run run.json > work/data.log
+work=../../build/reference-curve
+mkdir -p "$work"
+[ -d "$work/text" ] || "$here/scripts/demo_text.sh" "$work/text"
+"$bin/curtail-data" prepare "$work/text" --run run.json > "$work/data.log"
 for run in initial run rule; do "$bin/curtail-train" "$run.json" --site "$site" --alone; done
 
 # train_reference RUN CURVE [OPTION...]
@@ -38,8 +39,8 @@ train_reference() {
     [ ! -e "$curve.json" ] || return 0
     echo "reference_curve.sh: $curve" >&2
     "$python" -u "$here/tests/peers/reference_curve.py" "$reference" "$run.json" \
-        "work/initial/sites/$site/snapshot-a.0of1.h5" "$curve.csv" "$@" \
-        > "work/${curve//\//-}.log"
+        "$work/initial/sites/$site/snapshot-a.0of1.h5" "$curve.csv" "$@" \
+        > "$work/${curve//\//-}.log"
 }
 
 mkdir -p rule
@@ -51,5 +52,5 @@ for rate in 0.0003 0.001 0.003 0.01; do
 done
 train_reference rule rule/reference-muon
 table=$here/tests/peers/reference_curve_table.py
-"$python" "$table" "work/run/sites/$site/metrics.jsonl" .
-"$python" "$table" "work/rule/sites/$site/metrics.jsonl" rule
+"$python" "$table" "$work/run/sites/$site/metrics.jsonl" .
+"$python" "$table" "$work/rule/sites/$site/metrics.jsonl" rule
