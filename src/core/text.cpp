@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -186,6 +187,13 @@ std::string_view trim(std::string_view text)
     auto const first = text.find_first_not_of(space);
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(space) - first + 1);
+}
+
+std::optional<std::int64_t> leading_integer(std::string_view text)
+{
+    std::int64_t number = 0;
+    auto const [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return failed == std::errc() ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace curtail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,5 +36,9 @@ inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 /// Returns the text without leading and trailing spaces, tabs and line breaks. The result points
 /// into `text`.
 [[nodiscard]] std::string_view trim(std::string_view text);
+
+/// Returns the integer with which the text begins, in decimal. Text after it is ignored. Returns an
+/// empty optional if the text does not begin with one, or if it is too large.
+[[nodiscard]] std::optional<std::int64_t> leading_integer(std::string_view text);
 
 }  // namespace curtail

@@ -2,10 +2,10 @@
 #include "meter/rapl.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "core/files.hpp"
+#include "core/text.hpp"
 
 namespace curtail::meter {
 namespace {
@@ -13,10 +13,8 @@ namespace {
 std::optional<std::int64_t> number_in(std::filesystem::path const& file)
 {
     auto const text = read_file(file);
-    std::int64_t number = 0;
-    if (!text) return std::nullopt;
-    auto const parsed = std::from_chars(text->data(), text->data() + text->size(), number);
-    return parsed.ec == std::errc() && number >= 0 ? std::optional(number) : std::nullopt;
+    auto const number = text ? leading_integer(*text) : std::nullopt;
+    return number && *number >= 0 ? number : std::nullopt;
 }
 
 // intel-rapl:0 is a processor, intel-rapl:0:1 a part of it.

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/rank_memory.hpp"
 
-#include <c10/core/CachingDeviceAllocator.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
-#include "core/files.hpp"
 #include "model/pass_memory.hpp"
 #include "optim/shards.hpp"
 
@@ -57,50 +54,6 @@ std::int64_t exchange_bytes(optim::Shards const& shards, int ranks, std::int64_t
     return staging + weights + total * float_bytes;
 }
 
-// The number that begins at `at`. Empty if there is none, as in "max".
-std::optional<std::int64_t> number_at(std::string const& text, std::size_t at)
-{
-    std::int64_t number = 0;
-    auto const* const end = text.data() + text.size();
-    auto const [rest, failed] =
-        std::from_chars(text.data() + std::min(at, text.size()), end, number);
-    return failed == std::errc() ? std::optional(number) : std::nullopt;
-}
-
-std::optional<std::int64_t> number_in(std::filesystem::path const& file)
-{
-    auto const text = read_file(file);
-    return text ? number_at(*text, 0) : std::nullopt;
-}
-
-// What the control groups (version 2) of this process leave; empty without a limit.
-std::optional<std::int64_t> left_in_groups()
-{
-    auto const groups = read_file("/proc/self/cgroup");
-    auto const at = groups ? groups->find("0::/") : std::string::npos;
-    if (at == std::string::npos) return std::nullopt;
-    std::filesystem::path const root = "/sys/fs/cgroup";
-    auto const name = groups->substr(at + 4, groups->find('\n', at) - at - 4);
-    std::optional<std::int64_t> least;
-    for (auto folder = root / name; folder != root && folder.has_relative_path();
-         folder = folder.parent_path()) {
-        auto const limit = number_in(folder / "memory.max");
-        auto const used = number_in(folder / "memory.current");
-        if (limit && used)
-            least = std::min(least.value_or(*limit), std::max<std::int64_t>(0, *limit - *used));
-    }
-    return least;
-}
-
-std::optional<std::int64_t> available_in_system()
-{
-    auto const text = read_file("/proc/meminfo");
-    auto const at = text ? text->find("MemAvailable:") : std::string::npos;
-    if (at == std::string::npos) return std::nullopt;
-    auto const kilobytes = number_at(*text, text->find_first_not_of(' ', at + 13));
-    return kilobytes ? std::optional(*kilobytes * 1024) : std::nullopt;
-}
-
 std::string in_gb(Bytes bytes)
 {
     return fmt::format("{:.1f} GB", static_cast<double>(bytes.value) / 1e9);
@@ -133,17 +86,6 @@ RankMemory rank_memory(config::Run const& run, int ranks, at::ScalarType type, b
             Bytes{2 * largest.elements * float_bytes},
             Bytes{exchange_bytes(shards, ranks, element, on_gpu)},
             model::pass_memory(run.model, type, 1, activations, on_gpu)};
-}
-
-std::optional<Bytes> free_memory(c10::Device device)
-{
-    if (!device.is_cpu())
-        return Bytes{static_cast<std::int64_t>(
-            c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).first)};
-    auto const system = available_in_system();
-    auto const groups = left_in_groups();
-    auto const free = system && groups ? std::min(*system, *groups) : system ? system : groups;
-    return free ? std::optional(Bytes{*free}) : std::nullopt;
 }
 
 Result<void> check_memory(config::Run const& run, int ranks, at::ScalarType type, bool on_gpu,

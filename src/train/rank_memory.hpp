@@ -23,10 +23,6 @@ struct RankMemory {
 [[nodiscard]] RankMemory rank_memory(config::Run const& run, int ranks, at::ScalarType type,
                                      bool on_gpu);
 
-/// Returns the memory of `device` that no process uses; on a CPU, at most what the process's
-/// control groups allow. Returns an empty optional if it is unknown.
-[[nodiscard]] std::optional<Bytes> free_memory(c10::Device device);
-
 /// The memory of a rank's device.
 struct DeviceMemory {
     std::optional<Bytes> free;

@@ -12,6 +12,7 @@
 #include "model/initialize.hpp"
 #include "train/alone_training.hpp"
 #include "train/fail_together.hpp"
+#include "train/free_memory.hpp"
 #include "train/rank_energy.hpp"
 #include "train/rank_memory.hpp"
 #include "train/resume.hpp"

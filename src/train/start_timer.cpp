@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "core/text.hpp"
 
 namespace curtail::train {
 namespace {
@@ -22,15 +22,14 @@ FractionalSeconds age_of_process()
     auto at = text.rfind(')');
     for (int field = 2; field < 22 && at != text.npos; ++field) at = text.find(' ', at + 1);
     if (at == text.npos) return {};
-    double ticks = 0;
-    auto const* const end = text.data() + text.size();
-    if (std::from_chars(text.data() + at + 1, end, ticks).ec != std::errc()) return {};
+    auto const ticks = leading_integer(std::string_view(text).substr(at + 1));
+    if (!ticks) return {};
     timespec now{};
     clock_gettime(CLOCK_BOOTTIME, &now);
     double const since_boot =
         static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-    return FractionalSeconds{
-        std::max(0.0, since_boot - ticks / static_cast<double>(sysconf(_SC_CLK_TCK)))};
+    return FractionalSeconds{std::max(
+        0.0, since_boot - static_cast<double>(*ticks) / static_cast<double>(sysconf(_SC_CLK_TCK)))};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "comm/mpi_collectives.hpp"
 #include "model/allocations.hpp"
 #include "small_training.hpp"
+#include "train/free_memory.hpp"
 
 namespace curtail::train {
 namespace {
@@ -83,7 +84,7 @@ TEST(RankMemory, ALargerModelIsRefused)
         return check_memory(run, 2, at::kFloat, false, memory);
     };
     EXPECT_TRUE(check({Bytes{100'000'000'000}, 1}));
-    EXPECT_TRUE(check({std::nullopt, 1})) << "nobody knows";
+    EXPECT_TRUE(check({std::nullopt, 1})) << "the free memory is unknown";
     auto const refused = check({Bytes{10'000'000'000}, 1});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::unavailable);
