@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Engine that computes the gradients of a batch.
+#include <ATen/ops/zeros.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include "train/engine.hpp"
+#include "train/micro_batches.hpp"
+#include "train/without_exceptions.hpp"
+
+namespace curtail::train {
+namespace {
+
+void free_unused_memory(c10::Device device)
+{
+    if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->emptyCache();
+}
+
+}  // namespace
+
+Engine::Accumulated Engine::accumulate_with_less_memory(std::vector<std::int64_t> const& blocks,
+                                                        std::function<bool()> const& stop_here)
+{
+    for (;;) {
+        gpt_.zero_gradients();
+        auto mine = accumulate(blocks, stop_here);
+        if (mine.next != Next::use_less_memory || device_rows_ == 1) return mine;
+        (void)exchange_.sum(gpt_.gradients());  // ends the exchanges that the pass has begun
+        gpt_.free_activations();
+        collectives_.synchronize();
+        free_unused_memory(device_);
+        device_rows_ = (device_rows_ + 1) / 2;
+    }
+}
+
+Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
+                                       std::function<bool()> const& stop_here)
+{
+    auto const scalar = at::TensorOptions().device(device_);
+    Accumulated mine{
+        {at::zeros({}, scalar.dtype(at::kDouble)), at::zeros({}, scalar.dtype(at::kLong))},
+        0,
+        {},
+        {}};
+    BatchShape const shape{std::ssize(blocks), loader_.rows_per_block(), collectives_.size(),
+                           device_rows_};
+    auto const all = micro_batches(shape);
+    for (auto const& micro : all) {
+        auto const rows = micro.share_of(collectives_.rank(), collectives_.size());
+        bool const last = micro.rows.end == all.back().rows.end;
+        if (mine.next < Next::use_less_memory && rows.size() > 0) compute(blocks, rows, last, mine);
+        if (last) begin_sums();
+        if (mine.next == Next::go_on && stop_here()) mine.next = Next::stop;
+        if (!micro.ends_block) continue;
+        auto const next = collectives_.all_reduce_max(static_cast<int>(mine.next));
+        mine.next = static_cast<Next>(next);
+        if (mine.next < Next::use_less_memory) mine.blocks = micro.rows.end / shape.rows_per_block;
+        if (mine.next != Next::go_on) break;
+    }
+    return mine;
+}
+
+// The other ranks begin their sums during the last pass. A rank without rows, or whose pass failed,
+// must not let them wait until it has agreed with them.
+void Engine::begin_sums()
+{
+    if (!exchange_.overlaps()) return;
+    for (std::size_t bucket = 0; bucket < exchange_.buckets(); ++bucket)
+        exchange_.begin_sum(bucket, gpt_.gradients());
+}
+
+// Adds the gradients of `rows`. Sets what this rank does next if that fails.
+void Engine::compute(std::vector<std::int64_t> const& blocks, data::RowRange rows, bool last,
+                     Accumulated& mine)
+{
+    auto done = without_exceptions([&] { return accumulate_rows(blocks, rows, mine.loss, last); });
+    micro_batches_.push_back(DeviceMark::here(device_));
+    if (done) return;
+    mine.next = done.error().code == ExitCode::unavailable ? Next::use_less_memory : Next::fail;
+    mine.mine = std::move(done.error());
+}
+
+Result<void> Engine::accumulate_rows(std::vector<std::int64_t> const& blocks, data::RowRange rows,
+                                     model::DeviceLossSum& loss, bool last)
+{
+    auto batch = loader_.rows(blocks, rows);
+    if (!batch) return tl::unexpected(batch.error());
+    pace();
+    auto const tensors = feed_.load(std::move(*batch));
+    timer_.end(Phase::data);
+    auto const batch_rows = std::ssize(blocks) * loader_.rows_per_block();
+    // `scale` makes uneven shares of the ranks count correctly.
+    double const scale = 1.0 / static_cast<double>(batch_rows * run_.model.sequence);
+    loss +=
+        gpt_.enqueue_gradients(tensors.inputs, tensors.targets, scale, exchange_during_pass(last));
+    timer_.end(Phase::compute);
+    return {};
+}
+
+// The pass waits for weights that are still under way. The last one of a step sends gradients.
+model::PassObserver Engine::exchange_during_pass(bool last)
+{
+    model::PassObserver observer;
+    if (!exchange_.overlaps()) return observer;
+    observer.before_use = [this](std::size_t bucket) {
+        limit_backlog(3);
+        exchange_.receive(bucket, gpt_.weights());
+    };
+    observer.gradients_complete = [this, last](std::size_t bucket) {
+        limit_backlog(3);
+        if (last) exchange_.begin_sum(bucket, gpt_.gradients());
+    };
+    return observer;
+}
+
+// Waits until at most `most` parts of the work so far are left. While the device waits for another
+// rank, CUDA would otherwise let the host wait, without a limit of time, when about a thousand
+// pieces of work are enqueued.
+void Engine::limit_backlog(std::size_t most)
+{
+    backlog_.push_back(DeviceMark::here(device_));
+    for (; backlog_.size() > most; backlog_.pop_front())
+        collectives_.wait_until([&] { return backlog_.front().reached(); });
+}
+
+// Waits until the device has at most one micro-batch left. With more, it would notice a stop
+// request late. With none, it would wait for the host.
+void Engine::pace()
+{
+    for (; micro_batches_.size() > 1; micro_batches_.pop_front())
+        collectives_.wait_until([&] { return micro_batches_.front().reached(); });
+    note_ends();
+}
+
+}  // namespace curtail::train

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/without_exceptions.hpp"
+
+#include <new>
+#include <string_view>
+
+#include "comm/collectives.hpp"
+
+namespace curtail::train {
+namespace {
+
+// True for the exceptions of PyTorch, cuBLAS and the C++ library.
+bool is_out_of_memory(std::exception const& exception)
+{
+    if (dynamic_cast<std::bad_alloc const*>(&exception) != nullptr) return true;
+    std::string_view const what = exception.what();
+    return what.find("out of memory") != what.npos || what.find("allocate memory") != what.npos ||
+           what.find("ALLOC_FAILED") != what.npos;
+}
+
+}  // namespace
+
+Result<void> without_exceptions(std::function<Result<void>()> const& body)
+{
+    try {
+        return body();
+    } catch (comm::CommError const&) {
+        throw;
+    } catch (std::exception const& broken) {
+        if (is_out_of_memory(broken))
+            return fail(ExitCode::unavailable, "there is not enough memory for a step",
+                        broken.what(),
+                        "set training.checkpoint_activations, or use more ranks or a smaller "
+                        "model");
+        return fail(ExitCode::software, "cannot compute a step", broken.what(), "report this");
+    }
+}
+
+}  // namespace curtail::train
