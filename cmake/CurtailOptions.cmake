@@ -49,8 +49,10 @@ set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
 find_program(CURTAIL_CCACHE ccache)
 if(CURTAIL_CCACHE)
     # Without the last two, ccache caches nothing that includes a header younger than a second, such
-    # as the precompiled one right after configuration.
-    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_PCH_EXTSUM=true
+    # as the precompiled one right after configuration. All build folders are equally deep, so their
+    # objects name the same sources (NOHASHDIR).
+    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
+        CCACHE_PCH_EXTSUM=true
         CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
         ${PROJECT_SOURCE_DIR}/cmake/ccache_launcher.sh ${CURTAIL_CCACHE})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${_launcher})
@@ -65,6 +67,8 @@ target_compile_options(curtail_flags INTERFACE
     -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(curtail_flags INTERFACE -fpch-preprocess) # for ccache
+    # The compiler takes up to 600 MB before it looks for memory to reuse: a tenth faster.
+    target_compile_options(curtail_flags INTERFACE --param=ggc-min-heapsize=600000)
     # GCC 12 warns falsely about std::string (its bugs 105329 and 105651). It is silent in system
     # headers, but not in precompiled ones.
     target_compile_options(curtail_flags INTERFACE -Wno-array-bounds -Wno-restrict

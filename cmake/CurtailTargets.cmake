@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # curtail_library, curtail_program and curtail_test: the three kinds of targets.
 
-# Sources share one precompiled header and tests another. Executables are compiled with -fPIC, like
-# libraries, because a precompiled header is valid only for the same code model. The lists name no
-# file of the checkout, so that ccache serves every clone. A source still includes what it uses:
-# `make compilers` checks that.
+# Sources share one precompiled header and tests another. In the folders that compute with LibTorch,
+# both have its most frequent headers, which take several seconds to parse. Executables are compiled
+# with -fPIC, like libraries, because a precompiled header is valid only for the same code model. The
+# lists name no file of the checkout, so that ccache serves every clone. A source still includes what
+# it uses: `make compilers` checks that.
 set(CURTAIL_PRECOMPILED <fmt/format.h> <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem>
     <functional> <map> <memory> <optional> <set> <span> <stdexcept> <string> <string_view>
     <tl/expected.hpp> <utility> <variant> <vector>)
+set(CURTAIL_PRECOMPILED_TORCH <ATen/core/Tensor.h> <ATen/ops/empty.h> <ATen/ops/zeros.h>
+    <c10/core/InferenceMode.h>)
+set(CURTAIL_TORCH_FOLDERS model optim train evaluate)
 
 # _curtail_precompiled(TARGET HEADERS header... LINKS target...)
 function(_curtail_precompiled target)
@@ -18,17 +22,34 @@ function(_curtail_precompiled target)
     target_precompile_headers(${target} PRIVATE ${ARG_HEADERS})
 endfunction()
 
-function(_curtail_use_precompiled target from)
-    if(CURTAIL_PRECOMPILED_HEADERS)
-        target_precompile_headers(${target} REUSE_FROM ${from})
+# _curtail_use_precompiled(TARGET KIND FOLDER)   KIND is curtail or curtail_test.
+function(_curtail_use_precompiled target kind folder)
+    if(NOT CURTAIL_PRECOMPILED_HEADERS)
+        return()
+    endif()
+    if(folder IN_LIST CURTAIL_TORCH_FOLDERS)
+        target_precompile_headers(${target} REUSE_FROM ${kind}_torch_pch)
+    else()
+        target_precompile_headers(${target} REUSE_FROM ${kind}_pch)
+    endif()
+endfunction()
+
+# _curtail_precompile(KIND HEADERS header... LINKS target...)   Defines both headers of a kind.
+function(_curtail_precompile kind)
+    cmake_parse_arguments(ARG "" "" "HEADERS;LINKS" ${ARGN})
+    _curtail_precompiled(${kind}_pch HEADERS ${CURTAIL_PRECOMPILED} ${ARG_HEADERS}
+        LINKS ${ARG_LINKS})
+    if(CURTAIL_COMPONENTS STREQUAL "all")
+        _curtail_precompiled(${kind}_torch_pch
+            HEADERS ${CURTAIL_PRECOMPILED} ${ARG_HEADERS} ${CURTAIL_PRECOMPILED_TORCH}
+            LINKS ${ARG_LINKS} curtail_torch)
     endif()
 endfunction()
 
 if(CURTAIL_PRECOMPILED_HEADERS)
-    _curtail_precompiled(curtail_pch HEADERS ${CURTAIL_PRECOMPILED})
+    _curtail_precompile(curtail)
     if(CURTAIL_TESTS)
-        _curtail_precompiled(curtail_test_pch
-            HEADERS ${CURTAIL_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h>
+        _curtail_precompile(curtail_test HEADERS <gmock/gmock.h> <gtest/gtest.h>
             LINKS GTest::gtest GTest::gmock curtail_test_flags)
     endif()
 endif()
@@ -49,7 +70,7 @@ function(curtail_library name)
         target_link_libraries(curtail_${name} PUBLIC curtail::${dependency})
     endforeach()
     target_link_libraries(curtail_${name} PUBLIC ${ARG_PUBLIC_USES})
-    _curtail_use_precompiled(curtail_${name} curtail_pch)
+    _curtail_use_precompiled(curtail_${name} curtail ${name})
     if(CURTAIL_GPU)
         _curtail_add_cuda(${name})
     endif()
@@ -87,7 +108,7 @@ function(curtail_program program)
         target_link_libraries(${program} PRIVATE curtail::${dependency})
     endforeach()
     if(ARG_DEPENDS)
-        _curtail_use_precompiled(${program} curtail_pch)
+        _curtail_use_precompiled(${program} curtail ${name})
     endif()
     _curtail_record_dependencies(apps/${name} ${ARG_DEPENDS})
 endfunction()
@@ -117,7 +138,8 @@ function(_curtail_test_executable target main)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${target} PRIVATE curtail_flags curtail_test_flags ${main} GTest::gtest
         GTest::gmock)
-    _curtail_use_precompiled(${target} curtail_test_pch)
+    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    _curtail_use_precompiled(${target} curtail_test ${folder})
 endfunction()
 
 # curtail_test(FOLDER_FILE [SOURCE file] [LINKS target...] [RANKS n...] [PROGRAMS program...]
@@ -183,10 +205,11 @@ function(curtail_test_library name)
     add_library(${target} STATIC ${ARG_SOURCES})
     target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${target} PRIVATE curtail_flags PUBLIC ${ARG_LINKS} fmt::fmt)
+    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     if(ARG_OPTIMIZED)
-        _curtail_use_precompiled(${target} curtail_pch)
+        _curtail_use_precompiled(${target} curtail ${folder})
     else()
         target_link_libraries(${target} PRIVATE curtail_test_flags PUBLIC GTest::gtest)
-        _curtail_use_precompiled(${target} curtail_test_pch)
+        _curtail_use_precompiled(${target} curtail_test ${folder})
     endif()
 endfunction()
