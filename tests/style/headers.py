@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every header of src/ compiles alone: a source that includes nothing else needs no other include.
 
+If the source of the same name includes a header first, `make compilers`, which does without
+precompiled headers, compiles that header alone. This test compiles the other headers.
+
 Takes the build folder. Uses the flags of a source of the same folder, without precompiled headers.
 If ccache is installed, unchanged headers cost nothing.
 """
@@ -9,6 +12,7 @@ If ccache is installed, unchanged headers cost nothing.
 import concurrent.futures
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -74,22 +78,32 @@ def check(header: Path, directory: str, command: list[str], out: Path) -> str:
     return f"{name} does not compile alone:\n{done.stderr}" if done.returncode != 0 else ""
 
 
+def is_first_include(header: Path) -> bool:
+    """Whether the source of the same name includes `header` first."""
+    source = header.with_suffix(".cpp")
+    if not source.exists():
+        return False
+    first = re.search(r"^#include .*", source.read_text(), re.MULTILINE)
+    return first is not None and first[0] == f'#include "{header.relative_to(CHECKOUT / "src")}"'
+
+
 def main() -> int:
     build = Path(sys.argv[1]).resolve()
     out = build / "generated/headers"
     out.mkdir(parents=True, exist_ok=True)
     flags = flags_by_folder(build)
     headers = sorted((CHECKOUT / "src").rglob("*.hpp"))
+    others = [header for header in headers if not is_first_include(header)]
     jobs = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for header in headers:
+        for header in others:
             folder = header.relative_to(CHECKOUT / "src").parent
             directory, command = flags.get(str(folder)) or flags[folder.parts[0]]
             jobs.append(pool.submit(check, header, directory, command, out))
     failures = [job.result() for job in jobs if job.result()]
     print("\n".join(failures))
-    print(f"{len(headers) - len(failures)} of {len(headers)} headers compile alone")
-    return 1 if failures or not headers else 0
+    print(f"{len(headers)} headers, {len(others)} of them compiled here; {len(failures)} failed")
+    return 1 if failures or not others else 0
 
 
 if __name__ == "__main__":
