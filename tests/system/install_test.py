@@ -55,8 +55,9 @@ def installed_trainer_runs_under_mpirun():
 
 
 def poller_needs_no_training_library():
-    # This folder stays, so that the next test run builds only what changed.
-    build = BUILD / "poller-only"
+    # This folder stays, so that the next test run builds only what changed. It is as deep as BUILD:
+    # paths relative to it are equal, so ccache has most of the files.
+    build = BUILD.parent / f"{BUILD.name}-poller"
     execute("cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", "-DCURTAIL_COMPONENTS=poller",
             "-DCURTAIL_TORCH_ROOT=/nonexistent", "-DCMAKE_DISABLE_FIND_PACKAGE_MPI=TRUE",
             "-DCMAKE_DISABLE_FIND_PACKAGE_HDF5=TRUE")
