@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/optimizer.hpp"
 
+#include <ATen/ops/ones.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
@@ -107,16 +108,32 @@ at::Tensor Optimizer::step(std::span<at::Tensor const> weights,
                            std::span<at::Tensor const> gradients, Progress at, double lr_share,
                            StepMask const& mask)
 {
+    auto now = rates(at);
+    for (auto* const rate : {&now.muon, &now.head, &now.embedding, &now.resid, &now.x0})
+        *rate *= lr_share;
+    began_ = began(at);
+    ++begun_steps_;
+    return apply(weights, gradients, now, mask);
+}
+
+void Optimizer::try_step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients)
+{
+    // With the rates of a real step, because weight decay needs memory too.
+    (void)apply(weights, gradients, rates({0, 1}), {at::ones({}, steps_.options())});
+}
+
+at::Tensor Optimizer::apply(std::span<at::Tensor const> weights,
+                            std::span<at::Tensor const> gradients, Rates const& rates,
+                            StepMask const& mask)
+{
     if (weights.size() != pieces_.size() || gradients.size() != pieces_.size())
         throw std::invalid_argument("a step needs one tensor for each piece");
-    auto const now = rates(at);
     c10::InferenceMode const no_autograd;
     if (mask.skip.defined()) steps_.add_(at::rsub(mask.skip, 1));
     else steps_.add_(1);
     auto squares = at::zeros({}, steps_.options().dtype(at::kDouble));
     for (auto& [member, rate, adamw] : adamw_)
-        squares.add_(
-            adamw.step(weights[member], gradients[member], now.*rate * lr_share, steps_, mask));
+        squares.add_(adamw.step(weights[member], gradients[member], rates.*rate, steps_, mask));
     std::vector<at::Tensor> w;
     std::vector<at::Tensor> g;
     for (auto& group : muon_) {
@@ -127,10 +144,25 @@ at::Tensor Optimizer::step(std::span<at::Tensor const> weights,
             w.push_back(weights[member].view(sides));
             g.push_back(gradients[member].view(sides));
         }
-        squares.add_(
-            group.muon.step(w, g, {now.muon * lr_share, now.momentum, now.weight_decay}, mask));
+        squares.add_(group.muon.step(w, g, {rates.muon, rates.momentum, rates.weight_decay}, mask));
     }
     return squares;
+}
+
+// A state that was restored began, as far as is known, where its steps alone would have led from.
+double Optimizer::began(Progress at) const
+{
+    return began_.value_or(at.position - static_cast<double>(begun_steps_));
+}
+
+Rates Optimizer::rates(Progress at) const
+{
+    auto rates = rates_at(at, shape_, settings_, batch_tokens_);
+    double const factor = warm_up(begun_steps_, began(at));
+    for (auto* const rate :
+         {&rates.lr_factor, &rates.muon, &rates.head, &rates.embedding, &rates.resid, &rates.x0})
+        *rate *= factor;
+    return rates;
 }
 
 std::vector<Optimizer::StatePart> Optimizer::parts() const
@@ -204,6 +236,11 @@ void Optimizer::reset()
 
 std::int64_t Optimizer::steps() const { return static_cast<std::int64_t>(steps_.item<float>()); }
 
-void Optimizer::set_steps(std::int64_t steps) { steps_.fill_(steps); }
+void Optimizer::set_steps(std::int64_t steps)
+{
+    steps_.fill_(steps);
+    begun_steps_ = steps;
+    began_.reset();
+}
 
 }  // namespace curtail::optim

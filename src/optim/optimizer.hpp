@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,11 +54,11 @@ class Optimizer {
                     Progress at, double lr_share = 1, StepMask const& mask = {});
     /// Makes one step on the pieces in these buffers.
     void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
-    /// Returns the scheduled values for a step at the position `at`.
-    [[nodiscard]] Rates rates(Progress at) const
-    {
-        return rates_at(at, shape_, settings_, batch_tokens_);
-    }
+    /// Makes a step that changes neither weights nor state. It needs as much memory as step().
+    void try_step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients);
+    /// Returns the scheduled values for a step at the position `at` with this state, which may have
+    /// to warm up.
+    [[nodiscard]] Rates rates(Progress at) const;
 
     /// Returns the number of steps made with this state. Waits for the device.
     [[nodiscard]] std::int64_t steps() const;
@@ -79,6 +80,10 @@ class Optimizer {
     void reset();
 
   private:
+    [[nodiscard]] double began(Progress at) const;
+    at::Tensor apply(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
+                     Rates const& rates, StepMask const& mask);
+
     /// All matrices of one shape. `members` are their indices in pieces().
     struct MuonGroup {
         std::vector<std::size_t> members;
@@ -95,7 +100,9 @@ class Optimizer {
     config::Optimizer settings_;
     Tokens batch_tokens_;
     std::vector<Piece> pieces_;
-    at::Tensor steps_;  ///< float32 scalar: exact up to 2^24
+    at::Tensor steps_;             ///< float32 scalar: exact up to 2^24
+    std::int64_t begun_steps_{0};  ///< with this state; masked ones included
+    std::optional<double> began_;  ///< position where the state was new; empty before a step
     std::vector<model::ParameterPlace> places_;
     std::vector<MuonGroup> muon_;
     std::vector<AdamWMember> adamw_;

@@ -20,6 +20,12 @@ double lr_factor(Progress at, double warmdown, double final_lr)
     return share + (1 - share) * final_lr;
 }
 
+double warm_up(std::int64_t steps, double began)
+{
+    return std::min(
+        1.0, static_cast<double>(steps + 1) / std::min(warm_up_steps, std::max(began, 0.0) + 1));
+}
+
 double muon_momentum(Progress at)
 {
     double const share = std::min(at.position / 300, 1.0);

@@ -27,8 +27,16 @@ struct Progress {
 
 /// Returns the factor of all learning rates. The factor is 1 except in the last W steps, where it
 /// falls linearly to `final_lr`. W is `warmdown` times S, rounded to the nearest integer (x.5: to
-/// the even one). There is no warm-up.
+/// the even one). At the beginning of a run there is no warm-up, as in nanochat.
 [[nodiscard]] double lr_factor(Progress at, double warmdown, double final_lr);
+/// Number of steps in which a new state of the optimizer warms up within a run.
+inline constexpr double warm_up_steps = 10;
+/// Returns a second factor of all learning rates: (steps + 1) / min(warm_up_steps, began + 1), at
+/// most 1. `steps` is the number of steps made with the state, and `began` the position where it
+/// was new. The first steps of AdamW with a new state change all weights at the full rate, however
+/// small their gradients are. In a trained model this can raise the loss by several nats
+/// (docs/adr/0011-warm-up-of-a-new-state.md).
+[[nodiscard]] double warm_up(std::int64_t steps, double began);
 /// Returns the factor of Muon's momentum. The factor rises linearly from 0.85 to 0.95 over the
 /// first 300 steps of the schedule.
 [[nodiscard]] double muon_momentum(Progress at);
@@ -38,7 +46,7 @@ struct Progress {
 /// All scheduled values for one step. The learning rates `muon`, `head`, `embedding`, `resid` and
 /// `x0` include `lr_factor` and `lr_scale`.
 struct Rates {
-    double lr_factor{};     ///< result of lr_factor()
+    double lr_factor{};     ///< result of lr_factor(), and of warm_up() in Optimizer::rates()
     double muon{};          ///< for the matrices of the layers (Muon)
     double head{};          ///< for the head (AdamW)
     double embedding{};     ///< for the embedding (AdamW)

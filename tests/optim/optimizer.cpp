@@ -2,6 +2,7 @@
 // Schedules, and optimizer behaviour beyond the golden vectors: state that resumes bit-exactly.
 #include "optim/optimizer.hpp"
 
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
@@ -84,6 +85,48 @@ TEST_F(Training, ResetGivesANewOptimizer)
     train(fresh, other_weights, 3, 5);
     EXPECT_TRUE(at::equal(weights.flat(), other_weights.flat()));
     EXPECT_EQ(optimizer.state().steps, 2);
+}
+
+TEST_F(Training, ANewStateWarmsUpWithinARunOnly)
+{
+    auto const factor = [&](double position) {
+        return optimizer.rates({position, 1000}).lr_factor;
+    };
+    EXPECT_EQ(factor(0), 1) << "the run begins";
+    EXPECT_DOUBLE_EQ(factor(100), 0.1);
+    auto const change = [&](Optimizer& one, double position) {
+        auto changed = weights.clone();
+        one.step(changed, gradients_of_step(100), {position, 1000});
+        return changed.get("lm_head.weight").sub(weights.get("lm_head.weight"));
+    };
+    Optimizer beginning(small_shape(), settings, Tokens{2048});
+    auto const full = change(beginning, 0);
+    EXPECT_TRUE(at::allclose(change(optimizer, 100), full.mul(0.1), 1e-2, 1e-7));
+    EXPECT_DOUBLE_EQ(factor(150), 0.2) << "other sites have made steps meanwhile";
+    auto const saved = optimizer.state();
+    optimizer.reset();
+    EXPECT_DOUBLE_EQ(factor(150), 0.1);
+    ASSERT_TRUE(optimizer.restore(saved));
+    EXPECT_DOUBLE_EQ(factor(150), 0.2);
+}
+
+TEST_F(Training, ATriedStepChangesNothing)
+{
+    auto tried_weights = weights.clone();
+    Optimizer trying(small_shape(), settings, Tokens{2048});
+    for (int step = 0; step < 2; ++step) {
+        std::vector<at::Tensor> own;
+        std::vector<at::Tensor> gradients;
+        auto const all = gradients_of_step(step);
+        for (auto const& piece : trying.pieces()) {
+            own.push_back(tried_weights.flat().narrow(0, piece.offset, piece.count));
+            gradients.push_back(all.flat().narrow(0, piece.offset, piece.count));
+        }
+        trying.try_step(own, gradients);
+        train(optimizer, weights, step, step + 1);
+        train(trying, tried_weights, step, step + 1);
+    }
+    EXPECT_TRUE(at::equal(weights.flat(), tried_weights.flat()));
 }
 
 TEST_F(Training, AMaskedStepChangesNothing)
@@ -200,6 +243,17 @@ TEST(Schedule, RatesScaleWithBatchAndWidth)
                 1e-15);
     settings.lr_scale = 0.5;
     EXPECT_NEAR(rates_at({90, 100}, shape, settings, Tokens{1}).x0, 0.25 * 0.25, 1e-15);
+}
+
+TEST(Schedule, WarmUpIsShorterNearTheBeginning)
+{
+    EXPECT_EQ(warm_up(0, 0), 1);
+    EXPECT_EQ(warm_up(0, 3), 0.25);
+    EXPECT_EQ(warm_up(2, 3), 0.75);
+    EXPECT_EQ(warm_up(3, 3), 1);
+    EXPECT_EQ(warm_up(0, 1000), 0.1);
+    EXPECT_EQ(warm_up(1000, 1000), 1);
+    EXPECT_EQ(warm_up(5, -5), 1) << "a site has made more steps than the run counts";
 }
 
 TEST(Schedule, ProgressIsCountedInTokens)
