@@ -45,8 +45,8 @@ struct NcclOptions {
 /// are the same and NCCL adds on the GPUs (rings and trees). If it adds in NVLink switches (NVLS),
 /// they may differ from call to call; NCCL_NVLS_ENABLE=0 prevents that.
 ///
-/// The variable NCCL_COMM_BLOCKING=1 must not be set: NCCL would wait for other ranks without
-/// limit.
+/// Throws CommError with the code `config` if NCCL_COMM_BLOCKING=1 is set: NCCL would wait for
+/// other ranks without limit.
 ///
 /// The destructor waits for the other ranks, as long as the patience allows, and then lets NCCL
 /// give up. While an exception is unwinding the stack, it does not wait.

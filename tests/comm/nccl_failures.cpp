@@ -128,6 +128,17 @@ TEST(NcclStart, FailsWithoutAGpu)
     EXPECT_THAT(found.text, HasSubstr("cannot use GPU -1: CUDA: "));
 }
 
+TEST(NcclStart, RefusesToBlock)
+{
+    setenv("NCCL_COMM_BLOCKING", "1", 1);
+    Gpu gpu({});
+    auto const found = failure_of([&] { gpu.start(); });
+    unsetenv("NCCL_COMM_BLOCKING");
+    EXPECT_EQ(found.kind, Kind::error);
+    EXPECT_EQ(found.code, ExitCode::config);
+    EXPECT_THAT(found.text, HasSubstr("NCCL_COMM_BLOCKING is set"));
+}
+
 struct NcclFailure : testing::TestWithParam<Case> {
     Gpu gpu{GetParam().faults};
 
