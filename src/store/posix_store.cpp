@@ -111,7 +111,8 @@ Result<CreateOutcome> PosixStore::create(ObjectName const& name, std::span<std::
         if (!linked) return CreateOutcome::unknown;
         if (!*linked && error == EEXIST) return CreateOutcome::exists;
         if (!*linked && leaves_outcome_unknown(error)) return CreateOutcome::unknown;
-        if (!*linked) return failure("create", name, error);
+        // link(2) answers EPERM on a file system without hard links, such as FAT.
+        if (!*linked) return failure("create", name, error == EPERM ? EOPNOTSUPP : error);
     }
     // The object is visible, but a crash of the machine could still undo it.
     if (fsync(folder) != 0) return CreateOutcome::unknown;

@@ -12,7 +12,7 @@
 
 namespace {
 
-enum class Link { normal, reply_lost, sent_twice, never_sent, not_supported };
+enum class Link { normal, reply_lost, sent_twice, never_sent, not_supported, not_permitted };
 Link link_mode = Link::normal;
 int failing_sync = 0;  // which fsync from now on fails (1: the next); 0: none
 
@@ -27,6 +27,7 @@ extern "C" int linkat(int from_folder, char const* from, int to_folder, char con
     };
     if (link_mode == Link::never_sent) return fail_with(ETIMEDOUT);
     if (link_mode == Link::not_supported) return fail_with(EOPNOTSUPP);
+    if (link_mode == Link::not_permitted) return fail_with(EPERM);
     auto const done =
         static_cast<int>(syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
     if (done == 0 && link_mode == Link::reply_lost) return fail_with(ETIMEDOUT);
@@ -92,11 +93,13 @@ TEST_F(LostReplies, ARequestThatMayStillArriveIsUnknown)
 
 TEST_F(LostReplies, AFileSystemWithoutLinksIsAnErrorThatSaysSo)
 {
-    link_mode = Link::not_supported;
-    auto const created = store_->create(record, bytes_of("x"));
-    ASSERT_FALSE(created);
-    EXPECT_EQ(created.error().code, ExitCode::unavailable);
-    EXPECT_NE(created.error().message().find("hard links"), std::string::npos);
+    for (auto const mode : {Link::not_supported, Link::not_permitted}) {
+        link_mode = mode;
+        auto const created = store_->create(record, bytes_of("x"));
+        ASSERT_FALSE(created);
+        EXPECT_EQ(created.error().code, ExitCode::unavailable);
+        EXPECT_NE(created.error().message().find("hard links"), std::string::npos);
+    }
 }
 
 TEST_F(LostReplies, ContentThatIsNotDurableBecomesNoObject)
