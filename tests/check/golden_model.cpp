@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "support/forwarding_kernels.hpp"
 #include "support/golden_folder.hpp"
+#include "support/temporary_folder.hpp"
+#include "tensors/preallocated.hpp"
 
 namespace curtail::check {
 namespace {
@@ -47,6 +51,24 @@ TEST_P(GoldenModel, ShowsAWrongDerivative)
     EXPECT_FALSE(lines[1].good());
 }
 
+class NanKernels final : public test::ForwardingKernels {
+  public:
+    using ForwardingKernels::ForwardingKernels;
+    void square_relu_backward(at::Tensor const& relu, at::Tensor const& gradient) const override
+    {
+        gradient.fill_(std::numeric_limits<double>::quiet_NaN());
+        relu.mul_(relu);
+    }
+};
+
+TEST_P(GoldenModel, ShowsGradientsThatAreNotNumbers)
+{
+    auto const lines = check(
+        {at::kCPU, at::kFloat, [] { return std::make_unique<NanKernels>(model::aten_kernels()); }});
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_FALSE(lines[1].good());
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, GoldenModel, testing::Values("gpt_mha.h5", "gpt_gqa.h5"),
                          [](auto const& file) {
                              return file.param.substr(0, file.param.find('.'));
@@ -57,6 +79,17 @@ TEST(GoldenModelFile, ThatIsMissingIsAnError)
     auto const lines = check_golden_model("/no/such/file.h5", {at::kCPU, at::kFloat, {}});
     ASSERT_FALSE(lines);
     EXPECT_EQ(lines.error().code, ExitCode::no_input);
+}
+
+TEST(GoldenModelFile, WithoutAShapeIsAnError)
+{
+    curtail::test::TemporaryFolder const folder;
+    std::vector<tensors::TensorInfo> const contents{{"loss", tensors::Dtype::float64, {1}}};
+    ASSERT_TRUE(tensors::create_preallocated(folder / "x.h5", contents, {{"n_layer", 2}}));
+    auto const lines = check_golden_model(folder / "x.h5", {at::kCPU, at::kFloat, {}});
+    ASSERT_FALSE(lines);
+    EXPECT_EQ(lines.error().code, ExitCode::data);
+    EXPECT_NE(lines.error().message().find("its attribute n_embd is missing"), std::string::npos);
 }
 
 }  // namespace
