@@ -15,11 +15,16 @@ namespace {
 constexpr char const* shard_format = "curtail-tokens-1";
 constexpr std::int64_t max_shard_bytes = std::int64_t{1} << 34;
 
+std::string verify_remedy(std::filesystem::path const& folder)
+{
+    return "run `curtail-data verify " + folder.string() + "`";
+}
+
 tl::unexpected<Error> bad_shard(std::filesystem::path const& folder, ShardEntry const& entry,
                                 std::string why)
 {
     return fail(ExitCode::data, "cannot read shard " + (folder / entry.file).string(),
-                std::move(why), "run `curtail-data verify " + folder.string() + "`");
+                std::move(why), verify_remedy(folder));
 }
 
 // How the attributes of a shard contradict the manifest; empty if they match.
@@ -86,7 +91,11 @@ Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& 
                          ShardLabel const& label)
 {
     auto bytes = read_file(folder / entry.file, max_shard_bytes);
-    if (!bytes) return tl::unexpected(bytes.error());
+    if (!bytes) {
+        auto error = bytes.error();
+        if (error.remedy.empty()) error.remedy = verify_remedy(folder);
+        return tl::unexpected(std::move(error));
+    }
     if (auto const found = sha256(*bytes); found != entry.sha256)
         return bad_shard(folder, entry, digest_mismatch(entry.sha256, found));
     auto const reader =

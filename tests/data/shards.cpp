@@ -64,8 +64,9 @@ TEST(Shards, AFlippedByteChangesTheDigest)
     ASSERT_TRUE(write_file(path, whole.substr(0, whole.size() / 2)));
     EXPECT_FALSE(read_shard(folder.path(), manifest.train.shards[2], label));
     std::filesystem::remove(path);
-    EXPECT_EQ(read_shard(folder.path(), manifest.train.shards[2], label).error().code,
-              ExitCode::no_input);
+    auto const missing = read_shard(folder.path(), manifest.train.shards[2], label).error();
+    EXPECT_EQ(missing.code, ExitCode::no_input);
+    EXPECT_NE(missing.message().find("run `curtail-data verify "), std::string::npos);
 }
 
 TEST(Shards, AFileThatContradictsItsManifestIsRefused)
