@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <vector>
 
 #include "core/files.hpp"
@@ -12,12 +13,13 @@
 namespace curtail::tensors {
 namespace {
 
+constexpr std::int64_t metadata_bytes = std::int64_t{1} << 20;
+
 // Every tensor is aligned, however small, and none shares a block with others or with metadata.
 Handle aligned_access()
 {
-    constexpr hsize_t metadata_bytes = hsize_t{1} << 20;
     auto access = access_properties(1, block_bytes);
-    H5Pset_meta_block_size(access.get(), metadata_bytes);
+    H5Pset_meta_block_size(access.get(), static_cast<hsize_t>(metadata_bytes));
     H5Pset_small_data_block_size(access.get(), 0);
     return access;
 }
@@ -53,6 +55,23 @@ bool fill(hid_t file, std::span<TensorInfo const> tensors, json::Object const& a
     return true;
 }
 
+// Fails if the disk has too little space. HDF5's own message would name addresses and descriptors.
+Result<void> check_space(std::filesystem::path const& path, std::span<TensorInfo const> tensors)
+{
+    auto const folder = path.has_parent_path() ? path.parent_path() : ".";
+    Fd const file(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+    if (!file) return {};  // unsupported here, or an error that creating the file reports
+    std::int64_t bytes = metadata_bytes;
+    for (auto const& info : tensors)
+        bytes += in_whole_blocks(info.elements() * static_cast<std::int64_t>(size_of(info.dtype)));
+    int const error = posix_fallocate(file.get(), 0, bytes);
+    if (error == 0 || error == EOPNOTSUPP || error == EINVAL) return {};
+    std::string remedy;
+    if (error == EFBIG) remedy = "raise the limit (ulimit -f)";
+    if (error == ENOSPC || error == EDQUOT) remedy = "free some space in " + folder.string();
+    return fail(ExitCode::io, "cannot create " + path.string(), errno_text(error), remedy);
+}
+
 Result<void> allocate_disk_space(std::filesystem::path const& path)
 {
     auto const refuse = [&](int error) {
@@ -74,6 +93,7 @@ Result<void> create_preallocated(std::filesystem::path const& path,
                                  std::span<TensorInfo const> tensors,
                                  json::Object const& attributes)
 {
+    if (auto space = check_space(path, tensors); !space) return space;
     return replace_file(path, [&](std::filesystem::path const& temporary) -> Result<void> {
         {
             Session const session;
