@@ -59,12 +59,16 @@ std::optional<Digest> digest_if_finite(std::span<std::byte const> values)
 }  // namespace
 
 Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges, MakeBuffer make_buffer)
-    : folder_(std::move(folder)), ranges_(std::move(ranges)), make_buffer_(std::move(make_buffer))
+    : folder_(std::move(folder)),
+      ranges_(std::move(ranges)),
+      make_buffer_(std::move(make_buffer)),
+      made_(std::async(std::launch::async, [this] { return make_buffer_(buffer_bytes()); }))
 {
 }
 
 Writer::~Writer()
 {
+    if (made_.valid()) made_.wait();
     if (done_.valid()) done_.wait();
 }
 
@@ -83,15 +87,20 @@ Result<void> Writer::begin(Head const& head, Place const& place, CopyRange const
     auto file = open(place);
     if (!file) return tl::unexpected(file.error());
     copied_ = 0;
-    abandoned_ = false;
-    done_ = std::async(std::launch::async,
-                       [this, file = std::move(*file), header = Header{head, place, {}}] {
-                           return write_all(file, header);
-                       });
+    abandoned_.reset();
+    done_ = std::async(
+        std::launch::async,
+        [this, file = std::move(*file), header = Header{head, place, {}}]() -> Result<void> {
+            try {
+                return write_all(file, header);
+            } catch (std::exception const& broken) {
+                return fail(ExitCode::unavailable, "cannot save a snapshot", broken.what());
+            }
+        });
     try {
         copy_all(copy);
-    } catch (...) {
-        note_copied(copied_, true);
+    } catch (std::exception const& broken) {
+        note_copied(copied_, broken.what());
         throw;
     }
     return {};
@@ -112,12 +121,29 @@ Result<DirectFile> Writer::open(Place const& place)
             return fail(ExitCode::software, "cannot write " + path.string(),
                         "the new file differs from what was asked for");
     }
-    if (copy_.bytes().empty()) {
-        std::int64_t bytes = header_bytes(ranges_);
-        for (auto const& range : ranges_) bytes += in_whole_blocks(bytes_of(range));
-        copy_ = make_buffer_(static_cast<std::size_t>(bytes));
-    }
+    take_buffer();
     return DirectFile::open(path);
+}
+
+// The size of the header and of a copy of the ranges.
+std::size_t Writer::buffer_bytes() const
+{
+    std::int64_t bytes = header_bytes(ranges_);
+    for (auto const& range : ranges_) bytes += in_whole_blocks(bytes_of(range));
+    return static_cast<std::size_t>(bytes);
+}
+
+// The thread may have failed while other work needed the memory.
+void Writer::take_buffer()
+{
+    if (made_.valid()) {
+        try {
+            copy_ = made_.get();
+        } catch (std::exception const&) {
+            copy_ = {};
+        }
+    }
+    if (copy_.bytes().empty()) copy_ = make_buffer_(buffer_bytes());
 }
 
 Result<void> Writer::create(std::filesystem::path const& path, Place const& place) const
@@ -162,16 +188,16 @@ void Writer::copy_all(CopyRange const& copy)
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
         copy(i, {reinterpret_cast<float*>(memory(i).data()),
                  static_cast<std::size_t>(bytes_of(ranges_[i])) / sizeof(float)});
-        note_copied(i + 1, false);
+        note_copied(i + 1, std::nullopt);
     }
 }
 
-void Writer::note_copied(std::size_t ranges, bool abandoned)
+void Writer::note_copied(std::size_t ranges, std::optional<std::string> abandoned)
 {
     {
         std::lock_guard const lock(mutex_);
         copied_ = ranges;
-        abandoned_ = abandoned;
+        abandoned_ = std::move(abandoned);
     }
     copied_more_.notify_all();
 }
@@ -181,7 +207,8 @@ Result<void> Writer::wait_for_copy(std::size_t range)
     std::unique_lock lock(mutex_);
     copied_more_.wait(lock, [&] { return copied_ > range || abandoned_; });
     if (copied_ > range) return {};
-    return fail(ExitCode::software, "cannot save a snapshot", "its values could not be copied");
+    return fail(ExitCode::software, "cannot save a snapshot",
+                "its values could not be copied: " + *abandoned_);
 }
 
 Result<void> Writer::write_ranges(DirectFile const& file)

@@ -21,8 +21,8 @@ class Writer {
   public:
     /// Returns a buffer of this size for the copy of the values.
     using MakeBuffer = std::function<AlignedBuffer(std::size_t bytes)>;
-    /// `ranges` are what this rank saves in every snapshot. No tensor may occur twice. The first
-    /// begin() calls `make_buffer`.
+    /// `ranges` are what this rank saves in every snapshot. No tensor may occur twice. A thread of
+    /// the writer calls `make_buffer` at once. If that fails, begin() calls it again.
     Writer(
         std::filesystem::path folder, std::vector<Range> ranges,
         MakeBuffer make_buffer = [](std::size_t bytes) { return AlignedBuffer(bytes); });
@@ -52,8 +52,10 @@ class Writer {
     [[nodiscard]] Result<DirectFile> open(Place const& place);
     [[nodiscard]] Result<void> create(std::filesystem::path const& path, Place const& place) const;
     [[nodiscard]] bool fits(std::filesystem::path const& path);
+    [[nodiscard]] std::size_t buffer_bytes() const;
+    void take_buffer();
     void copy_all(CopyRange const& copy);
-    void note_copied(std::size_t ranges, bool abandoned);
+    void note_copied(std::size_t ranges, std::optional<std::string> abandoned);
     [[nodiscard]] Result<void> wait_for_copy(std::size_t range);
     [[nodiscard]] Result<void> write_ranges(DirectFile const& file);
     [[nodiscard]] Result<std::vector<Stored>> hash_ranges();
@@ -62,12 +64,13 @@ class Writer {
     std::filesystem::path folder_;
     std::vector<Range> ranges_;
     MakeBuffer make_buffer_;
+    std::future<AlignedBuffer> made_;  ///< valid until the first begin()
     AlignedBuffer copy_;
     std::vector<std::int64_t> offsets_;  ///< of the header and the ranges in the open file
     std::mutex mutex_;
     std::condition_variable copied_more_;
-    std::size_t copied_{0};  ///< number of ranges copied
-    bool abandoned_{false};  ///< no more ranges will be copied
+    std::size_t copied_{0};                 ///< number of ranges copied
+    std::optional<std::string> abandoned_;  ///< why no more ranges will be copied
     std::future<Result<void>> done_;
 };
 

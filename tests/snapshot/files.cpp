@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <future>
 #include <limits>
 #include <numeric>
 
@@ -225,6 +226,35 @@ TEST_F(SnapshotFiles, OneFileServesAllSnapshotsOfItsSlot)
     EXPECT_EQ(file->attributes().text_at("format"), format);
 }
 
+TEST_F(SnapshotFiles, AWriterMakesItsBufferBeforeTheFirstSnapshot)
+{
+    auto const ranges = ranges_of(0, 1);
+    std::promise<std::size_t> made;
+    Writer const writer(folder_, ranges, [&](std::size_t bytes) {
+        made.set_value(bytes);
+        return AlignedBuffer(bytes);
+    });
+    auto bytes = made.get_future();
+    ASSERT_EQ(bytes.wait_for(long_enough), std::future_status::ready);
+    EXPECT_GE(bytes.get(), 8'027 * sizeof(float));
+}
+
+TEST_F(SnapshotFiles, AWriterAsksAgainForABufferThatItCouldNotGet)
+{
+    int asked = 0;
+    auto const ranges = ranges_of(0, 1);
+    Writer writer(folder_, ranges, [&](std::size_t bytes) {
+        if (++asked < 3) throw std::bad_alloc();
+        return AlignedBuffer(bytes);
+    });
+    auto const values = values_of(ranges, 1);
+    EXPECT_THROW((void)writer.begin(head(1), {1, 0, 1}, spans(values)), std::bad_alloc);
+    EXPECT_FALSE(writer.is_writing());
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans(values)));
+    EXPECT_TRUE(writer.take_result(long_enough)->has_value());
+    EXPECT_EQ(asked, 3);
+}
+
 TEST_F(SnapshotFiles, AFileOfAnotherModelIsReplaced)
 {
     save(1, 1);
@@ -253,6 +283,7 @@ TEST_F(SnapshotFiles, AFileThatDoesNotFitOnTheDiskIsNotBegun)
     auto const begun = writer.begin(head(2), {2, 0, 1}, spans(values));
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
     ASSERT_FALSE(begun);
+    EXPECT_THAT(begun.error().message(), HasSubstr("File too large; raise the limit (ulimit -f)"));
     EXPECT_THAT(begun.error().message(), HasSubstr("cannot prepare the snapshot"));
     EXPECT_EQ(find_snapshots(folder_)->whole.at(0).serial, 1);
     EXPECT_FALSE(fs::exists(folder_ / file_name({2, 0, 1})));
@@ -279,7 +310,8 @@ TEST_F(SnapshotFiles, ACopyThatThrowsFailsTheSnapshotAndKeepsTheOlderOne)
     EXPECT_THROW((void)writer.begin(head(2), {2, 0, 1}, broken), std::runtime_error);
     auto const done = writer.take_result(long_enough);
     ASSERT_TRUE(done);
-    EXPECT_FALSE(*done);
+    ASSERT_FALSE(*done);
+    EXPECT_THAT(done->error().message(), HasSubstr("the GPU is gone"));
     auto const found = find_snapshots(folder_).value();
     ASSERT_EQ(found.whole.size(), 1U);
     EXPECT_EQ(found.whole.front().serial, 1);
