@@ -13,11 +13,15 @@ tl::unexpected<Error> refuse(LeaderContext const& context, std::string why, std:
                 std::move(why), std::move(remedy));
 }
 
+// Without a store, the weights are in the snapshot only.
 tl::unexpected<Error> refuse_damaged(LeaderContext const& context, std::string why)
 {
+    bool const alone = context.training_id && is_alone(*context.training_id);
     return refuse(context, std::move(why),
-                  "remove the files snapshot-* to continue without it (the weights and data of a "
-                  "run are in its store; only the optimizer state is lost)");
+                  alone ? "restore the files snapshot-* from a copy, or move them away to train "
+                          "from the beginning"
+                        : "remove the files snapshot-* to continue without it (the weights and "
+                          "data of a run are in its store; only the optimizer state is lost)");
 }
 
 // The whole snapshots, the newest first. Fails if there are only damaged ones.

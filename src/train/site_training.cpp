@@ -5,11 +5,13 @@
 
 #include <thread>
 
+#include "chain/run_objects.hpp"
 #include "config/run_spec.hpp"
 #include "core/build_info.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "model/initialize.hpp"
+#include "rounds/names.hpp"
 #include "train/alone_training.hpp"
 #include "train/fail_together.hpp"
 #include "train/free_memory.hpp"
@@ -40,10 +42,23 @@ Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs con
     return train_alone(ranks, context, spec_of(inputs).stream_blocks());
 }
 
+// The protocol checks this again. Before that, a snapshot of another model would look damaged.
+Result<void> check_configuration(store::ObjectStore& store, SiteInputs const& inputs)
+{
+    auto const record = chain::RunObjects(store, inputs.run.run).record(rounds::run_name);
+    if (!record || !*record) return {};
+    auto const stored = rounds::decode_run(**record);
+    if (!stored) return {};
+    auto other = rounds::difference(*stored, spec_of(inputs));
+    if (other) return tl::unexpected(std::move(*other));
+    return {};
+}
+
 Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
 {
     auto const store = store::open_store(inputs.run.store);
     if (!store) return tl::unexpected(store.error());
+    if (auto same = check_configuration(**store, inputs); !same) return same;
     if (auto resumed = resume_in_run(ranks, context, **store); !resumed) return resumed;
     context.start_timer.end("resume");
     auto const complete = train_in_run(ranks, context, spec_of(inputs), **store);

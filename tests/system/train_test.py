@@ -214,6 +214,13 @@ def another_configuration_is_refused():
         run.save()
         done = run.train("A", code=78)
         expect("seed" in done.stderr, done.stderr)
+        # The site's snapshot is sound, though the model differs.
+        run.config["seed"] = 1
+        run.save()
+        model = json.loads((run.folder / "model.json").read_text())
+        (run.folder / "model.json").write_text(json.dumps({**model, "depth": 2}))
+        done = run.train("A", code=78)
+        expect("model" in done.stderr and "snapshot" not in done.stderr, done.stderr)
 
 
 def errors_name_damaged_inputs():
@@ -224,6 +231,7 @@ def errors_name_damaged_inputs():
             path.write_bytes(whole[: len(whole) // 2])
         done = run.train("A", "--alone", code=65)
         expect("snapshot" in done.stderr, done.stderr)
+        expect("in its store" not in done.stderr, f"there is no store: {done.stderr}")
         for path, whole in snapshots.items():
             expect(path.stat().st_size == len(whole) // 2, "the damaged snapshot was changed")
             path.write_bytes(whole)
