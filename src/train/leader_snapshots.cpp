@@ -59,14 +59,20 @@ Result<void> LeaderSnapshots::finish()
 void LeaderSnapshots::ended(Result<void> const& result)
 {
     writing_ = false;
-    if (result) numbers_.whole = numbers_.last;
-    else changed_ = true;
+    if (result) {
+        numbers_.whole = numbers_.last;
+        last_failure_.clear();
+    } else {
+        changed_ = true;
+    }
     if (gate_ != nullptr) gate_->open();
 }
 
-void LeaderSnapshots::report(Error const& error) const
+void LeaderSnapshots::report(Error const& error)
 {
-    context_.log.warning(error.message());
+    // The same failure may repeat at every cut.
+    if (error.message() != last_failure_) context_.log.warning(error.message());
+    last_failure_ = error.message();
     context_.recorder.event(runlog::SnapshotFailed{error.message()});
 }
 

@@ -28,7 +28,7 @@ class LeaderSnapshots {
     /// request, does not wait longer than nine tenths of the time that the job has to stop.
     [[nodiscard]] Result<void> finish();
     /// Logs the failure of a snapshot and writes an event.
-    void report(Error const& error) const;
+    void report(Error const& error);
 
   private:
     void ended(Result<void> const& result);
@@ -37,6 +37,7 @@ class LeaderSnapshots {
     LeaderContext const& context_;
     SnapshotGate* gate_;
     SnapshotNumbers numbers_;
+    std::string last_failure_;  ///< since the last whole snapshot
     bool writing_{false};
     bool changed_{false};  ///< this process has made a step since the last begin()
     MonoTime next_poll_{};
