@@ -14,7 +14,6 @@
 #include "core/clock.hpp"
 #include "optim/sum_of_squares.hpp"
 #include "train/fail_together.hpp"
-#include "train/without_exceptions.hpp"
 
 namespace curtail::train {
 namespace {
@@ -64,6 +63,7 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
       collectives_(collectives),
       device_(options.device),
       unknown_outcomes_(options.unknown_outcomes),
+      update_tried_(!options.try_update),
       take_energy_j_(std::move(options.take_energy_j)),
       exchange_(optim::deal_shards(run.model, collectives.size()), collectives, device_,
                 type_of(run.training, device_)),
@@ -83,9 +83,7 @@ Result<BegunStep> Engine::step(rounds::Ranges const& blocks, Tokens progress,
                                std::function<bool()> const& stop_here)
 {
     timer_.begin_step();
-    auto const mine = accumulate_with_less_memory(numbers_of(blocks), stop_here);
-    exchange_.receive_all(gpt_.weights());
-    auto const gradients = exchange_.sum(gpt_.gradients());
+    auto const mine = accumulate_in_memory(numbers_of(blocks), stop_here);
     if (mine.next >= Next::use_less_memory)
         return tl::unexpected(
             fail_together(collectives_,
@@ -95,21 +93,22 @@ Result<BegunStep> Engine::step(rounds::Ranges const& blocks, Tokens progress,
     if (mine.blocks == 0) return begun;
     // The gradients are those of the mean over the whole batch.
     if (mine.blocks < blocks.count())
-        for (auto gradient : gradients)
+        for (auto const& gradient : mine.gradients)
             gradient.mul_(static_cast<double>(blocks.count()) / static_cast<double>(mine.blocks));
-    auto const sums = sums_of(mine.loss.sum, gradients);
+    auto const sums = sums_of(mine.loss.sum, mine.gradients);
     if (exchange_.overlaps()) limit_backlog(0);
     timer_.end(Phase::exchange);
     auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
     double const share =
         std::min(1.0, static_cast<double>(mine.blocks) / static_cast<double>(blocks_per_step()));
-    auto const updates = update_on_all(gradients, at, share, sums);
+    double const lr_factor = optimizer_.rates(at).lr_factor * share;
+    auto const updates = update_on_all(mine.gradients, at, share, sums);
     if (!updates) return tl::unexpected(updates.error());
     StepOutcome outcome;
     outcome.blocks = begun.blocks;
     outcome.progress = progress;
     outcome.tokens = mine.blocks * run_.rounds.block_tokens;
-    outcome.lr_factor = optimizer_.rates(at).lr_factor * share;
+    outcome.lr_factor = lr_factor;
     outcome.device_rows = device_rows_;
     remember(std::move(outcome), at::cat({sums, *updates}));
     learn_outcomes(unknown_outcomes_);
@@ -190,7 +189,7 @@ Result<at::Tensor> Engine::update(std::span<at::Tensor const> gradients, optim::
             squares = optimizer_.step(exchange_.masters(), gradients, at, lr_share);
         return {};
     });
-    if (!done) return tl::unexpected(done.error());
+    if (!done) return tl::unexpected(done.error().error);
     return squares;
 }
 

@@ -14,6 +14,7 @@
 #include "train/batch_feed.hpp"
 #include "train/phase_timer.hpp"
 #include "train/shard_exchange.hpp"
+#include "train/without_exceptions.hpp"
 
 namespace curtail::train {
 
@@ -59,6 +60,9 @@ struct EngineOptions {
     /// Number of steps whose outcome the host need not know before it begins the next one. With 1,
     /// the host enqueues a step while a GPU still computes the one before it.
     std::size_t unknown_outcomes{0};
+    /// Whether the first step begins with an update that changes nothing. If it does not fit into
+    /// memory, all ranks halve their micro-batches.
+    bool try_update{false};
     /// The operations of the model. If null, the fastest for the weights (model::kernels_for).
     std::unique_ptr<model::Kernels const> kernels{};
     /// Returns the energy in joules that this rank's meters have counted since the last call. May
@@ -92,9 +96,9 @@ class Engine {
     /// that are complete.
     ///
     /// If a rank has not enough memory for a micro-batch, all ranks halve their micro-batches, from
-    /// this step on. If that does not help, or if a rank cannot read its data, all ranks return its
-    /// error and leave the weights unchanged. If the loss or a gradient is not finite, all ranks
-    /// leave the weights and the optimizer's state unchanged.
+    /// this step on. See also EngineOptions::try_update. If that does not help, or if a rank cannot
+    /// read its data, all ranks return its error and leave the weights unchanged. If the loss or a
+    /// gradient is not finite, all ranks leave the weights and the optimizer's state unchanged.
     [[nodiscard]] Result<BegunStep> step(rounds::Ranges const& blocks, Tokens progress,
                                          std::function<bool()> const& stop_here);
     /// Returns the outcome of the earliest step that this function has not yet returned. Returns an
@@ -133,9 +137,10 @@ class Engine {
     /// What this rank has computed of a batch.
     struct Accumulated {
         model::DeviceLossSum loss;
-        std::int64_t blocks{};      ///< complete blocks, over all ranks
-        Next next{Next::go_on};     ///< of all ranks
-        std::optional<Error> mine;  ///< why this rank cannot go on
+        std::int64_t blocks{};                  ///< complete blocks, over all ranks
+        Next next{Next::go_on};                 ///< of all ranks
+        std::optional<Error> mine;              ///< why this rank cannot go on
+        std::span<at::Tensor const> gradients;  ///< of this rank's pieces, over all ranks
     };
     /// A step whose outcome the host does not know.
     struct Unknown {
@@ -146,8 +151,10 @@ class Engine {
     };
     Accumulated accumulate(std::vector<std::int64_t> const& blocks,
                            std::function<bool()> const& stop_here);
-    Accumulated accumulate_with_less_memory(std::vector<std::int64_t> const& blocks,
-                                            std::function<bool()> const& stop_here);
+    Accumulated accumulate_in_memory(std::vector<std::int64_t> const& blocks,
+                                     std::function<bool()> const& stop_here);
+    void try_update(Accumulated& mine);
+    static void note_failure(tl::expected<void, StepFailure> done, Accumulated& mine);
     void compute(std::vector<std::int64_t> const& blocks, data::RowRange rows, bool last,
                  Accumulated& mine);
     Result<void> accumulate_rows(std::vector<std::int64_t> const& blocks, data::RowRange rows,
@@ -172,6 +179,7 @@ class Engine {
     comm::Collectives& collectives_;
     c10::Device device_;
     std::size_t unknown_outcomes_;
+    bool update_tried_;
     std::function<std::optional<double>()> take_energy_j_;
     ShardExchange exchange_;
     model::Gpt gpt_;

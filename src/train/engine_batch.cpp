@@ -3,9 +3,10 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
+#include <algorithm>
+
 #include "train/engine.hpp"
 #include "train/micro_batches.hpp"
-#include "train/without_exceptions.hpp"
 
 namespace curtail::train {
 namespace {
@@ -17,18 +18,23 @@ void free_unused_memory(c10::Device device)
 
 }  // namespace
 
-Engine::Accumulated Engine::accumulate_with_less_memory(std::vector<std::int64_t> const& blocks,
-                                                        std::function<bool()> const& stop_here)
+// Adds the gradients of the batch up over the ranks.
+Engine::Accumulated Engine::accumulate_in_memory(std::vector<std::int64_t> const& blocks,
+                                                 std::function<bool()> const& stop_here)
 {
     for (;;) {
         gpt_.zero_gradients();
         auto mine = accumulate(blocks, stop_here);
+        exchange_.receive_all(gpt_.weights());
+        mine.gradients = exchange_.sum(gpt_.gradients());
+        if (mine.next == Next::go_on && !update_tried_) try_update(mine);
         if (mine.next != Next::use_less_memory || device_rows_ == 1) return mine;
-        (void)exchange_.sum(gpt_.gradients());  // ends the exchanges that the pass has begun
         gpt_.free_activations();
         collectives_.synchronize();
         free_unused_memory(device_);
-        device_rows_ = (device_rows_ + 1) / 2;
+        auto const rows = std::ssize(blocks) * loader_.rows_per_block();
+        auto const share = (rows + collectives_.size() - 1) / collectives_.size();
+        device_rows_ = (std::min(device_rows_, share) + 1) / 2;
     }
 }
 
@@ -39,6 +45,7 @@ Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
     Accumulated mine{
         {at::zeros({}, scalar.dtype(at::kDouble)), at::zeros({}, scalar.dtype(at::kLong))},
         0,
+        {},
         {},
         {}};
     BatchShape const shape{std::ssize(blocks), loader_.rows_per_block(), collectives_.size(),
@@ -59,6 +66,27 @@ Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
     return mine;
 }
 
+// Makes an update that changes nothing. While micro-batches can become smaller, the ranks thus
+// learn whether an update fits into memory.
+void Engine::try_update(Accumulated& mine)
+{
+    auto done = without_exceptions([&]() -> Result<void> {
+        optimizer_.try_step(exchange_.masters(), mine.gradients);
+        return {};
+    });
+    note_failure(std::move(done), mine);
+    mine.next = static_cast<Next>(collectives_.all_reduce_max(static_cast<int>(mine.next)));
+    update_tried_ = mine.next == Next::go_on;
+}
+
+// Sets what this rank does next if its part of a step failed.
+void Engine::note_failure(tl::expected<void, StepFailure> done, Accumulated& mine)
+{
+    if (done) return;
+    mine.next = done.error().out_of_memory ? Next::use_less_memory : Next::fail;
+    mine.mine = std::move(done.error().error);
+}
+
 // The other ranks begin their sums during the last pass. A rank without rows, or whose pass failed,
 // must not let them wait until it has agreed with them.
 void Engine::begin_sums()
@@ -68,15 +96,13 @@ void Engine::begin_sums()
         exchange_.begin_sum(bucket, gpt_.gradients());
 }
 
-// Adds the gradients of `rows`. Sets what this rank does next if that fails.
+// Adds the gradients of `rows`.
 void Engine::compute(std::vector<std::int64_t> const& blocks, data::RowRange rows, bool last,
                      Accumulated& mine)
 {
     auto done = without_exceptions([&] { return accumulate_rows(blocks, rows, mine.loss, last); });
     micro_batches_.push_back(DeviceMark::here(device_));
-    if (done) return;
-    mine.next = done.error().code == ExitCode::unavailable ? Next::use_less_memory : Next::fail;
-    mine.mine = std::move(done.error());
+    note_failure(std::move(done), mine);
 }
 
 Result<void> Engine::accumulate_rows(std::vector<std::int64_t> const& blocks, data::RowRange rows,

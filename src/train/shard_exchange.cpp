@@ -123,7 +123,6 @@ void ShardExchange::load(model::Parameters const& weights)
 void ShardExchange::begin_sum(std::size_t bucket, model::Parameters const& gradients)
 {
     if (alone() || exchanged_[bucket].sum_begun) return;
-    exchanged_[bucket].sum_begun = true;
     auto& staging = staging_[sums_++ % staging_.size()];
     collectives_.finish(staging.operations);
     auto const chunks = chunks_of(bucket, staging.values);
@@ -131,6 +130,7 @@ void ShardExchange::begin_sum(std::size_t bucket, model::Parameters const& gradi
         part.copy_(part_of(gradients, piece));
     });
     collectives_.reduce_scatter_sum(values(chunks), values(chunk_in(gradient_values_, bucket)));
+    exchanged_[bucket].sum_begun = true;
     staging.operations = collectives_.enqueued();
 }
 

@@ -190,6 +190,7 @@ EngineOptions options_for(c10::Device device, comm::PlaceOnNode on_node)
     EngineOptions options;
     options.device = device;
     options.unknown_outcomes = device.is_cpu() ? 0 : 1;
+    options.try_update = !device.is_cpu();
     options.take_energy_j = rank_energy(device, on_node);
     return options;
 }

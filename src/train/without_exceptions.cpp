@@ -3,6 +3,7 @@
 
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "comm/collectives.hpp"
 
@@ -18,21 +19,32 @@ bool is_out_of_memory(std::exception const& exception)
            what.find("ALLOC_FAILED") != what.npos;
 }
 
+bool is_failure_of_the_gpu(std::exception const& exception)
+{
+    std::string_view const what = exception.what();
+    return what.find("CUDA error") != what.npos || what.find("CUDA driver error") != what.npos;
+}
+
 }  // namespace
 
-Result<void> without_exceptions(std::function<Result<void>()> const& body)
+tl::expected<void, StepFailure> without_exceptions(std::function<Result<void>()> const& body)
 {
     try {
-        return body();
+        return body().map_error([](Error error) { return StepFailure{std::move(error)}; });
     } catch (comm::CommError const&) {
         throw;
     } catch (std::exception const& broken) {
         if (is_out_of_memory(broken))
-            return fail(ExitCode::unavailable, "there is not enough memory for a step",
-                        broken.what(),
-                        "set training.checkpoint_activations, or use more ranks or a smaller "
-                        "model");
-        return fail(ExitCode::software, "cannot compute a step", broken.what(), "report this");
+            return tl::unexpected(StepFailure{
+                {ExitCode::unavailable, "there is not enough memory for a step", broken.what(),
+                 "set training.checkpoint_activations, or use more ranks or a smaller model"},
+                true});
+        if (is_failure_of_the_gpu(broken))
+            return tl::unexpected(
+                StepFailure{{ExitCode::temporary, "cannot compute a step", broken.what(),
+                             "check the GPU with nvidia-smi and dmesg"}});
+        return tl::unexpected(StepFailure{
+            {ExitCode::software, "cannot compute a step", broken.what(), "report this"}});
     }
 }
 

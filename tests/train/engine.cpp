@@ -12,6 +12,8 @@
 #include "comm/mpi_collectives.hpp"
 #include "comm/nccl_collectives.hpp"
 #include "comm/nccl_double.hpp"
+#include "model/allocations.hpp"
+#include "model/memory_limit.hpp"
 #include "small_training.hpp"
 #include "support/forwarding_kernels.hpp"
 
@@ -260,6 +262,45 @@ TEST_F(EngineTest, ARankWithoutEnoughMemoryHalvesTheMicroBatchesOfAll)
     EXPECT_EQ(found.device_rows, 2);
     EXPECT_EQ(found.blocks, (rounds::Ranges{{0, 4}}));
     EXPECT_TRUE(at::allclose(little.weights().flat(), engine.weights().flat(), 1e-4, 1e-6));
+}
+
+// Once a pass has run, less memory is left for the update.
+TEST_F(EngineTest, MicroBatchesLeaveMemoryForTheUpdate)
+{
+    run_.model = {"wide", 1, 128, 2, 2, run_.model.sequence, 300};
+    auto const peak_with = [&](std::int64_t rows) {
+        run_.training.device_batch_rows = rows;
+        curtail::test::Allocations const allocations;
+        auto engine = make(*ranks_, {.try_update = true});
+        EXPECT_TRUE(step(engine, 0));
+        return allocations.peak();
+    };
+    auto const enough = peak_with(16);
+    auto const for_one_row = peak_with(1);
+    ASSERT_LT(for_one_row, enough);
+    std::int64_t fewest = 16;
+    for (int eighths = 8; eighths > 0; --eighths) {
+        auto const limit = for_one_row + (enough - for_one_row) * eighths / 8;
+        run_.training.device_batch_rows = 16;
+        // One rank has less memory than the others.
+        curtail::test::MemoryLimit const memory(ranks_->rank() == 0 ? limit : 2 * enough);
+        auto engine = make(*ranks_, {.try_update = true});
+        auto const begun = step(engine, 0);
+        ASSERT_TRUE(begun) << "with " << limit << " bytes of " << enough
+                           << " (one row: " << for_one_row << "): " << begun.error().message();
+        fewest = std::min(fewest, outcomes(engine).at(0).device_rows);
+    }
+    EXPECT_LT(fewest, 16);
+}
+
+TEST_F(EngineTest, AnUpdateThatIsTriedChangesNothing)
+{
+    auto engine = make(*ranks_);
+    auto trying = make(*ranks_, {.try_update = true});
+    for (int number = 0; number < 2; ++number)
+        for (auto* const each : {&engine, &trying}) ASSERT_TRUE(step(*each, number));
+    EXPECT_EQ(trying.optimizer().steps(), 2);
+    EXPECT_TRUE(at::equal(trying.weights().flat(), engine.weights().flat()));
 }
 
 TEST_F(EngineTest, WithoutMemoryForOneRowTheStepFailsOnAllRanks)
