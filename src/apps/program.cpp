@@ -102,6 +102,8 @@ int run(Program const& program, int argc, char const* const* argv)
 {
     // A parent that ignores SIGCHLD would hide from this program how its children end.
     (void)std::signal(SIGCHLD, SIG_DFL);
+    // Writing past the limit of `ulimit -f` then fails with a message.
+    (void)std::signal(SIGXFSZ, SIG_IGN);
     try {
         auto const done = parse_command_line(program, argc, argv)
                               .and_then([&](Invocation const& invocation) -> Result<void> {
