@@ -67,7 +67,8 @@ void out_of_time(Parts& p)
                          " neither as a commit nor as a contribution",
               sent ? "check with `curtail-status` that the commit exists; otherwise its blocks are "
                      "trained again"
-                   : "no action needed: this work is lost and its blocks are trained again"});
+                   : "check that the store has space and answers; this work is lost, and its "
+                     "blocks are trained again"});
 }
 
 // Acts until a question is open or nothing is left to do before some time has passed.
