@@ -27,7 +27,7 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-from harness import (BUILD, SOURCE, Failure, SmallRun, descendants, execute, expect, is_mpirun,
+from harness import (BUILD, SOURCE, Failure, SmallRun, alive, descendants, execute, expect, is_mpirun,
                      is_rank, kill, main, mpirun, program, wait_for)
 
 TOKENS = 100_000
@@ -64,9 +64,10 @@ class Site:
         return [pid for pid in descendants(self.process.pid) if matches(pid)]
 
     def end(self, rng, kind):
-        """Ends the running job in this way and starts the next one."""
+        """Ends the running job in this way and starts the next one, as Slurm does, after the last
+        process of the job has ended."""
+        ranks = self.pids(is_rank)
         if kind == "kill rank":
-            ranks = self.pids(is_rank)
             if ranks:
                 kill(rng.choice(ranks))
         elif kind == "kill mpirun":
@@ -75,6 +76,7 @@ class Site:
         else:
             kill(self.process.pid, signal.SIGUSR1 if kind == "drain" else signal.SIGTERM)
         self.wait(kind in LOSSY)
+        wait_for(lambda: not any(alive(pid) for pid in ranks), "the end of all ranks", timeout=60)
         if not self.complete():
             self.start()
 
