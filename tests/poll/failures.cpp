@@ -200,31 +200,5 @@ TEST_F(Failures, RemovedSiteWithAJobIsAnError)
               "`sites` until its job has ended");
 }
 
-TEST_F(Failures, JobThatReceivesNoDrainIsCancelledAtTheEndOfAReplay)
-{
-    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 1'000});
-    auto context = make_context(clock, {50, 50});
-    context.trace_end = at(300);
-    context.sites[0].rules.grace = Millis(3'600'000);
-    slurm_["A"].loses_drains = true;
-    StopRequest const stop;
-    auto const result = watch(std::move(context), quick(), stop);
-    EXPECT_TRUE(result) << result.error().message();
-    EXPECT_THAT(slurm_["A"].called(), testing::Contains("cancel 1"));
-}
-
-TEST_F(Failures, SiteWithoutAnswerIsReportedAtTheEnd)
-{
-    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 10'000});
-    auto context = make_context(clock, {50, 50});
-    context.trace_end = at(300);
-    slurm_["A"].answers = false;
-    StopRequest const stop;
-    auto const result = watch(std::move(context), quick(), stop);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ExitCode::temporary);
-    EXPECT_THAT(result.error().message(), HasSubstr("jobs may be left at A;"));
-}
-
 }  // namespace
 }  // namespace curtail::poll

@@ -197,7 +197,7 @@ inline WatchOptions quick()
     options.drain_on_exit = true;
     options.intervals.windows = Millis(5);
     options.intervals.jobs = Millis(10);
-    options.patience = Millis(500);
+    options.patience = Millis(20'000);
     return options;
 }
 

@@ -2,13 +2,11 @@
 #include "poll/poll.hpp"
 
 #include <set>
-#include <thread>
 
 #include "core/text.hpp"
 #include "poll/fixture.hpp"
 #include "poll/status.hpp"
 #include "runlog/trainer_events.hpp"
-#include "support/eventually.hpp"
 
 namespace curtail::poll {
 namespace {
@@ -244,67 +242,6 @@ TEST_F(Poll, CompleteRunGetsNoMoreJobs)
     ASSERT_TRUE(write_file(folder_ / "complete.json", "{}"));
     EXPECT_THAT(once(0, {50}).sites[0].jobs.actions[0].why, HasSubstr("the run is complete"));
     EXPECT_TRUE(slurm_["A"].called().empty());
-}
-
-TEST_F(Poll, ReplayEndsWithoutJobs)
-{
-    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 2'500});
-    auto context = make_context(clock, {500, 50, 50, 500, 500, 500, 50, 50, 50});
-    context.trace_end = at(2400);
-    StopRequest const stop;
-    auto const result = watch(std::move(context), quick(), stop);
-    ASSERT_TRUE(result) << result.error().message();
-    for (auto const* site : {"A", "B"}) {
-        EXPECT_THAT(slurm_[site].called(), ElementsAre("submit", "drain 1", "submit", "drain 2"));
-        EXPECT_EQ(slurm_[site].most_running, 1);
-    }
-    auto const types = event_types("A");
-    EXPECT_EQ(std::count(types.begin(), types.end(), "window-open"), 2);
-    EXPECT_EQ(std::count(types.begin(), types.end(), "window-close"), 1)
-        << "the end of a trace closes no window";
-    EXPECT_EQ(std::count(types.begin(), types.end(), "job-ended"), 2);
-}
-
-TEST_F(Poll, StopRequestDrainsAndASecondOneCancels)
-{
-    run_.sites[0].launcher.grace = Millis(3'600'000);
-    slurm_["A"].ignores_drain = true;
-    StopRequest stop;
-    auto options = quick();
-    auto context = make_context(std::make_shared<FixedClock>(at(0)), {50});
-    context.sites[0].rules.grace = Millis(3'600'000);
-    Result<PollResult> result = PollResult{};
-    std::jthread const poller([&] { result = watch(std::move(context), options, stop); });
-    auto const called = [&](std::string const& site, std::string const& what) {
-        auto const calls = slurm_[site].called();
-        return std::find(calls.begin(), calls.end(), what) != calls.end();
-    };
-    slurm_["A"], slurm_["B"];
-    ASSERT_TRUE(test::eventually([&] { return called("A", "submit") && called("B", "submit"); }));
-    stop.raise();
-    ASSERT_TRUE(test::eventually([&] { return called("A", "drain 1") && called("B", "drain 1"); }));
-    EXPECT_FALSE(called("A", "cancel 1"));
-    stop.raise();
-    EXPECT_TRUE(test::eventually([&] { return called("A", "cancel 1"); }));
-}
-
-TEST_F(Poll, StoppedLivePollerKeepsItsJobs)
-{
-    StopRequest stop;
-    auto options = quick();
-    options.drain_on_exit = false;
-    Result<PollResult> result = PollResult{};
-    slurm_["A"], slurm_["B"];
-    {
-        std::jthread const poller([&] {
-            result = watch(make_context(std::make_shared<FixedClock>(at(0)), {50}), options, stop);
-        });
-        ASSERT_TRUE(test::eventually(
-            [&] { return !slurm_["A"].called().empty() && !slurm_["B"].called().empty(); }));
-        stop.raise();
-    }
-    ASSERT_TRUE(result) << result.error().message();
-    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"));
 }
 
 }  // namespace
