@@ -26,7 +26,10 @@ def options(profile):
     made.ignore_local_proxy_environment_variables()
     for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage",
                      "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
-                     "--disable-extensions", "--user-data-dir=" + profile):
+                     "--disable-extensions", "--user-data-dir=" + profile,
+                     # One process draws all pages, so that it compiles their scripts once.
+                     "--renderer-process-limit=1", "--disable-site-isolation-trials",
+                     "--disable-features=SpareRendererForSitePerProcess"):
         made.add_argument(argument)
     # Chromium refuses to run as root with its sandbox.
     if os.geteuid() == 0:
