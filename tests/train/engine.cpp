@@ -5,6 +5,7 @@
 
 #include <ATen/ops/equal.h>
 #include <c10/util/Exception.h>
+#include <gmock/gmock.h>
 
 #include <limits>
 
