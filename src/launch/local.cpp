@@ -10,8 +10,8 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "launch/command.hpp"
 #include "launch/supervisor.hpp"
+#include "process/command.hpp"
 
 namespace curtail::launch {
 namespace {
@@ -33,9 +33,9 @@ std::string members(json::Object const& object)
     return text.substr(1, text.size() - 2);
 }
 
-ProcessIdentity read_identity(json::ObjectReader& r, std::string const& key)
+process::ProcessIdentity read_identity(json::ObjectReader& r, std::string const& key)
 {
-    ProcessIdentity identity;
+    process::ProcessIdentity identity;
     r.object(key, [&](json::ObjectReader& o) {
         identity.pid = static_cast<pid_t>(o.integer("pid"));
         identity.started = static_cast<std::uint64_t>(o.integer("started"));
@@ -50,7 +50,7 @@ std::string job_variable(plan::JobId const& job) { return "CURTAIL_JOB=" + job.v
 std::vector<std::pair<std::string, std::string>> job_environment(JobSpec const& spec,
                                                                  plan::JobId const& job)
 {
-    auto environment = plain_environment();
+    auto environment = process::plain_environment();
     environment.emplace_back("CURTAIL_JOB", job.value);
     environment.emplace_back("CURTAIL_INTENT", job.value);
     if (!spec.launcher.prologue.empty())
@@ -65,8 +65,8 @@ std::string LocalLauncher::record_head(Comment const& comment) const
 {
     return "{" +
            members({{"comment", comment_text(spec_, comment)},
-                    {"host", host_name()},
-                    {"boot", boot_id()},
+                    {"host", process::host_name()},
+                    {"boot", process::boot_id()},
                     {"started", format_time(SystemClock{}.now())}}) +
            ",";
 }
@@ -117,17 +117,17 @@ Result<std::optional<LocalLauncher::Record>> LocalLauncher::read_record(
 }
 
 bool LocalLauncher::has_leftovers(plan::JobId const& job, Record const& record,
-                                  std::optional<Sessions>& sessions) const
+                                  std::optional<process::Sessions>& sessions) const
 {
-    if (!sessions) sessions = list_sessions();
-    return signal_session(*sessions, record.script, job_variable(job), 0, kernel_) > 0;
+    if (!sessions) sessions = process::list_sessions();
+    return process::signal_session(*sessions, record.script, job_variable(job), 0, kernel_) > 0;
 }
 
 void LocalLauncher::set_ending(plan::Job& job, Record const& record) const
 {
     job.state = plan::Job::State::ending;
     job.launcher_state = "COMPLETING";
-    if (record.host == host_name()) return;
+    if (record.host == process::host_name()) return;
     job.launcher_state = "UNKNOWN";
     job.warning = "job " + job.id.value + " was started on " + printable(record.host) +
                   " and is not visible from this machine: run the poller there, or, if that "
@@ -150,7 +150,7 @@ void LocalLauncher::set_ended(plan::Job& job, std::optional<std::string> const& 
 }
 
 plan::Job LocalLauncher::inspect(plan::JobId const& id, Record const& record,
-                                 std::optional<Sessions>& sessions) const
+                                 std::optional<process::Sessions>& sessions) const
 {
     plan::Job job;
     job.id = id;
@@ -159,10 +159,10 @@ plan::Job LocalLauncher::inspect(plan::JobId const& id, Record const& record,
     job.state = plan::Job::State::running;
     job.launcher_state = "RUNNING";
     job.started = record.started;
-    bool const here = record.host == host_name();
-    if (here && is_running(record.script)) return job;
+    bool const here = record.host == process::host_name();
+    if (here && process::is_running(record.script)) return job;
     // Checked before the exit code is read: the supervisor writes it and exits.
-    bool const supervised = here && is_running(record.supervisor);
+    bool const supervised = here && process::is_running(record.supervisor);
     auto const exit_code = read_file_if_exists(file(id, ".exit"), 64).value_or(std::nullopt);
     bool const undecided = !exit_code && (!here || supervised);
     // With Slurm the node itself would end leftover processes.
@@ -175,7 +175,7 @@ plan::Job LocalLauncher::inspect(plan::JobId const& id, Record const& record,
 Result<std::vector<plan::Job>> LocalLauncher::jobs()
 {
     std::vector<plan::Job> jobs;
-    std::optional<Sessions> sessions;
+    std::optional<process::Sessions> sessions;
     std::error_code error;
     for (std::filesystem::directory_iterator it(folder(), error), end; !error && it != end;
          it.increment(error)) {
@@ -196,7 +196,7 @@ Result<void> LocalLauncher::drain(plan::JobId const& job)
 {
     auto const record = read_record(job);
     if (!record) return tl::unexpected(record.error());
-    if (*record) signal_process((*record)->script, SIGUSR1, kernel_);
+    if (*record) process::signal_process((*record)->script, SIGUSR1, kernel_);
     return {};
 }
 
@@ -212,8 +212,8 @@ Result<void> LocalLauncher::cancel(plan::JobId const& job, bool only_pending)
         if (auto written = write_file(cancel_file, format_time(now) + "\n"); !written)
             return written;
     bool const kills = first_cancel && now - *first_cancel >= kill_delay;
-    signal_session(list_sessions(), (*record)->script, job_variable(job), kills ? SIGKILL : SIGTERM,
-                   kernel_);
+    process::signal_session(process::list_sessions(), (*record)->script, job_variable(job),
+                            kills ? SIGKILL : SIGTERM, kernel_);
     return {};
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "launch/job_spec.hpp"
 #include "launch/launcher.hpp"
-#include "launch/process.hpp"
+#include "process/identity.hpp"
 
 namespace curtail::launch {
 
@@ -18,7 +18,7 @@ namespace curtail::launch {
 /// the exit code of that job is recorded, the job counts as ending.
 class LocalLauncher final : public Launcher {
   public:
-    explicit LocalLauncher(JobSpec spec, Kernel kernel = {})
+    explicit LocalLauncher(JobSpec spec, process::Kernel kernel = {})
         : spec_(std::move(spec)), kernel_(kernel)
     {
     }
@@ -47,8 +47,8 @@ class LocalLauncher final : public Launcher {
     struct Record {
         Comment comment;
         std::string host;
-        ProcessIdentity script;
-        ProcessIdentity supervisor;  ///< stored under the name `keeper`
+        process::ProcessIdentity script;
+        process::ProcessIdentity supervisor;  ///< stored under the name `keeper`
         Time started;
     };
     [[nodiscard]] std::filesystem::path folder() const { return spec_.folder / "jobs"; }
@@ -62,14 +62,14 @@ class LocalLauncher final : public Launcher {
     /// Determines the job's state from its record, its exit code and its processes. If `sessions`
     /// is needed but still empty, fills it.
     [[nodiscard]] plan::Job inspect(plan::JobId const& job, Record const& record,
-                                    std::optional<Sessions>& sessions) const;
+                                    std::optional<process::Sessions>& sessions) const;
     [[nodiscard]] bool has_leftovers(plan::JobId const& job, Record const& record,
-                                     std::optional<Sessions>& sessions) const;
+                                     std::optional<process::Sessions>& sessions) const;
     void set_ending(plan::Job& job, Record const& record) const;
     void set_ended(plan::Job& job, std::optional<std::string> const& exit_code) const;
 
     JobSpec spec_;
-    Kernel kernel_;
+    process::Kernel kernel_;
 };
 
 }  // namespace curtail::launch

@@ -11,9 +11,9 @@
 #include <cstring>
 
 #include "core/files.hpp"
-#include "launch/c_strings.hpp"
-#include "launch/child.hpp"
-#include "launch/process.hpp"
+#include "process/c_strings.hpp"
+#include "process/child.hpp"
+#include "process/identity.hpp"
 
 // Everything between fork and exec or _exit makes only async-signal-safe calls: the poller has
 // threads.
@@ -58,12 +58,12 @@ bool create_file(char const* path, char const* temporary, std::string_view conte
 // Everything that the forked processes need, allocated before the fork.
 struct Prepared {
     SupervisedScript const& script;
-    CStrings arguments;
-    CStrings environment;
+    process::CStrings arguments;
+    process::CStrings environment;
     std::string record_temporary;
     std::string exit_temporary;
     int log;
-    Kernel const& kernel;
+    process::Kernel const& kernel;
 };
 
 bool redirect_to_log(int log)
@@ -89,7 +89,7 @@ bool redirect_to_log(int log)
 
 void write_identity(Buffer& into, pid_t pid)
 {
-    auto const stat = read_process_stat(pid);
+    auto const stat = process::read_process_stat(pid);
     into << "{\"pid\":" << static_cast<std::uint64_t>(pid)
          << ",\"started\":" << (stat ? stat->started : 0) << "}";
 }
@@ -142,7 +142,7 @@ bool create_record(Prepared const& p, pid_t script)
 // Waits for the script and writes its exit code; false if either fails.
 bool record_exit(Prepared const& p, pid_t script)
 {
-    auto const code = wait_for_exit(script);
+    auto const code = process::wait_for_exit(script);
     if (!code) return false;
     Buffer text;
     text << static_cast<std::uint64_t>(*code) << "\n";
@@ -161,7 +161,7 @@ bool record_exit(Prepared const& p, pid_t script)
     // Releases the poller's files, above all its lock. Also ends the script if `go` got no byte.
     p.kernel.close_from(3);
     if (recorded) _exit(record_exit(p, script) ? 0 : 1);
-    (void)wait_for_exit(script);
+    (void)process::wait_for_exit(script);
     _exit(1);
 }
 
@@ -175,13 +175,13 @@ bool fork_supervisor(Prepared const& prepared, int ready)
         if (supervisor == 0) supervise(prepared, ready);
         _exit(supervisor < 0 ? 1 : 0);
     }
-    (void)wait_for_exit(between);
+    (void)process::wait_for_exit(between);
     return true;
 }
 
 }  // namespace
 
-Result<void> start_supervised(SupervisedScript const& script, Kernel const& kernel)
+Result<void> start_supervised(SupervisedScript const& script, process::Kernel const& kernel)
 {
     auto const cannot = [&](std::string why) {
         return fail(ExitCode::os_error, "cannot start " + script.arguments.at(0), std::move(why));
@@ -192,8 +192,8 @@ Result<void> start_supervised(SupervisedScript const& script, Kernel const& kern
         return tl::unexpected(log.error().with_context("cannot start " + script.arguments[0]));
     auto const suffix = "." + std::to_string(getpid());
     Prepared const prepared{script,
-                            CStrings(script.arguments),
-                            CStrings(script.environment),
+                            process::CStrings(script.arguments),
+                            process::CStrings(script.environment),
                             script.record + suffix,
                             script.exit_file + suffix,
                             log->get(),

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "launch/kernel.hpp"
+#include "process/kernel.hpp"
 
 namespace curtail::launch {
 
@@ -32,6 +32,6 @@ struct SupervisedScript {
 /// symbolic link or is no regular file. Fails with `os_error` if the script was not started for
 /// another reason.
 [[nodiscard]] Result<void> start_supervised(SupervisedScript const& script,
-                                            Kernel const& kernel = {});
+                                            process::Kernel const& kernel = {});
 
 }  // namespace curtail::launch

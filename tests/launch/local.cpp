@@ -15,7 +15,7 @@
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
-#include "launch/kernels.hpp"
+#include "process/kernels.hpp"
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -69,7 +69,7 @@ class Local : public testing::Test {
     }
 
     test::TemporaryFolder folder_;
-    Kernel kernel_;
+    process::Kernel kernel_;
 };
 
 TEST_F(Local, NeverWritesItsLogThroughALinkOrIntoAPipe)
@@ -91,11 +91,11 @@ TEST_F(Local, NeverWritesItsLogThroughALinkOrIntoAPipe)
 }
 
 // Tests of system calls that have fallbacks.
-class LocalOnEachKernel : public Local, public testing::WithParamInterface<NamedKernel> {
+class LocalOnEachKernel : public Local, public testing::WithParamInterface<process::NamedKernel> {
   protected:
     LocalOnEachKernel() { kernel_ = GetParam().kernel; }
 };
-INSTANTIATE_TEST_SUITE_P(Kernels, LocalOnEachKernel, all_kernels(), kernel_name);
+INSTANTIATE_TEST_SUITE_P(Kernels, LocalOnEachKernel, process::all_kernels(), process::kernel_name);
 
 TEST_P(LocalOnEachKernel, JobRunsItsScriptAndRecordsItsExitCode)
 {
@@ -145,7 +145,7 @@ TEST_P(LocalOnEachKernel, CancelEndsAllProcessesOfTheJob)
     ASSERT_TRUE(ends(launcher));
     // A dying process no longer counts as part of the job, but may be visible a little longer.
     auto const gone = [&] {
-        auto const stat = read_process_stat(child);
+        auto const stat = process::read_process_stat(child);
         return !stat || stat->state == 'Z';
     };
     EXPECT_TRUE(eventually(gone)) << "its own process group does not hide it";
@@ -258,7 +258,7 @@ TEST_F(Local, JobOfAnotherHostCountsAsEnding)
     ASSERT_TRUE(ends(launcher));
     auto const record = folder_ / "site/jobs/i1.json";
     auto text = read_file(record).value();
-    auto const host = "\"host\":\"" + host_name() + "\"";
+    auto const host = "\"host\":\"" + process::host_name() + "\"";
     ASSERT_NE(text.find(host), std::string::npos) << text;
     text.replace(text.find(host), host.size(), "\"host\":\"elsewhere\"");
     ASSERT_TRUE(write_file(record, text));
@@ -367,9 +367,9 @@ TEST_F(Local, ForeignSessionWithAReusedNumberIsNotSignalled)
     ASSERT_TRUE(write_file(folder_ / "site/jobs/i1.json", text));
     EXPECT_EQ(only_job(launcher).state, State::ended);
     ASSERT_TRUE(launcher.cancel({"i1"}, false));
-    auto const stat = read_process_stat(foreign);
+    auto const stat = process::read_process_stat(foreign);
     EXPECT_TRUE(stat && stat->state != 'Z') << "it is not ours";
-    EXPECT_FALSE(eventually([pid = foreign] { return !read_process_stat(pid); },
+    EXPECT_FALSE(eventually([pid = foreign] { return !process::read_process_stat(pid); },
                             std::chrono::milliseconds(200)));
     kill(foreign, SIGKILL);
 }

@@ -11,7 +11,7 @@
 
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "launch/command.hpp"
+#include "process/command.hpp"
 #include "support/child_process.hpp"
 #include "support/eventually.hpp"
 #include "support/paths.hpp"
@@ -58,7 +58,7 @@ class LivePoller : public testing::Test {
         EXPECT_TRUE(test::eventually(
             [&] { return poll({"--json"}).output.find("\"jobs\": []") != std::string::npos; }));
     }
-    launch::Finished poll(std::vector<std::string> more)
+    process::Finished poll(std::vector<std::string> more)
     {
         more.insert(more.end(), {"--watttime", "--credentials", (folder_ / "account.json").string(),
                                  "--watttime-url", server_.url()});
@@ -75,15 +75,15 @@ class LivePoller : public testing::Test {
             return false;
         });
     }
-    launch::Finished run(std::vector<std::string> more)
+    process::Finished run(std::vector<std::string> more)
     {
         std::vector<std::string> arguments{test::program_path("curtail-poll"),
                                            (folder_ / "run.json").string()};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        auto const done = launch::run_command(
-            {std::move(arguments), launch::plain_environment(), Millis(20'000)});
+        auto const done = process::run_command(
+            {std::move(arguments), process::plain_environment(), Millis(20'000)});
         EXPECT_TRUE(done) << (done ? "" : done.error().message());
-        return done.value_or(launch::Finished{-1, "", ""});
+        return done.value_or(process::Finished{-1, "", ""});
     }
 
     test::TemporaryFolder folder_;

@@ -16,8 +16,8 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "launch/command.hpp"
-#include "launch/process.hpp"
+#include "process/command.hpp"
+#include "process/identity.hpp"
 #include "runlog/event.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"
@@ -53,16 +53,16 @@ class Poller : public testing::Test {
         EXPECT_EQ(down.exit_code, 0) << down.errors;
     }
 
-    launch::Finished run(std::vector<std::string> arguments, Millis deadline = seconds(60))
+    process::Finished run(std::vector<std::string> arguments, Millis deadline = seconds(60))
     {
-        auto environment = launch::plain_environment();
+        auto environment = process::plain_environment();
         environment.emplace_back("CURTAIL_CLUSTERS", clusters_.path().string());
         auto const done =
-            launch::run_command({std::move(arguments), std::move(environment), deadline});
+            process::run_command({std::move(arguments), std::move(environment), deadline});
         EXPECT_TRUE(done) << (done ? "" : done.error().message());
-        return done.value_or(launch::Finished{-1, "", ""});
+        return done.value_or(process::Finished{-1, "", ""});
     }
-    launch::Finished clusters(std::vector<std::string> arguments)
+    process::Finished clusters(std::vector<std::string> arguments)
     {
         arguments.insert(arguments.begin(), source + "/slurm/private_clusters.sh");
         return run(std::move(arguments));
@@ -223,7 +223,7 @@ class Poller : public testing::Test {
         ASSERT_GT(controller, 1);
         kill(controller, SIGKILL);
         ASSERT_TRUE(test::eventually([&] {
-            auto const stat = launch::read_process_stat(controller);
+            auto const stat = process::read_process_stat(controller);
             return !stat || stat->state == 'Z';
         }));
     }

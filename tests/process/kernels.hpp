@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <vector>
 
-#include "launch/kernel.hpp"
+#include "process/kernel.hpp"
 
-namespace curtail::launch {
+namespace curtail::process {
 
 /// A test parameter: the kernel on which the tests run, or one that lacks newer system calls.
 struct NamedKernel {
@@ -38,4 +38,4 @@ inline std::string kernel_name(testing::TestParamInfo<NamedKernel> const& tested
     return tested.param.name;
 }
 
-}  // namespace curtail::launch
+}  // namespace curtail::process

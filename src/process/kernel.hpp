@@ -4,7 +4,7 @@
 
 #include "core/files.hpp"
 
-namespace curtail::launch {
+namespace curtail::process {
 
 /// Optional features of the kernel. Curtail tries a feature only if its member is true. Otherwise,
 /// or if the kernel or container lacks the feature, Curtail uses a fallback. Tests set a member to
@@ -31,4 +31,4 @@ struct Kernel {
 /// Sends a signal to the process that open_process() opened. Returns 0, or -1 with errno set.
 [[nodiscard]] int send_signal(Fd const& process, int signal);
 
-}  // namespace curtail::launch
+}  // namespace curtail::process

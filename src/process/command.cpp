@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/command.hpp"
+#include "process/command.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,10 +14,10 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "launch/c_strings.hpp"
-#include "launch/child.hpp"
+#include "process/c_strings.hpp"
+#include "process/child.hpp"
 
-namespace curtail::launch {
+namespace curtail::process {
 namespace {
 
 constexpr std::size_t error_limit{65'536};
@@ -228,4 +228,4 @@ Result<Finished> run_command(Command const& command, Kernel const& kernel)
     return Collector(child, *output, *errors, command).collect();
 }
 
-}  // namespace curtail::launch
+}  // namespace curtail::process

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/json.hpp"
-#include "launch/kernel.hpp"
+#include "process/kernel.hpp"
 
-namespace curtail::launch {
+namespace curtail::process {
 
 /// Identifies one process of this machine, even if the kernel later reuses its process id.
 struct ProcessIdentity {
@@ -51,4 +51,4 @@ using Sessions = std::multimap<pid_t, pid_t>;
 int signal_session(Sessions const& sessions, ProcessIdentity const& leader,
                    std::string const& variable, int signal, Kernel const& kernel = {});
 
-}  // namespace curtail::launch
+}  // namespace curtail::process

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace curtail::launch {
+namespace curtail::process {
 
 /// Owns strings and a null-terminated array of pointers to them, as execve takes for arguments and
 /// environment. Construct it before a fork, because a child must not allocate memory between fork
@@ -34,4 +34,4 @@ class CStrings {
     std::vector<char*> pointers_;
 };
 
-}  // namespace curtail::launch
+}  // namespace curtail::process

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/kernel.hpp"
+#include "process/kernel.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,10 +9,10 @@
 
 #include <cerrno>
 
-#include "launch/kernels.hpp"
+#include "process/kernels.hpp"
 #include "support/old_kernel.hpp"
 
-namespace curtail::launch {
+namespace curtail::process {
 namespace {
 
 class KernelTest : public testing::TestWithParam<NamedKernel> {
@@ -106,4 +106,4 @@ TEST(Kernel, DescriptorOfAProcessShowsItsEndAndTakesSignals)
 }
 
 }  // namespace
-}  // namespace curtail::launch
+}  // namespace curtail::process

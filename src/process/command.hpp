@@ -6,9 +6,9 @@
 
 #include "core/result.hpp"
 #include "core/units.hpp"
-#include "launch/kernel.hpp"
+#include "process/kernel.hpp"
 
-namespace curtail::launch {
+namespace curtail::process {
 
 /// A program to run until it ends. It is run without a shell, so it receives its arguments
 /// unchanged.
@@ -46,4 +46,4 @@ struct Finished {
 /// PATH, HOME, USER, LOGNAME and TMPDIR. So it contains no secrets.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> plain_environment();
 
-}  // namespace curtail::launch
+}  // namespace curtail::process

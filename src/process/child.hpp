@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "launch/kernel.hpp"
+#include "process/kernel.hpp"
 
-namespace curtail::launch {
+namespace curtail::process {
 
 /// Waits until a child of this process has ended. Returns its exit code, or 128 + n if signal n
 /// ended it. Returns an empty optional, with errno set, if the exit code is lost. That happens if
@@ -41,4 +41,4 @@ class Child {
     int error_;
 };
 
-}  // namespace curtail::launch
+}  // namespace curtail::process

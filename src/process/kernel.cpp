@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/kernel.hpp"
+#include "process/kernel.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace curtail::launch {
+namespace curtail::process {
 namespace {
 
 // The same numbers on all architectures that Curtail supports (include/uapi/asm-generic/unistd.h).
@@ -122,4 +122,4 @@ int send_signal(Fd const& process, int signal)
     return static_cast<int>(syscall(pidfd_send_signal_number, process.get(), signal, nullptr, 0U));
 }
 
-}  // namespace curtail::launch
+}  // namespace curtail::process

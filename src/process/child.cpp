@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/child.hpp"
+#include "process/child.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 
-namespace curtail::launch {
+namespace curtail::process {
 
 std::optional<int> wait_for_exit(pid_t child)
 {
@@ -45,4 +45,4 @@ std::optional<int> Child::wait()
     return wait_for_exit(child);
 }
 
-}  // namespace curtail::launch
+}  // namespace curtail::process

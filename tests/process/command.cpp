@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/command.hpp"
+#include "process/command.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -10,13 +10,13 @@
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
-#include "launch/kernels.hpp"
-#include "launch/process.hpp"
+#include "process/identity.hpp"
+#include "process/kernels.hpp"
 #include "support/eventually.hpp"
 #include "support/old_kernel.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::launch {
+namespace curtail::process {
 namespace {
 
 using testing::HasSubstr;
@@ -180,4 +180,4 @@ TEST_P(CommandTest, CommandDiesWithItsCaller)
 }
 
 }  // namespace
-}  // namespace curtail::launch
+}  // namespace curtail::process

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/process.hpp"
+#include "process/identity.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 
-namespace curtail::launch {
+namespace curtail::process {
 namespace {
 
 // Sends a signal to a process that passes `check`. Through a descriptor, so that the kernel cannot
@@ -153,4 +153,4 @@ int signal_session(Sessions const& sessions, ProcessIdentity const& leader,
     return reached;
 }
 
-}  // namespace curtail::launch
+}  // namespace curtail::process
