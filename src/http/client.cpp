@@ -7,16 +7,18 @@
 #include <algorithm>
 #include <new>
 #include <stdexcept>
-#include <string_view>
 
 #include "core/build_info.hpp"
 #include "core/text.hpp"
 #include "http/protocols.hpp"
-#include "http/retry_after.hpp"
+#include "http/transfer.hpp"
 #include "http/url.hpp"
 
 namespace curtail::http {
 namespace {
+
+// Large transfers need fewer system calls with large buffers. libcurl allocates them on first use.
+constexpr long buffer_bytes = 512L << 10;
 
 // Once per process.
 void initialise_curl()
@@ -25,47 +27,10 @@ void initialise_curl()
     if (code != CURLE_OK) throw std::runtime_error("libcurl cannot be initialised");
 }
 
-// What has arrived of a response; checks limits while it arrives.
-struct Arrival {
-    std::string body;
-    std::size_t body_limit;
-    std::size_t header_bytes{0};
-    bool body_too_large{false};
-    bool header_too_large{false};
-    std::optional<Seconds> retry_after;
-};
-
-std::size_t on_body(char const* bytes, std::size_t size, std::size_t count, void* user)
+void check(CURLcode code, int option)
 {
-    auto& arrival = *static_cast<Arrival*>(user);
-    if (size * count > arrival.body_limit - arrival.body.size()) {
-        arrival.body_too_large = true;
-        return 0;
-    }
-    arrival.body.append(bytes, size * count);
-    return size * count;
-}
-
-std::size_t on_header(char const* bytes, std::size_t size, std::size_t count, void* user)
-{
-    auto& arrival = *static_cast<Arrival*>(user);
-    arrival.header_bytes += size * count;
-    arrival.header_too_large = arrival.header_bytes > header_limit;
-    if (arrival.header_too_large) return 0;
-    if (auto const wait = parse_retry_after({bytes, size * count}, SystemClock{}.now()))
-        arrival.retry_after = *wait;
-    return size * count;
-}
-
-std::optional<Error> size_error(Arrival const& arrival, std::string const& what)
-{
-    if (arrival.body_too_large)
-        return Error{ExitCode::data, what,
-                     fmt::format("the response is larger than {} bytes", arrival.body_limit), ""};
-    if (arrival.header_too_large)
-        return Error{ExitCode::data, what,
-                     fmt::format("the headers are larger than {} bytes", header_limit), ""};
-    return std::nullopt;
+    if (code != CURLE_OK)
+        throw std::runtime_error(fmt::format("libcurl refuses option {}", option));
 }
 
 bool is_certificate_error(CURLcode code)
@@ -91,6 +56,22 @@ Error transfer_error(CURLcode code, Request const& request, std::string const& w
     return {ExitCode::temporary, what, why, "will retry"};
 }
 
+using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+
+// An empty value needs the form "Name;".
+HeaderList list_headers(std::vector<Header> const& headers)
+{
+    HeaderList list{nullptr, curl_slist_free_all};
+    for (auto const& [name, value] : headers) {
+        auto const line = value.empty() ? name + ";" : name + ": " + value;
+        auto* longer = curl_slist_append(list.get(), line.c_str());
+        if (longer == nullptr) throw std::bad_alloc();
+        static_cast<void>(list.release());
+        list.reset(longer);
+    }
+    return list;
+}
+
 }  // namespace
 
 struct Client::Handle {
@@ -99,36 +80,64 @@ struct Client::Handle {
     template <class T>
     void set(CURLoption option, T value)
     {
-        if (curl_easy_setopt(easy.get(), option, value) != CURLE_OK)
-            throw std::runtime_error(
-                fmt::format("libcurl refuses option {}", static_cast<int>(option)));
+        check(curl_easy_setopt(easy.get(), option, value), static_cast<int>(option));
     }
-    void prepare(Request const& request, bool https, std::filesystem::path const& ca_file);
+    void connect_by(Connection const& connection, bool https, bool loopback);
+    void prepare(Request const& request, curl_slist* headers);
+    void choose_method(Request const& request);
     void authenticate(Request const& request);
-    void receive_into(Arrival& arrival, char* detail);
-    [[nodiscard]] Response response(Arrival& arrival) const;
 
     std::string user_agent{"curtail/" + build_info().version};
 };
 
-void Client::Handle::prepare(Request const& request, bool https,
-                             std::filesystem::path const& ca_file)
+void Client::Handle::connect_by(Connection const& connection, bool https, bool loopback)
 {
-    set(CURLOPT_URL, request.url.c_str());
     if (restrict_protocols(easy.get(), https, has_protocol_names()) != CURLE_OK)
         throw std::runtime_error("libcurl cannot restrict protocols");
-    if (!https) set(CURLOPT_NOPROXY, "*");
+    if (!https && loopback) set(CURLOPT_NOPROXY, "*");
+    else if (!connection.proxy.empty()) set(CURLOPT_PROXY, connection.proxy.c_str());
     set(CURLOPT_SSL_VERIFYPEER, 1L);
     set(CURLOPT_SSL_VERIFYHOST, 2L);
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    if (!ca_file.empty()) {
-        set(CURLOPT_CAINFO, ca_file.c_str());
-        set(CURLOPT_CAPATH, static_cast<char const*>(nullptr));
+    if (connection.ca_file.empty()) return;
+    set(CURLOPT_CAINFO, connection.ca_file.c_str());
+    set(CURLOPT_CAPATH, static_cast<char const*>(nullptr));
+}
+
+void Client::Handle::choose_method(Request const& request)
+{
+    auto const size = static_cast<curl_off_t>(request.body.size());
+    switch (request.method) {
+        case Method::get:
+            return;
+        case Method::head:
+            return set(CURLOPT_NOBODY, 1L);
+        case Method::remove:
+            return set(CURLOPT_CUSTOMREQUEST, name_of(request.method));
+        case Method::put:
+            set(CURLOPT_UPLOAD, 1L);
+            return set(CURLOPT_INFILESIZE_LARGE, size);
+        case Method::post:
+            set(CURLOPT_POST, 1L);
+            return set(CURLOPT_POSTFIELDSIZE_LARGE, size);
     }
+}
+
+void Client::Handle::prepare(Request const& request, curl_slist* headers)
+{
+    set(CURLOPT_URL, request.url.c_str());
+    set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_FOLLOWLOCATION, 0L);
     set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_TIMEOUT_MS, std::max<long>(1, request.deadline.count()));
     set(CURLOPT_USERAGENT, user_agent.c_str());
+    if (request.sink) set(CURLOPT_BUFFERSIZE, buffer_bytes);
+#if LIBCURL_VERSION_NUM >= 0x073e00
+    if (!request.body.empty()) set(CURLOPT_UPLOAD_BUFFERSIZE, buffer_bytes);
+#endif
+    set(CURLOPT_HTTPHEADER, headers);
+    choose_method(request);
     authenticate(request);
 }
 
@@ -144,29 +153,8 @@ void Client::Handle::authenticate(Request const& request)
     }
 }
 
-void Client::Handle::receive_into(Arrival& arrival, char* detail)
-{
-    set(CURLOPT_ERRORBUFFER, detail);
-    set(CURLOPT_WRITEFUNCTION, &on_body);
-    set(CURLOPT_WRITEDATA, static_cast<void*>(&arrival));
-    set(CURLOPT_HEADERFUNCTION, &on_header);
-    set(CURLOPT_HEADERDATA, static_cast<void*>(&arrival));
-}
-
-Response Client::Handle::response(Arrival& arrival) const
-{
-    Response response;
-    char const* type = nullptr;
-    curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &response.status);
-    curl_easy_getinfo(easy.get(), CURLINFO_CONTENT_TYPE, &type);
-    if (type != nullptr) response.content_type = type;
-    response.retry_after = arrival.retry_after;
-    response.body = std::move(arrival.body);
-    return response;
-}
-
-Client::Client(std::filesystem::path ca_file)
-    : handle_(std::make_unique<Handle>()), ca_file_(std::move(ca_file))
+Client::Client(Connection connection)
+    : handle_(std::make_unique<Handle>()), connection_(std::move(connection))
 {
     initialise_curl();
     handle_->easy.reset(curl_easy_init());
@@ -176,22 +164,28 @@ Client::~Client() = default;
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 
-Result<Response> Client::get(Request const& request)
+Result<Response> Client::send(Request const& request)
 {
-    auto const what = "cannot get " + without_query(request.url);
-    auto const url = check_url(request.url, what);
+    auto const what =
+        fmt::format("cannot {} {}", request.method == Method::get ? "get" : name_of(request.method),
+                    without_query(request.url));
+    auto const url = check_url(request.url, what, request.allow_http);
     if (!url) return tl::unexpected(url.error());
 
-    Arrival arrival{.body = {}, .body_limit = request.body_limit, .retry_after = {}};
+    auto* const easy = handle_->easy.get();
+    Transfer transfer(request);
     char detail[CURL_ERROR_SIZE] = "";
-    handle_->prepare(request, url->scheme == "https", ca_file_);
-    handle_->receive_into(arrival, detail);
-    CURLcode const code = curl_easy_perform(handle_->easy.get());
-    auto response = handle_->response(arrival);
+    auto const headers = list_headers(request.headers);
+    handle_->connect_by(connection_, url->scheme == "https", is_loopback(url->host));
+    handle_->prepare(request, headers.get());
+    handle_->set(CURLOPT_ERRORBUFFER, static_cast<char*>(detail));
+    check(transfer.attach(easy), 0);
+    CURLcode const code = curl_easy_perform(easy);
+    auto response = transfer.response(easy);
     // Clears the credentials and the pointers into this frame; keeps the connection.
-    curl_easy_reset(handle_->easy.get());
+    curl_easy_reset(easy);
     if (code == CURLE_OK) return response;
-    if (auto const too_large = size_error(arrival, what)) return tl::unexpected(*too_large);
+    if (auto const error = transfer.error(what)) return tl::unexpected(*error);
     return tl::unexpected(transfer_error(
         code, request, what, printable(*detail != '\0' ? detail : curl_easy_strerror(code))));
 }

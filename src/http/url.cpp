@@ -88,7 +88,7 @@ bool is_loopback(std::string const& host)
 
 std::string without_query(std::string_view url) { return printable(url.substr(0, url.find('?'))); }
 
-Result<Url> check_url(std::string_view text, std::string const& what)
+Result<Url> check_url(std::string_view text, std::string const& what, bool allow_http)
 {
     auto const url = parse_url(text);
     if (!url)
@@ -97,7 +97,8 @@ Result<Url> check_url(std::string_view text, std::string const& what)
     if (url->has_credentials)
         return fail(ExitCode::config, what, "it contains a user name or password",
                     "put credentials into their file, not into the URL");
-    if (url->scheme == "https" || (url->scheme == "http" && is_loopback(url->host))) return *url;
+    if (url->scheme == "https") return *url;
+    if (url->scheme == "http" && (allow_http || is_loopback(url->host))) return *url;
     return fail(ExitCode::config, what, "only https is allowed (http only to this machine)",
                 "use the https address");
 }

@@ -30,8 +30,10 @@ struct Url {
 [[nodiscard]] std::string without_query(std::string_view url);
 
 /// Accepts an https URL to any host, and an http URL to the loopback interface (see is_loopback()).
-/// Fails with `config` for any other URL, and for a URL that contains credentials. The message
-/// begins with `what`, the operation that failed.
-[[nodiscard]] Result<Url> check_url(std::string_view url, std::string const& what);
+/// If `allow_http` is true, accepts an http URL to any host too. Fails with `config` for any other
+/// URL, and for a URL that contains credentials. The message begins with `what`, the operation that
+/// failed.
+[[nodiscard]] Result<Url> check_url(std::string_view url, std::string const& what,
+                                    bool allow_http = false);
 
 }  // namespace curtail::http

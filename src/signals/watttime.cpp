@@ -96,7 +96,7 @@ Client::Client(Credentials credentials, Options options, Clock const& clock)
     : credentials_(std::move(credentials)),
       options_(std::move(options)),
       clock_(clock),
-      http_(options_.ca_file)
+      http_({options_.ca_file, {}})
 {
     while (options_.base_url.ends_with('/')) options_.base_url.pop_back();
     if (!options_.pause)
@@ -176,7 +176,7 @@ Result<http::Response> Client::get(http::Request request, Query& query)
             return fail(ExitCode::temporary, "cannot get " + query.url,
                         "no complete response within " + format_duration(options_.deadline),
                         "will retry");
-        auto response = http_.get(request);
+        auto response = http_.send(request);
         auto const requested_wait = response ? response->retry_after : std::nullopt;
         retry_after_ = requested_wait.value_or(Seconds{0});
         if (!is_busy(response) || query.retried) return response;

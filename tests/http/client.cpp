@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "core/clock.hpp"
 #include "support/watttime_server.hpp"
 
 namespace curtail::http {
@@ -27,7 +28,7 @@ class ForbiddenUrls : public testing::TestWithParam<char const*> {};
 TEST_P(ForbiddenUrls, AreNeverRequested)
 {
     Client client;
-    auto const response = client.get(request(GetParam()));
+    auto const response = client.send(request(GetParam()));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::config) << response.error().message();
     EXPECT_THAT(response.error().message(), Not(HasSubstr("secret")));
@@ -53,14 +54,14 @@ class Http : public testing::Test {
 
 TEST_F(Http, ClosedPortIsATemporaryFailure)
 {
-    auto const response = client_.get(request("http://127.0.0.1:1/"));
+    auto const response = client_.send(request("http://127.0.0.1:1/"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::temporary);
 }
 
 TEST_F(Http, ReturnsResponsesOfAnyStatus)
 {
-    auto const response = client_.get(request(server_.url() + "/v3/nothing")).value();
+    auto const response = client_.send(request(server_.url() + "/v3/nothing")).value();
     EXPECT_EQ(response.status, 401);
     EXPECT_EQ(response.content_type, "text/html");
 }
@@ -69,7 +70,7 @@ TEST_F(Http, SlowResponseEndsAtTheDeadline)
 {
     server_.control("fault=slow");
     auto const start = monotonic_now();
-    auto const response = client_.get(request(server_.url() + "/v3/forecast", Millis{200}));
+    auto const response = client_.send(request(server_.url() + "/v3/forecast", Millis{200}));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::temporary);
     EXPECT_THAT(response.error().message(), HasSubstr("no complete response within 0.2 s"));
@@ -79,7 +80,7 @@ TEST_F(Http, SlowResponseEndsAtTheDeadline)
 TEST_F(Http, EnforcesTheBodyLimitDuringTheTransfer)
 {
     server_.control("fault=oversize");
-    auto const response = client_.get(request(server_.url() + "/v3/forecast"));
+    auto const response = client_.send(request(server_.url() + "/v3/forecast"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::data);
     EXPECT_THAT(response.error().message(), HasSubstr("larger than 8388608 bytes"));
@@ -89,16 +90,16 @@ TEST_F(Http, AcceptsABodyOfExactlyTheLimit)
 {
     auto r = request(server_.url() + "/_control?none");
     r.body_limit = 2;  // the response is {}
-    EXPECT_EQ(client_.get(r).value().body, "{}");
+    EXPECT_EQ(client_.send(r).value().body, "{}");
     r.body_limit = 1;
-    ASSERT_FALSE(client_.get(r));
-    EXPECT_EQ(client_.get(r).error().code, ExitCode::data);
+    ASSERT_FALSE(client_.send(r));
+    EXPECT_EQ(client_.send(r).error().code, ExitCode::data);
 }
 
 TEST_F(Http, RejectsEndlessHeaders)
 {
     server_.control("fault=many_headers");
-    auto const response = client_.get(request(server_.url() + "/v3/forecast"));
+    auto const response = client_.send(request(server_.url() + "/v3/forecast"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::data);
     EXPECT_THAT(response.error().message(), HasSubstr("the headers are larger than 32768 bytes"));
@@ -107,7 +108,7 @@ TEST_F(Http, RejectsEndlessHeaders)
 TEST_F(Http, TruncatedResponseIsATemporaryFailure)
 {
     server_.control("fault=cut_off");
-    auto const response = client_.get(request(server_.url() + "/v3/forecast"));
+    auto const response = client_.send(request(server_.url() + "/v3/forecast"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::temporary);
 }
@@ -118,7 +119,7 @@ TEST_F(Http, DoesNotFollowRedirects)
     Secret const token("token");
     auto r = request(server_.url() + "/v3/forecast");
     r.bearer = &token;
-    EXPECT_EQ(client_.get(r).value().status, 302);
+    EXPECT_EQ(client_.send(r).value().status, 302);
     EXPECT_EQ(server_.requests().size(), 1U);
 }
 
@@ -128,22 +129,22 @@ TEST_F(Http, ForgetsCredentialsAfterTheRequest)
     auto r = request(server_.url() + "/login");
     r.username = "alice";
     r.password = &password;
-    EXPECT_EQ(client_.get(r).value().status, 200);
-    EXPECT_EQ(client_.get(request(server_.url() + "/login")).value().status, 403);
+    EXPECT_EQ(client_.send(r).value().status, 200);
+    EXPECT_EQ(client_.send(request(server_.url() + "/login")).value().status, 403);
 }
 
 TEST(Https, TrustsTheGivenAuthority)
 {
     WattTimeServer server("IP:127.0.0.1");
-    Client client(server.certificate());
-    EXPECT_EQ(client.get(request(server.url() + "/v3/nothing")).value().status, 401);
+    Client client({server.certificate(), {}});
+    EXPECT_EQ(client.send(request(server.url() + "/v3/nothing")).value().status, 401);
 }
 
 TEST(Https, RejectsAnUnknownAuthority)
 {
     WattTimeServer server("IP:127.0.0.1");
     Client client;
-    auto const response = client.get(request(server.url() + "/v3/nothing"));
+    auto const response = client.send(request(server.url() + "/v3/nothing"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::permission);
     EXPECT_THAT(response.error().message(), HasSubstr("its certificate is not trusted"));
@@ -153,10 +154,10 @@ TEST(Https, RejectsAnUnknownAuthority)
 TEST(Https, RejectsACertificateOfAnotherHost)
 {
     WattTimeServer server("IP:127.0.0.1");
-    Client client(server.certificate());
+    Client client({server.certificate(), {}});
     auto url = server.url();
     url.replace(url.find("127.0.0.1"), 9, "localhost");
-    auto const response = client.get(request(url + "/v3/nothing"));
+    auto const response = client.send(request(url + "/v3/nothing"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::permission);
     EXPECT_TRUE(server.requests().empty());
@@ -165,8 +166,8 @@ TEST(Https, RejectsACertificateOfAnotherHost)
 TEST(Https, RejectsAnExpiredCertificate)
 {
     WattTimeServer server("IP:127.0.0.1", -1);
-    Client client(server.certificate());
-    auto const response = client.get(request(server.url() + "/v3/nothing"));
+    Client client({server.certificate(), {}});
+    auto const response = client.send(request(server.url() + "/v3/nothing"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::permission);
     EXPECT_THAT(response.error().message(), HasSubstr("expired"));
@@ -175,8 +176,8 @@ TEST(Https, RejectsAnExpiredCertificate)
 TEST(Https, MissingAuthorityFileIsAConfigurationError)
 {
     WattTimeServer server("IP:127.0.0.1");
-    Client client("/no/such.pem");
-    auto const response = client.get(request(server.url() + "/v3/nothing"));
+    Client client({"/no/such.pem", {}});
+    auto const response = client.send(request(server.url() + "/v3/nothing"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::config);
 }

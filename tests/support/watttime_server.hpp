@@ -102,8 +102,9 @@ class WattTimeServer {
     }
     std::string get(std::string const& path)
     {
-        http::Client client(url_.starts_with("https") ? certificate() : std::filesystem::path());
-        auto const response = client.get({.url = url_ + path, .username = {}});
+        http::Client client(
+            {url_.starts_with("https") ? certificate() : std::filesystem::path(), {}});
+        auto const response = client.send({.url = url_ + path, .username = {}});
         if (!response || response->status != 200)
             throw std::runtime_error("the WattTime server does not answer " + path);
         return response->body;
