@@ -8,6 +8,7 @@ find_package(fmt REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(RapidJSON REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(pugixml REQUIRED)
 
 add_library(curtail_rapidjson INTERFACE)
 target_include_directories(curtail_rapidjson SYSTEM INTERFACE ${RapidJSON_INCLUDE_DIRS})
