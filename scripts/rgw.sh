@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Object storage on this machine, for the demo and the tests: a Ceph cluster of one monitor and one
+# disk daemon, and its S3 server, the RADOS Gateway, on loopback ports. Works as root or as an
+# ordinary user, writes only inside one folder, and touches no system service.
+set -euo pipefail
+umask 077
+
+PATH=$PATH:/usr/sbin:/sbin
+export LC_ALL=C TZ=UTC
+
+usage() {
+    cat << EOT
+usage: rgw.sh up [--disk] [--while PID] FOLDER
+                                 start the storage. Keeps objects in memory, or in a file of the
+                                 folder with --disk. With --while, runs \`down\` when the process
+                                 PID ends.
+       rgw.sh down FOLDER        stop it and remove the folder
+       rgw.sh user NAME FOLDER   add a user, and write its key to FOLDER/NAME.credentials
+       rgw.sh bucket NAME FOLDER [USER...]
+                                 create a bucket that \`owner\` and the given users can write
+       rgw.sh gateway kill|start FOLDER
+                                 kill or start only the gateway; objects stay
+
+\`up\` adds the user \`owner\` and writes the address of the gateway, such as http://127.0.0.1:20000,
+to FOLDER/endpoint. The path of the folder must have at most 60 characters.
+
+Environment:
+  CURTAIL_RGW_DISK_GIB   size of the file with --disk; it is sparse [16]
+
+Exit codes: 0 success; 64 usage error; 69 a program is missing; 71 a daemon did not start; 73 the
+folder cannot be created; 75 the folder exists.
+EOT
+}
+
+say() { echo "rgw.sh: $*" >&2 || true; }
+die() { local code=$1; shift; say "$*"; exit "$code"; }
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+# shellcheck source=scripts/rgw/configuration.sh
+source "$here/rgw/configuration.sh"
+# shellcheck source=scripts/rgw/daemons.sh
+source "$here/rgw/daemons.sh"
+
+check_programs() {
+    local program
+    for program in ceph ceph-mon ceph-osd monmaptool radosgw radosgw-admin; do
+        command -v "$program" > /dev/null ||
+            die 69 "$program is missing; run apt-get install ceph-mon ceph-osd radosgw"
+    done
+}
+
+make_folder() {
+    [ ${#folder} -le 60 ] || die 64 "the path $folder has more than 60 characters"
+    [ ! -e "$folder" ] || die 75 "$folder exists; stop it with: rgw.sh down $folder"
+    mkdir -p "$folder"/{mon,osd,run,log} || die 73 "cannot create $folder"
+}
+
+up() {
+    check_programs
+    make_folder
+    trap 'stop_all; exit 71' INT TERM HUP
+    if ! start_cluster; then
+        stop_all
+        say "a daemon did not start; the last lines of its logs:"
+        tail -n 3 "$folder"/log/* >&2 || true
+        exit 71
+    fi
+    add_user owner
+    echo "http://127.0.0.1:$port" > "$folder/endpoint"
+    [ -z "$while_pid" ] || watch > /dev/null 2>&1 < /dev/null &
+    say "the gateway answers at http://127.0.0.1:$port"
+}
+
+add_user() { # NAME
+    local secret
+    secret=$(head -c 30 /dev/urandom | base64 | tr -d '/+=')
+    # radosgw-admin takes keys only as arguments; these are valid only here and until `down`.
+    radosgw-admin --conf="$conf" --name client.rgw user create --uid="$1" --display-name="$1" \
+        --access-key="curtail-$1" --secret="$secret" > "$folder/log/user.out" 2>&1 ||
+        die 71 "cannot add the user $1: $(tail -n 1 "$folder/log/user.out")"
+    printf '[default]\naws_access_key_id = curtail-%s\naws_secret_access_key = %s\n' \
+        "$1" "$secret" > "$folder/$1.credentials"
+}
+
+watch() {
+    trap '' INT TERM HUP
+    while kill -0 "$while_pid" && [ -d "$folder" ]; do sleep 0.5; done
+    down
+}
+
+down() {
+    [ -d "$folder" ] || return 0
+    [ -f "$folder/ceph.conf" ] || die 64 "$folder is not a folder of rgw.sh"
+    stop_all
+    rm -rf -- "$folder"
+}
+
+command=${1:-}
+[ $# = 0 ] || shift
+disk=no
+while_pid=
+name=
+case $command in
+    up)
+        [ "${1:-}" != --disk ] || { disk=yes; shift; }
+        [ "${1:-}" != --while ] || { while_pid=${2:-}; shift; [ $# = 0 ] || shift; } ;;
+    user | bucket | gateway) name=${1:-}; [ $# = 0 ] || shift ;;
+    down) ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 64 ;;
+esac
+if [ $# = 0 ] || [ -z "$1" ]; then usage >&2; exit 64; fi
+if [ $# != 1 ] && [ "$command" != bucket ]; then usage >&2; exit 64; fi
+folder=$(realpath -m -- "$1")
+shift
+conf=$folder/ceph.conf
+
+case "$command $name" in
+    "up ") up ;;
+    "down ") down ;;
+    "gateway kill") stop_daemon rgw ;;
+    "gateway start") read_port; start_gateway || die 71 "the gateway did not start" ;;
+    "bucket "?*)
+        "$here/rgw/bucket.py" "$(cat "$folder/endpoint")" "$folder/owner.credentials" "$name" "$@" ;;
+    "user "?*) [[ $name =~ ^[A-Za-z0-9_-]{1,32}$ ]] || die 64 "$name is no name"; add_user "$name" ;;
+    *) usage >&2; exit 64 ;;
+esac
