@@ -14,10 +14,10 @@ namespace curtail::http {
 /// How a client reaches servers.
 struct Connection {
     /// PEM file of the certificates to trust; empty: those of the system.
-    std::filesystem::path ca_file;
+    std::filesystem::path ca_file{};
     /// URL of the proxy, for example `http://proxy.example.org:3128`. If empty, the environment
     /// decides, for example `https_proxy`. Never used for http to the loopback interface.
-    std::string proxy;
+    std::string proxy{};
 };
 
 /// A sender of HTTP requests. The client always verifies certificates. It never decompresses a

@@ -24,8 +24,25 @@ struct Header {
     std::string value;
 };
 
-/// Receives the consecutive pieces of a body. Returns false to end the transfer.
-using Sink = std::function<bool(std::span<std::byte const>)>;
+/// A server's response. Client::send() returns it even if the status reports an error.
+struct Response {
+    long status{};
+    std::string content_type{};
+    std::string body{};
+    std::vector<Header> headers{};
+    /// How long the Retry-After header asks the client to wait, counted from the header's arrival.
+    std::optional<Seconds> retry_after{};
+
+    /// Returns whether the status is 200 to 299.
+    [[nodiscard]] bool is_success() const { return status >= 200 && status < 300; }
+    /// Returns the value of the last header of this name, in any letter case. Returns an empty
+    /// text if there is none.
+    [[nodiscard]] std::string_view header(std::string_view name) const;
+};
+
+/// Receives the consecutive pieces of a body. `head` has the status and all headers of the
+/// response. Returns false to end the transfer.
+using Sink = std::function<bool(Response const& head, std::span<std::byte const> piece)>;
 
 /// An HTTP request. The caller owns the secrets and the bytes of the body.
 struct Request {
@@ -48,20 +65,6 @@ struct Request {
     Millis stall_limit{0};
     std::stop_token cancel{};  ///< ends the transfer within a second of a stop request
     bool allow_http{false};
-};
-
-/// A server's response. Client::send() returns it even if the status reports an error.
-struct Response {
-    long status{};
-    std::string content_type;
-    std::string body;
-    std::vector<Header> headers;
-    /// How long the Retry-After header asks the client to wait, counted from the header's arrival.
-    std::optional<Seconds> retry_after;
-
-    /// Returns the value of the last header of this name, in any letter case. Returns an empty
-    /// text if there is none.
-    [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
 /// Largest accepted size of all HTTP headers of a response together, in bytes.

@@ -84,8 +84,8 @@ int Transfer::on_progress(void* self, curl_off_t, curl_off_t down, curl_off_t, c
 
 bool Transfer::receive(std::string_view bytes)
 {
-    if (request_.sink && is_success()) {
-        if (request_.sink(std::as_bytes(std::span(bytes)))) return true;
+    if (request_.sink && response_.is_success()) {
+        if (request_.sink(response_, std::as_bytes(std::span(bytes)))) return true;
         end_ = End::sink;
         return false;
     }
@@ -106,7 +106,7 @@ bool Transfer::receive_header(std::string_view line)
     }
     if (auto const status = status_of(line); status != 0) {
         // A new response, for example after "100 Continue".
-        status_ = status;
+        response_.status = status;
         response_.headers.clear();
         response_.retry_after.reset();
         return true;

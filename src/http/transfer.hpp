@@ -38,12 +38,10 @@ class Transfer {
 
     bool receive(std::string_view bytes);
     bool receive_header(std::string_view line);
-    [[nodiscard]] bool is_success() const { return status_ >= 200 && status_ < 300; }
 
     Request const& request_;
     Response response_;
     End end_{End::none};
-    long status_{0};  ///< of the status line that arrived last
     std::size_t header_bytes_{0};
     std::size_t sent_{0};
     curl_off_t moved_{0};  ///< bytes, both ways

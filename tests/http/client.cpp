@@ -77,6 +77,17 @@ TEST_F(Http, SlowResponseEndsAtTheDeadline)
     EXPECT_LT(monotonic_now() - start, Seconds{5});
 }
 
+TEST_F(Http, AResponseThatStallsIsGivenUp)
+{
+    server_.control("fault=slow");
+    auto stalled = request(server_.url() + "/v3/forecast", Seconds{30});
+    stalled.stall_limit = Millis{200};
+    auto const response = client_.send(stalled);
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().code, ExitCode::temporary);
+    EXPECT_THAT(response.error().message(), HasSubstr("no data for 0.2 s"));
+}
+
 TEST_F(Http, EnforcesTheBodyLimitDuringTheTransfer)
 {
     server_.control("fault=oversize");

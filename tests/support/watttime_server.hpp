@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "core/files.hpp"
 #include "core/json.hpp"
 #include "http/client.hpp"
-#include "support/paths.hpp"
+#include "support/python_server.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::test {
@@ -33,24 +25,14 @@ class WattTimeServer {
     explicit WattTimeServer(std::string const& tls_name = {}, int tls_days = 2)
     {
         std::ofstream(folder_ / "password") << password;
-        std::vector<std::string> arguments{"python3",
-                                           test::source_path("tests/support/watttime_server.py"),
-                                           "--password-file", (folder_ / "password").string()};
+        std::vector<std::string> arguments{"--password-file", (folder_ / "password").string()};
         if (!tls_name.empty())
             arguments.insert(arguments.end(),
                              {"--tls-folder", folder_.path().string(), "--tls-name", tls_name,
                               "--tls-days", std::to_string(tls_days)});
-        start(arguments);
-        url_ = (tls_name.empty() ? "http://127.0.0.1:" : "https://127.0.0.1:") + read_port();
+        server_ = std::make_unique<PythonServer>("tests/support/watttime_server.py", arguments);
+        url_ = (tls_name.empty() ? "http://127.0.0.1:" : "https://127.0.0.1:") + server_->port();
     }
-    ~WattTimeServer()
-    {
-        stdin_.reset();  // end of file stops the server; the signal stops it if it hangs
-        kill(pid_, SIGTERM);
-        waitpid(pid_, nullptr, 0);
-    }
-    WattTimeServer(WattTimeServer const&) = delete;
-    WattTimeServer& operator=(WattTimeServer const&) = delete;
 
     [[nodiscard]] std::string const& url() const { return url_; }
     [[nodiscard]] std::filesystem::path certificate() const { return folder_ / "certificate.pem"; }
@@ -71,35 +53,6 @@ class WattTimeServer {
     }
 
   private:
-    void start(std::vector<std::string>& arguments)
-    {
-        std::array<int, 2> in{};
-        std::array<int, 2> out{};
-        if (pipe2(in.data(), O_CLOEXEC) != 0 || pipe2(out.data(), O_CLOEXEC) != 0)
-            throw std::runtime_error("cannot create a pipe");
-        Fd const child_in(in[0]);
-        Fd const child_out(out[1]);
-        stdin_ = Fd(in[1]);
-        stdout_ = Fd(out[0]);
-        posix_spawn_file_actions_t actions;
-        posix_spawn_file_actions_init(&actions);
-        posix_spawn_file_actions_adddup2(&actions, child_in.get(), 0);
-        posix_spawn_file_actions_adddup2(&actions, child_out.get(), 1);
-        std::vector<char*> argv;
-        argv.reserve(arguments.size() + 1);
-        for (auto& argument : arguments) argv.push_back(argument.data());
-        argv.push_back(nullptr);
-        int const error = posix_spawnp(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
-        posix_spawn_file_actions_destroy(&actions);
-        if (error != 0) throw std::runtime_error("cannot start python3: " + errno_text(error));
-    }
-    [[nodiscard]] std::string read_port() const
-    {
-        std::string port;
-        for (char c{}; read(stdout_.get(), &c, 1) == 1 && c != '\n';) port += c;
-        if (port.empty()) throw std::runtime_error("the WattTime server did not start");
-        return port;
-    }
     std::string get(std::string const& path)
     {
         http::Client client(
@@ -111,9 +64,7 @@ class WattTimeServer {
     }
 
     TemporaryFolder folder_;
-    Fd stdin_;
-    Fd stdout_;
-    pid_t pid_{};
+    std::unique_ptr<PythonServer> server_;
     std::string url_;
 };
 

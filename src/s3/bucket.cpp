@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/bucket.hpp"
+
+#include <fmt/format.h>
+
+#include "core/text.hpp"
+#include "s3/download.hpp"
+#include "s3/parts.hpp"
+#include "s3/upload.hpp"
+
+namespace curtail::s3 {
+namespace {
+
+// An answer that the operation does not expect, for example 409 to a GET.
+tl::unexpected<Error> unexpected_answer(http::Response const& response, std::string const& what)
+{
+    return tl::unexpected(failure_of(response, what).error);
+}
+
+}  // namespace
+
+Bucket::Bucket(std::shared_ptr<Session> session, TransferSizes sizes)
+    : session_(std::move(session)), sizes_(sizes)
+{
+}
+
+Result<Creation> Bucket::create(std::string const& key, Pieces const& bytes, Call const& call)
+{
+    auto const response = session_->attempt({.method = http::Method::put,
+                                             .key = key,
+                                             .headers = {{"if-none-match", "*"}},
+                                             .body = bytes,
+                                             .what = "cannot create " + key},
+                                            call);
+    if (!response && response.error().error.code == ExitCode::temporary) return Creation::unknown;
+    if (!response) return tl::unexpected(response.error().error);
+    if (response->is_success()) return Creation::created;
+    if (response->status == 412) return Creation::exists;
+    if (response->status == 409) return Creation::unknown;  // another create is under way
+    return unexpected_answer(*response, "cannot create " + key);
+}
+
+Result<void> Bucket::put(std::string const& key, Pieces const& bytes, Call const& call)
+{
+    if (bytes.size() > static_cast<std::size_t>(sizes_.single_limit.value))
+        return Uploader(*session_, key, bytes, sizes_, call).run();
+    auto const what = "cannot write " + key;
+    auto const response = session_->send({.method = http::Method::put,
+                                          .key = key,
+                                          .body = bytes,
+                                          .body_digest = sha256(bytes),
+                                          .what = what},
+                                         call);
+    if (!response) return tl::unexpected(response.error());
+    if (!response->is_success()) return unexpected_answer(*response, what);
+    return {};
+}
+
+Result<std::optional<ObjectHead>> Bucket::head(std::string const& key, Call const& call)
+{
+    auto const what = "cannot look up " + key;
+    auto const response =
+        session_->send({.method = http::Method::head, .key = key, .what = what}, call);
+    if (!response) return tl::unexpected(response.error());
+    if (response->status == 404) return std::nullopt;
+    if (!response->is_success()) return unexpected_answer(*response, what);
+    auto const size = leading_integer(response->header("content-length"));
+    auto const modified = http::parse_date(response->header("last-modified"));
+    if (!size || !modified)
+        return fail(ExitCode::protocol, what, "the response has no size or no time",
+                    "check that the endpoint is an S3 server");
+    return ObjectHead{{*size}, *modified, std::string(response->header("etag"))};
+}
+
+Result<bool> Bucket::get(std::string const& key, Bytes limit, Sink const& sink, Call const& call)
+{
+    return Stream(*session_, key, limit, sink, call).run();
+}
+
+Result<bool> Bucket::download(std::string const& key, std::span<std::byte> out, Call const& call)
+{
+    return Downloader(*session_, key, out, sizes_, call).run();
+}
+
+Result<void> Bucket::remove(std::string const& key, Call const& call)
+{
+    auto const what = "cannot remove " + key;
+    auto const response =
+        session_->send({.method = http::Method::remove, .key = key, .what = what}, call);
+    if (!response) return tl::unexpected(response.error());
+    if (!response->is_success() && response->status != 404)
+        return unexpected_answer(*response, what);
+    return {};
+}
+
+Result<ListPage> Bucket::list(std::string const& prefix, std::string const& token, Call const& call)
+{
+    auto const what = "cannot list " + prefix;
+    Order order{.key = {},
+                .query = {{"list-type", "2"}, {"prefix", full_key(session_->location(), prefix)}},
+                .what = what};
+    if (!token.empty()) order.query.emplace_back("continuation-token", token);
+    auto const response = session_->send(order, call);
+    if (!response) return tl::unexpected(response.error());
+    if (!response->is_success()) return unexpected_answer(*response, what);
+    return parse_list(response->body);
+}
+
+Result<UploadPage> Bucket::list_uploads(std::string const& prefix, UploadPage const& page,
+                                        Call const& call)
+{
+    auto const what = "cannot list the uploads of " + prefix;
+    Order order{.key = {},
+                .query = {{"uploads", ""}, {"prefix", full_key(session_->location(), prefix)}},
+                .what = what};
+    if (!page.next_key.empty()) {
+        order.query.emplace_back("key-marker", page.next_key);
+        order.query.emplace_back("upload-id-marker", page.next_id);
+    }
+    auto const response = session_->send(order, call);
+    if (!response) return tl::unexpected(response.error());
+    if (!response->is_success()) return unexpected_answer(*response, what);
+    return parse_uploads(response->body);
+}
+
+Result<void> Bucket::abort(std::string const& key, std::string const& upload, Call const& call)
+{
+    return abort_upload(*session_, key, upload, call);
+}
+
+Result<bool> Bucket::has_versioning(Call const& call)
+{
+    auto const what = "cannot find out whether the bucket has versioning";
+    auto const response =
+        session_->send({.key = {}, .query = {{"versioning", ""}}, .what = what}, call);
+    if (!response) return tl::unexpected(response.error());
+    if (!response->is_success()) return unexpected_answer(*response, what);
+    return parse_versioning(response->body);
+}
+
+}  // namespace curtail::s3

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "s3/answers.hpp"
+#include "s3/session.hpp"
+
+namespace curtail::s3 {
+
+/// What a server knows about an object without its content.
+struct ObjectHead {
+    Bytes size;
+    Time modified;     ///< to the second, by the server's clock
+    std::string etag;  ///< identifies the content; with its quotes
+};
+
+/// What Bucket::create() did.
+enum class Creation {
+    created,  ///< this call created the object
+    exists,   ///< an object of this key existed already, or another caller created it first
+    unknown   ///< no reply, or an error of the server: the object may exist now or later
+};
+
+/// How objects are cut for transfers.
+struct TransferSizes {
+    /// An object that is larger than this is stored in parts, and read in several ranges at a time.
+    Bytes single_limit{std::int64_t{64} << 20};
+    /// Size of a part or range. S3 requires at least 5 MiB, and more if there are over 10,000.
+    Bytes part{std::int64_t{32} << 20};
+    int parallel{4};  ///< parts or ranges at a time
+};
+
+/// The objects of one location. All keys are relative to the location's prefix. Thread-safe.
+///
+/// The functions fail with
+/// - `permission` if the server rejects the credentials or denies access;
+/// - `unavailable` if the bucket does not exist;
+/// - `io` if the storage is full, or if data arrive damaged again and again;
+/// - `temporary` if the server does not answer, or answers with errors, five times in a row; or if
+///   the operation was cancelled;
+/// - `config` or `protocol` if the server is no S3 server, or that of another region.
+class Bucket {
+  public:
+    explicit Bucket(std::shared_ptr<Session> session, TransferSizes sizes = {});
+
+    /// Stores an object unless one of this key exists (If-None-Match: *). Never repeats a request
+    /// that may have had an effect, so it fails only if it certainly stored nothing.
+    [[nodiscard]] Result<Creation> create(std::string const& key, Pieces const& bytes,
+                                          Call const& call = {});
+    /// Stores an object, and replaces an existing one. Large objects are stored in parts, several
+    /// at a time; if that fails, the upload is aborted. The server checks the SHA-256 of the object
+    /// or of each part.
+    [[nodiscard]] Result<void> put(std::string const& key, Pieces const& bytes,
+                                   Call const& call = {});
+    /// Returns an empty optional if the object does not exist.
+    [[nodiscard]] Result<std::optional<ObjectHead>> head(std::string const& key,
+                                                         Call const& call = {});
+    /// Receives one piece of an object. `whole` is the size of the whole object.
+    using Sink = std::function<void(std::span<std::byte const> piece, Bytes whole)>;
+    /// Reads an object and passes its content to `sink` in consecutive pieces. After a broken
+    /// connection, goes on where it broke off. Returns false if the object does not exist. Fails
+    /// with `data` if the object has more than `limit` bytes. In both cases, does not call `sink`.
+    [[nodiscard]] Result<bool> get(std::string const& key, Bytes limit, Sink const& sink,
+                                   Call const& call = {});
+    /// Reads an object into `out`, several ranges at a time if it is large. Returns false if the
+    /// object does not exist. Fails with `data` if its size is not that of `out`.
+    [[nodiscard]] Result<bool> download(std::string const& key, std::span<std::byte> out,
+                                        Call const& call = {});
+    /// Removes an object. Succeeds also if the object does not exist.
+    [[nodiscard]] Result<void> remove(std::string const& key, Call const& call = {});
+
+    /// Lists objects whose keys begin with `prefix`, in the order of their keys. `token` is empty
+    /// for the first page, and ListPage::next of the page before for another one. The keys in the
+    /// page are complete.
+    [[nodiscard]] Result<ListPage> list(std::string const& prefix, std::string const& token,
+                                        Call const& call = {});
+    /// Lists uploads that have neither completed nor been aborted. `page` is empty for the first
+    /// page.
+    [[nodiscard]] Result<UploadPage> list_uploads(std::string const& prefix, UploadPage const& page,
+                                                  Call const& call = {});
+    /// Aborts an upload of `key`, and frees its parts. Succeeds also if it does not exist.
+    [[nodiscard]] Result<void> abort(std::string const& key, std::string const& upload,
+                                     Call const& call = {});
+    /// Returns whether the bucket has versioning, or had it once. In such a bucket, some servers
+    /// ignore If-None-Match.
+    [[nodiscard]] Result<bool> has_versioning(Call const& call = {});
+
+    [[nodiscard]] Session& session() const { return *session_; }
+
+  private:
+    std::shared_ptr<Session> session_;
+    TransferSizes sizes_;
+};
+
+}  // namespace curtail::s3

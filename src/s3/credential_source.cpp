@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/credential_source.hpp"
+
+#include <unistd.h>
+
+#include "core/files.hpp"
+#include "core/private_file.hpp"
+#include "core/text.hpp"
+#include "s3/credential_process.hpp"
+#include "s3/instance_role.hpp"
+#include "s3/shared_file.hpp"
+
+namespace curtail::s3 {
+namespace {
+
+constexpr Seconds margin{300};  // credentials are renewed so long before they expire
+constexpr Seconds pause{10};    // between two readings after a server has rejected credentials
+constexpr char const* container_host = "http://169.254.170.2";
+
+bool expires_by(Credentials const& credentials, Time time)
+{
+    return credentials.expiration && *credentials.expiration <= time;
+}
+
+Result<Credentials> from_profile(Profile const& profile, std::string const& source)
+{
+    auto const value = [&](char const* key) {
+        auto const found = profile.find(key);
+        return found == profile.end() ? std::string() : found->second;
+    };
+    if (auto const command = value("credential_process"); !command.empty())
+        return run_credential_process(command, "credential_process in " + source);
+    Credentials credentials{.key_id = value("aws_access_key_id"),
+                            .key = Secret(value("aws_secret_access_key")),
+                            .token = Secret(value("aws_session_token"))};
+    if (!credentials.key_id.empty() && !credentials.key.empty()) return credentials;
+    return fail(ExitCode::config, "cannot read credentials from " + source,
+                "the profile lacks aws_access_key_id or aws_secret_access_key",
+                "add both, or credential_process");
+}
+
+}  // namespace
+
+Environment aws_environment()
+{
+    Environment environment;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        std::string_view const text(*variable);
+        auto const equals = text.find('=');
+        if (equals == std::string_view::npos) continue;
+        auto const name = text.substr(0, equals);
+        if (name == "HOME" || name.starts_with("AWS_"))
+            environment.emplace(name, text.substr(equals + 1));
+    }
+    return environment;
+}
+
+CredentialSource::CredentialSource(CredentialOptions options, Environment environment)
+    : options_(std::move(options)), environment_(std::move(environment))
+{
+}
+
+std::string CredentialSource::variable(std::string const& name) const
+{
+    auto const found = environment_.find(name);
+    return found == environment_.end() ? std::string() : found->second;
+}
+
+std::string CredentialSource::profile() const
+{
+    if (!options_.profile.empty()) return options_.profile;
+    auto const named = variable("AWS_PROFILE");
+    return named.empty() ? "default" : named;
+}
+
+Result<std::shared_ptr<Credentials const>> CredentialSource::get(Time now)
+{
+    std::lock_guard const guard(mutex_);
+    if (current_ && !expires_by(*current_, now + margin)) return current_;
+    auto found = find();
+    if (found && !expires_by(*found, now)) {
+        current_ = std::make_shared<Credentials const>(std::move(*found));
+        read_at_ = now;
+        return current_;
+    }
+    if (current_ && !expires_by(*current_, now)) return current_;
+    if (!found) return tl::unexpected(found.error());
+    return fail(ExitCode::permission, "cannot sign requests to the object storage",
+                "the credentials have expired", "renew them");
+}
+
+bool CredentialSource::renew(std::shared_ptr<Credentials const> const& refused, Time now)
+{
+    std::lock_guard const guard(mutex_);
+    if (current_ != refused) return true;  // another thread has renewed them
+    if (now - read_at_ < pause && now >= read_at_) return false;
+    current_.reset();
+    return true;
+}
+
+std::filesystem::path CredentialSource::user_file(std::string const& name,
+                                                  std::string const& file) const
+{
+    if (auto const named = variable(name); !named.empty()) return named;
+    auto const home = variable("HOME");
+    return home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".aws" / file;
+}
+
+Result<std::optional<Credentials>> CredentialSource::from_private_file(
+    std::filesystem::path const& file) const
+{
+    auto text = read_private_file(file);
+    if (!text) return tl::unexpected(text.error());
+    if (!*text) return std::nullopt;
+    auto const profile = find_profile(**text, this->profile(), file.string());
+    wipe(**text);
+    if (!profile) return tl::unexpected(profile.error());
+    if (!*profile) return std::nullopt;
+    return from_profile(**profile, file.string());
+}
+
+// Such a file is often readable by others. It may therefore name a program, but hold no key.
+Result<std::optional<Credentials>> CredentialSource::from_config_file() const
+{
+    auto const file = user_file("AWS_CONFIG_FILE", "config");
+    if (file.empty()) return std::nullopt;
+    auto const text = read_file_if_exists(file, std::int64_t{1} << 20);
+    if (!text) return tl::unexpected(text.error());
+    if (!*text) return std::nullopt;
+    auto const name = profile();
+    auto const found =
+        find_profile(**text, name == "default" ? name : "profile " + name, file.string());
+    if (!found) return tl::unexpected(found.error());
+    if (!*found || !(*found)->contains("credential_process")) return std::nullopt;
+    return from_profile(**found, file.string());
+}
+
+Result<std::optional<Credentials>> CredentialSource::from_variables() const
+{
+    if (variable("AWS_ACCESS_KEY_ID").empty() || variable("AWS_SECRET_ACCESS_KEY").empty())
+        return std::nullopt;
+    return Credentials{.key_id = variable("AWS_ACCESS_KEY_ID"),
+                       .key = Secret(variable("AWS_SECRET_ACCESS_KEY")),
+                       .token = Secret(variable("AWS_SESSION_TOKEN"))};
+}
+
+Result<std::optional<Credentials>> CredentialSource::from_services() const
+{
+    if (auto const url = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI"); !url.empty())
+        return container_credentials(url, Secret(variable("AWS_CONTAINER_AUTHORIZATION_TOKEN")));
+    if (auto const path = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"); !path.empty())
+        return container_credentials(container_host + path, Secret());
+    if (!options_.instance_role.empty()) return instance_role_credentials(options_.instance_role);
+    return std::nullopt;
+}
+
+Result<Credentials> CredentialSource::find() const
+{
+    if (!options_.file.empty()) {
+        auto found = from_private_file(options_.file);
+        if (!found) return tl::unexpected(found.error());
+        if (*found) return std::move(**found);
+        return fail(ExitCode::no_input, "cannot read credentials from " + options_.file.string(),
+                    "there is no such file, or it has no section [" + profile() + "]",
+                    "write the section, and give the file mode 600");
+    }
+    auto const shared = user_file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
+    auto found = from_variables();
+    if (found && !*found && !shared.empty()) found = from_private_file(shared);
+    if (found && !*found) found = from_config_file();
+    if (found && !*found) found = from_services();
+    if (!found) return tl::unexpected(found.error());
+    if (*found) return std::move(**found);
+    return fail(ExitCode::permission, "cannot sign requests to the object storage",
+                "there are no credentials",
+                "name a credentials file in the run or site file (s3.credentials)");
+}
+
+}  // namespace curtail::s3

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/result.hpp"
+#include "s3/credentials.hpp"
+
+namespace curtail::s3 {
+
+/// Environment variables by name.
+using Environment = std::map<std::string, std::string>;
+/// Returns HOME and all variables of this process that begin with `AWS_`.
+[[nodiscard]] Environment aws_environment();
+
+/// Where to look for credentials.
+struct CredentialOptions {
+    /// A shared credentials file (see find_profile()). If not empty, only this file counts.
+    std::filesystem::path file{};
+    std::string profile{};  ///< of the file; empty: AWS_PROFILE, otherwise `default`
+    /// URL of the metadata service, for example `http://169.254.169.254`. If empty, the role of the
+    /// virtual machine is not asked for.
+    std::string instance_role{};
+};
+
+/// Finds credentials, and renews them before they expire. Thread-safe.
+///
+/// The first of these that is present counts:
+/// - CredentialOptions::file;
+/// - the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN;
+/// - the profile in AWS_SHARED_CREDENTIALS_FILE or `~/.aws/credentials`;
+/// - `credential_process` of the profile in AWS_CONFIG_FILE or `~/.aws/config`;
+/// - the container's endpoint: AWS_CONTAINER_CREDENTIALS_FULL_URI, or
+///   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI at http://169.254.170.2;
+/// - CredentialOptions::instance_role.
+///
+/// A profile holds `aws_access_key_id` and `aws_secret_access_key`, with `aws_session_token` if
+/// they are temporary. Or it holds `credential_process`, see run_credential_process(). A file with
+/// a key must belong to the user and be private, see read_private_file().
+class CredentialSource {
+  public:
+    CredentialSource(CredentialOptions options, Environment environment);
+
+    /// Returns credentials that have not expired at `now`. Reads them again five minutes before
+    /// they expire. If that fails, returns the previous ones until they expire.
+    ///
+    /// Fails with `permission` if there are none, `no_input` if CredentialOptions::file lacks the
+    /// profile, `config` if a profile lacks a key, or like the source itself.
+    [[nodiscard]] Result<std::shared_ptr<Credentials const>> get(Time now);
+    /// Forgets `refused`, which a server has rejected, so that get() reads credentials again.
+    /// Returns false if credentials were read less than ten seconds before `now`: then they have
+    /// hardly changed.
+    bool renew(std::shared_ptr<Credentials const> const& refused, Time now);
+
+  private:
+    [[nodiscard]] Result<Credentials> find() const;
+    // Each of these four returns an empty optional if its place holds no credentials.
+    [[nodiscard]] Result<std::optional<Credentials>> from_variables() const;
+    [[nodiscard]] Result<std::optional<Credentials>> from_private_file(
+        std::filesystem::path const& file) const;
+    [[nodiscard]] Result<std::optional<Credentials>> from_config_file() const;
+    [[nodiscard]] Result<std::optional<Credentials>> from_services() const;
+    /// Returns the file that the variable `name` names, or else `file` in `~/.aws`. Returns an
+    /// empty path if HOME is not set either.
+    [[nodiscard]] std::filesystem::path user_file(std::string const& name,
+                                                  std::string const& file) const;
+    [[nodiscard]] std::string variable(std::string const& name) const;
+    [[nodiscard]] std::string profile() const;
+
+    CredentialOptions options_;
+    Environment environment_;
+    std::mutex mutex_;
+    std::shared_ptr<Credentials const> current_;
+    Time read_at_{};
+};
+
+}  // namespace curtail::s3

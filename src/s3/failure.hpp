@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "http/message.hpp"
+
+// What a failed request means: pure functions of the response.
+
+namespace curtail::s3 {
+
+/// Why a request failed, and what may help.
+struct Failure {
+    /// What to change before the same request is sent again.
+    enum class Cure {
+        none,       ///< the request would fail again
+        wait,       ///< nothing: the server may recover
+        slow_down,  ///< send fewer requests at a time
+        set_clock,  ///< sign with the server's time
+        renew_key,  ///< sign with other credentials, if there are new ones
+    };
+    Error error;
+    Cure cure{Cure::none};
+    std::optional<Seconds> retry_after{};  ///< how long the server asks to wait
+};
+
+/// Tells whether the response settles the request: status 200 to 299, 304, 404 without the code
+/// NoSuchBucket, 409, 412 or 416.
+[[nodiscard]] bool is_answer(http::Response const& response);
+/// Returns the meaning of a response that is no answer. `what` is the operation that failed.
+[[nodiscard]] Failure failure_of(http::Response const& response, std::string const& what);
+/// Returns the meaning of an error of http::Client::send().
+[[nodiscard]] Failure failure_of(Error const& error, std::string const& what);
+
+/// Returns how long to wait before attempt number `attempt` (2, 3 and so on), if the server does
+/// not ask for more: 0.1 s, doubled with each attempt, at most 5 s. `random`, from 0 to 1, takes up
+/// to half of it away, so that clients do not return together.
+[[nodiscard]] Millis pause_before(int attempt, double random, std::optional<Seconds> retry_after);
+
+}  // namespace curtail::s3

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "core/result.hpp"
+#include "s3/credentials.hpp"
+
+// Temporary credentials from a metadata service: a server that only this machine or container can
+// reach.
+
+namespace curtail::s3 {
+
+/// Asks the metadata service of a virtual machine (IMDSv2 of EC2) at `url`, for example
+/// `http://169.254.169.254`, for the credentials of the machine's role.
+///
+/// Fails with `temporary` if the service does not answer, `permission` if the machine has no role,
+/// and `data` if the answer is malformed.
+[[nodiscard]] Result<Credentials> instance_role_credentials(std::string const& url);
+
+/// Asks the credential endpoint of a container at `url`. Sends `token`, unless it is empty, as the
+/// header Authorization. Fails like instance_role_credentials().
+[[nodiscard]] Result<Credentials> container_credentials(std::string const& url,
+                                                        Secret const& token);
+
+}  // namespace curtail::s3

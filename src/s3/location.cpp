@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/location.hpp"
+
+#include <algorithm>
+
+#include "core/text.hpp"
+#include "http/url.hpp"
+
+namespace curtail::s3 {
+namespace {
+
+constexpr std::string_view scheme = "s3://";
+
+tl::unexpected<Error> bad(std::string_view url, std::string why)
+{
+    return fail(ExitCode::config, "store " + printable(url), std::move(why),
+                "write s3://BUCKET/PREFIX");
+}
+
+bool is_bucket(std::string_view name)
+{
+    constexpr std::string_view inner = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+    auto const plain = [](char c) { return c != '.' && c != '-'; };
+    return name.size() >= 3 && name.size() <= 63 &&
+           name.find_first_not_of(inner) == std::string_view::npos && plain(name.front()) &&
+           plain(name.back()) && name.find("..") == std::string_view::npos;
+}
+
+bool is_prefix(std::string_view prefix)
+{
+    auto const visible = [](char c) { return c > ' ' && c < '\x7f'; };
+    if (!std::all_of(prefix.begin(), prefix.end(), visible) || prefix.size() > 512) return false;
+    auto const parts = split(prefix, '/');
+    return std::none_of(parts.begin(), parts.end(),
+                        [](auto part) { return part.empty() || part == "." || part == ".."; });
+}
+
+}  // namespace
+
+Result<Location> parse_location(std::string_view url)
+{
+    if (!url.starts_with(scheme)) return bad(url, "not the address of a bucket");
+    auto rest = url.substr(scheme.size());
+    auto const slash = std::min(rest.find('/'), rest.size());
+    Location location;
+    location.bucket = rest.substr(0, slash);
+    if (!is_bucket(location.bucket))
+        return bad(url, "a bucket's name has 3 to 63 characters of a-z, 0-9, '.' and '-'");
+    rest.remove_prefix(std::min(slash + 1, rest.size()));
+    if (rest.ends_with('/')) rest.remove_suffix(1);
+    if (!rest.empty() && !is_prefix(rest))
+        return bad(url, "the prefix has an empty part, '.', '..' or an unusual character");
+    location.prefix = rest;
+    return location;
+}
+
+Result<Location> complete(Location location)
+{
+    if (location.endpoint.empty()) {
+        location.endpoint = "https://s3." + location.region + ".amazonaws.com";
+        location.addressing = Addressing::virtual_host;
+    }
+    auto const what = "endpoint " + printable(location.endpoint);
+    auto const url = http::check_url(location.endpoint, what, location.allow_http);
+    if (!url) {
+        auto error = url.error();
+        if (!location.allow_http && location.endpoint.starts_with("http://"))
+            error.remedy = "use https, or set allow_http if the network is private";
+        return tl::unexpected(std::move(error));
+    }
+    if (location.endpoint.ends_with('/')) location.endpoint.pop_back();
+    auto const after_scheme = location.endpoint.find("://") + 3;
+    if (location.endpoint.find_first_of("/?#\\", after_scheme) != std::string::npos)
+        return fail(ExitCode::config, what, "it has a path", "write only https://HOST");
+    return location;
+}
+
+std::string full_key(Location const& location, std::string_view key)
+{
+    return location.prefix.empty() ? std::string(key) : location.prefix + "/" + std::string(key);
+}
+
+Address address_of(Location const& location, std::string_view key)
+{
+    auto const after_scheme = location.endpoint.find("://") + 3;
+    auto const scheme_text = location.endpoint.substr(0, after_scheme);
+    auto host = location.endpoint.substr(after_scheme);
+    std::string path = "/";
+    if (location.addressing == Addressing::virtual_host) host = location.bucket + "." + host;
+    else path += location.bucket + (key.empty() ? "" : "/");
+    if (!key.empty()) path += full_key(location, key);
+    return {scheme_text + host, host, path};
+}
+
+}  // namespace curtail::s3

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace curtail::s3 {
+
+/// Where the bucket's name stands in the address of an object.
+enum class Addressing {
+    path,         ///< https://ENDPOINT/BUCKET/KEY
+    virtual_host  ///< https://BUCKET.ENDPOINT/KEY
+};
+
+/// A bucket, or a part of it, and the server that holds it.
+struct Location {
+    std::string bucket;
+    std::string prefix{};  ///< of all keys; empty, or without a slash at either end
+    std::string endpoint;  ///< URL of the server, without a path: `https://s3.example.org`
+    std::string region{"us-east-1"};  ///< part of every signature; many servers ignore it
+    Addressing addressing{Addressing::path};
+    bool allow_http{false};  ///< accepts an endpoint with http that is not on this machine
+};
+
+/// Splits `s3://BUCKET/PREFIX` into the bucket and the prefix. The prefix is optional. Checks the
+/// name of the bucket: 3 to 63 characters of a-z, 0-9, '.' and '-', as Amazon S3 requires. The
+/// prefix consists of visible ASCII characters, and no part of it is empty, `.` or `..`. Fails with
+/// `config` for any other text.
+[[nodiscard]] Result<Location> parse_location(std::string_view url);
+
+/// Fills in the endpoint of Amazon S3 in the region if `location` has none, with virtual-host
+/// addressing. Fails with `config` if the endpoint is not a URL, has a path, or has http without
+/// `allow_http`.
+[[nodiscard]] Result<Location> complete(Location location);
+
+/// Host, with the port if the endpoint names one, and path of the object `key`.
+struct Address {
+    std::string scheme_and_host;  ///< `https://HOST`
+    std::string host;             ///< for the signature
+    std::string path;             ///< not encoded
+};
+/// Returns the address of the object `prefix/key`, or of the bucket if `key` is empty. The location
+/// must be complete.
+[[nodiscard]] Address address_of(Location const& location, std::string_view key);
+/// Returns the full key of an object: the prefix, a slash, and `key`.
+[[nodiscard]] std::string full_key(Location const& location, std::string_view key);
+
+}  // namespace curtail::s3

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "s3/bucket.hpp"
+
+namespace curtail::s3 {
+
+/// Stores one object in parts. Private to Bucket.
+class Uploader {
+  public:
+    Uploader(Session& session, std::string const& key, Pieces const& bytes, TransferSizes sizes,
+             Call const& call);
+    /// Begins an upload, sends all parts and completes the upload. Aborts the upload if this fails.
+    [[nodiscard]] Result<void> run();
+
+  private:
+    [[nodiscard]] Result<std::string> begin();
+    [[nodiscard]] Result<void> send_parts(std::string const& upload);
+    [[nodiscard]] Result<std::string> send_part(std::string const& upload, std::size_t part,
+                                                Call const& call);
+    [[nodiscard]] Result<void> complete(std::string const& upload);
+    /// Returns whether the object exists with the right size: an earlier attempt to complete the
+    /// upload succeeded, but its reply was lost.
+    [[nodiscard]] bool is_stored();
+
+    Session& session_;
+    std::string const& key_;
+    Pieces const& bytes_;
+    TransferSizes sizes_;
+    Call const& call_;
+    std::string what_;
+    std::size_t part_size_;
+    std::vector<std::string> etags_;
+};
+
+/// See Bucket::abort().
+[[nodiscard]] Result<void> abort_upload(Session& session, std::string const& key,
+                                        std::string const& upload, Call const& call);
+
+}  // namespace curtail::s3

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client against a server that fails on request. tests/store/contract.cpp runs it against a
+// real one.
+#include "s3/bucket.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "support/eventually.hpp"
+#include "support/s3_server.hpp"
+
+namespace curtail::s3 {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+
+class FailingServer : public testing::Test {
+  protected:
+    static void SetUpTestSuite() { shared_server = std::make_unique<test::S3Server>(); }
+    static void TearDownTestSuite() { shared_server.reset(); }
+    FailingServer()
+    {
+        server_.control("reset");
+        server_.write_credentials(test::S3Server::secret);
+    }
+    [[nodiscard]] Bucket bucket(Addressing addressing = Addressing::path,
+                                std::string const& name = "bucket") const
+    {
+        bool const by_host = addressing == Addressing::virtual_host;
+        auto location = complete({.bucket = name,
+                                  .prefix = "p",
+                                  .endpoint = by_host ? server_.localhost_url() : server_.url(),
+                                  .addressing = addressing,
+                                  .allow_http = by_host})
+                            .value();
+        return Bucket(std::make_shared<Session>(
+                          std::move(location),
+                          std::make_shared<CredentialSource>(
+                              CredentialOptions{.file = server_.credentials()}, Environment{}),
+                          http::Connection{}, std::make_shared<SystemClock>()),
+                      {.single_limit = {mib}, .part = {mib}, .parallel = 3});
+    }
+    static std::string bytes(std::size_t size)
+    {
+        std::mt19937 random(static_cast<unsigned>(size));
+        std::string text(size, '\0');
+        for (auto& c : text) c = static_cast<char>(random());
+        return text;
+    }
+    static Result<std::string> read(Bucket& from, std::string const& key)
+    {
+        std::string text;
+        auto const found = from.get(key, {100 * mib}, [&](auto piece, Bytes) {
+            text.append(reinterpret_cast<char const*>(piece.data()), piece.size());
+        });
+        if (!found) return tl::unexpected(found.error());
+        return *found ? text : "(missing)";
+    }
+
+    static inline std::unique_ptr<test::S3Server> shared_server;
+    test::S3Server& server_{*shared_server};
+};
+
+TEST_F(FailingServer, EveryRequestIsSignedInBothStyles)
+{
+    for (auto const style : {Addressing::path, Addressing::virtual_host}) {
+        auto b = bucket(style);
+        ASSERT_TRUE(b.put("a b+c&=é/$", std::string_view("x"))) << static_cast<int>(style);
+        EXPECT_EQ(*read(b, "a b+c&=é/$"), "x");
+        EXPECT_EQ(b.list("a b+", "")->objects.at(0).key, "p/a b+c&=é/$");
+    }
+}
+
+TEST_F(FailingServer, ACreateWhoseReplyIsLostIsUnknownAndNotRepeated)
+{
+    auto b = bucket();
+    for (auto const* fault : {"lost_reply", "lost_request", "status500", "status503:SlowDown"}) {
+        server_.control("reset");
+        server_.control(std::string("method=PUT&fault=") + fault);
+        EXPECT_EQ(*b.create("k", std::string_view("x")), Creation::unknown) << fault;
+        EXPECT_THAT(server_.requests("PUT"), SizeIs(1)) << fault;
+    }
+    server_.control("fault=status409:ConditionalRequestConflict&method=PUT");
+    EXPECT_EQ(*b.create("other", std::string_view("x")), Creation::unknown);
+}
+
+TEST_F(FailingServer, ACreateAfterALostReplyFindsTheObject)
+{
+    auto b = bucket();
+    server_.control("fault=lost_reply&method=PUT");
+    EXPECT_EQ(*b.create("k", std::string_view("mine")), Creation::unknown);
+    EXPECT_EQ(*b.create("k", std::string_view("mine")), Creation::exists);
+    EXPECT_EQ(*read(b, "k"), "mine");
+}
+
+TEST_F(FailingServer, AnIgnoredConditionShows)
+{
+    auto b = bucket();
+    server_.control("fault=ignore_conditions&method=PUT&times=2");
+    EXPECT_EQ(*b.create("k", std::string_view("1")), Creation::created);
+    EXPECT_EQ(*b.create("k", std::string_view("2")), Creation::created);
+}
+
+TEST_F(FailingServer, ReadsAndWritesAreRepeatedUntilTheServerRecovers)
+{
+    auto b = bucket();
+    for (auto const* fault : {"lost_reply", "lost_request", "status500", "status502", "status503",
+                              "status400:RequestTimeout"}) {
+        server_.control(std::string("times=2&fault=") + fault);
+        EXPECT_TRUE(b.put("k", std::string_view("x"))) << fault;
+        server_.control(std::string("times=2&fault=") + fault);
+        EXPECT_EQ(*read(b, "k"), "x") << fault;
+    }
+    server_.control("fault=status500&times=5");
+    auto const failed = b.head("k");
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, ExitCode::temporary);
+    EXPECT_THAT(failed.error().message(), HasSubstr("status 500"));
+}
+
+TEST_F(FailingServer, ADenialIsNotRepeated)
+{
+    auto b = bucket();
+    server_.control("fault=status403:AccessDenied&times=9");
+    EXPECT_EQ(b.put("k", std::string_view("x")).error().code, ExitCode::permission);
+    EXPECT_THAT(server_.requests("PUT"), SizeIs(1));
+    EXPECT_EQ(b.create("k", std::string_view("x")).error().code, ExitCode::permission);
+}
+
+TEST_F(FailingServer, AMissingBucketIsNotAMissingObject)
+{
+    auto b = bucket(Addressing::path, "other");
+    EXPECT_EQ(read(b, "k").error().code, ExitCode::unavailable);
+    EXPECT_EQ(b.put("k", std::string_view("x")).error().code, ExitCode::unavailable);
+}
+
+TEST_F(FailingServer, AClockThatIsWrongByHoursIsCorrected)
+{
+    auto b = bucket();
+    for (auto const* offset : {"3600", "-7200"}) {
+        server_.control(std::string("clock_offset_s=") + offset);
+        EXPECT_EQ(*b.create(std::string("k") + offset, std::string_view("x")), Creation::created);
+        auto const seconds = std::chrono::duration_cast<Seconds>(b.session().clock_offset());
+        EXPECT_NEAR(static_cast<double>(seconds.count()), std::stod(offset), 5);
+    }
+    auto const before = server_.requests().size();
+    EXPECT_TRUE(b.head("k3600"));
+    EXPECT_EQ(server_.requests().size(), before + 1) << "the correction stays";
+}
+
+TEST_F(FailingServer, CredentialsChangedDuringARunAreReadAgain)
+{
+    auto b = bucket();
+    ASSERT_TRUE(b.put("k", std::string_view("x")));
+    server_.control("secret=another");
+    auto const refused = b.head("k");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::permission);
+    EXPECT_THAT(refused.error().message(), testing::Not(HasSubstr(test::S3Server::secret)));
+}
+
+TEST_F(FailingServer, ABrokenReadGoesOnWhereItBrokeOff)
+{
+    auto b = bucket();
+    auto const content = bytes(700'000);
+    ASSERT_TRUE(b.put("k", std::string_view(content)));
+    server_.control("fault=cut_off:100000&method=GET");
+    server_.control("fault=cut_off:200000&method=GET");
+    EXPECT_TRUE(*read(b, "k") == content);
+    EXPECT_THAT(server_.requests("GET"), SizeIs(3));
+}
+
+TEST_F(FailingServer, ABrokenReadOfAReplacedObjectFails)
+{
+    auto b = bucket();
+    ASSERT_TRUE(b.put("k", std::string_view(bytes(700'000))));
+    server_.control("fault=cut_off:100000&method=GET");
+    bool replaced = false;
+    auto const found = b.get("k", {mib}, [&](auto, Bytes) {
+        if (!replaced) replaced = b.put("k", std::string_view("new")).has_value();
+    });
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, ExitCode::temporary);
+}
+
+TEST_F(FailingServer, AServerThatIgnoresRangesIsAnError)
+{
+    auto b = bucket();
+    auto const content = bytes(700'000);
+    ASSERT_TRUE(b.put("k", std::string_view(content)));
+    server_.control("fault=cut_off:100000&method=GET");
+    server_.control("fault=ignore_range&method=GET&times=9");
+    EXPECT_FALSE(read(b, "k"));
+}
+
+TEST_F(FailingServer, LargeObjectsTravelInParts)
+{
+    auto b = bucket();
+    auto const content = bytes(5'500'000);
+    Pieces pieces;
+    std::string_view const view(content);
+    pieces.add(std::as_bytes(std::span(view.substr(0, 1'234'567))));
+    pieces.add(std::as_bytes(std::span(view.substr(1'234'567))));
+    ASSERT_TRUE(b.put("k", pieces));
+    EXPECT_THAT(server_.requests("PUT"), SizeIs(6));
+    std::vector<std::byte> back(content.size());
+    ASSERT_TRUE(*b.download("k", back));
+    EXPECT_TRUE(std::equal(back.begin(), back.end(), std::as_bytes(std::span(view)).begin()));
+    EXPECT_THAT(server_.requests("GET"), SizeIs(6));
+    EXPECT_THAT(b.list_uploads("", {})->uploads, IsEmpty());
+}
+
+TEST_F(FailingServer, PartsSurviveFailuresOfTheServer)
+{
+    auto b = bucket();
+    auto const content = bytes(3'500'000);
+    for (auto const* fault : {"lost_reply", "status500", "status400:XAmzContentSHA256Mismatch"})
+        server_.control(std::string("method=PUT&fault=") + fault);
+    server_.control("method=POST&fault=status500&times=2");
+    ASSERT_TRUE(b.put("k", std::string_view(content)));
+    server_.control("method=GET&fault=cut_off:1000&times=3");
+    std::vector<std::byte> back(content.size());
+    ASSERT_TRUE(*b.download("k", back));
+    EXPECT_TRUE(std::memcmp(back.data(), content.data(), back.size()) == 0);
+}
+
+TEST_F(FailingServer, ACompletionWhoseReplyIsLostSucceeds)
+{
+    auto b = bucket();
+    server_.control("method=POST&path=uploadId&fault=lost_reply");
+    EXPECT_TRUE(b.put("k", std::string_view(bytes(2'500'000))));
+    EXPECT_EQ((*b.head("k"))->size, Bytes{2'500'000});
+}
+
+TEST_F(FailingServer, AnErrorAfterStatus200IsAnError)
+{
+    auto b = bucket();
+    server_.control("method=POST&path=uploadId&fault=late_error&times=2");
+    EXPECT_TRUE(b.put("k", std::string_view(bytes(2'500'000)))) << "repeated";
+    server_.control("method=POST&path=uploadId&fault=late_error&times=9");
+    auto const failed = b.put("other", std::string_view(bytes(2'500'000)));
+    ASSERT_FALSE(failed);
+    EXPECT_THAT(failed.error().message(), HasSubstr("InternalError"));
+}
+
+TEST_F(FailingServer, AFailedUploadIsAborted)
+{
+    auto b = bucket();
+    server_.control("method=PUT&path=partNumber=2&fault=status403:AccessDenied&times=9");
+    EXPECT_EQ(b.put("k", std::string_view(bytes(4'500'000))).error().code, ExitCode::permission);
+    EXPECT_THAT(server_.requests("DELETE"), SizeIs(1));
+    EXPECT_THAT(b.list_uploads("", {})->uploads, IsEmpty());
+    EXPECT_EQ(*b.head("k"), std::nullopt);
+}
+
+TEST_F(FailingServer, SlowDownHalvesTheRequestsAtATime)
+{
+    auto b = bucket();
+    auto const content = bytes(6'500'000);
+    server_.control("method=PUT&fault=slow&times=99");
+    ASSERT_TRUE(b.put("k", std::string_view(content)));
+    EXPECT_EQ(server_.most_active(), 3);
+    server_.control("reset");
+    server_.control("method=PUT&path=partNumber=1&fault=status503:SlowDown&times=2");
+    server_.control("method=PUT&fault=slow&times=99");
+    ASSERT_TRUE(b.put("k", std::string_view(content)));
+    EXPECT_LT(b.session().parallelism(64), 64);
+}
+
+TEST_F(FailingServer, AListingHasAllItsPages)
+{
+    auto b = bucket();
+    for (auto const* key : {"a/1", "a/2", "a/3", "b/1", "a/4", "a/5"})
+        ASSERT_TRUE(b.put(key, std::string_view("12")));
+    std::vector<std::string> keys;
+    std::string token;
+    do {
+        auto const page = b.list("a/", token).value();
+        for (auto const& object : page.objects) keys.push_back(object.key);
+        token = page.next;
+    } while (!token.empty());
+    EXPECT_THAT(keys, ElementsAre("p/a/1", "p/a/2", "p/a/3", "p/a/4", "p/a/5"));
+}
+
+TEST_F(FailingServer, ADownloadTellsMissingObjectsFromThoseOfAnotherSize)
+{
+    auto b = bucket();
+    std::vector<std::byte> out(2'500'000);
+    EXPECT_FALSE(*b.download("none", out));
+    for (std::size_t const size : {0UL, 1UL, 2'499'999UL, 2'500'001UL}) {
+        ASSERT_TRUE(b.put("k", std::string_view(bytes(size))));
+        auto const refused = b.download("k", out);
+        ASSERT_FALSE(refused) << size;
+        EXPECT_EQ(refused.error().code, ExitCode::data) << refused.error().message();
+    }
+    std::vector<std::byte> nothing;
+    ASSERT_TRUE(b.put("k", Pieces{}));
+    EXPECT_TRUE(*b.download("k", nothing));
+}
+
+// The server never answers: only cancelling or the time limit ends the operation.
+TEST_F(FailingServer, AnOperationEndsWhenItIsCancelled)
+{
+    auto b = bucket();
+    server_.control("fault=hang&times=99");
+    std::stop_source stop;
+    std::jthread const later([&] {
+        (void)test::eventually([&] { return !server_.requests("PUT").empty(); });
+        stop.request_stop();
+    });
+    auto const start = monotonic_now();
+    auto const ended = b.put("k", std::string_view("x"), {.cancel = stop.get_token()});
+    ASSERT_FALSE(ended);
+    EXPECT_THAT(ended.error().message(), HasSubstr("cancelled"));
+    EXPECT_LT(monotonic_now() - start, Seconds{20});
+    EXPECT_THAT(server_.requests("PUT"), SizeIs(1));
+}
+
+TEST_F(FailingServer, AnOperationEndsAtItsTimeLimit)
+{
+    auto b = bucket();
+    server_.control("fault=hang&times=99");
+    auto const start = monotonic_now();
+    auto const ended = b.head("k", {.until = start + Millis{300}});
+    ASSERT_FALSE(ended);
+    EXPECT_EQ(ended.error().code, ExitCode::temporary);
+    EXPECT_LT(monotonic_now() - start, Seconds{20});
+}
+
+TEST_F(FailingServer, AProxyPassesRequestsOn)
+{
+    Bucket b(std::make_shared<Session>(
+        complete({.bucket = "bucket", .endpoint = "http://s3.example.org", .allow_http = true})
+            .value(),
+        std::make_shared<CredentialSource>(CredentialOptions{.file = server_.credentials()},
+                                           Environment{}),
+        http::Connection{.proxy = server_.url()}, std::make_shared<SystemClock>()));
+    EXPECT_TRUE(b.put("k", std::string_view("x")));
+    EXPECT_THAT(server_.requests(), ElementsAre("PUT http://s3.example.org/bucket/k"));
+}
+
+TEST_F(FailingServer, VersioningIsDetected)
+{
+    auto b = bucket();
+    EXPECT_FALSE(*b.has_versioning());
+}
+
+}  // namespace
+}  // namespace curtail::s3

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where credentials come from, and when they are read again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "core/clock.hpp"
+#include "s3/credential_process.hpp"
+#include "s3/credential_source.hpp"
+#include "s3/shared_file.hpp"
+#include "support/s3_server.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::s3 {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Time const now = *parse_time("2026-11-24T12:00:00Z");
+
+class Sources : public testing::Test {
+  protected:
+    std::filesystem::path write(std::string const& name, std::string const& text,
+                                unsigned mode = 0600)
+    {
+        auto const file = folder_ / name;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+        chmod(file.c_str(), mode);
+        return file;
+    }
+    [[nodiscard]] std::string home() const { return folder_.path().string(); }
+    static std::string key_of(std::string const& id)
+    {
+        return "aws_access_key_id = " + id + "\naws_secret_access_key = secret-of-" + id + "\n";
+    }
+    static std::string id_from(CredentialOptions options, Environment environment)
+    {
+        CredentialSource source(std::move(options), std::move(environment));
+        auto const found = source.get(now);
+        return found ? (*found)->key_id : found.error().message();
+    }
+
+    test::TemporaryFolder folder_;
+};
+
+TEST_F(Sources, TheConfiguredFileIsTheOnlyOne)
+{
+    auto const file = write("keys", "[default]\n" + key_of("configured"));
+    EXPECT_EQ(id_from({.file = file},
+                      {{"AWS_ACCESS_KEY_ID", "environment"}, {"AWS_SECRET_ACCESS_KEY", "x"}}),
+              "configured");
+    EXPECT_THAT(id_from({.file = folder_ / "none"},
+                        {{"AWS_ACCESS_KEY_ID", "environment"}, {"AWS_SECRET_ACCESS_KEY", "x"}}),
+                HasSubstr("there is no such file"));
+}
+
+TEST_F(Sources, TheEnvironmentComesBeforeTheFilesOfTheUser)
+{
+    write(".aws/credentials", "[default]\n" + key_of("shared"));
+    write(".aws/config", "[default]\nregion = x\ncredential_process = false\n", 0644);
+    EXPECT_EQ(id_from({}, {{"HOME", home()},
+                           {"AWS_ACCESS_KEY_ID", "environment"},
+                           {"AWS_SECRET_ACCESS_KEY", "x"}}),
+              "environment");
+    EXPECT_EQ(id_from({}, {{"HOME", home()}}), "shared");
+}
+
+TEST_F(Sources, AProfileIsChosenByOptionOrVariable)
+{
+    auto const file = write("keys", "# two users\n[default]\n" + key_of("first") + "[ second ]\n" +
+                                        key_of("other") + "; end\n");
+    EXPECT_EQ(id_from({}, {{"AWS_SHARED_CREDENTIALS_FILE", file}, {"AWS_PROFILE", "second"}}),
+              "other");
+    EXPECT_EQ(id_from({.profile = "second"}, {{"AWS_SHARED_CREDENTIALS_FILE", file}}), "other");
+    EXPECT_THAT(id_from({.file = file, .profile = "third"}, {}), HasSubstr("[third]"));
+}
+
+TEST_F(Sources, AFileThatOthersCanReadIsRefused)
+{
+    auto const file = write("keys", "[default]\n" + key_of("open"), 0644);
+    CredentialSource source({.file = file}, {});
+    auto const refused = source.get(now);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::permission);
+    EXPECT_THAT(refused.error().message(), HasSubstr("chmod"));
+}
+
+TEST_F(Sources, AFileWithoutAKeyIsAConfigurationError)
+{
+    auto const file = write("keys", "[default]\naws_access_key_id = x\n");
+    CredentialSource source({.file = file}, {});
+    EXPECT_EQ(source.get(now).error().code, ExitCode::config);
+}
+
+TEST_F(Sources, WithoutAnySourceTheMessageSaysWhatToDo)
+{
+    CredentialSource source({}, {{"HOME", home()}});
+    auto const none = source.get(now);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, ExitCode::permission);
+    EXPECT_THAT(none.error().message(), HasSubstr("s3.credentials"));
+}
+
+TEST_F(Sources, AProgramPrintsCredentials)
+{
+    auto const answer = write("answer", R"({"Version": 1, "AccessKeyId": "made",
+        "SecretAccessKey": "s", "SessionToken": "t", "Expiration": "2026-11-24T13:00:00Z"})");
+    write(".aws/config", "[profile trainer]\ncredential_process = cat '" + answer.string() + "'\n",
+          0644);
+    CredentialSource source({.profile = "trainer"}, {{"HOME", home()}});
+    auto const found = source.get(now);
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ((*found)->key_id, "made");
+    EXPECT_STREQ((*found)->token.reveal(), "t");
+    EXPECT_EQ((*found)->expiration, parse_time("2026-11-24T13:00:00Z").value());
+}
+
+TEST_F(Sources, AFailedProgramIsReportedWithoutItsOutput)
+{
+    auto const failed = run_credential_process("sh -c 'echo s3cret; echo no role >&2; exit 3'",
+                                               "credential_process");
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, ExitCode::permission);
+    EXPECT_THAT(failed.error().message(), HasSubstr("exit code 3: no role"));
+    EXPECT_THAT(failed.error().message(), Not(HasSubstr("s3cret")));
+    auto const garbage = run_credential_process("echo s3cret", "credential_process");
+    ASSERT_FALSE(garbage);
+    EXPECT_EQ(garbage.error().code, ExitCode::data);
+    EXPECT_THAT(garbage.error().message(), Not(HasSubstr("s3cret")));
+}
+
+TEST_F(Sources, CredentialsAreReadAgainBeforeTheyExpire)
+{
+    auto const answer = [&](std::string const& id, std::string const& end) {
+        return write("answer", R"({"AccessKeyId": ")" + id +
+                                   R"(", "SecretAccessKey": "s", "Expiration": ")" + end + "\"}");
+    };
+    auto const file = answer("first", "2026-11-24T13:00:00Z");
+    auto const keys = write("keys", "[default]\ncredential_process = cat " + file.string() + "\n");
+    CredentialSource source({.file = keys}, {});
+    EXPECT_EQ((*source.get(now))->key_id, "first");
+    answer("second", "2026-11-24T14:00:00Z");
+    EXPECT_EQ((*source.get(now + Seconds{54 * 60}))->key_id, "first");
+    EXPECT_EQ((*source.get(now + Seconds{56 * 60}))->key_id, "second");
+    std::filesystem::remove(file);
+    EXPECT_EQ((*source.get(now + Seconds{118 * 60}))->key_id, "second") << "still valid";
+    EXPECT_FALSE(source.get(now + Seconds{121 * 60}));
+}
+
+TEST_F(Sources, RefusedCredentialsAreReadAgainButNotAtOnce)
+{
+    auto const file = write("keys", "[default]\n" + key_of("old"));
+    CredentialSource source({.file = file}, {});
+    auto const old = *source.get(now);
+    write("keys", "[default]\n" + key_of("new"));
+    EXPECT_FALSE(source.renew(old, now + Seconds{3}));
+    EXPECT_TRUE(source.renew(old, now + Seconds{11}));
+    EXPECT_EQ((*source.get(now + Seconds{11}))->key_id, "new");
+    EXPECT_TRUE(source.renew(old, now + Seconds{12})) << "another thread has renewed them";
+}
+
+TEST_F(Sources, TheServicesOfAMachineAndOfAContainer)
+{
+    test::S3Server server;
+    CredentialSource machine({.instance_role = server.url()}, {});
+    auto const role = machine.get(SystemClock{}.now());
+    ASSERT_TRUE(role) << role.error().message();
+    EXPECT_STREQ((*role)->token.reveal(), "role-token");
+    CredentialSource container({},
+                               {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url() + "/container"},
+                                {"AWS_CONTAINER_AUTHORIZATION_TOKEN", "container-token"}});
+    EXPECT_TRUE(container.get(SystemClock{}.now()));
+    CredentialSource stranger(
+        {}, {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url() + "/container"}});
+    EXPECT_EQ(stranger.get(SystemClock{}.now()).error().code, ExitCode::permission);
+}
+
+TEST(SharedFile, MessagesShowNoContent)
+{
+    auto const bad = find_profile("[default]\ns3cret\n", "default", "keys");
+    ASSERT_FALSE(bad);
+    EXPECT_THAT(bad.error().message(), HasSubstr("line 2"));
+    EXPECT_THAT(bad.error().message(), Not(HasSubstr("s3cret")));
+}
+
+TEST(SharedFile, SkipsNestedValuesAndReadsWindowsLineEnds)
+{
+    auto const profile = find_profile(
+        "[default]\r\ns3 =\r\n  part = 5\r\nAws_Access_Key_Id=a=b\r\n", "default", "f");
+    ASSERT_TRUE(profile && *profile);
+    EXPECT_EQ((*profile)->at("aws_access_key_id"), "a=b");
+    EXPECT_FALSE((*profile)->contains("part"));
+}
+
+TEST(CommandLine, IsSplitAtSpacesOutsideQuotes)
+{
+    EXPECT_THAT(*split_command(R"(a  "b c"  'd "e' f\ g "h\"i" x''y)"),
+                ElementsAre("a", "b c", "d \"e", "f g", "h\"i", "xy"));
+    EXPECT_THAT(*split_command("$HOME `id` ;x"), ElementsAre("$HOME", "`id`", ";x"));
+    EXPECT_FALSE(split_command("a 'b"));
+    EXPECT_FALSE(split_command("  "));
+}
+
+}  // namespace
+}  // namespace curtail::s3
