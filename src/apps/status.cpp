@@ -22,8 +22,8 @@ Result<void> verify(config::Run const& run, store::ObjectStore& objects,
 {
     auto const summary = chain::verify_run({objects, run.run});
     if (!summary) return tl::unexpected(summary.error());
-    if (console.json) console.print_json(status::verified_json(*summary, run.store));
-    else console.print(status::verified_text(*summary, run.store));
+    if (console.json) console.print_json(status::verified_json(*summary, run.store.url));
+    else console.print(status::verified_text(*summary, run.store.url));
     return {};
 }
 
@@ -75,7 +75,7 @@ void print_paths(config::Run const& run, apps::Console const& console)
     paths.set("run", run.run.value)
         .set("folder", run.folder.string())
         .set("data", run.data.folder.string())
-        .set("store", run.store);
+        .set("store", run.store.url);
     if (console.json) return console.print_json(paths);
     for (auto const& [name, value] : paths.members())
         console.print(fmt::format("{:<8}{}\n", name, *value.as_text()));

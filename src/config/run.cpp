@@ -8,6 +8,7 @@
 #include <set>
 
 #include "config/read.hpp"
+#include "config/store.hpp"
 #include "core/text.hpp"
 
 namespace curtail::config {
@@ -129,16 +130,6 @@ rounds::Params read_rounds(json::ObjectReader& r)
     p.staleness_discount_permille = read_integer(r, "staleness_discount_permille",
                                                  p.staleness_discount_permille, 0, max_permille);
     return p;
-}
-
-// The store's folder as a URL.
-std::string read_store(json::ObjectReader& r, std::filesystem::path const& file)
-{
-    auto const text = r.text("store");
-    auto const prefix = text.starts_with("file://") ? std::size_t{7} : std::size_t{5};
-    r.require(text.starts_with("file:") && text.size() > prefix, "store",
-              "must be file: and the path of a shared folder");
-    return r.error_free() ? "file://" + resolve(file, text.substr(prefix)).string() : "";
 }
 
 // The run's folder. It may be missing, but neither it nor its nearest existing parent may be a

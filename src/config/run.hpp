@@ -84,7 +84,7 @@ struct Run {
     RunId run;
     /// Absolute path of the run's folder, where the sites and the poller write.
     std::filesystem::path folder;
-    std::string store;  ///< URL of the store: `file:///absolute/folder`
+    store::Address store;
     /// Seed of the initial weights. `curtail-data prepare --run` uses this seed too, if `--seed` is
     /// absent.
     std::int64_t seed{1};
@@ -103,6 +103,8 @@ struct Run {
     [[nodiscard]] Site const* find_site(SiteId const& site) const;
     /// Returns the site that `reference_site` names. The run must have this site.
     [[nodiscard]] Site const& reference() const;
+    /// Returns how `site` reaches the store.
+    [[nodiscard]] store::Address store_for(Site const& site) const { return store.with(site.s3); }
     /// Returns the folder where a site writes its snapshot, metrics, events and job logs.
     [[nodiscard]] std::filesystem::path site_folder(SiteId const& site) const
     {

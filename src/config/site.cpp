@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "config/read.hpp"
+#include "config/store.hpp"
 #include "config/time_limit.hpp"
 #include "core/text.hpp"
 
@@ -194,6 +195,7 @@ Result<Site> read_site(std::filesystem::path const& file)
         o.require(site.launcher.nodes <= site.ranks, "nodes",
                   "must be at most the site's ranks: a node needs a rank");
     });
+    site.s3 = read_s3_access(r, file);
     if (auto error = r.finish()) return tl::unexpected(*error);
     return site;
 }

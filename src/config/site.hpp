@@ -9,6 +9,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "energy/state.hpp"
+#include "store/address.hpp"
 #include "windows/detector.hpp"
 
 namespace curtail::config {
@@ -76,6 +77,8 @@ struct Site {
     /// them. Empty if unknown.
     std::optional<double> embodied_gco2_per_hour;
     Launcher launcher;
+    /// How the jobs of this site reach a store in an S3 server. Empty fields: as in the run file.
+    store::S3Access s3;
 };
 
 /// Reads a site file. Fails with `config` if the file is invalid, or with `no_input` if it is

@@ -21,14 +21,14 @@ Result<rounds::RunSpec> read_spec(config::Run const& run, chain::RunObjects cons
     auto spec = objects.spec();
     if (!spec) return tl::unexpected(spec.error());
     if (!*spec)
-        return fail(ExitCode::no_input, what, "its store " + run.store + " has no run.json",
+        return fail(ExitCode::no_input, what, "its store " + run.store.url + " has no run.json",
                     "train the run first: curtail-train " + run.file.string());
     auto const configured = config::make_run_spec(run, {}, 0, {});
     if (json::canonical((*spec)->model) != json::canonical(configured.model))
-        return fail(
-            ExitCode::config, what,
-            run.file.string() + " describes a model of another shape than the run in " + run.store,
-            "use the file with which the run was started");
+        return fail(ExitCode::config, what,
+                    run.file.string() + " describes a model of another shape than the run in " +
+                        run.store.url,
+                    "use the file with which the run was started");
     return std::move(**spec);
 }
 
@@ -91,7 +91,7 @@ Result<CommittedModel> load_committed(config::Run const& run, store::ObjectStore
     if (!spec) return tl::unexpected(spec.error());
     auto const chain = chain::read_chain(objects, chain::Check::rules);
     if (!chain) return tl::unexpected(chain.error());
-    auto const commit = choose(*chain, wanted, run.store);
+    auto const commit = choose(*chain, wanted, run.store.url);
     if (!commit) return tl::unexpected(commit.error());
     auto weights = read_weights(run, objects, *commit);
     if (!weights) return tl::unexpected(weights.error());
@@ -104,7 +104,7 @@ Result<void> check_data(config::Run const& run, CommittedModel const& model)
     if (!found) return tl::unexpected(found.error());
     if (*found == model.manifest) return {};
     return fail(ExitCode::config, "cannot use the data in " + run.data.folder.string(),
-                "run " + run.run.value + " in " + run.store +
+                "run " + run.run.value + " in " + run.store.url +
                     " is trained on other data (the digest of manifest.json differs)",
                 "prepare the data again with the text and options of the run, or use the file with "
                 "which the run was started");

@@ -45,7 +45,7 @@ void note_changed_budget(Overview& overview, config::Run const& run)
 Overview read_overview(config::Run const& run,
                        Result<std::unique_ptr<store::ObjectStore>> const& store, Time now)
 {
-    Overview overview{run.run, run.store, now, {}, read_sites(run)};
+    Overview overview{run.run, run.store.url, now, {}, read_sites(run)};
     read_store(overview, store);
     note_changed_budget(overview, run);
     auto work = read_work(run);

@@ -3,10 +3,46 @@
 
 #include <filesystem>
 
+#include "core/clock.hpp"
 #include "core/text.hpp"
 #include "store/posix_store.hpp"
+#include "store/s3_store.hpp"
 
 namespace curtail::store {
+namespace {
+
+Result<std::unique_ptr<ObjectStore>> open_folder(std::string_view url, IfMissing if_missing)
+{
+    constexpr std::string_view scheme = "file://";
+    if (!url.starts_with(scheme) || url.size() <= scheme.size() + 1 || url[scheme.size()] != '/' ||
+        url.find('\0') != url.npos)
+        return fail(ExitCode::config, "store " + printable(url),
+                    "not the address of a shared folder or a bucket",
+                    "write file:///absolute/folder or s3://BUCKET/PREFIX");
+    auto opened = PosixStore::open(std::filesystem::path(url.substr(scheme.size())), if_missing);
+    if (!opened) return tl::unexpected(opened.error());
+    return std::unique_ptr<ObjectStore>(std::move(*opened));
+}
+
+Result<std::unique_ptr<ObjectStore>> open_s3(Address const& address)
+{
+    auto location = s3::parse_location(address.url);
+    if (!location) return tl::unexpected(location.error());
+    location->endpoint = address.access.endpoint;
+    if (!address.region.empty()) location->region = address.region;
+    location->addressing = address.addressing;
+    location->allow_http = address.allow_http;
+    auto complete = s3::complete(std::move(*location));
+    if (!complete) return tl::unexpected(complete.error());
+    auto credentials =
+        std::make_shared<s3::CredentialSource>(address.access.credentials, s3::aws_environment());
+    auto session =
+        std::make_shared<s3::Session>(std::move(*complete), std::move(credentials),
+                                      address.access.connection, std::make_shared<SystemClock>());
+    return std::make_unique<S3Store>(s3::Bucket(std::move(session)));
+}
+
+}  // namespace
 
 Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes limit)
 {
@@ -20,16 +56,10 @@ Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes li
     return std::optional(std::move(content));
 }
 
-Result<std::unique_ptr<ObjectStore>> open_store(std::string_view url, IfMissing if_missing)
+Result<std::unique_ptr<ObjectStore>> open_store(Address const& address, IfMissing if_missing)
 {
-    constexpr std::string_view scheme = "file://";
-    if (url.substr(0, scheme.size()) != scheme || url.size() <= scheme.size() + 1 ||
-        url[scheme.size()] != '/' || url.find('\0') != url.npos)
-        return fail(ExitCode::config, "store " + printable(url),
-                    "not the address of a shared folder", "write file:///absolute/folder");
-    auto opened = PosixStore::open(std::filesystem::path(url.substr(scheme.size())), if_missing);
-    if (!opened) return tl::unexpected(opened.error());
-    return std::unique_ptr<ObjectStore>(std::move(*opened));
+    if (address.url.starts_with("s3://")) return open_s3(address);
+    return open_folder(address.url, if_missing);
 }
 
 }  // namespace curtail::store

@@ -11,6 +11,7 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "store/address.hpp"
 #include "store/object_name.hpp"
 
 // The interface of a store. A store holds a run's objects, each under a name (docs/store.md).
@@ -83,11 +84,11 @@ enum class IfMissing {
     make     ///< create the folder; only for the program that starts a run
 };
 
-/// Opens the store at the address `url`, of the form `file:///absolute/folder`. Fails with `config`
-/// if the address is invalid. Fails with `unavailable` if the folder does not exist and
-/// `if_missing` is IfMissing::refuse.
+/// Opens the store at `address`. Fails with `config` if the address is invalid. Fails with
+/// `unavailable` if the store's folder does not exist and `if_missing` is IfMissing::refuse. Sends
+/// no request to an S3 server.
 [[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(
-    std::string_view url, IfMissing if_missing = IfMissing::refuse);
+    Address const& address, IfMissing if_missing = IfMissing::refuse);
 
 [[nodiscard]] inline std::span<std::byte const> bytes_of(std::string_view text)
 {

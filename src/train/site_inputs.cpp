@@ -53,9 +53,9 @@ Result<data::Loader> open_loader(config::Run const& run)
 }
 
 // Of a run that has begun, the stored budget is the remedy.
-Error with_stored_budget(Error error, config::Run const& run)
+Error with_stored_budget(Error error, config::Run const& run, config::Site const& site)
 {
-    auto const store = store::open_store(run.store);
+    auto const store = store::open_store(run.store_for(site));
     if (!store) return error;
     auto const record = chain::RunObjects(**store, run.run).record(rounds::run_name);
     if (!record || !*record) return error;
@@ -81,7 +81,7 @@ Result<SiteInputs> read_inputs(std::filesystem::path const& run_file, SiteId con
     auto loader = open_loader(*run);
     if (!loader) return tl::unexpected(loader.error());
     if (auto error = config::check_budget(*run, loader->blocks_per_epoch()))
-        return tl::unexpected(with_stored_budget(std::move(*error), *run));
+        return tl::unexpected(with_stored_budget(std::move(*error), *run, *found));
     auto const manifest = data::manifest_digest(run->data.folder);
     if (!manifest) return tl::unexpected(manifest.error());
     return SiteInputs{std::move(*run), std::move(*found), std::move(*loader), *manifest};

@@ -56,7 +56,7 @@ Result<void> check_configuration(store::ObjectStore& store, SiteInputs const& in
 
 Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
 {
-    auto const store = store::open_store(inputs.run.store);
+    auto const store = store::open_store(inputs.run.store_for(context.site));
     if (!store) return tl::unexpected(store.error());
     if (auto same = check_configuration(**store, inputs); !same) return same;
     if (auto resumed = resume_in_run(ranks, context, **store); !resumed) return resumed;

@@ -349,7 +349,7 @@ TEST(Run, AGapInTheChainIsAnErrorAndAShorterChainIsNot)
     TemporaryFolder const folder;
     test::write_synthetic_run(folder.path(), {});
     auto const commits = folder / "store/runs/demo/commits";
-    auto const store = store::open_store("file://" + (folder / "store").string()).value();
+    auto const store = store::open_store(store::Address::of_folder(folder / "store")).value();
     chain::RunObjects const objects(*store, {"demo"});
     auto const all = read_commits(objects).value().size();
     ASSERT_GT(all, 10U);

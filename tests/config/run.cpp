@@ -39,7 +39,7 @@ TEST(Run, ReadsTheDemo)
     EXPECT_EQ(run->rounds.round_time, Seconds{3});
     EXPECT_EQ(run->rounds.drop_after, Seconds{9});
     EXPECT_EQ(run->sites.size(), 3U);
-    EXPECT_EQ(run->store, "file://" + test::source_path("results/demo/store"));
+    EXPECT_EQ(run->store.url, "file://" + test::source_path("results/demo/store"));
     ASSERT_NE(run->find_site({"NEM_SA"}), nullptr);
     auto const& site = *run->find_site({"NEM_SA"});
     EXPECT_EQ(site.power.training, Watts{2024});

@@ -36,7 +36,7 @@ class StoredRun : public testing::Test {
     StoredRun()
     {
         run.run = {"small"};
-        run.store = "memory";
+        run.store.url = "memory";
         run.model = small_shape();
         run.sites.emplace_back().site = {"A"};
         auto const places = model::parameter_places(run.model);

@@ -39,7 +39,8 @@ class StatusProgram : public testing::Test {
     }
     void make_run()
     {
-        auto const objects = store::open_store("file://" + (folder_ / "store").string()).value();
+        auto const objects =
+            store::open_store(store::Address::of_folder(folder_ / "store")).value();
         chain::test::SmallRun small(*objects);
         small.make();
     }

@@ -107,21 +107,21 @@ TEST(PosixStore, ExactlyOneOfManyProcessesCreates)
 TEST(PosixStore, AMissingRootIsAnErrorUnlessARunStarts)
 {
     test::TemporaryFolder const folder;
-    auto const refused = open_store("file://" + (folder / "gone").string());
+    auto const refused = open_store(Address::of_folder(folder / "gone"));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::unavailable);
     EXPECT_THAT(refused.error().message(), HasSubstr("mount it"));
     EXPECT_THAT(refused.error().message(), HasSubstr("mkdir -p " + (folder / "gone").string()));
-    EXPECT_TRUE(open_store("file://" + (folder / "gone").string(), IfMissing::make));
-    EXPECT_TRUE(open_store("file://" + (folder / "gone").string()));
+    EXPECT_TRUE(open_store(Address::of_folder(folder / "gone"), IfMissing::make));
+    EXPECT_TRUE(open_store(Address::of_folder(folder / "gone")));
 }
 
 TEST(PosixStore, AnInvalidAddressIsAConfigurationError)
 {
     using namespace std::string_literals;
     for (auto const& bad : {""s, "file:"s, "file://"s, "file:///"s, "file://relative"s, "/folder"s,
-                            "s3://bucket"s, "file:///a\0b"s})
-        EXPECT_EQ(code_of(open_store(bad)), ExitCode::config) << bad;
+                            "s3://B"s, "ftp://bucket"s, "file:///a\0b"s})
+        EXPECT_EQ(code_of(open_store({.url = bad})), ExitCode::config) << bad;
 }
 
 TEST(PosixStore, ARemovedRootIsNotAnEmptyStore)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "s3/bucket.hpp"
+#include "store/object_store.hpp"
+
+namespace curtail::store {
+
+/// A store in a bucket of an S3 server. The name of an object is its key, after the prefix of the
+/// bucket's location. docs/store.md lists the requirements on the server.
+class S3Store final : public ObjectStore {
+  public:
+    explicit S3Store(s3::Bucket bucket) : bucket_(std::move(bucket)) {}
+
+    [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
+                                               std::span<std::byte const> bytes) override;
+    [[nodiscard]] Result<void> put(ObjectName const& name,
+                                   std::span<std::byte const> bytes) override;
+    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink) override;
+    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
+    [[nodiscard]] Result<void> remove(ObjectName const& name) override;
+
+  private:
+    s3::Bucket bucket_;
+};
+
+}  // namespace curtail::store
