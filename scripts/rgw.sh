@@ -68,7 +68,7 @@ up() {
     fi
     add_user owner
     echo "http://127.0.0.1:$port" > "$folder/endpoint"
-    [ -z "$while_pid" ] || watch > /dev/null 2>&1 < /dev/null &
+    if [ -n "$while_pid" ]; then watch > /dev/null 2>&1 < /dev/null & fi
     say "the gateway answers at http://127.0.0.1:$port"
 }
 

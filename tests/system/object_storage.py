@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private S3 server, and small runs that keep their objects in it."""
+import json
+import os
+import shutil
+import sys
+import tempfile
+import urllib.error
+import xml.etree.ElementTree
+from pathlib import Path
+
+from harness import SOURCE, SmallRun, execute
+
+sys.path.insert(0, str(SOURCE / "scripts/rgw"))
+import s3  # noqa: E402
+
+SCRIPT = SOURCE / "scripts/rgw.sh"
+
+
+class ObjectStorage:
+    """The RADOS Gateway, with the bucket `runs` and one user for each site."""
+
+    def __init__(self, sites=("A", "B")):
+        self.parent = Path(tempfile.mkdtemp(prefix="curtail-rgw-"))
+        self.folder = self.parent / "rgw"
+        execute(SCRIPT, "up", "--while", os.getpid(), self.folder)
+        self.endpoint = (self.folder / "endpoint").read_text().strip()
+        for site in sites:
+            execute(SCRIPT, "user", site, self.folder)
+        execute(SCRIPT, "bucket", "runs", self.folder, *sites)
+
+    def credentials(self, user="owner"):
+        return self.folder / f"{user}.credentials"
+
+    def gateway(self, action):
+        execute(SCRIPT, "gateway", action, self.folder)
+
+    def request(self, method, path, query=None, body=b""):
+        return s3.request(self.endpoint, s3.read_keys(self.credentials()), method, path, query,
+                          body)
+
+    def list(self, prefix):
+        """All keys that begin with `prefix`, in order."""
+        keys, token = [], None
+        while True:
+            query = {"list-type": "2", "prefix": prefix}
+            if token:
+                query["continuation-token"] = token
+            page = xml.etree.ElementTree.fromstring(self.request("GET", "/runs", query))
+            space = page.tag.partition("}")[0] + "}"
+            keys += [key.text for key in page.iter(space + "Key")]
+            token = page.findtext(space + "NextContinuationToken")
+            if not token:
+                return keys
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        execute(SCRIPT, "down", self.folder)
+        shutil.rmtree(self.parent, ignore_errors=True)
+
+
+class StoredRun(SmallRun):
+    """A small run in the bucket of an ObjectStorage. Each site has a key of its own."""
+
+    number = 0
+
+    def __init__(self, storage, **options):
+        super().__init__(**options)
+        StoredRun.number += 1
+        self.storage = storage
+        self.prefix = f"test-{StoredRun.number}"
+        self.store_folder.rmdir()
+        self.config["store"] = f"s3://runs/{self.prefix}"
+        self.config["s3"] = {"endpoint": storage.endpoint,
+                             "credentials": str(storage.credentials())}
+        self.save()
+        for name in self.config["sites"]:
+            site = json.loads((self.folder / name).read_text())
+            site["s3"] = {"credentials": str(storage.credentials(site["site"]))}
+            self.write(name, site)
+
+    def objects(self, below):
+        """The keys below runs/small/, for example those of `commits/`."""
+        return self.storage.list(f"{self.prefix}/runs/small/{below}")
+
+    def commits(self):
+        try:
+            return [json.loads(self.storage.request("GET", "/runs/" + key))
+                    for key in self.objects("commits/")]
+        except (OSError, urllib.error.URLError):  # the gateway is down
+            return []

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sites train one run through an S3 server. Each has a key of its own."""
+import json
+import signal
+
+from harness import execute, expect, main, program, wait_for
+from object_storage import ObjectStorage, StoredRun
+
+
+def is_merge_of_two_sites(commit):
+    included = [d for d in commit["decided"] if d["outcome"] == "included" and d["tokens"] > 0]
+    return len({d["member"].split(".")[0] for d in included}) == 2
+
+
+def merges(run):
+    return sum(map(is_merge_of_two_sites, run.commits()))
+
+
+def two_sites_merge_through_a_bucket():
+    with StoredRun(storage) as run:
+        jobs = [run.start_training(site) for site in ("A", "B")]
+        wait_for(lambda: merges(run) >= 3, "three commits merged from two sites", timeout=90,
+                 pause=0.2)
+        for job in jobs:
+            job.send_signal(signal.SIGUSR1)
+        expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
+        run.verify()
+        status = json.loads(execute(program("curtail-status"), run.run_file, "--json").stdout)
+        expect(status["store"] == f"s3://runs/{run.prefix}", status["store"])
+        loss = execute(program("curtail-model"), "evaluate", run.run_file, "--quiet", "--json")
+        expect(json.loads(loss.stdout)["held_out_loss_nats"] > 0, loss.stdout)
+
+
+def training_goes_on_after_the_gateway_was_killed():
+    with StoredRun(storage) as run:
+        jobs = [run.start_training(site) for site in ("A", "B")]
+        wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=90, pause=0.2)
+        before = merges(run)
+        storage.gateway("kill")
+        steps = len(run.metrics("A"))
+        wait_for(lambda: len(run.metrics("A")) > steps, "a step without the store")
+        storage.gateway("start")
+        wait_for(lambda: merges(run) >= before + 2, "two more merges", timeout=90, pause=0.2)
+        for job in jobs:
+            job.send_signal(signal.SIGUSR1)
+        expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
+        run.verify()
+
+
+def wrong_settings_are_explained():
+    with StoredRun(storage) as run:
+        run.config["store"] = "s3://no-such-bucket/x"
+        run.save()
+        done = run.train("A", code=69)
+        expect("NoSuchBucket" in done.stderr and "create the bucket" in done.stderr, done.stderr)
+        run.config["store"] = f"s3://runs/{run.prefix}"
+        run.config["s3"]["endpoint"] = "http://127.0.0.1:1"
+        run.save()
+        done = execute(program("curtail-status"), run.run_file, "--verify", code=75, timeout=60)
+        expect("127.0.0.1 port 1" in done.stderr, done.stderr)
+        run.config["s3"]["endpoint"] = storage.endpoint
+        wrong = run.folder / "wrong.credentials"
+        wrong.write_text("[default]\naws_access_key_id = curtail-A\n"
+                         "aws_secret_access_key = s3cret-that-is-wrong\n")
+        wrong.chmod(0o600)
+        site = json.loads((run.folder / "site_A.json").read_text())
+        site["s3"]["credentials"] = str(wrong)
+        run.write("site_A.json", site)
+        run.save()
+        done = run.train("A", code=77)
+        expect("SignatureDoesNotMatch" in done.stderr, done.stderr)
+        expect("s3cret" not in done.stderr + done.stdout, "the log shows the secret key")
+        wrong.chmod(0o644)
+        done = run.train("A", code=77)
+        expect("chmod" in done.stderr, done.stderr)
+
+
+with ObjectStorage() as storage:
+    main([two_sites_merge_through_a_bucket, training_goes_on_after_the_gateway_was_killed,
+          wrong_settings_are_explained])
