@@ -10,8 +10,8 @@ listens() { (exec 3<> "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
 
 # Two ports in a row on which nobody listens.
 choose_port() {
-    local attempt
-    for attempt in {1..50}; do
+    local attempts=50
+    while ((attempts-- > 0)); do
         port=$((20000 + 2 * (RANDOM % 6000)))
         if ! listens $port && ! listens $((port + 1)); then return 0; fi
     done
