@@ -155,9 +155,12 @@ struct CutReady {
     /// One number for each of RunSpec::parts: how many values of a - x are not finite.
     std::vector<std::int64_t> nonfinite;
 };
-/// Asks the Site to leave the run: to finish the step, contribute and exit by `deadline`.
+/// Asks the Site to leave the run: to finish the step, contribute and exit by `end`.
 struct StopRequested {
-    MonoTime deadline;
+    /// From this time on, the Site begins no transfer of a payload. It still uses the answer to a
+    /// transfer that began before, and then creates the record that announces the payload.
+    MonoTime begin_until;
+    MonoTime end;  ///< at this time, the Site exits without waiting for any answer
 };
 
 using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted,

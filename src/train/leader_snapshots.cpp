@@ -48,7 +48,7 @@ Result<void> LeaderSnapshots::finish()
             ended(*result);
             return *result;
         }
-        auto const deadline = stop_deadline(ranks_.stop(), context_.stop_times, 9);
+        auto const deadline = stop_deadline(ranks_.stop(), context_.stop_times, 90);
         if (deadline && monotonic_now() >= *deadline)
             return fail(ExitCode::unavailable, "snapshot not saved",
                         "the job must stop before the snapshot is on the disk");

@@ -71,11 +71,14 @@ void MemberLoop::forward_stop_request()
 {
     context_.permission.check();
     if (failure_) ranks_.stop().request(StopCause::failure);
-    auto const deadline = stop_deadline(ranks_.stop(), context_.stop_times, 8);
-    if (!deadline || deadline == stop_deadline_) return;
+    constexpr int transfers_begin_percent = 80;
+    constexpr int end_percent = 88;  // the process ends at 90 % (run_training.cpp)
+    auto const begin = stop_deadline(ranks_.stop(), context_.stop_times, transfers_begin_percent);
+    auto const end = stop_deadline(ranks_.stop(), context_.stop_times, end_percent);
+    if (!begin || !end || end == stop_deadline_) return;
     if (!stop_deadline_) note_stop();
-    stop_deadline_ = deadline;
-    thread_.post(rounds::StopRequested{*deadline});
+    stop_deadline_ = end;
+    thread_.post(rounds::StopRequested{*begin, *end});
 }
 
 void MemberLoop::note_stop()

@@ -58,12 +58,11 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
                           rounds::RunSpec const& spec, store::ObjectStore& store)
 {
     rounds::Site site({{context.site.site, std::random_device{}()}, spec, context.start.rate});
-    // The round must end after four fifths of the time (member_loop.cpp). The process ends after
-    // nine tenths, before the launcher kills it. Even if the training loop hangs, the permission is
-    // checked here.
+    // The round ends after 88 % of the time (member_loop.cpp). The process ends after 90 %, before
+    // the launcher kills it. Even if the training loop hangs, the permission is checked here.
     auto const exit_by = [&] {
         context.permission.check();
-        return stop_deadline(ranks.stop(), context.stop_times, 9);
+        return stop_deadline(ranks.stop(), context.stop_times, 90);
     };
     SnapshotGate gate;
     RoundThread thread(std::move(site), executor_parts(context, store, gate),

@@ -210,7 +210,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     if (auto all = fail_together(collectives, device.map([](c10::Device) {})); !all) return all;
     StopTimes const times{inputs->site.launcher.grace, options.kill_wait};
     comm::Patience const patience{inputs->run.training.rank_timeout,
-                                  [&stop, times] { return stop_deadline(stop, times, 9); }};
+                                  [&stop, times] { return stop_deadline(stop, times, 90); }};
     collectives.set_patience(patience);
     auto const on_device = device_collectives(collectives, *device, patience);
     auto& exchanging = on_device ? *on_device : collectives;

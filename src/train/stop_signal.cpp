@@ -102,14 +102,14 @@ std::optional<MonoTime> StopSignal::terminated_at() const
 
 void StopSignal::request(StopCause cause) const { note_request(cause); }
 
-std::optional<MonoTime> stop_deadline(StopSignal const& stop, StopTimes const& times, int tenths)
+std::optional<MonoTime> stop_deadline(StopSignal const& stop, StopTimes const& times, int percent)
 {
     auto const raised = stop.raised_at();
     if (!raised) return std::nullopt;
-    auto deadline = *raised + times.grace * tenths / 10;
+    auto deadline = *raised + times.grace * percent / 100;
     auto const terminated = stop.terminated_at();
     if (terminated && times.kill_wait)
-        deadline = std::min(deadline, *terminated + *times.kill_wait * tenths / 10);
+        deadline = std::min(deadline, *terminated + *times.kill_wait * percent / 100);
     return deadline;
 }
 

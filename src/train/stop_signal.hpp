@@ -53,9 +53,9 @@ struct StopTimes {
     /// After SIGTERM: Slurm's KillWait. Empty if it is unknown; then the grace counts.
     std::optional<Millis> kill_wait;
 };
-/// Returns when the share `tenths`/10 of the time has passed that the job has to stop. Returns an
+/// Returns when the share `percent`/100 of the time has passed that the job has to stop. Returns an
 /// empty optional without a stop request. A SIGTERM can make the result earlier.
 [[nodiscard]] std::optional<MonoTime> stop_deadline(StopSignal const& stop, StopTimes const& times,
-                                                    int tenths);
+                                                    int percent);
 
 }  // namespace curtail::train

@@ -38,7 +38,7 @@ class RefusedHeaderRead : public ScriptedSite {
         auto const* train = std::get_if<Train>(&output);
         if (train == nullptr || train->held.empty()) return std::nullopt;
         trains_since = now;
-        return StopRequested{now};
+        return StopRequested{now, now};
     }
     // B joined long ago and got the block of the first member, which was removed.
     void add_departed_member()
@@ -137,7 +137,7 @@ class Headers : public ScriptedSite {
         auto outputs = serve(Tick{});
         outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
         auto const held = std::get<Train>(outputs.back()).held;
-        outputs = site.on(now, StopRequested{now + Seconds{60}});
+        outputs = site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
         auto const cut = std::get<Cut>(outputs.back());
         (void)site.on(now, Stepped{held, FractionalSeconds{1}});
         return serve(CutReady{cut.op, held, 1, {1.0}, {1}});

@@ -323,7 +323,7 @@ TEST_F(ScriptedSite, AnAnswerWithoutQuestionThrows)
 TEST_F(ScriptedSite, ASiteStoppedBeforeItJoinsJustExits)
 {
     (void)site.on(now, Tick{});
-    EXPECT_TRUE(site.on(now, StopRequested{now + Seconds{5}}).empty());
+    EXPECT_TRUE(site.on(now, StopRequested{now + Seconds{5}, now + Seconds{5}}).empty());
     EXPECT_FALSE(site.exited()) << "a question is open";
     auto const last = site.on(now, Unknown{1, "lost"});
     ASSERT_TRUE(site.exited());
@@ -335,7 +335,7 @@ TEST_F(ScriptedSite, NonFiniteWorkIsAnnouncedWithoutPayloadAndRefused)
     auto outputs = serve(Tick{});
     outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
     auto const held = std::get<Train>(outputs.back()).held;
-    outputs = site.on(now, StopRequested{now + Seconds{60}});
+    outputs = site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
     auto const cut = std::get<Cut>(outputs.back());
     EXPECT_TRUE(cut.leaving);
     EXPECT_TRUE(site.on(now, Stepped{held, FractionalSeconds{1}}).empty())

@@ -105,7 +105,10 @@ class CountingSite {
         trainer_ = std::jthread([this] { train(); });
     }
     // Asks the site to leave within `grace`.
-    void stop(Millis grace) { thread_.post(rounds::StopRequested{monotonic_now() + grace}); }
+    void stop(Millis grace)
+    {
+        thread_.post(rounds::StopRequested{monotonic_now() + grace, monotonic_now() + grace});
+    }
     // How the site left; empty if it did not leave in time.
     std::optional<Leave> left()
     {
@@ -284,7 +287,7 @@ TEST(RoundThread, AHangingStepEndsTheProcessAfterTheGrace)
 TEST(RoundThread, AnUnansweredOrderToLeaveEndsTheProcess)
 {
     HangingLoop hanging([] { return std::nullopt; }, Millis{200});
-    hanging.thread().post(rounds::StopRequested{monotonic_now()});
+    hanging.thread().post(rounds::StopRequested{monotonic_now(), monotonic_now()});
     EXPECT_TRUE(curtail::test::eventually([&] { return hanging.ended() == 69; }, long_enough));
 }
 
@@ -293,7 +296,7 @@ TEST(RoundThread, WithoutASignalALongStepGetsMoreTime)
     auto const start = monotonic_now();
     HangingLoop slow([] { return std::nullopt; }, Millis{100});
     slow.thread().post(rounds::Stepped{{}, FractionalSeconds{0.25}});
-    slow.thread().post(rounds::StopRequested{monotonic_now()});
+    slow.thread().post(rounds::StopRequested{monotonic_now(), monotonic_now()});
     EXPECT_TRUE(curtail::test::eventually([&] { return slow.ended() == 69; }, long_enough));
     EXPECT_GE(monotonic_now() - start, Millis{900});
 }
@@ -308,7 +311,7 @@ TEST(RoundThread, AnErrorOfTheProtocolEndsAHangingProcessToo)
 TEST(RoundThread, ALoopThatLeavesDoesNotEndTheProcess)
 {
     HangingLoop leaving([] { return std::nullopt; }, Seconds{30});
-    leaving.thread().post(rounds::StopRequested{monotonic_now()});
+    leaving.thread().post(rounds::StopRequested{monotonic_now(), monotonic_now()});
     auto const start = monotonic_now();
     (void)leaving.thread().join();
     EXPECT_LT(monotonic_now() - start, Seconds{10}) << "leaving must be quick";

@@ -49,28 +49,6 @@ void skipped(Parts& p, Skipped const& skip)
     p.training.skip(skip.blocks);
 }
 
-// At the deadline. A contribution whose header is in the store is safe: the next merge decides it.
-void out_of_time(Parts& p)
-{
-    auto const tokens = p.training.since().count() * p.chain.run().params.block_tokens +
-                        p.contributions.unpublished_tokens();
-    if (tokens == Tokens{} || p.removal == Removal::left) return finish(p, ExitCode::ok);
-    bool const sent = p.proposal.draft_is_lone();
-    auto const work = std::to_string(tokens.value) + " tokens";
-    finish(
-        p, ExitCode::unavailable,
-        Error{ExitCode::unavailable, "cannot leave the run by the deadline",
-              sent ? "no answer from the store about commit " +
-                         std::to_string(p.proposal.draft()->commit.number.value) +
-                         " with the last " + work
-                   : "the store accepted the last " + work +
-                         " neither as a commit nor as a contribution",
-              sent ? "check with `curtail-status` that the commit exists; otherwise its blocks are "
-                     "trained again"
-                   : "check that the store has space and answers; this work is lost, and its "
-                     "blocks are trained again"});
-}
-
 // Acts until a question is open or nothing is left to do before some time has passed.
 void settle(Parts& p)
 {
@@ -110,6 +88,28 @@ void answered(Parts& p, Op op, Input const& input)
 }
 
 }  // namespace
+
+// A contribution whose header is in the store is safe: the next merge decides it.
+void out_of_time(Parts& p)
+{
+    auto const tokens = p.training.since().count() * p.chain.run().params.block_tokens +
+                        p.contributions.unpublished_tokens();
+    if (tokens == Tokens{} || p.removal == Removal::left) return finish(p, ExitCode::ok);
+    bool const sent = p.proposal.draft_is_lone();
+    auto const work = std::to_string(tokens.value) + " tokens";
+    finish(
+        p, ExitCode::unavailable,
+        Error{ExitCode::unavailable, "cannot leave the run in time",
+              sent ? "no answer from the store about commit " +
+                         std::to_string(p.proposal.draft()->commit.number.value) +
+                         " with the last " + work
+                   : "the store accepted the last " + work +
+                         " neither as a commit nor as a contribution",
+              sent ? "check with `curtail-status` that the commit exists; otherwise its blocks are "
+                     "trained again"
+                   : "check that the store has space and answers; this work is lost, and its "
+                     "blocks are trained again"});
+}
 
 std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
 {

@@ -43,14 +43,16 @@ bool Machine::fits(Input const& input) const
 
 void Machine::stop(StopRequested const& request)
 {
-    deadline_ = std::min(request.deadline, deadline_.value_or(request.deadline));
+    auto const& earlier = stop_.value_or(request);
+    stop_ = {std::min(request.begin_until, earlier.begin_until),
+             std::min(request.end, earlier.end)};
     not_before_ = now_;
 }
 
 std::optional<MonoTime> Machine::wake() const
 {
     if (exited()) return std::nullopt;
-    return open_ ? deadline_ : wake_;
+    return open_ ? end() : wake_;
 }
 
 bool Machine::reached(MonoTime t)
@@ -79,7 +81,7 @@ void Machine::switch_to(Phase phase) { phase_ = phase; }
 void Machine::retry(Phase phase)
 {
     phase_ = phase;
-    auto const longest = deadline_ ? Millis{1'000} : Millis{10'000};
+    auto const longest = stop_ ? Millis{1'000} : Millis{10'000};
     auto const pause = std::min(longest, Millis{50} * (1 << std::min(tries_, 8)));
     ++tries_;
     not_before_ = now_ + pause / 2 + jitter(pause);

@@ -27,21 +27,23 @@ class Machine {
     /// Closes the open question. Throws std::logic_error if `op` or `input` does not fit the
     /// question.
     void accept(Op op, Input const& input);
-    /// Takes a stop request and ends the pause. Of several requests, the earliest deadline counts.
+    /// Takes a stop request and ends the pause. Of several requests, the earliest times count.
     void stop(StopRequested const& request);
-    /// Forgets all times at which a Tick is due, except the deadline.
-    void reset_wake() { wake_ = deadline_; }
+    /// Forgets all times at which a Tick is due, except the end of the stop request.
+    void reset_wake() { wake_ = end(); }
 
     // ---- clock
 
     [[nodiscard]] MonoTime now() const { return now_; }
     /// Returns the time by which a Tick is due; empty: none is due. While a question is open, this
-    /// is the deadline of the stop request, if there is one.
+    /// is the end of the stop request, if there is one.
     [[nodiscard]] std::optional<MonoTime> wake() const;
     /// Returns true after a stop request.
-    [[nodiscard]] bool stopping() const { return deadline_.has_value(); }
-    /// Returns true once the earliest deadline of all stop requests has been reached.
-    [[nodiscard]] bool out_of_time() const { return deadline_ && now_ >= *deadline_; }
+    [[nodiscard]] bool stopping() const { return stop_.has_value(); }
+    /// Returns true once the end of the stop request has been reached.
+    [[nodiscard]] bool out_of_time() const { return stop_ && now_ >= stop_->end; }
+    /// Returns whether a transfer of a payload may begin (StopRequested::begin_until).
+    [[nodiscard]] bool may_transfer() const { return !stop_ || now_ < stop_->begin_until; }
     /// Returns true during a pause. Then also makes a Tick due at the end of the pause.
     [[nodiscard]] bool paused() { return !reached(not_before_); }
     /// Returns true if `t` is not in the future. Otherwise returns false and makes a Tick due
@@ -83,6 +85,10 @@ class Machine {
         Op op{};
         Question question{Question::get};
     };
+    [[nodiscard]] std::optional<MonoTime> end() const
+    {
+        return stop_ ? std::optional(stop_->end) : std::nullopt;
+    }
     /// Returns true if `input` is a possible answer to the open question.
     [[nodiscard]] bool fits(Input const& input) const;
 
@@ -93,7 +99,7 @@ class Machine {
     Op last_op_{0};
     MonoTime now_{};
     std::optional<MonoTime> wake_;
-    std::optional<MonoTime> deadline_;  ///< earliest deadline of all stop requests; empty: none
+    std::optional<StopRequested> stop_;  ///< earliest times of all stop requests; empty: none
     std::uint64_t random_;
     std::vector<Output> outputs_;
 };

@@ -100,6 +100,10 @@ void answered_merge(Parts& p, Input const& input)
 
 bool act_lone_store(Parts& p)
 {
+    if (!p.machine.may_transfer()) {
+        out_of_time(p);
+        return true;
+    }
     p.payloads.abandon(p.machine);
     ++p.attempt;
     StoreModel store{0, targets(p, p.chain.tip()->round.next(), weights_part)};

@@ -163,6 +163,10 @@ bool act_publish_store(Parts& p)
         p.machine.switch_to(Phase::publish_header);
         return true;
     }
+    if (!p.machine.may_transfer()) {
+        out_of_time(p);
+        return true;
+    }
     StoreDelta store{0, own->header.seq, {}};
     for (auto const& part : own->header.parts)
         store.parts.push_back({part.payload.part, part.payload.name});

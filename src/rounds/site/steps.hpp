@@ -29,6 +29,8 @@ struct Row {
 [[nodiscard]] Rate rate(Parts const& p);
 /// Asks for the commit that follows the tip. Returns true.
 bool act_next_commit(Parts& p);
+/// Exits because the time of a stop request is over. If work is lost, the error says how much.
+void out_of_time(Parts& p);
 /// Deletes this process's payloads that no commit can name, and exits.
 void finish(Parts& p, ExitCode code, std::optional<Error> error = {});
 /// Handles a read that gave an invalid record. Reads the record again after a pause. If reads_limit

@@ -22,7 +22,7 @@ void Simulator::stop(std::size_t index, Millis grace)
     for (auto& p : living())
         if (p->site_index == index) {
             p->stopping = true;
-            deliver(p, StopRequested{MonoTime{now() + p->clock_offset + grace}});
+            deliver(p, stop_request(p, grace));
         }
 }
 
@@ -69,7 +69,7 @@ void Simulator::inject_fault()
     } else {
         p->stopping = true;
         log_line(p, "receives a stop request");
-        deliver(p, StopRequested{MonoTime{now() + p->clock_offset + Millis{pick(500, 30'000)}}});
+        deliver(p, stop_request(p, Millis{pick(500, 30'000)}));
     }
 }
 

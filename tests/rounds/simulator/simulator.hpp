@@ -122,6 +122,12 @@ class Simulator : public SimTime {
     bool maybe_inject_fault();
     void inject_fault();
     void thaw(P const& p);
+    /// A request to leave within `grace`, of which the last tenth is too late for a transfer.
+    [[nodiscard]] StopRequested stop_request(P const& p, Millis grace) const
+    {
+        MonoTime const begun{now() + p->clock_offset};
+        return {begun + grace * 9 / 10, begun + grace};
+    }
 
     RunSpec run_;
     SimStore store_;

@@ -79,7 +79,8 @@ void put(std::ostream& out, CutReady const& i)
 }
 void put(std::ostream& out, StopRequested const& i)
 {
-    out << "StopRequested " << i.deadline.time_since_epoch().count();
+    out << "StopRequested " << i.begin_until.time_since_epoch().count() << " "
+        << i.end.time_since_epoch().count();
 }
 
 // ---- outputs

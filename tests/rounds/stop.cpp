@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a site still does between the two times of a stop request.
+#include <gmock/gmock.h>
+
+#include "scripted_site.hpp"
+
+namespace curtail::rounds::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Stopping : public ScriptedSite {
+  protected:
+    // A lone member trains all blocks that it holds, gets a stop request, and cuts.
+    std::vector<Output> cut_after(StopRequested const& stop)
+    {
+        auto outputs = serve(Tick{});
+        outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
+        held = std::get<Train>(outputs.back()).held;
+        outputs = site.on(now, stop);
+        auto const cut = std::get<Cut>(outputs.back());
+        (void)site.on(now, Stepped{held, FractionalSeconds{1}});
+        return site.on(now, CutReady{cut.op, held, 1, {1.0}, {0}});
+    }
+    template <class Store>
+    Stored stored(Store const& store)
+    {
+        return {store.op, {part(store.parts[0].part, store.parts[0].name)}};
+    }
+    Ranges held;
+};
+
+TEST_F(Stopping, APayloadThatIsStoredLateIsStillCommitted)
+{
+    auto const begun = MonoTime{Seconds{100}};
+    now = begun;
+    auto const outputs = cut_after({begun + Seconds{80}, begun + Seconds{90}});
+    auto const store = std::get<StoreModel>(outputs.back());
+    now = begun + Seconds{85};
+    auto const last = serve(stored(store));
+    ASSERT_TRUE(site.exited());
+    EXPECT_EQ(std::get<Exit>(last.back()).code, ExitCode::ok) << exit_error(last).message();
+    EXPECT_EQ(site.tip()->totals.tokens, held.count() * run.params.block_tokens);
+}
+
+TEST_F(Stopping, NoTransferBeginsLate)
+{
+    auto const begun = MonoTime{Seconds{100}};
+    now = begun;
+    auto const last = cut_after({begun, begun + Seconds{90}});
+    ASSERT_TRUE(site.exited());
+    EXPECT_EQ(std::get<Exit>(last.back()).code, ExitCode::unavailable);
+    EXPECT_THAT(exit_error(last).message(), HasSubstr("cannot leave the run in time"));
+}
+
+TEST_F(Stopping, ATransferWithoutAnAnswerEndsAtTheEnd)
+{
+    auto const begun = MonoTime{Seconds{100}};
+    now = begun;
+    auto const outputs = cut_after({begun + Seconds{80}, begun + Seconds{90}});
+    ASSERT_TRUE(std::holds_alternative<StoreModel>(outputs.back()));
+    EXPECT_EQ(site.wake(), begun + Seconds{90});
+    EXPECT_TRUE(site.on(begun + Seconds{89}, Tick{}).empty());
+    auto const last = site.on(begun + Seconds{90}, Tick{});
+    ASSERT_TRUE(site.exited());
+    EXPECT_EQ(std::get<Exit>(last.back()).code, ExitCode::unavailable);
+}
+
+}  // namespace
+}  // namespace curtail::rounds::test
