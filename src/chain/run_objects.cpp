@@ -77,14 +77,14 @@ Result<std::optional<PayloadFacts>> RunObjects::payload_facts(std::string const&
     return std::optional(facts);
 }
 
-tl::expected<store::Content, store::ReadFailure> RunObjects::payload(
-    rounds::PartRef const& part) const
+tl::expected<store::Content, store::ReadFailure> RunObjects::payload(rounds::PartRef const& part,
+                                                                     Call const& call) const
 {
     auto const object = object_name(run_, part.name);
     if (!object)
         return tl::unexpected(
             store::ReadFailure{store::ReadFailure::Cause::corrupt, object.error()});
-    return store::read_verified(store_, *object, Bytes{part.bytes}, part.sha256);
+    return store::read_verified(store_, *object, Bytes{part.bytes}, part.sha256, Millis{100}, call);
 }
 
 VerifySource RunObjects::source() const

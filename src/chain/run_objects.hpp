@@ -42,7 +42,7 @@ class RunObjects {
     /// Reads the payload that `part` names. Fails if the object does not exist. Fails if the size
     /// or digest of the object differs from those in `part`.
     [[nodiscard]] tl::expected<store::Content, store::ReadFailure> payload(
-        rounds::PartRef const& part) const;
+        rounds::PartRef const& part, Call const& call = {}) const;
 
     /// Returns functions that read these objects, for the checks in chain/verify.hpp. The store
     /// must outlive the returned functions.

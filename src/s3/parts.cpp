@@ -49,6 +49,7 @@ Result<void> for_each_part(
     if (next < count)
         return fail(ExitCode::temporary, "cannot transfer an object",
                     "the operation was cancelled");
+    session.transferred();
     return {};
 }
 

@@ -19,11 +19,6 @@ Millis deadline_for(std::size_t bytes)
     return Millis{60'000} + Millis{static_cast<std::int64_t>(bytes >> 7)};
 }
 
-bool is_over(Call const& call)
-{
-    return call.cancel.stop_requested() || (call.until && monotonic_now() >= *call.until);
-}
-
 Error over_error(Error error, Call const& call)
 {
     if (call.cancel.stop_requested()) error.why = "the operation was cancelled";
@@ -162,20 +157,26 @@ bool Session::wait_before(int attempt, Failure const& failure, Call const& call)
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
     stopped.wait_until(lock, call.cancel, end, [] { return false; });
-    return !is_over(call);
+    return !call.is_over();
 }
 
 void Session::slow_down()
 {
     std::lock_guard const guard(mutex_);
-    parallelism_ = std::max(1, parallelism_ / 2);
+    parallelism_ = std::max(1, std::min(parallelism_, asked_parallelism_) / 2);
 }
 
 int Session::parallelism(int most)
 {
     std::lock_guard const guard(mutex_);
-    parallelism_ = std::min({parallelism_ + 1, most_parallel, std::max(most, 1)});
-    return parallelism_;
+    asked_parallelism_ = std::max(most, 1);
+    return std::min(parallelism_, asked_parallelism_);
+}
+
+void Session::transferred()
+{
+    std::lock_guard const guard(mutex_);
+    parallelism_ = std::min(parallelism_ + 1, most_parallel);
 }
 
 }  // namespace curtail::s3

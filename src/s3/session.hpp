@@ -7,19 +7,13 @@
 #include <random>
 #include <stop_token>
 
-#include "core/clock.hpp"
+#include "core/call.hpp"
 #include "http/client.hpp"
 #include "s3/credential_source.hpp"
 #include "s3/failure.hpp"
 #include "s3/location.hpp"
 
 namespace curtail::s3 {
-
-/// The limits of one operation, which may consist of many requests.
-struct Call {
-    std::stop_token cancel{};         ///< ends the operation within a second of a stop request
-    std::optional<MonoTime> until{};  ///< the operation fails with `temporary` at this time
-};
 
 /// One request, before it is signed.
 struct Order {
@@ -36,7 +30,9 @@ struct Order {
 /// Largest accepted response without a sink: a page of a listing.
 inline constexpr std::size_t answer_limit = std::size_t{4} << 20;
 
-/// Sends signed requests to one location. Keeps connections open, corrects the clock, renews
+/// Sends signed requests to one location. An operation that consists of many requests keeps within
+/// its Call: it ends within a second of a stop request, and fails with `temporary` when its time is
+/// over. Keeps connections open, corrects the clock, renews
 /// credentials and repeats requests. Thread-safe.
 class Session {
   public:
@@ -61,8 +57,10 @@ class Session {
 
     [[nodiscard]] Location const& location() const { return location_; }
     /// Returns how many requests a transfer may send at a time: at most `most`, and half as many
-    /// after each SlowDown. Rises by one with each call.
+    /// after each SlowDown.
     [[nodiscard]] int parallelism(int most);
+    /// Says that a transfer has succeeded. Then the next one may send one more request at a time.
+    void transferred();
     /// Returns how far the server's clock is ahead of this machine's, as far as this is known.
     [[nodiscard]] Millis clock_offset() const { return Millis{clock_offset_ms_.load()}; }
 
@@ -85,6 +83,7 @@ class Session {
     std::vector<std::unique_ptr<http::Client>> idle_;
     std::minstd_rand random_;
     int parallelism_;
+    int asked_parallelism_{1};  ///< the last argument of parallelism()
 };
 
 }  // namespace curtail::s3

@@ -35,7 +35,8 @@ Result<void> FaultyStore::begin(char const* act, ObjectName const& name, bool wr
     return {};
 }
 
-Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std::byte const> bytes)
+Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std::byte const> bytes,
+                                          Call const& call)
 {
     std::lock_guard const guard(mutex_);
     if (auto ready = begin("create", name, true); !ready) return tl::unexpected(ready.error());
@@ -44,16 +45,17 @@ Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std:
         delayed_.push_back({name, Content(bytes.begin(), bytes.end())});
         return CreateOutcome::unknown;
     }
-    auto outcome = inner_.create(name, bytes);
+    auto outcome = inner_.create(name, bytes, call);
     if (outcome && draw(faults_.lost_reply)) return CreateOutcome::unknown;
     return outcome;
 }
 
-Result<void> FaultyStore::put(ObjectName const& name, std::span<std::byte const> bytes)
+Result<void> FaultyStore::put(ObjectName const& name, std::span<std::byte const> bytes,
+                              Call const& call)
 {
     std::lock_guard const guard(mutex_);
     if (auto ready = begin("write", name, true); !ready) return ready;
-    return inner_.put(name, bytes);
+    return inner_.put(name, bytes, call);
 }
 
 void FaultyStore::damage(Content& content)
@@ -66,14 +68,15 @@ void FaultyStore::damage(Content& content)
         content[place()] ^= std::byte{1} << (random_() % 8);
 }
 
-Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& sink)
+Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& sink,
+                               Call const& call)
 {
     Content content;
     {
         std::lock_guard const guard(mutex_);
         if (auto ready = begin("read", name, false); !ready) return tl::unexpected(ready.error());
         if (draw(faults_.stale_missing)) return false;
-        auto whole = inner_.get(name, limit);
+        auto whole = inner_.get(name, limit, call);
         if (!whole) return tl::unexpected(whole.error());
         if (!*whole) return false;
         content = std::move(**whole);
@@ -83,19 +86,19 @@ Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& 
     return true;
 }
 
-Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name)
+Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name, Call const& call)
 {
     std::lock_guard const guard(mutex_);
     if (auto ready = begin("inspect", name, false); !ready) return tl::unexpected(ready.error());
     if (draw(faults_.stale_missing)) return std::optional<ObjectInfo>{};
-    return inner_.stat(name);
+    return inner_.stat(name, call);
 }
 
-Result<void> FaultyStore::remove(ObjectName const& name)
+Result<void> FaultyStore::remove(ObjectName const& name, Call const& call)
 {
     std::lock_guard const guard(mutex_);
     if (auto ready = begin("remove", name, false); !ready) return ready;
-    return inner_.remove(name);
+    return inner_.remove(name, call);
 }
 
 void FaultyStore::set_faults(Faults faults)

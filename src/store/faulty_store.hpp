@@ -31,12 +31,15 @@ class FaultyStore final : public ObjectStore {
     }
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
-                                               std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<void> put(ObjectName const& name,
-                                   std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink) override;
-    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
-    [[nodiscard]] Result<void> remove(ObjectName const& name) override;
+                                               std::span<std::byte const> bytes,
+                                               Call const& call = {}) override;
+    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes,
+                                   Call const& call = {}) override;
+    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
+                                    Call const& call = {}) override;
+    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
+                                                         Call const& call = {}) override;
+    [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
 
     void set_faults(Faults faults);      ///< takes effect with the next request
     void land_delayed();                 ///< creates the objects of all delayed creates now

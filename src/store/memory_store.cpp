@@ -9,7 +9,8 @@ MemoryStore::Object MemoryStore::object_of(std::span<std::byte const> bytes) con
             clock_ != nullptr ? clock_->now() : SystemClock{}.now()};
 }
 
-Result<CreateOutcome> MemoryStore::create(ObjectName const& name, std::span<std::byte const> bytes)
+Result<CreateOutcome> MemoryStore::create(ObjectName const& name, std::span<std::byte const> bytes,
+                                          Call const&)
 {
     auto object = object_of(bytes);
     std::lock_guard const guard(mutex_);
@@ -17,7 +18,7 @@ Result<CreateOutcome> MemoryStore::create(ObjectName const& name, std::span<std:
                                                                 : CreateOutcome::exists;
 }
 
-Result<void> MemoryStore::put(ObjectName const& name, std::span<std::byte const> bytes)
+Result<void> MemoryStore::put(ObjectName const& name, std::span<std::byte const> bytes, Call const&)
 {
     auto object = object_of(bytes);
     std::lock_guard const guard(mutex_);
@@ -25,7 +26,7 @@ Result<void> MemoryStore::put(ObjectName const& name, std::span<std::byte const>
     return {};
 }
 
-Result<bool> MemoryStore::read(ObjectName const& name, Bytes limit, Sink const& sink)
+Result<bool> MemoryStore::read(ObjectName const& name, Bytes limit, Sink const& sink, Call const&)
 {
     std::shared_ptr<Content const> content;
     {
@@ -43,7 +44,7 @@ Result<bool> MemoryStore::read(ObjectName const& name, Bytes limit, Sink const& 
     return true;
 }
 
-Result<std::optional<ObjectInfo>> MemoryStore::stat(ObjectName const& name)
+Result<std::optional<ObjectInfo>> MemoryStore::stat(ObjectName const& name, Call const&)
 {
     std::lock_guard const guard(mutex_);
     auto const found = objects_.find(name);
@@ -52,7 +53,7 @@ Result<std::optional<ObjectInfo>> MemoryStore::stat(ObjectName const& name)
                                     found->second.modified});
 }
 
-Result<void> MemoryStore::remove(ObjectName const& name)
+Result<void> MemoryStore::remove(ObjectName const& name, Call const&)
 {
     std::lock_guard const guard(mutex_);
     objects_.erase(name);

@@ -16,12 +16,15 @@ class MemoryStore final : public ObjectStore {
     explicit MemoryStore(Clock const* clock = nullptr) : clock_(clock) {}
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
-                                               std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<void> put(ObjectName const& name,
-                                   std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink) override;
-    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
-    [[nodiscard]] Result<void> remove(ObjectName const& name) override;
+                                               std::span<std::byte const> bytes,
+                                               Call const& call = {}) override;
+    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes,
+                                   Call const& call = {}) override;
+    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
+                                    Call const& call = {}) override;
+    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
+                                                         Call const& call = {}) override;
+    [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
     [[nodiscard]] std::vector<ObjectName> names() const;  ///< names of all objects, sorted
 
   private:

@@ -44,13 +44,17 @@ Result<std::unique_ptr<ObjectStore>> open_s3(Address const& address)
 
 }  // namespace
 
-Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes limit)
+Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes limit,
+                                                Call const& call)
 {
     Content content;
-    auto const found = read(name, limit, [&](std::span<std::byte const> piece, Bytes whole) {
-        content.reserve(static_cast<std::size_t>(whole.value));
-        content.insert(content.end(), piece.begin(), piece.end());
-    });
+    auto const found = read(
+        name, limit,
+        [&](std::span<std::byte const> piece, Bytes whole) {
+            content.reserve(static_cast<std::size_t>(whole.value));
+            content.insert(content.end(), piece.begin(), piece.end());
+        },
+        call);
     if (!found) return tl::unexpected(found.error());
     if (!*found) return std::optional<Content>{};
     return std::optional(std::move(content));

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/call.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "store/address.hpp"
@@ -47,6 +48,10 @@ struct ObjectInfo {
 /// - `data` if read(), get() or stat() finds that the object is not a regular file.
 ///
 /// A reader sees a whole object or none, even after a failed create or put.
+///
+/// An operation whose Call is over fails with `temporary`, or create() returns `unknown`. A shared
+/// folder checks this only between two calls of the system. If the file server does not answer, the
+/// operation therefore does not end.
 class ObjectStore {
   public:
     /// Receives one piece of an object. `whole` is the size of the whole object.
@@ -57,25 +62,28 @@ class ObjectStore {
     /// several callers create the same name, at most one gets `created`. The object survives a
     /// crash of the machine once create has returned `created`.
     [[nodiscard]] virtual Result<CreateOutcome> create(ObjectName const& name,
-                                                       std::span<std::byte const> bytes) = 0;
+                                                       std::span<std::byte const> bytes,
+                                                       Call const& call = {}) = 0;
     /// Writes the object `name` with the content `bytes`, replacing an existing object of that
     /// name. Use put only for names that a single process writes. The object survives a crash of
     /// the machine once put has succeeded.
-    [[nodiscard]] virtual Result<void> put(ObjectName const& name,
-                                           std::span<std::byte const> bytes) = 0;
+    [[nodiscard]] virtual Result<void> put(ObjectName const& name, std::span<std::byte const> bytes,
+                                           Call const& call = {}) = 0;
     /// Reads an object and passes its content to `sink` in consecutive pieces. Returns false if
     /// the object does not exist. Fails with `data` if the object has more than `limit` bytes. In
     /// both cases, does not call `sink`.
-    [[nodiscard]] virtual Result<bool> read(ObjectName const& name, Bytes limit,
-                                            Sink const& sink) = 0;
+    [[nodiscard]] virtual Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
+                                            Call const& call = {}) = 0;
     /// Returns an object's size and time. Returns an empty optional if the object does not exist.
-    [[nodiscard]] virtual Result<std::optional<ObjectInfo>> stat(ObjectName const& name) = 0;
+    [[nodiscard]] virtual Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
+                                                                 Call const& call = {}) = 0;
     /// Removes an object. Succeeds also if the object does not exist.
-    [[nodiscard]] virtual Result<void> remove(ObjectName const& name) = 0;
+    [[nodiscard]] virtual Result<void> remove(ObjectName const& name, Call const& call = {}) = 0;
 
     /// Reads a whole object. Returns an empty optional if the object does not exist. Fails with
     /// `data` if the object has more than `limit` bytes.
-    [[nodiscard]] Result<std::optional<Content>> get(ObjectName const& name, Bytes limit);
+    [[nodiscard]] Result<std::optional<Content>> get(ObjectName const& name, Bytes limit,
+                                                     Call const& call = {});
 };
 
 /// What open_store does if the store's folder does not exist.

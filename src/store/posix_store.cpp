@@ -5,11 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "store/posix_errors.hpp"
 
 namespace curtail::store {
+namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
+}  // namespace
 
 // A file that is removed from its folder when this object is destroyed.
 struct PosixStore::Temporary {
@@ -69,6 +75,14 @@ tl::unexpected<Error> PosixStore::bad_data(char const* act, ObjectName const& na
         std::move(why));
 }
 
+tl::unexpected<Error> PosixStore::cancelled(char const* act, ObjectName const& name) const
+{
+    return fail(
+        ExitCode::temporary,
+        std::string("cannot ") + act + " " + name.text() + " in store " + root_.path().string(),
+        "the operation was cancelled");
+}
+
 Result<std::pair<PosixStore::Temporary, Fd>> PosixStore::new_temporary(ObjectName const& name) const
 {
     auto const temporary = temporary_name(name.file());
@@ -87,20 +101,27 @@ Result<std::pair<PosixStore::Temporary, Fd>> PosixStore::new_temporary(ObjectNam
 }
 
 Result<PosixStore::Temporary> PosixStore::write_temporary(ObjectName const& name,
-                                                          std::span<std::byte const> bytes) const
+                                                          std::span<std::byte const> bytes,
+                                                          Call const& call) const
 {
     auto made = new_temporary(name);
     if (!made) return tl::unexpected(made.error());
     int const fd = made->second.get();
-    if (int const error = write_all(fd, text_of(bytes))) return failure("write", name, error);
+    for (std::size_t offset = 0; offset < bytes.size(); offset += piece_bytes) {
+        if (call.is_over()) return cancelled("write", name);
+        auto const piece = bytes.subspan(offset, std::min(piece_bytes, bytes.size() - offset));
+        if (int const error = write_all(fd, text_of(piece))) return failure("write", name, error);
+    }
+    if (call.is_over()) return cancelled("write", name);
     if (fchmod(fd, root_.mode() & 0666) != 0 || fsync(fd) != 0)
         return failure("write", name, errno);
     return std::move(made->first);
 }
 
-Result<CreateOutcome> PosixStore::create(ObjectName const& name, std::span<std::byte const> bytes)
+Result<CreateOutcome> PosixStore::create(ObjectName const& name, std::span<std::byte const> bytes,
+                                         Call const& call)
 {
-    auto const temporary = write_temporary(name, bytes);
+    auto const temporary = write_temporary(name, bytes, call);
     if (!temporary) return tl::unexpected(temporary.error());
     int const folder = temporary->folder.get();
     if (linkat(folder, temporary->name.c_str(), folder, std::string(name.file()).c_str(), 0) != 0) {
@@ -119,9 +140,10 @@ Result<CreateOutcome> PosixStore::create(ObjectName const& name, std::span<std::
     return CreateOutcome::created;
 }
 
-Result<void> PosixStore::put(ObjectName const& name, std::span<std::byte const> bytes)
+Result<void> PosixStore::put(ObjectName const& name, std::span<std::byte const> bytes,
+                             Call const& call)
 {
-    auto temporary = write_temporary(name, bytes);
+    auto temporary = write_temporary(name, bytes, call);
     if (!temporary) return tl::unexpected(temporary.error());
     int const folder = temporary->folder.get();
     if (renameat(folder, temporary->name.c_str(), folder, std::string(name.file()).c_str()) != 0)
@@ -142,7 +164,8 @@ Result<std::optional<PosixStore::OpenFile>> PosixStore::open_object(char const* 
     return std::optional(std::move(file));
 }
 
-Result<bool> PosixStore::read(ObjectName const& name, Bytes limit, Sink const& sink)
+Result<bool> PosixStore::read(ObjectName const& name, Bytes limit, Sink const& sink,
+                              Call const& call)
 {
     auto const file = open_object("read", name, O_RDONLY | O_NONBLOCK);
     if (!file) return tl::unexpected(file.error());
@@ -152,9 +175,10 @@ Result<bool> PosixStore::read(ObjectName const& name, Bytes limit, Sink const& s
         return bad_data("read", name,
                         "it has " + std::to_string(size) + " bytes, the limit is " +
                             std::to_string(limit.value));
-    Content buffer(static_cast<std::size_t>(std::min<off_t>(size, 1 << 20)));
+    Content buffer(std::min(static_cast<std::size_t>(size), piece_bytes));
     if (size == 0) sink({}, {0});
     for (off_t left = size; left > 0;) {
+        if (call.is_over()) return cancelled("read", name);
         auto const most = std::min(buffer.size(), static_cast<std::size_t>(left));
         ssize_t const n = ::read((*file)->fd.get(), buffer.data(), most);
         if (n < 0 && errno == EINTR) continue;
@@ -166,7 +190,7 @@ Result<bool> PosixStore::read(ObjectName const& name, Bytes limit, Sink const& s
     return true;
 }
 
-Result<std::optional<ObjectInfo>> PosixStore::stat(ObjectName const& name)
+Result<std::optional<ObjectInfo>> PosixStore::stat(ObjectName const& name, Call const&)
 {
     auto const file = open_object("inspect", name, O_PATH);
     if (!file) return tl::unexpected(file.error());
@@ -176,7 +200,7 @@ Result<std::optional<ObjectInfo>> PosixStore::stat(ObjectName const& name)
     return std::optional(ObjectInfo{{status.st_size}, from_unix_ms(ms)});
 }
 
-Result<void> PosixStore::remove(ObjectName const& name)
+Result<void> PosixStore::remove(ObjectName const& name, Call const&)
 {
     Fd const folder = root_.open_below(name.folder(), O_RDONLY | O_DIRECTORY);
     if (!folder && errno == ENOENT) return {};

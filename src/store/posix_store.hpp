@@ -24,12 +24,15 @@ class PosixStore final : public ObjectStore {
                                                                   Lookup lookup = Lookup::kernel);
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
-                                               std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<void> put(ObjectName const& name,
-                                   std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink) override;
-    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
-    [[nodiscard]] Result<void> remove(ObjectName const& name) override;
+                                               std::span<std::byte const> bytes,
+                                               Call const& call = {}) override;
+    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes,
+                                   Call const& call = {}) override;
+    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
+                                    Call const& call = {}) override;
+    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
+                                                         Call const& call = {}) override;
+    [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
     [[nodiscard]] Lookup lookup() const { return root_.lookup(); }
 
   private:
@@ -39,7 +42,8 @@ class PosixStore final : public ObjectStore {
 
     /// Writes `bytes` to a temporary file in the object's folder and syncs it to disk.
     [[nodiscard]] Result<Temporary> write_temporary(ObjectName const& name,
-                                                    std::span<std::byte const> bytes) const;
+                                                    std::span<std::byte const> bytes,
+                                                    Call const& call) const;
     /// Creates an empty temporary file in the object's folder and opens it for writing.
     [[nodiscard]] Result<std::pair<Temporary, Fd>> new_temporary(ObjectName const& name) const;
     /// Opens an object. Returns an empty optional if the object does not exist. Fails with `data`
@@ -51,6 +55,8 @@ class PosixStore final : public ObjectStore {
     /// Returns the error for the errno value `error`.
     [[nodiscard]] tl::unexpected<Error> failure(char const* act, ObjectName const& name,
                                                 int error) const;
+    /// Returns the error of an operation whose Call is over.
+    [[nodiscard]] tl::unexpected<Error> cancelled(char const* act, ObjectName const& name) const;
     /// Returns an error with the code `data`.
     [[nodiscard]] tl::unexpected<Error> bad_data(char const* act, ObjectName const& name,
                                                  std::string why) const;

@@ -12,12 +12,15 @@ class S3Store final : public ObjectStore {
     explicit S3Store(s3::Bucket bucket) : bucket_(std::move(bucket)) {}
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
-                                               std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<void> put(ObjectName const& name,
-                                   std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink) override;
-    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
-    [[nodiscard]] Result<void> remove(ObjectName const& name) override;
+                                               std::span<std::byte const> bytes,
+                                               Call const& call = {}) override;
+    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes,
+                                   Call const& call = {}) override;
+    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
+                                    Call const& call = {}) override;
+    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
+                                                         Call const& call = {}) override;
+    [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
 
   private:
     s3::Bucket bucket_;

@@ -27,16 +27,19 @@ std::string difference(std::size_t found_size, Digest const& found, Bytes size,
 }
 
 tl::expected<Content, ReadFailure> read_once(ObjectStore& store, ObjectName const& name, Bytes size,
-                                             Digest const& digest)
+                                             Digest const& digest, Call const& call)
 {
     using Cause = ReadFailure::Cause;
     Content content;
     Sha256 hash;
-    auto const found = store.read(name, size, [&](std::span<std::byte const> piece, Bytes whole) {
-        content.reserve(static_cast<std::size_t>(whole.value));
-        content.insert(content.end(), piece.begin(), piece.end());
-        hash.update(piece);
-    });
+    auto const found = store.read(
+        name, size,
+        [&](std::span<std::byte const> piece, Bytes whole) {
+            content.reserve(static_cast<std::size_t>(whole.value));
+            content.insert(content.end(), piece.begin(), piece.end());
+            hash.update(piece);
+        },
+        call);
     if (!found && found.error().code == ExitCode::data)
         return failure(Cause::corrupt, name, found.error().message());
     if (!found) return tl::unexpected(ReadFailure{Cause::unavailable, found.error()});
@@ -49,12 +52,13 @@ tl::expected<Content, ReadFailure> read_once(ObjectStore& store, ObjectName cons
 }  // namespace
 
 tl::expected<Content, ReadFailure> read_verified(ObjectStore& store, ObjectName const& name,
-                                                 Bytes size, Digest const& digest, Millis pause)
+                                                 Bytes size, Digest const& digest, Millis pause,
+                                                 Call const& call)
 {
     constexpr int tries = 3;
     for (int attempt = 1;; ++attempt) {
-        auto content = read_once(store, name, size, digest);
-        if (content || attempt == tries) return content;
+        auto content = read_once(store, name, size, digest, call);
+        if (content || attempt == tries || call.is_over()) return content;
         std::this_thread::sleep_for(pause);
     }
 }

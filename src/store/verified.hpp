@@ -19,10 +19,11 @@ struct ReadFailure {
 
 /// Reads the object `name` and checks that it has `size` bytes and the digest `digest`. A failure
 /// may be temporary, so tries up to three times and waits for `pause` between two tries. If all
-/// tries fail, returns the failure of the last one.
+/// tries fail or `call` is over, returns the failure of the last one.
 [[nodiscard]] tl::expected<Content, ReadFailure> read_verified(ObjectStore& store,
                                                                ObjectName const& name, Bytes size,
                                                                Digest const& digest,
-                                                               Millis pause = Millis{100});
+                                                               Millis pause = Millis{100},
+                                                               Call const& call = {});
 
 }  // namespace curtail::store

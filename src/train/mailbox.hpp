@@ -27,13 +27,24 @@ class Mailbox {
         std::lock_guard const lock(mutex_);
         return pop();
     }
-    /// Waits for the next message and returns it. Returns null if none arrives before `deadline`.
+    /// Ends a wait in take_until() now, or the next one at once.
+    void wake()
+    {
+        {
+            std::lock_guard const lock(mutex_);
+            woken_ = true;
+        }
+        arrived_.notify_one();
+    }
+    /// Waits for the next message and returns it. Returns null if none arrives before `deadline`,
+    /// or after wake().
     template <class Clock, class Duration>
     [[nodiscard]] std::unique_ptr<Message> take_until(
         std::chrono::time_point<Clock, Duration> deadline)
     {
         std::unique_lock lock(mutex_);
-        arrived_.wait_until(lock, deadline, [&] { return !messages_.empty(); });
+        arrived_.wait_until(lock, deadline, [&] { return woken_ || !messages_.empty(); });
+        woken_ = false;
         return pop();
     }
 
@@ -48,6 +59,7 @@ class Mailbox {
     std::mutex mutex_;
     std::condition_variable arrived_;
     std::deque<std::unique_ptr<Message>> messages_;
+    bool woken_{false};
 };
 
 }  // namespace curtail::train

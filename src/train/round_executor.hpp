@@ -2,38 +2,56 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "payload/payload.hpp"
 #include "rounds/messages.hpp"
 #include "store/object_store.hpp"
-#include "store/verified.hpp"
+#include "train/operation_table.hpp"
 #include "train/orders.hpp"
 #include "train/recorder.hpp"
+#include "train/snapshot_gate.hpp"
+#include "train/store_work.hpp"
 
 namespace curtail::train {
 
-/// Carries out the outputs of the round protocol (rounds/messages.hpp). Reads and writes records
-/// and payloads, merges contributions, and sends orders to the training loop. Runs in the leader's
+/// Carries out the outputs of the round protocol (rounds/messages.hpp): starts operations on the
+/// store, and sends orders to the training loop. Never waits for the store. Belongs to the leader's
 /// background thread.
 class RoundExecutor {
   public:
-    /// What the executor works with. `store` and `recorder` must outlive it.
+    /// Time limits of operations. When the time is over, the protocol gets the answer Unknown or
+    /// Unavailable.
+    struct Limits {
+        Millis record{30'000};      ///< to read or create a record
+        Millis payload{3'600'000};  ///< to read or write one payload
+    };
+    /// What the executor works with. `recorder` must outlive it.
     struct Parts {
-        store::ObjectStore& store;
+        std::shared_ptr<store::ObjectStore> store;
         payload::Layout layout;
         std::function<Values(std::int64_t seed)> initial_weights;
         std::function<void(Order)> order;  ///< sends an order to the training loop
         Recorder& recorder;
         Log log;
-        /// Waits until the snapshot of the last cut is written, for at most the given time.
-        std::function<bool(Millis)> wait_for_snapshot{};
+        /// Is closed while the snapshot of the last cut is written. A contribution waits for it, at
+        /// most as long as its upload took. Null: there are no snapshots.
+        std::shared_ptr<SnapshotGate> gate{};
+        Limits limits{};
     };
-    explicit RoundExecutor(Parts parts) : parts_(std::move(parts)) {}
+    /// `notify` says that take_answers() has something to do. It is called from any thread.
+    RoundExecutor(Parts parts, std::function<void()> notify);
 
-    /// Carries out `output` and returns the answer to it. Returns an empty optional if `output` has
-    /// no answer, or if the training loop will answer it later.
-    [[nodiscard]] std::optional<rounds::Input> carry_out(rounds::Output const& output);
+    /// Carries out `output`, or begins to.
+    void carry_out(rounds::Output const& output);
+    /// Returns the answers of all operations that have ended or whose time is over. Throws the
+    /// exception that an operation threw.
+    [[nodiscard]] std::vector<rounds::Input> take_answers();
+    /// Returns when take_answers() must be called at the latest.
+    [[nodiscard]] std::optional<MonoTime> next_limit() const { return operations_.next_limit(); }
+    /// Waits a second at most until all deletions have ended.
+    void finish_deletions();
     /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
     /// anchor of a CutMade, because the protocol may later ask to store them.
     [[nodiscard]] rounds::Input translate(LoopEvent event);
@@ -41,47 +59,45 @@ class RoundExecutor {
     [[nodiscard]] bool finished() const { return finished_; }
 
   private:
-    /// Waits for the snapshot of the cut whose upload began at `began`, at most as long as the
-    /// upload took.
-    void wait_for_snapshot(MonoTime began) const;
     using Answer = std::optional<rounds::Input>;
-    /// A payload's values, or the input that tells the protocol why they cannot be read.
-    using Fetched = tl::expected<Values, rounds::Input>;
 
-    Answer act(rounds::Get const& get);
-    Answer act(rounds::Create const& create);
-    Answer act(rounds::StoreDelta const& order);
-    Answer act(rounds::StoreModel const& order);
-    Answer act(rounds::MakeInitial const& order);
-    Answer act(rounds::Merge const& merge);
-    Answer act(rounds::LoadModel const& load);
-    Answer act(rounds::Cut const& cut);
-    Answer act(rounds::Adopt const& adopt);
-    Answer act(rounds::Train const& train);
-    Answer act(rounds::Discard const&);
-    Answer act(rounds::Delete const& payload);
-    Answer act(rounds::Note const& note);
-    Answer act(rounds::Exit const& exit);
+    void act(rounds::Get const& get);
+    void act(rounds::Create const& create);
+    void act(rounds::StoreDelta const& order);
+    void act(rounds::StoreModel const& order);
+    void act(rounds::MakeInitial const& order);
+    void act(rounds::Merge const& merge);
+    void act(rounds::LoadModel const& load);
+    void act(rounds::Cut const& cut);
+    void act(rounds::Adopt const& adopt);
+    void act(rounds::Train const& train);
+    void act(rounds::Discard const&);
+    void act(rounds::Delete const& garbage);
+    void act(rounds::Note const& note);
+    void act(rounds::Exit const& exit);
 
+    /// Starts an operation that stores what `values` returns. If `waits`, it also waits for the
+    /// snapshot of the last cut.
+    void store(rounds::Op op, std::vector<rounds::Target> const& targets,
+               std::function<Values()> values, bool waits);
+    /// Starts an operation that reads a payload. `use` gets the values.
+    void fetch(rounds::Op op, rounds::PartRef const& part, std::function<void(Values)> use);
     /// Returns the answer for a failed operation of the store. Logs the error if its reason
     /// differs from the reason of the previous failure.
-    template <class Answer>
+    template <class Failure>
     rounds::Input failed(rounds::Op op, Error const& error);
-    [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
-    Answer store_one(rounds::Op op, std::vector<rounds::Target> const& targets,
-                     std::span<float const> values);
-    Result<rounds::PartRef> put(rounds::Target const& target, std::span<float const> values);
-    tl::expected<Values, store::ReadFailure> read_payload(rounds::PartRef const& part);
-    Fetched fetch(rounds::Op op, rounds::PartRef const& part);
-    Answer gather_deltas(rounds::Merge const& merge, std::vector<Values>& deltas);
-    Answer outer_step(rounds::Merge const& merge, std::vector<float>& theta, std::vector<float>& g,
-                      rounds::Merged& merged);
+    /// Returns what answers a question whose time is over.
+    template <class Failure>
+    [[nodiscard]] OperationTable::Finish late(rounds::Op op, Millis limit);
 
     Parts parts_;
+    StoreWork work_;
     std::map<Seq, Values> deltas_;  ///< the undecided deltas, by the numbers of their cuts
     Values anchor_;                 ///< anchor after the last cut
     std::string last_reason_;       ///< reason of the previous failure
     bool finished_{false};
+    std::uint64_t deletions_{0};  ///< so many; each has a number of its own in the table
+    OperationTable operations_;
 };
 
 }  // namespace curtail::train

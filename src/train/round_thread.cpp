@@ -2,7 +2,6 @@
 #include "train/round_thread.hpp"
 
 #include <algorithm>
-#include <deque>
 
 #include "core/clock.hpp"
 
@@ -21,10 +20,10 @@ RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& ord
 
 }  // namespace
 
-RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog watchdog)
+RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog)
     : recorder_(parts.recorder),
       site_(std::move(site)),
-      executor_(with_orders(std::move(parts), orders_, leave_)),
+      executor_(with_orders(std::move(parts), orders_, leave_), [this] { events_.wake(); }),
       rate_(site_.rate()),
       watchdog_(std::move(watchdog)),
       thread_([this] { run(); })
@@ -34,37 +33,28 @@ RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog
 void RoundThread::post(LoopEvent event)
 {
     if (auto const* stepped = std::get_if<rounds::Stepped>(&event))
-        longest_step_ = std::max(longest_step_.load(), std::chrono::ceil<Millis>(stepped->seconds));
+        watchdog_.stepped(std::chrono::ceil<Millis>(stepped->seconds));
     events_.post(std::move(event));
 }
 
 RoundThread::~RoundThread()
 {
     abandoned_ = true;
-    taken_.release();
-    if (thread_.joinable()) thread_.join();
+    events_.wake();
+    (void)join();
 }
 
 rounds::Site const& RoundThread::join()
 {
-    taken_.release();
     if (thread_.joinable()) thread_.join();
+    watchdog_.disarm();
     return site_;
 }
 
-void RoundThread::feed(rounds::Input input)
+void RoundThread::feed(rounds::Input const& input)
 {
-    // The store's answers may lead to an endless chain of questions, so events of the training loop
-    // go first, above all a stop request.
-    std::deque<rounds::Input> inbox{std::move(input)};
-    while (!inbox.empty() && !executor_.finished() && !abandoned_) {
-        auto const next = std::move(inbox.front());
-        inbox.pop_front();
-        for (auto const& output : site_.on(monotonic_now(), next))
-            if (auto answer = executor_.carry_out(output)) inbox.push_back(std::move(*answer));
-        if (auto event = events_.try_take())
-            inbox.push_front(executor_.translate(std::move(*event)));
-    }
+    if (executor_.finished() || abandoned_) return;
+    for (auto const& output : site_.on(monotonic_now(), input)) executor_.carry_out(output);
 }
 
 void RoundThread::run()
@@ -78,50 +68,21 @@ void RoundThread::run()
                              "please report this with the site's log"}};
         orders_.post(Leave(*leave_));
     }
-    leave_time_ = monotonic_now();
-    wait_until_left();
-}
-
-bool RoundThread::grace_is_over() const
-{
-    auto const exit_by = watchdog_.exit_by();
-    return exit_by && monotonic_now() >= *exit_by;
-}
-
-// No launcher waits for a site that leaves on its own, so a long but healthy step gets more time.
-bool RoundThread::left_unanswered() const
-{
-    return leave_time_ &&
-           monotonic_now() >= *leave_time_ + std::max(watchdog_.grace, 4 * longest_step_.load());
-}
-
-// Ends the process if the training loop is too late; returns true if it did.
-bool RoundThread::check_watchdog()
-{
-    if (!watchdog_.end_process || !(grace_is_over() || left_unanswered())) return false;
-    if (leave_ && leave_->error) watchdog_.end_process(*leave_->error);
-    else
-        watchdog_.end_process({ExitCode::unavailable, "cannot leave in time",
-                               "the ranks have not returned from their step; one may hang",
-                               "start again to continue from the last commit"});
-    return true;
-}
-
-void RoundThread::wait_until_left()
-{
-    constexpr Millis interval{200};
-    while (!taken_.try_acquire_for(interval))
-        if (abandoned_ || check_watchdog()) return;
+    watchdog_.leaving(leave_ ? leave_->error : std::nullopt);
+    executor_.finish_deletions();
 }
 
 void RoundThread::run_until_exit()
 {
     feed(rounds::Tick{});
     while (!executor_.finished() && !abandoned_) {
-        if (check_watchdog()) return;
         auto const idle_until = monotonic_now() + Seconds{1};
-        auto event = events_.take_until(std::min(site_.wake().value_or(idle_until), idle_until));
-        feed(event ? executor_.translate(std::move(*event)) : rounds::Input(rounds::Tick{}));
+        auto const wake = std::min(site_.wake().value_or(idle_until),
+                                   executor_.next_limit().value_or(idle_until));
+        auto const event = events_.take_until(std::min(wake, idle_until));
+        if (event) feed(executor_.translate(std::move(*event)));
+        for (auto const& answer : executor_.take_answers()) feed(answer);
+        if (!event) feed(rounds::Tick{});
         rate_ = site_.rate();
         publish_status();
     }

@@ -4,12 +4,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <semaphore>
 #include <thread>
 
 #include "rounds/site.hpp"
 #include "train/mailbox.hpp"
 #include "train/round_executor.hpp"
+#include "train/watchdog.hpp"
 
 namespace curtail::train {
 
@@ -17,24 +17,10 @@ namespace curtail::train {
 /// the training loop trains.
 class RoundThread {
   public:
-    /// Ends the process if join() is not called in time, for example because a rank hangs. The
-    /// time is over at the first of these two moments:
-    ///
-    /// * the result of `exit_by`
-    /// * after the order Leave, once `grace` and four times the duration of the longest optimizer
-    ///   step so far have both passed
-    struct Watchdog {
-        /// Returns when the process must end because of a stop request, empty if there was none.
-        /// Must be safe to call from any thread. The thread calls it about once per second.
-        std::function<std::optional<MonoTime>()> exit_by{};
-        Millis grace{};  ///< time from a stop request until the launcher kills the job
-        /// Ends the process. If this function is empty, the watchdog is off: the thread waits for
-        /// join() without a limit.
-        std::function<void(Error const&)> end_process{};
-    };
     /// Starts the thread. Replaces `parts.order` by a function that queues orders for try_order()
     /// and order_until(). Everything that `parts` refers to must outlive the thread.
-    RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog watchdog);
+    /// The watchdog may end the process until join() is called.
+    RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog);
     /// Stops the protocol, if it has not ended, and waits for the thread.
     ~RoundThread();
     RoundThread(RoundThread const&) = delete;
@@ -58,26 +44,18 @@ class RoundThread {
   private:
     void run();
     void run_until_exit();
-    void wait_until_left();
-    [[nodiscard]] bool grace_is_over() const;
-    [[nodiscard]] bool left_unanswered() const;
-    [[nodiscard]] bool check_watchdog();
-    void feed(rounds::Input input);
+    void feed(rounds::Input const& input);
     void publish_status();
 
     Recorder& recorder_;
     Mailbox<LoopEvent> events_;
     Mailbox<Order> orders_;
     rounds::Site site_;
+    std::optional<Leave> leave_;  ///< the order to leave, once it is posted
     RoundExecutor executor_;
     std::atomic<rounds::Rate> rate_;
     std::atomic<bool> abandoned_{false};  ///< the destructor has begun
     Watchdog watchdog_;
-    std::atomic<Millis> longest_step_{Millis{0}};
-    std::optional<Leave> leave_;          ///< the order to leave, once it is posted
-    std::optional<MonoTime> leave_time_;  ///< when the thread posted `leave_`
-    /// The thread waits for this before it ends. join() and the destructor release it.
-    std::counting_semaphore<> taken_{0};
     std::thread thread_;
 };
 

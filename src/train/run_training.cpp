@@ -34,8 +34,17 @@ Leave run_with_ranks(MemberLoop& loop, SiteRanks& ranks, LeaderContext const& co
     }
 }
 
-RoundExecutor::Parts executor_parts(LeaderContext const& context, store::ObjectStore& store,
-                                    SnapshotGate& gate)
+// So long may an operation read or write a payload. Slower networks cannot train this model.
+Millis payload_limit(payload::Layout const& layout)
+{
+    constexpr std::int64_t bytes_per_ms = (std::int64_t{2} << 20) / 1000;
+    auto const bytes = static_cast<std::int64_t>(layout.elements() * sizeof(float));
+    return Millis{60'000 + bytes / bytes_per_ms};
+}
+
+RoundExecutor::Parts executor_parts(LeaderContext const& context,
+                                    std::shared_ptr<store::ObjectStore> store,
+                                    std::shared_ptr<SnapshotGate> gate)
 {
     auto const initial = [shape = context.run.model](std::int64_t seed) {
         auto const weights = model::initial_parameters(shape, static_cast<std::uint64_t>(seed));
@@ -43,19 +52,19 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context, store::ObjectS
                                                           weights.values().end());
     };
     auto layout = model::payload_layout(context.run.run, context.run.model);
-    return {store,
-            std::move(layout),
-            initial,
-            {},
-            context.recorder,
-            context.log,
-            [&gate](Millis limit) { return gate.wait(limit); }};
+    auto const limit = payload_limit(layout);
+    RoundExecutor::Parts parts{std::move(store), std::move(layout), initial, {},
+                               context.recorder, context.log};
+    parts.gate = std::move(gate);
+    parts.limits.payload = limit;
+    return parts;
 }
 
 }  // namespace
 
 Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
-                          rounds::RunSpec const& spec, store::ObjectStore& store)
+                          rounds::RunSpec const& spec,
+                          std::shared_ptr<store::ObjectStore> const& store)
 {
     rounds::Site site({{context.site.site, std::random_device{}()}, spec, context.start.rate});
     // The round ends after 88 % of the time (member_loop.cpp). The process ends after 90 %, before
@@ -64,11 +73,11 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
         context.permission.check();
         return stop_deadline(ranks.stop(), context.stop_times, 90);
     };
-    SnapshotGate gate;
+    auto const gate = std::make_shared<SnapshotGate>();
     RoundThread thread(std::move(site), executor_parts(context, store, gate),
                        {exit_by, context.site.launcher.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
-    MemberLoop loop(ranks, context, thread, store, gate);
+    MemberLoop loop(ranks, context, thread, *store, *gate);
     auto const leave = run_with_ranks(loop, ranks, context);
     auto const& end = thread.join();
     loop.finish_snapshots(end.rate());

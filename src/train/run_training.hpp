@@ -13,6 +13,7 @@ namespace curtail::train {
 /// Only the leader calls this function, while the other ranks are in SiteRanks::follow(). The
 /// caller dismisses them afterwards.
 [[nodiscard]] Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
-                                        rounds::RunSpec const& spec, store::ObjectStore& store);
+                                        rounds::RunSpec const& spec,
+                                        std::shared_ptr<store::ObjectStore> const& store);
 
 }  // namespace curtail::train

@@ -56,12 +56,13 @@ Result<void> check_configuration(store::ObjectStore& store, SiteInputs const& in
 
 Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
 {
-    auto const store = store::open_store(inputs.run.store_for(context.site));
-    if (!store) return tl::unexpected(store.error());
-    if (auto same = check_configuration(**store, inputs); !same) return same;
-    if (auto resumed = resume_in_run(ranks, context, **store); !resumed) return resumed;
+    auto opened = store::open_store(inputs.run.store_for(context.site));
+    if (!opened) return tl::unexpected(opened.error());
+    std::shared_ptr<store::ObjectStore> const store = std::move(*opened);
+    if (auto same = check_configuration(*store, inputs); !same) return same;
+    if (auto resumed = resume_in_run(ranks, context, *store); !resumed) return resumed;
     context.start_timer.end("resume");
-    auto const complete = train_in_run(ranks, context, spec_of(inputs), **store);
+    auto const complete = train_in_run(ranks, context, spec_of(inputs), store);
     if (!complete) return tl::unexpected(complete.error());
     if (!*complete) return {};
     context.log.info("the run is complete");

@@ -157,24 +157,30 @@ class LateStore final : public store::ObjectStore {
     {
     }
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes) override
+                                        std::span<std::byte const> bytes, Call const& call) override
     {
-        return inner_.create(name, bytes);
+        return inner_.create(name, bytes, call);
     }
-    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes) override
+    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes,
+                     Call const& call) override
     {
-        return inner_.put(name, bytes);
+        return inner_.put(name, bytes, call);
     }
-    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink) override
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
+                      Call const& call) override
     {
-        return inner_.read(name, limit, sink);
+        return inner_.read(name, limit, sink, call);
     }
-    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name) override
+    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
+                                                  Call const& call) override
     {
         if (late_.erase(name) > 0) return std::nullopt;
-        return inner_.stat(name);
+        return inner_.stat(name, call);
     }
-    Result<void> remove(store::ObjectName const& name) override { return inner_.remove(name); }
+    Result<void> remove(store::ObjectName const& name, Call const& call) override
+    {
+        return inner_.remove(name, call);
+    }
 
   private:
     store::ObjectStore& inner_;

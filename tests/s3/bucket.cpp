@@ -266,14 +266,15 @@ TEST_F(FailingServer, SlowDownHalvesTheRequestsAtATime)
 {
     auto b = bucket();
     auto const content = bytes(6'500'000);
-    server_.control("method=PUT&fault=slow&times=99");
+    server_.control("method=PUT&fault=gather:3&times=3");
     ASSERT_TRUE(b.put("k", std::string_view(content)));
     EXPECT_EQ(server_.most_active(), 3);
-    server_.control("reset");
-    server_.control("method=PUT&path=partNumber=1&fault=status503:SlowDown&times=2");
-    server_.control("method=PUT&fault=slow&times=99");
+    EXPECT_EQ(b.session().parallelism(3), 3);
+    server_.control("method=PUT&path=partNumber=1&fault=status503:SlowDown");
     ASSERT_TRUE(b.put("k", std::string_view(content)));
-    EXPECT_LT(b.session().parallelism(64), 64);
+    EXPECT_EQ(b.session().parallelism(3), 2) << "halved to 1, and one more after the success";
+    ASSERT_TRUE(b.put("k", std::string_view(content)));
+    EXPECT_EQ(b.session().parallelism(3), 3);
 }
 
 TEST_F(FailingServer, AListingHasAllItsPages)

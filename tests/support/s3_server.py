@@ -135,8 +135,8 @@ class Handler(BaseHTTPRequestHandler):
         self.check_signature()
         if bucket != BUCKET:
             raise Refused(404, "NoSuchBucket")
-        if self.fault == "slow":
-            self.state.release.wait(0.3)
+        if self.fault.startswith("gather:"):
+            self.wait_for_others(int(self.fault[7:]))
         operations = {"GET": self.get, "HEAD": self.get, "PUT": self.put, "POST": self.post,
                       "DELETE": self.delete}
         status, body, headers = operations[self.command]()
@@ -144,6 +144,13 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self.reply(status, body, headers)
+
+    def wait_for_others(self, count):
+        """Waits, ten seconds at most, until so many requests are being handled."""
+        for _ in range(1000):
+            if self.state.active >= count:
+                break
+            self.state.release.wait(0.01)
 
     def get(self):
         state = self.state

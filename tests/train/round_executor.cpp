@@ -6,6 +6,7 @@
 
 #include "rounds/names.hpp"
 #include "store/memory_store.hpp"
+#include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::train {
@@ -50,16 +51,22 @@ class Executor : public testing::Test {
         auto const attempt = static_cast<std::int64_t>(op);
         merge.weights = {{"w0", rounds::model_name(round.next(), member, attempt, "w0")}};
         merge.momentum = {{"m0", rounds::model_name(round.next(), member, attempt, "m0")}};
-        auto const answer = executor.carry_out(merge);
-        return std::get<rounds::Merged>(answer.value());
+        executor.carry_out(merge);
+        std::vector<rounds::Input> answers;
+        EXPECT_TRUE(test::eventually([&] {
+            answers = executor.take_answers();
+            return !answers.empty();
+        }));
+        return std::get<rounds::Merged>(answers.at(0));
     }
 
-    store::MemoryStore objects;
+    std::shared_ptr<store::MemoryStore> const stored{std::make_shared<store::MemoryStore>()};
+    store::MemoryStore& objects{*stored};
     payload::Layout layout{{"test"}, {{"w", {2}}}};
     test::TemporaryFolder folder;
     Recorder recorder{folder.path(), "A", "", {}};
-    RoundExecutor executor{
-        {objects, layout, {}, {}, recorder, Log([](Level, std::string_view) {})}};
+    RoundExecutor executor{{stored, layout, {}, {}, recorder, Log([](Level, std::string_view) {})},
+                           [] {}};
 };
 
 TEST_F(Executor, ASecondOuterStepUsesTheMomentumOfTheFirst)

@@ -1,71 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 // The background thread, its executor and the protocol against failing stores, with a trainer that
 // only counts.
-#include "train/round_thread.hpp"
-
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "chain/chain.hpp"
-#include "rounds/fixtures.hpp"
-#include "rounds/names.hpp"
 #include "store/faulty_store.hpp"
 #include "store/memory_store.hpp"
-#include "support/eventually.hpp"
-#include "support/temporary_folder.hpp"
+#include "train/counting_site.hpp"
 
 namespace curtail::train {
 namespace {
 
+using test::CountingSite;
+using test::fast_run;
+using test::long_enough;
+using test::shared;
 using testing::HasSubstr;
-
-constexpr Seconds long_enough{40};
-
-// The small run of the protocol's tests, fifty times faster.
-rounds::RunSpec fast_run(std::int64_t blocks)
-{
-    auto run = rounds::test::small_run(blocks, {{"A"}, {"B"}});
-    run.parts = {{"0", {"w"}}};
-    auto& p = run.params;
-    p.grant_quantum = 2;
-    p.round_time = p.checkpoint_interval = Millis{60};
-    p.gather_time = Millis{60};
-    p.lease = Millis{150};
-    p.first_base_wait = Millis{100};
-    p.poll_run = p.poll_run_lone = p.poll_run_starved = p.poll_wait = Millis{5};
-    p.drop_after = Millis{400};
-    p.skew = Millis{100};
-    return run;
-}
 
 // A store that refuses all writes once `full` is set.
 class FullStore final : public store::ObjectStore {
   public:
     explicit FullStore(store::ObjectStore& inner) : inner_(inner) {}
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes) override
+                                        std::span<std::byte const> bytes, Call const& call) override
     {
         if (full) return refuse(name);
-        return inner_.create(name, bytes);
+        return inner_.create(name, bytes, call);
     }
-    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes) override
+    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes,
+                     Call const& call) override
     {
         if (full) return refuse(name);
-        return inner_.put(name, bytes);
+        return inner_.put(name, bytes, call);
     }
-    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink) override
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
+                      Call const& call) override
     {
-        return inner_.read(name, limit, sink);
+        return inner_.read(name, limit, sink, call);
     }
-    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name) override
+    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
+                                                  Call const& call) override
     {
-        return inner_.stat(name);
+        return inner_.stat(name, call);
     }
-    Result<void> remove(store::ObjectName const& name) override { return inner_.remove(name); }
+    Result<void> remove(store::ObjectName const& name, Call const& call) override
+    {
+        return inner_.remove(name, call);
+    }
 
     std::atomic<bool> full{false};
     std::atomic<int> refused{0};
@@ -80,126 +64,13 @@ class FullStore final : public store::ObjectStore {
     store::ObjectStore& inner_;
 };
 
-at::Tensor tensor_of(std::vector<float> const& values) { return at::tensor(values); }
-
-Values values_of(at::Tensor const& tensor)
-{
-    auto const* const first = tensor.const_data_ptr<float>();
-    return std::make_shared<std::vector<float> const>(first, first + tensor.numel());
-}
-
-// A site: the thread under test and a trainer whose weights count steps.
-class CountingSite {
-  public:
-    CountingSite(std::string const& name, rounds::RunSpec const& run, store::ObjectStore& objects)
-        : recorder_(folder_.path(), name, "", {}),
-          thread_(rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
-                  {objects,
-                   {run.run, {{"w", {4}}}},
-                   [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
-                   {},
-                   recorder_,
-                   Log([this](Level, std::string_view line) { log_ += std::string(line) + "\n"; })},
-                  {})
-    {
-        trainer_ = std::jthread([this] { train(); });
-    }
-    // Asks the site to leave within `grace`.
-    void stop(Millis grace)
-    {
-        thread_.post(rounds::StopRequested{monotonic_now() + grace, monotonic_now() + grace});
-    }
-    // How the site left; empty if it did not leave in time.
-    std::optional<Leave> left()
-    {
-        if (!curtail::test::eventually([&] { return done_.load(); }, long_enough))
-            return std::nullopt;
-        trainer_.join();
-        (void)thread_.join();
-        return leave_;
-    }
-    void give_up() { abandoned_ = true; }
-    [[nodiscard]] std::string const& log() const { return log_; }
-
-  private:
-    void train()
-    {
-        while (!abandoned_) {
-            auto order = thread_.order_until(monotonic_now() + Millis{1});
-            if (order && std::holds_alternative<Leave>(*order)) {
-                leave_ = std::get<Leave>(*order);
-                done_ = true;
-                return;
-            }
-            if (order) std::visit([this](auto const& what) { carry_out(what); }, *order);
-            else step();
-        }
-    }
-    void step()
-    {
-        auto const blocks = held_ ? ledger_.next_blocks(*held_, 1) : rounds::Ranges{};
-        if (blocks.empty()) return;
-        x_.sub_(0.25);
-        ledger_.record_step(blocks);
-        thread_.post(rounds::Stepped{blocks, FractionalSeconds{0.001}});
-    }
-    void carry_out(LoadWeights const& load)
-    {
-        ledger_.begin();
-        x_.copy_(tensor_of(*load.theta));
-        work_.begin(x_);
-        thread_.post(rounds::Loaded{load.op});
-    }
-    void carry_out(MakeCut const& cut)
-    {
-        held_.reset();
-        auto const found = work_.begin_cut(cut.seq, x_);
-        work_.end_cut(cut.seq, true, x_);
-        thread_.post(CutMade{cut.op,
-                             cut.seq,
-                             ledger_.cut(cut.seq),
-                             {values_of(work_.delta(cut.seq)), values_of(work_.anchor()),
-                              found.sum_of_squares, found.nonfinite}});
-    }
-    void carry_out(AdoptModel const& adopt)
-    {
-        ledger_.forget(adopt.dropped);
-        if (adopt.theta)
-            work_.adopt(tensor_of(*adopt.theta), adopt.dropped, ledger_.blocks_since() > 0, x_);
-        else work_.forget(adopt.dropped);
-        held_.reset();
-        thread_.post(rounds::Adopted{adopt.op});
-    }
-    void carry_out(TrainBlocks const& blocks) { held_ = blocks.held; }
-    void carry_out(DiscardWork const&)
-    {
-        held_.reset();
-        ledger_.begin();
-        work_.discard();
-    }
-    void carry_out(Leave const&) {}
-
-    test::TemporaryFolder folder_;
-    std::string log_;  // by the background thread; read it after left()
-    Recorder recorder_;
-    RoundThread thread_;
-    BlockLedger ledger_;
-    ShardWork work_;
-    at::Tensor x_{at::zeros({4}, at::TensorOptions(at::kFloat))};
-    std::optional<rounds::Ranges> held_;
-    std::optional<Leave> leave_;
-    std::atomic<bool> done_{false};
-    std::atomic<bool> abandoned_{false};
-    std::jthread trainer_;
-};
-
 TEST(RoundThread, WithAFullStoreItStillLeavesOnRequest)
 {
     store::MemoryStore objects;
     FullStore gate(objects);
     auto const run = fast_run(1'000'000);
-    CountingSite a("A", run, gate);
-    CountingSite b("B", run, gate);
+    CountingSite a("A", run, shared(gate));
+    CountingSite b("B", run, shared(gate));
     auto const merged = [&] {
         return objects.stat(*chain::object_name(run.run, "merge/4/1.json")).value().has_value();
     };
@@ -238,7 +109,7 @@ TEST(RoundThread, AReadOnlyStoreEndsTheStartWithItsError)
     store::MemoryStore objects;
     FullStore gate(objects);
     gate.full = true;
-    CountingSite a("A", fast_run(100), gate);
+    CountingSite a("A", fast_run(100), shared(gate));
     auto const left = a.left();
     a.give_up();
     ASSERT_TRUE(left && left->error);
@@ -254,7 +125,7 @@ class HangingLoop {
         : begun_(run_json.empty() || objects_.create(*chain::object_name({"test"}, "run.json"),
                                                      std::as_bytes(std::span(run_json)))),
           thread_(rounds::Site({{{"A"}, 1}, fast_run(100), 0}),
-                  {objects_,
+                  {shared(objects_),
                    {{"test"}, {{"w", {4}}}},
                    [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
                    {},
@@ -328,8 +199,8 @@ TEST(RoundThread, WithAFaultyStoreNothingIsLostOrCountedTwice)
         faults.stale_missing = faults.short_read = faults.corrupt_read = faults.unavailable = 0.02;
         store::FaultyStore faulty(objects, faults, seed);
         auto const run = fast_run(400);
-        CountingSite a("A", run, faulty);
-        CountingSite b("B", run, faulty);
+        CountingSite a("A", run, shared(faulty));
+        CountingSite b("B", run, shared(faulty));
         auto const left_a = a.left();
         auto const left_b = b.left();
         a.give_up();

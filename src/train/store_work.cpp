@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/store_work.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "chain/run_objects.hpp"
+#include "rounds/merge.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr Bytes small_object_limit{rounds::record_bytes_limit};
+
+bool all_finite(std::vector<float> const& values)
+{
+    return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+// The merge's weighted sum of deltas.
+std::vector<float> weighted_delta(rounds::Merge const& merge, std::vector<Values> const& deltas,
+                                  std::size_t size)
+{
+    std::vector<std::span<float const>> spans;
+    std::vector<float> scale;
+    spans.reserve(deltas.size());
+    scale.reserve(merge.include.size());
+    for (auto const& delta : deltas) spans.emplace_back(*delta);
+    for (auto const& included : merge.include) scale.push_back(included.scale);
+    std::vector<float> sum(size);
+    rounds::weighted_sum(spans, scale, sum);
+    return sum;
+}
+
+tl::unexpected<Error> uncertain(std::string const& name, char const* why)
+{
+    return fail(ExitCode::temporary, "cannot tell whether " + name + " was created", why);
+}
+
+}  // namespace
+
+StoreWork::StoreWork(std::shared_ptr<store::ObjectStore> store, payload::Layout layout)
+    : store_(std::move(store)), layout_(std::make_shared<payload::Layout const>(std::move(layout)))
+{
+}
+
+Result<store::ObjectName> StoreWork::object(std::string const& name) const
+{
+    return chain::object_name(layout_->run, name);
+}
+
+Result<rounds::Input> StoreWork::get(rounds::Get const& question, Call const& call) const
+{
+    auto const name = object(question.name);
+    if (!name) return tl::unexpected(name.error());
+    auto content = store_->get(*name, small_object_limit, call);
+    // Too long for a record: return any text of that length, which the protocol refuses.
+    if (!content && content.error().code == ExitCode::data)
+        return rounds::Got{question.op, std::string(rounds::record_bytes_limit + 1, ' ')};
+    if (!content) return tl::unexpected(content.error());
+    if (!*content) return rounds::Missing{question.op};
+    return rounds::Got{question.op, std::string(store::text_of(**content))};
+}
+
+Result<rounds::Input> StoreWork::create(rounds::Create const& question, Call const& call) const
+{
+    auto const name = object(question.name);
+    if (!name) return tl::unexpected(name.error());
+    auto const outcome = store_->create(*name, store::bytes_of(question.bytes), call);
+    if (!outcome) return tl::unexpected(outcome.error());
+    if (*outcome == store::CreateOutcome::unknown)
+        return uncertain(question.name, "the store's reply was lost");
+    if (*outcome == store::CreateOutcome::exists) return rounds::Exists{question.op};
+    if (!question.want_time) return rounds::Created{question.op, std::nullopt};
+    auto const info = store_->stat(*name, call);
+    if (!info) return tl::unexpected(info.error());
+    if (!*info) return uncertain(question.name, "the object has disappeared");
+    return rounds::Created{question.op, (*info)->modified};
+}
+
+Result<rounds::PartRef> StoreWork::put_one(rounds::Target const& target,
+                                           std::span<float const> values, Call const& call) const
+{
+    auto const name = object(target.name);
+    if (!name) return tl::unexpected(name.error());
+    auto const bytes = payload::encode(*layout_, target.part, values);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (auto stored = store_->put(*name, store::bytes_of(*bytes), call); !stored)
+        return tl::unexpected(stored.error());
+    return rounds::PartRef{target.part, target.name, static_cast<std::int64_t>(bytes->size()),
+                           sha256(*bytes)};
+}
+
+Result<std::vector<rounds::PartRef>> StoreWork::put(std::vector<rounds::Target> const& targets,
+                                                    std::span<float const> values,
+                                                    Call const& call) const
+{
+    auto stored = put_one(targets.at(0), values, call);
+    if (!stored) return tl::unexpected(stored.error());
+    return std::vector{std::move(*stored)};
+}
+
+tl::expected<Values, store::ReadFailure> StoreWork::read(rounds::PartRef const& part,
+                                                         Call const& call) const
+{
+    using store::ReadFailure;
+    auto const content = chain::RunObjects(*store_, layout_->run).payload(part, call);
+    if (!content) return tl::unexpected(content.error());
+    auto values = payload::decode(*layout_, part.part, store::text_of(*content), part.name);
+    if (!values) return tl::unexpected(ReadFailure{ReadFailure::Cause::corrupt, values.error()});
+    return *values;
+}
+
+tl::expected<Values, StoreWork::Obstacle> StoreWork::fetch(rounds::Op op,
+                                                           rounds::PartRef const& part,
+                                                           Call const& call) const
+{
+    auto values = read(part, call);
+    if (values) return *values;
+    auto const& [cause, error] = values.error();
+    if (cause == store::ReadFailure::Cause::unavailable)
+        return tl::unexpected(Obstacle(tl::unexpected(error)));
+    return tl::unexpected(Obstacle(rounds::Corrupt{op, part.name, error.message()}));
+}
+
+tl::expected<std::vector<Values>, StoreWork::Obstacle> StoreWork::gather(
+    rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const
+{
+    using Cause = store::ReadFailure::Cause;
+    std::vector<Values> deltas;
+    rounds::Merged found{question.op, {}, {}, {}};
+    for (auto const& included : question.include) {
+        auto const delta = read(included.parts.at(0).payload, call);
+        if (!delta && delta.error().cause == Cause::unavailable)
+            return tl::unexpected(Obstacle(tl::unexpected(delta.error().error)));
+        if (!delta) {
+            warnings.push_back(delta.error().error.message());
+            found.refused.push_back({included.member, included.seq, rounds::Refusal::digest,
+                                     delta.error().cause == Cause::missing});
+        } else if (!all_finite(**delta))
+            found.refused.push_back({included.member, included.seq, rounds::Refusal::nan});
+        else deltas.push_back(*delta);
+    }
+    if (!found.refused.empty()) return tl::unexpected(Obstacle(std::move(found)));
+    return deltas;
+}
+
+Result<rounds::Input> StoreWork::merge(rounds::Merge const& question,
+                                       std::vector<std::string>& warnings, Call const& call) const
+{
+    auto const deltas = gather(question, warnings, call);
+    if (!deltas) return deltas.error();
+    auto const model = fetch(question.op, question.model.parts.at(0), call);
+    if (!model) return model.error();
+    std::vector<float> theta(**model);
+    auto g = weighted_delta(question, *deltas, theta.size());
+    rounds::Merged merged{question.op, {}, {}, {}};
+    if (question.outer_step) {
+        auto momentum = outer_step(question, theta, g, call);
+        if (!momentum) return momentum.error();
+        merged.momentum.push_back(std::move(*momentum));
+    } else rounds::average_step(theta, g);
+    auto part = put_one(question.weights.at(0), theta, call);
+    if (!part) return tl::unexpected(part.error());
+    merged.model.push_back(std::move(*part));
+    return merged;
+}
+
+tl::expected<rounds::PartRef, StoreWork::Obstacle> StoreWork::outer_step(
+    rounds::Merge const& question, std::vector<float>& theta, std::vector<float>& g,
+    Call const& call) const
+{
+    std::vector<float> momentum(theta.size());
+    if (question.outer) {
+        auto const stored = fetch(question.op, question.outer->parts.at(0), call);
+        if (!stored) return tl::unexpected(stored.error());
+        momentum = **stored;
+    }
+    rounds::nesterov_step(theta, momentum, g, static_cast<float>(question.eta),
+                          static_cast<float>(question.mu));
+    auto part = put_one(question.momentum.at(0), momentum, call);
+    if (!part) return tl::unexpected(Obstacle(tl::unexpected(part.error())));
+    return std::move(*part);
+}
+
+Result<void> StoreWork::remove(std::string const& name, Call const& call) const
+{
+    auto const object_name = object(name);
+    if (!object_name) return tl::unexpected(object_name.error());
+    return store_->remove(*object_name, call);
+}
+
+}  // namespace curtail::train

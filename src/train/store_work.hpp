@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/call.hpp"
+#include "payload/payload.hpp"
+#include "rounds/messages.hpp"
+#include "store/object_store.hpp"
+#include "store/verified.hpp"
+#include "train/rank_work.hpp"
+
+namespace curtail::train {
+
+/// Carries out the protocol's questions to the store: reads and writes records and payloads, and
+/// merges contributions. Copies share the store. Thread-safe.
+///
+/// The functions return the store's error unchanged if it failed.
+class StoreWork {
+  public:
+    StoreWork(std::shared_ptr<store::ObjectStore> store, payload::Layout layout);
+
+    [[nodiscard]] payload::Layout const& layout() const { return *layout_; }
+
+    /// Returns Got or Missing.
+    [[nodiscard]] Result<rounds::Input> get(rounds::Get const& question, Call const& call) const;
+    /// Returns Created or Exists. Fails with `temporary` if the outcome is unknown.
+    [[nodiscard]] Result<rounds::Input> create(rounds::Create const& question,
+                                               Call const& call) const;
+    /// Stores `values` as the first of `targets`, since runs have one part. Returns its reference.
+    [[nodiscard]] Result<std::vector<rounds::PartRef>> put(
+        std::vector<rounds::Target> const& targets, std::span<float const> values,
+        Call const& call) const;
+    /// Reads and verifies the payload that `part` names.
+    [[nodiscard]] tl::expected<Values, store::ReadFailure> read(rounds::PartRef const& part,
+                                                                Call const& call) const;
+    /// Returns Merged or Corrupt. Appends a text to `warnings` for each contribution that it
+    /// cannot read.
+    [[nodiscard]] Result<rounds::Input> merge(rounds::Merge const& question,
+                                              std::vector<std::string>& warnings,
+                                              Call const& call) const;
+    /// Removes a payload.
+    [[nodiscard]] Result<void> remove(std::string const& name, Call const& call) const;
+
+  private:
+    /// What prevents a merge: an answer without a model, or the store's error.
+    using Obstacle = Result<rounds::Input>;
+
+    [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
+    [[nodiscard]] Result<rounds::PartRef> put_one(rounds::Target const& target,
+                                                  std::span<float const> values,
+                                                  Call const& call) const;
+    /// Reads the model or momentum of a merge.
+    [[nodiscard]] tl::expected<Values, Obstacle> fetch(rounds::Op op, rounds::PartRef const& part,
+                                                       Call const& call) const;
+    [[nodiscard]] tl::expected<std::vector<Values>, Obstacle> gather(
+        rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const;
+    /// Updates theta with Nesterov momentum, and stores the momentum.
+    [[nodiscard]] tl::expected<rounds::PartRef, Obstacle> outer_step(rounds::Merge const& question,
+                                                                     std::vector<float>& theta,
+                                                                     std::vector<float>& g,
+                                                                     Call const& call) const;
+
+    std::shared_ptr<store::ObjectStore> store_;
+    std::shared_ptr<payload::Layout const> layout_;
+};
+
+}  // namespace curtail::train

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "rounds/fixtures.hpp"
+#include "rounds/names.hpp"
+#include "store/memory_store.hpp"
+#include "support/eventually.hpp"
+#include "support/temporary_folder.hpp"
+#include "train/round_thread.hpp"
+
+namespace curtail::train::test {
+
+inline constexpr Seconds long_enough{40};
+
+// The small run of the protocol's tests, fifty times faster.
+inline rounds::RunSpec fast_run(std::int64_t blocks)
+{
+    auto run = rounds::test::small_run(blocks, {{"A"}, {"B"}});
+    run.parts = {{"0", {"w"}}};
+    auto& p = run.params;
+    p.grant_quantum = 2;
+    p.round_time = p.checkpoint_interval = Millis{60};
+    p.gather_time = Millis{60};
+    p.lease = Millis{150};
+    p.first_base_wait = Millis{100};
+    p.poll_run = p.poll_run_lone = p.poll_run_starved = p.poll_wait = Millis{5};
+    p.drop_after = Millis{400};
+    p.skew = Millis{100};
+    return run;
+}
+
+inline at::Tensor tensor_of(std::vector<float> const& values) { return at::tensor(values); }
+
+inline Values values_of(at::Tensor const& tensor)
+{
+    auto const* const first = tensor.const_data_ptr<float>();
+    return std::make_shared<std::vector<float> const>(first, first + tensor.numel());
+}
+
+// A store that outlives all threads that use it.
+inline std::shared_ptr<store::ObjectStore> shared(store::ObjectStore& objects)
+{
+    return {&objects, [](store::ObjectStore*) {}};
+}
+
+// A site: the thread under test and a trainer whose weights count steps.
+class CountingSite {
+  public:
+    CountingSite(std::string const& name, rounds::RunSpec const& run,
+                 std::shared_ptr<store::ObjectStore> objects, RoundExecutor::Limits limits = {})
+        : recorder_(folder_.path(), name, "", {}),
+          thread_(rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
+                  {std::move(objects),
+                   {run.run, {{"w", {4}}}},
+                   [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
+                   {},
+                   recorder_,
+                   Log([this](Level, std::string_view line) { log_ += std::string(line) + "\n"; }),
+                   nullptr,
+                   limits},
+                  {})
+    {
+        trainer_ = std::jthread([this] { train(); });
+    }
+    // Asks the site to leave within `grace`.
+    void stop(Millis grace)
+    {
+        thread_.post(rounds::StopRequested{monotonic_now() + grace, monotonic_now() + grace});
+    }
+    // How the site left; empty if it did not leave in time.
+    std::optional<Leave> left()
+    {
+        if (!curtail::test::eventually([&] { return done_.load(); }, long_enough))
+            return std::nullopt;
+        trainer_.join();
+        (void)thread_.join();
+        return leave_;
+    }
+    void give_up() { abandoned_ = true; }
+    [[nodiscard]] std::string const& log() const { return log_; }
+
+  private:
+    void train()
+    {
+        while (!abandoned_) {
+            auto order = thread_.order_until(monotonic_now() + Millis{1});
+            if (order && std::holds_alternative<Leave>(*order)) {
+                leave_ = std::get<Leave>(*order);
+                done_ = true;
+                return;
+            }
+            if (order) std::visit([this](auto const& what) { carry_out(what); }, *order);
+            else step();
+        }
+    }
+    void step()
+    {
+        auto const blocks = held_ ? ledger_.next_blocks(*held_, 1) : rounds::Ranges{};
+        if (blocks.empty()) return;
+        x_.sub_(0.25);
+        ledger_.record_step(blocks);
+        thread_.post(rounds::Stepped{blocks, FractionalSeconds{0.001}});
+    }
+    void carry_out(LoadWeights const& load)
+    {
+        ledger_.begin();
+        x_.copy_(tensor_of(*load.theta));
+        work_.begin(x_);
+        thread_.post(rounds::Loaded{load.op});
+    }
+    void carry_out(MakeCut const& cut)
+    {
+        held_.reset();
+        auto const found = work_.begin_cut(cut.seq, x_);
+        work_.end_cut(cut.seq, true, x_);
+        thread_.post(CutMade{cut.op,
+                             cut.seq,
+                             ledger_.cut(cut.seq),
+                             {values_of(work_.delta(cut.seq)), values_of(work_.anchor()),
+                              found.sum_of_squares, found.nonfinite}});
+    }
+    void carry_out(AdoptModel const& adopt)
+    {
+        ledger_.forget(adopt.dropped);
+        if (adopt.theta)
+            work_.adopt(tensor_of(*adopt.theta), adopt.dropped, ledger_.blocks_since() > 0, x_);
+        else work_.forget(adopt.dropped);
+        held_.reset();
+        thread_.post(rounds::Adopted{adopt.op});
+    }
+    void carry_out(TrainBlocks const& blocks) { held_ = blocks.held; }
+    void carry_out(DiscardWork const&)
+    {
+        held_.reset();
+        ledger_.begin();
+        work_.discard();
+    }
+    void carry_out(Leave const&) {}
+
+    curtail::test::TemporaryFolder folder_;
+    std::string log_;  // by the background thread; read it after left()
+    Recorder recorder_;
+    RoundThread thread_;
+    BlockLedger ledger_;
+    ShardWork work_;
+    at::Tensor x_{at::zeros({4}, at::TensorOptions(at::kFloat))};
+    std::optional<rounds::Ranges> held_;
+    std::optional<Leave> leave_;
+    std::atomic<bool> done_{false};
+    std::atomic<bool> abandoned_{false};
+    std::jthread trainer_;
+};
+
+}  // namespace curtail::train::test

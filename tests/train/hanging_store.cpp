@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// The background thread and its operations, with a store that does not answer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "chain/chain.hpp"
+#include "train/counting_site.hpp"
+
+namespace curtail::train {
+namespace {
+
+using test::CountingSite;
+using test::fast_run;
+using test::long_enough;
+using testing::HasSubstr;
+
+// A store whose operations wait until the test releases them, as those of a file server that does
+// not answer. The threads that use it own it.
+class HangingStore final : public store::ObjectStore {
+  public:
+    store::MemoryStore inner;
+
+    Result<store::CreateOutcome> create(store::ObjectName const& name,
+                                        std::span<std::byte const> bytes, Call const& call) override
+    {
+        wait();
+        return inner.create(name, bytes, call);
+    }
+    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes,
+                     Call const& call) override
+    {
+        wait();
+        return inner.put(name, bytes, call);
+    }
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
+                      Call const& call) override
+    {
+        wait();
+        return inner.read(name, limit, sink, call);
+    }
+    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
+                                                  Call const& call) override
+    {
+        return inner.stat(name, call);
+    }
+    Result<void> remove(store::ObjectName const& name, Call const& call) override
+    {
+        return inner.remove(name, call);
+    }
+    void hang()
+    {
+        std::lock_guard const guard(mutex_);
+        hangs_ = true;
+    }
+    void release()
+    {
+        std::lock_guard const guard(mutex_);
+        hangs_ = false;
+        changed_.notify_all();
+    }
+    [[nodiscard]] int waiting()
+    {
+        std::lock_guard const guard(mutex_);
+        return waiting_;
+    }
+
+  private:
+    void wait()
+    {
+        std::unique_lock lock(mutex_);
+        ++waiting_;
+        changed_.wait(lock, [this] { return !hangs_; });
+        --waiting_;
+    }
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool hangs_{false};
+    int waiting_{0};
+};
+
+class Hanging : public testing::Test {
+  protected:
+    ~Hanging() override { gate->release(); }
+    [[nodiscard]] bool has_commit(int number) const
+    {
+        auto const name = rounds::commit_name({number});
+        return gate->inner.stat(*chain::object_name(run.run, name)).value().has_value();
+    }
+    rounds::RunSpec run{fast_run(1'000'000)};
+    std::shared_ptr<HangingStore> gate{std::make_shared<HangingStore>()};
+};
+
+TEST_F(Hanging, AStopRequestEndsTheSiteInTime)
+{
+    CountingSite a("A", run, gate);
+    ASSERT_TRUE(curtail::test::eventually([&] { return has_commit(6); }, long_enough));
+    gate->hang();
+    ASSERT_TRUE(curtail::test::eventually([&] { return gate->waiting() > 0; }, long_enough));
+    auto const asked = monotonic_now();
+    a.stop(Millis{500});
+    auto const left = a.left();
+    a.give_up();
+    ASSERT_TRUE(left);
+    EXPECT_LT(monotonic_now() - asked, Seconds{10});
+    EXPECT_TRUE(left->code == ExitCode::ok || left->code == ExitCode::unavailable);
+}
+
+TEST_F(Hanging, TrainingGoesOnAndTheRunContinuesWhenTheStoreAnswersAgain)
+{
+    CountingSite a("A", run, gate, {.record = Millis{100}, .payload = Millis{100}});
+    ASSERT_TRUE(curtail::test::eventually([&] { return has_commit(6); }, long_enough));
+    gate->hang();
+    ASSERT_TRUE(curtail::test::eventually(
+        [&] { return gate->waiting() == OperationTable::most_abandoned; }, long_enough))
+        << "operations are given up and tried again, but not without limit";
+    int commits = 6;
+    while (has_commit(commits + 1)) ++commits;
+    gate->release();
+    EXPECT_TRUE(curtail::test::eventually([&] { return has_commit(commits + 5); }, long_enough));
+    a.stop(Seconds{5});
+    auto const left = a.left();
+    a.give_up();
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->code, ExitCode::ok) << (left->error ? left->error->message() : "");
+    EXPECT_THAT(a.log(), HasSubstr("the store does not answer: no answer within 0.1 s"));
+    EXPECT_TRUE(chain::verify_run({gate->inner, run.run}));
+}
+
+struct Table : testing::Test {
+    // A table whose owner looks for results until `count` have come.
+    std::vector<OperationTable::Finish> wait_for(std::size_t count)
+    {
+        std::vector<OperationTable::Finish> results;
+        EXPECT_TRUE(curtail::test::eventually([&] {
+            for (auto& result : table.take_ended()) results.push_back(std::move(result));
+            return results.size() >= count;
+        }));
+        return results;
+    }
+    static OperationTable::Finish answer(rounds::Op op)
+    {
+        return [op]() -> std::optional<rounds::Input> { return rounds::Missing{op}; };
+    }
+    static OperationTable::Work answers_at_once(rounds::Op op)
+    {
+        return [op](Call const&) { return answer(op); };
+    }
+    static rounds::Op op_of(OperationTable::Finish const& finish)
+    {
+        return std::get<rounds::Missing>(*finish()).op;
+    }
+    std::atomic<int> notified{0};
+    OperationTable table{[this] { ++notified; }};
+};
+
+TEST_F(Table, SeveralOperationsRunAtTheSameTime)
+{
+    std::atomic<int> running{0};
+    for (rounds::Op op = 1; op <= 3; ++op)
+        table.start(
+            op, Seconds{20},
+            [&, op](Call const&) {
+                ++running;
+                (void)curtail::test::eventually([&] { return running == 3; });
+                return answer(op);
+            },
+            answer(0));
+    std::set<rounds::Op> ops;
+    for (auto const& result : wait_for(3)) ops.insert(op_of(result));
+    EXPECT_EQ(ops, (std::set<rounds::Op>{1, 2, 3}));
+    EXPECT_EQ(notified, 3);
+    EXPECT_EQ(table.next_limit(), std::nullopt);
+}
+
+TEST_F(Table, ALateResultIsDroppedAndFourThreadsAreAbandonedAtMost)
+{
+    auto const gate = std::make_shared<HangingStore>();
+    gate->hang();
+    auto const hangs = [gate](Call const&) {
+        (void)gate->get(*store::ObjectName::parse("runs/r/run.json"), {1});
+        return answer(99);
+    };
+    for (rounds::Op op = 1; op <= 4; ++op) table.start(op, Millis{1}, hangs, answer(op));
+    EXPECT_EQ(wait_for(4).size(), 4U);
+    EXPECT_EQ(table.abandoned(), 4);
+    table.start(5, Seconds{20}, answers_at_once(99), answer(5));
+    EXPECT_EQ(op_of(wait_for(1).at(0)), 5U) << "nothing was started";
+    gate->release();
+    EXPECT_TRUE(curtail::test::eventually([&] { return table.abandoned() == 0; }));
+    table.start(6, Seconds{20}, answers_at_once(6), answer(99));
+    EXPECT_EQ(op_of(wait_for(1).at(0)), 6U) << "the late results are dropped";
+}
+
+TEST_F(Table, AnExceptionReachesTheOwner)
+{
+    table.start(
+        1, Seconds{20},
+        [](Call const&) -> OperationTable::Finish { throw std::runtime_error("broken"); },
+        answer(0));
+    EXPECT_THROW((void)wait_for(1).at(0)(), std::runtime_error);
+}
+
+TEST_F(Table, ItsEndCancelsWhatIsUnderWay)
+{
+    std::atomic<bool> cancelled{false};
+    auto const ended = std::make_shared<std::atomic<bool>>(false);
+    {
+        OperationTable brief([] {});
+        brief.start(
+            1, Seconds{20},
+            [&cancelled, ended](Call const& call) {
+                cancelled = curtail::test::eventually([&] { return call.is_over(); });
+                *ended = true;
+                return answer(1);
+            },
+            answer(0));
+    }
+    EXPECT_TRUE(curtail::test::eventually([&] { return ended->load(); }));
+    EXPECT_TRUE(cancelled);
+}
+
+}  // namespace
+}  // namespace curtail::train
