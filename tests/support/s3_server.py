@@ -26,6 +26,7 @@ class State:
         self.lock = threading.Lock()
         self.original = secret
         self.release = threading.Event()  # ends hanging responses when the server stops
+        self.active = 0  # requests that are being handled
         self.reset()
 
     def reset(self):
@@ -37,7 +38,6 @@ class State:
         self.next_upload = 1
         self.faults = []  # [name, times left, method, part of the path]
         self.requests = []
-        self.active = 0
         self.most_active = 0
         self.role_asked = 0
 
