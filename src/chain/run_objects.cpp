@@ -87,6 +87,18 @@ tl::expected<store::Content, store::ReadFailure> RunObjects::payload(rounds::Par
     return store::read_verified(store_, *object, Bytes{part.bytes}, part.sha256, Millis{100}, call);
 }
 
+tl::expected<void, store::ReadFailure> RunObjects::payload(
+    rounds::PartRef const& part, std::function<void()> const& begin,
+    std::function<void(std::span<std::byte const> piece)> const& sink, Call const& call) const
+{
+    auto const object = object_name(run_, part.name);
+    if (!object)
+        return tl::unexpected(
+            store::ReadFailure{store::ReadFailure::Cause::corrupt, object.error()});
+    return store::read_verified(store_, *object, Bytes{part.bytes}, part.sha256, begin, sink,
+                                Millis{100}, call);
+}
+
 VerifySource RunObjects::source() const
 {
     return {[objects = *this](std::string const& name) { return objects.record(name); },

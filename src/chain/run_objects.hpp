@@ -43,6 +43,12 @@ class RunObjects {
     /// or digest of the object differs from those in `part`.
     [[nodiscard]] tl::expected<store::Content, store::ReadFailure> payload(
         rounds::PartRef const& part, Call const& call = {}) const;
+    /// Reads the payload in the same way, and passes its bytes to `sink` in consecutive pieces.
+    /// Calls `begin` before each try, see store::read_verified().
+    [[nodiscard]] tl::expected<void, store::ReadFailure> payload(
+        rounds::PartRef const& part, std::function<void()> const& begin,
+        std::function<void(std::span<std::byte const> piece)> const& sink,
+        Call const& call = {}) const;
 
     /// Returns functions that read these objects, for the checks in chain/verify.hpp. The store
     /// must outlive the returned functions.

@@ -31,14 +31,15 @@ Pieces Pieces::slice(std::size_t offset, std::size_t count) const
 std::size_t Pieces::copy(std::size_t offset, std::span<std::byte> out) const
 {
     std::size_t copied = 0;
-    for (auto const& piece : slice(offset, out.size()).list_) {
+    auto const part = slice(offset, out.size());
+    for (auto const& piece : part.list()) {
         std::memcpy(out.data() + copied, piece.data(), piece.size());
         copied += piece.size();
     }
     return copied;
 }
 
-Digest sha256(Pieces const& pieces)
+Digest sha256_of(Pieces const& pieces)
 {
     Sha256 hash;
     for (auto const& piece : pieces.list()) hash.update(piece);

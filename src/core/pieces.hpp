@@ -15,12 +15,14 @@ class Pieces {
   public:
     Pieces() = default;
     Pieces(std::span<std::byte const> bytes) { add(bytes); }
+    Pieces(std::vector<std::byte> const& bytes) { add(bytes); }
     Pieces(std::string_view text) { add(std::as_bytes(std::span(text))); }
 
     void add(std::span<std::byte const> bytes);  ///< appends `bytes`; ignores an empty span
     [[nodiscard]] std::size_t size() const { return size_; }  ///< in bytes
     [[nodiscard]] bool empty() const { return size_ == 0; }
-    [[nodiscard]] std::vector<std::span<std::byte const>> const& list() const { return list_; }
+    [[nodiscard]] std::vector<std::span<std::byte const>> const& list() const& { return list_; }
+    void list() const&& = delete;  ///< the list would not outlive the temporary object
     /// Returns up to `count` bytes from `offset` on; fewer at the end, none behind it.
     [[nodiscard]] Pieces slice(std::size_t offset, std::size_t count) const;
     /// Copies bytes from `offset` on into `out`. Returns how many: fewer than `out` has only at the
@@ -32,6 +34,6 @@ class Pieces {
     std::size_t size_{0};
 };
 
-[[nodiscard]] Digest sha256(Pieces const& pieces);
+[[nodiscard]] Digest sha256_of(Pieces const& pieces);
 
 }  // namespace curtail

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload/payload.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
 
+#include "tensors/head.hpp"
 #include "tensors/reader.hpp"
-#include "tensors/writer.hpp"
 
 namespace curtail::payload {
 namespace {
@@ -34,6 +36,16 @@ Result<void> read_parameter(tensors::TensorReader const& reader, Parameter const
     return reader.read_into(parameter.name, tensors::Dtype::float32, std::as_writable_bytes(out));
 }
 
+std::string head_of(Layout const& layout, std::string const& part)
+{
+    std::vector<tensors::TensorInfo> tensors;
+    tensors.reserve(layout.parameters.size());
+    for (auto const& parameter : layout.parameters)
+        tensors.push_back({parameter.name, tensors::Dtype::float32, parameter.shape});
+    return tensors::encode_head(tensors,
+                                {{"format", format}, {"run", layout.run.value}, {"part", part}});
+}
+
 }  // namespace
 
 std::size_t Parameter::elements() const
@@ -49,20 +61,51 @@ std::size_t Layout::elements() const
     return sum;
 }
 
-Result<std::string> encode(Layout const& layout, std::string const& part,
-                           std::span<float const> values)
+Pieces Encoded::pieces() const
+{
+    Pieces pieces{std::string_view(head)};
+    pieces.add(std::as_bytes(values));
+    return pieces;
+}
+
+Encoded encode(Layout const& layout, std::string const& part, std::span<float const> values)
 {
     if (values.size() != layout.elements())
         throw std::logic_error("payload and model differ in size");
-    tensors::TensorWriter writer;
-    writer.attribute("format", format);
-    writer.attribute("run", layout.run.value);
-    writer.attribute("part", part);
-    for (auto const& parameter : layout.parameters) {
-        writer.add(parameter.name, parameter.shape, values.first(parameter.elements()));
-        values = values.subspan(parameter.elements());
+    return {head_of(layout, part), values};
+}
+
+Decoder::Decoder(Layout const& layout, std::string const& part)
+    : head_(head_of(layout, part)), values_(std::make_shared<std::vector<float>>(layout.elements()))
+{
+}
+
+void Decoder::begin()
+{
+    arrived_ = 0;
+    differs_ = false;
+}
+
+void Decoder::add(std::span<std::byte const> piece)
+{
+    if (arrived_ < head_.size()) {
+        auto const size = std::min(piece.size(), head_.size() - arrived_);
+        differs_ = differs_ || std::memcmp(piece.data(), head_.data() + arrived_, size) != 0;
+        arrived_ += size;
+        piece = piece.subspan(size);
     }
-    return writer.encode();
+    if (piece.empty()) return;
+    auto const place = std::as_writable_bytes(std::span(*values_));
+    auto const offset = arrived_ - head_.size();
+    differs_ = differs_ || piece.size() > place.size() - offset;
+    if (!differs_) std::memcpy(place.data() + offset, piece.data(), piece.size());
+    arrived_ += differs_ ? 0 : piece.size();
+}
+
+Values Decoder::finish()
+{
+    bool const complete = arrived_ == head_.size() + values_->size() * sizeof(float);
+    return differs_ || !complete ? nullptr : std::move(values_);
 }
 
 Result<Values> decode(Layout const& layout, std::string const& part, std::string_view bytes,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/pieces.hpp"
 #include "core/result.hpp"
 
 namespace curtail::payload {
@@ -34,16 +35,41 @@ struct Layout {
     [[nodiscard]] std::size_t elements() const;
 };
 
-/// Returns the bytes of a tensor file that holds `values`. `part` tells what the values are: `w0`
-/// for weights, `m0` for momentum, `d0` for a delta. Fails with `software` if HDF5 fails. Throws
-/// std::logic_error unless `values` has layout.elements() elements.
-[[nodiscard]] Result<std::string> encode(Layout const& layout, std::string const& part,
-                                         std::span<float const> values);
+/// A payload in the form in which a store keeps it: a tensor file. Refers to the values, which must
+/// outlive it.
+struct Encoded {
+    std::string head;  ///< all bytes before the values, see tensors::encode_head()
+    std::span<float const> values;
 
-/// Reads the values from `bytes`, the content of a tensor file. The caller must first compare the
-/// digest of `bytes` with the recorded digest. `source` names the payload in error messages. Fails
-/// with `protocol` if the payload belongs to another run, part or model. Fails with `data` if
-/// `bytes` is not a tensor file or lacks a parameter.
+    [[nodiscard]] Pieces pieces() const;  ///< the whole file; refers to `head` and `values`
+};
+/// Encodes `values` without copying them. `part` tells what the values are: `w0` for weights, `m0`
+/// for momentum, `d0` for a delta. The bytes depend only on the arguments. Throws std::logic_error
+/// unless `values` has layout.elements() elements.
+[[nodiscard]] Encoded encode(Layout const& layout, std::string const& part,
+                             std::span<float const> values);
+
+/// Decodes a payload while it arrives in pieces. Copies each value once, to its final place.
+class Decoder {
+  public:
+    Decoder(Layout const& layout, std::string const& part);
+    void begin();  ///< forgets all bytes, because they are read again from the start
+    void add(std::span<std::byte const> piece);
+    /// Returns the values. Returns null if the bytes are not those of encode() for this layout and
+    /// part; then decode() says why. Call once, after the last piece.
+    [[nodiscard]] Values finish();
+
+  private:
+    std::string head_;
+    std::shared_ptr<std::vector<float>> values_;
+    std::size_t arrived_{0};
+    bool differs_{false};
+};
+
+/// Reads the values from `bytes`, the content of any tensor file with the right tensors. The caller
+/// must first compare the digest of `bytes` with the recorded digest. `source` names the payload in
+/// error messages. Fails with `protocol` if the payload belongs to another run, part or model.
+/// Fails with `data` if `bytes` is not a tensor file or lacks a parameter.
 [[nodiscard]] Result<Values> decode(Layout const& layout, std::string const& part,
                                     std::string_view bytes, std::string const& source);
 

@@ -48,7 +48,7 @@ Result<void> Bucket::put(std::string const& key, Pieces const& bytes, Call const
     auto const response = session_->send({.method = http::Method::put,
                                           .key = key,
                                           .body = bytes,
-                                          .body_digest = sha256(bytes),
+                                          .body_digest = sha256_of(bytes),
                                           .what = what},
                                          call);
     if (!response) return tl::unexpected(response.error());

@@ -71,7 +71,7 @@ Session::Attempt Session::send_signed(Order const& order, Credentials const& cre
                                       Call const& call)
 {
     auto const address = address_of(location_, order.key);
-    auto const digest = order.body_digest ? *order.body_digest : sha256(order.body);
+    auto const digest = order.body_digest ? *order.body_digest : sha256_of(order.body);
     auto const ready = sign({.method = order.method,
                              .host = address.host,
                              .path = address.path,

@@ -68,7 +68,7 @@ Result<std::string> Uploader::send_part(std::string const& upload, std::size_t p
                        .key = key_,
                        .query = {{"partNumber", std::to_string(part + 1)}, {"uploadId", upload}},
                        .body = bytes,
-                       .body_digest = sha256(bytes),
+                       .body_digest = sha256_of(bytes),
                        .what = what_},
                       call);
     if (!response) return tl::unexpected(response.error());

@@ -50,8 +50,7 @@ Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std:
     return outcome;
 }
 
-Result<void> FaultyStore::put(ObjectName const& name, std::span<std::byte const> bytes,
-                              Call const& call)
+Result<void> FaultyStore::put(ObjectName const& name, Pieces const& bytes, Call const& call)
 {
     std::lock_guard const guard(mutex_);
     if (auto ready = begin("write", name, true); !ready) return ready;

@@ -3,9 +3,11 @@
 
 namespace curtail::store {
 
-MemoryStore::Object MemoryStore::object_of(std::span<std::byte const> bytes) const
+MemoryStore::Object MemoryStore::object_of(Pieces const& bytes) const
 {
-    return {std::make_shared<Content const>(bytes.begin(), bytes.end()),
+    Content content(bytes.size());
+    bytes.copy(0, content);
+    return {std::make_shared<Content const>(std::move(content)),
             clock_ != nullptr ? clock_->now() : SystemClock{}.now()};
 }
 
@@ -18,7 +20,7 @@ Result<CreateOutcome> MemoryStore::create(ObjectName const& name, std::span<std:
                                                                 : CreateOutcome::exists;
 }
 
-Result<void> MemoryStore::put(ObjectName const& name, std::span<std::byte const> bytes, Call const&)
+Result<void> MemoryStore::put(ObjectName const& name, Pieces const& bytes, Call const&)
 {
     auto object = object_of(bytes);
     std::lock_guard const guard(mutex_);

@@ -18,7 +18,7 @@ class MemoryStore final : public ObjectStore {
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
                                                std::span<std::byte const> bytes,
                                                Call const& call = {}) override;
-    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes,
+    [[nodiscard]] Result<void> put(ObjectName const& name, Pieces const& bytes,
                                    Call const& call = {}) override;
     [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
                                     Call const& call = {}) override;
@@ -32,7 +32,7 @@ class MemoryStore final : public ObjectStore {
         std::shared_ptr<Content const> content;
         Time modified;
     };
-    [[nodiscard]] Object object_of(std::span<std::byte const> bytes) const;
+    [[nodiscard]] Object object_of(Pieces const& bytes) const;
 
     Clock const* clock_;
     mutable std::mutex mutex_;

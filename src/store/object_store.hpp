@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/call.hpp"
+#include "core/pieces.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "store/address.hpp"
@@ -67,7 +68,7 @@ class ObjectStore {
     /// Writes the object `name` with the content `bytes`, replacing an existing object of that
     /// name. Use put only for names that a single process writes. The object survives a crash of
     /// the machine once put has succeeded.
-    [[nodiscard]] virtual Result<void> put(ObjectName const& name, std::span<std::byte const> bytes,
+    [[nodiscard]] virtual Result<void> put(ObjectName const& name, Pieces const& bytes,
                                            Call const& call = {}) = 0;
     /// Reads an object and passes its content to `sink` in consecutive pieces. Returns false if
     /// the object does not exist. Fails with `data` if the object has more than `limit` bytes. In

@@ -101,16 +101,19 @@ Result<std::pair<PosixStore::Temporary, Fd>> PosixStore::new_temporary(ObjectNam
 }
 
 Result<PosixStore::Temporary> PosixStore::write_temporary(ObjectName const& name,
-                                                          std::span<std::byte const> bytes,
+                                                          Pieces const& bytes,
                                                           Call const& call) const
 {
     auto made = new_temporary(name);
     if (!made) return tl::unexpected(made.error());
     int const fd = made->second.get();
     for (std::size_t offset = 0; offset < bytes.size(); offset += piece_bytes) {
-        if (call.is_over()) return cancelled("write", name);
-        auto const piece = bytes.subspan(offset, std::min(piece_bytes, bytes.size() - offset));
-        if (int const error = write_all(fd, text_of(piece))) return failure("write", name, error);
+        auto const part = bytes.slice(offset, piece_bytes);
+        for (auto const& piece : part.list()) {
+            if (call.is_over()) return cancelled("write", name);
+            if (int const error = write_all(fd, text_of(piece)))
+                return failure("write", name, error);
+        }
     }
     if (call.is_over()) return cancelled("write", name);
     if (fchmod(fd, root_.mode() & 0666) != 0 || fsync(fd) != 0)
@@ -140,8 +143,7 @@ Result<CreateOutcome> PosixStore::create(ObjectName const& name, std::span<std::
     return CreateOutcome::created;
 }
 
-Result<void> PosixStore::put(ObjectName const& name, std::span<std::byte const> bytes,
-                             Call const& call)
+Result<void> PosixStore::put(ObjectName const& name, Pieces const& bytes, Call const& call)
 {
     auto temporary = write_temporary(name, bytes, call);
     if (!temporary) return tl::unexpected(temporary.error());

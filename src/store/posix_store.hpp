@@ -26,7 +26,7 @@ class PosixStore final : public ObjectStore {
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
                                                std::span<std::byte const> bytes,
                                                Call const& call = {}) override;
-    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes,
+    [[nodiscard]] Result<void> put(ObjectName const& name, Pieces const& bytes,
                                    Call const& call = {}) override;
     [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
                                     Call const& call = {}) override;
@@ -41,8 +41,7 @@ class PosixStore final : public ObjectStore {
     explicit PosixStore(PosixRoot root) : root_(std::move(root)) {}
 
     /// Writes `bytes` to a temporary file in the object's folder and syncs it to disk.
-    [[nodiscard]] Result<Temporary> write_temporary(ObjectName const& name,
-                                                    std::span<std::byte const> bytes,
+    [[nodiscard]] Result<Temporary> write_temporary(ObjectName const& name, Pieces const& bytes,
                                                     Call const& call) const;
     /// Creates an empty temporary file in the object's folder and opens it for writing.
     [[nodiscard]] Result<std::pair<Temporary, Fd>> new_temporary(ObjectName const& name) const;

@@ -19,8 +19,7 @@ Result<CreateOutcome> S3Store::create(ObjectName const& name, std::span<std::byt
     });
 }
 
-Result<void> S3Store::put(ObjectName const& name, std::span<std::byte const> bytes,
-                          Call const& call)
+Result<void> S3Store::put(ObjectName const& name, Pieces const& bytes, Call const& call)
 {
     return bucket_.put(name.text(), bytes, call);
 }

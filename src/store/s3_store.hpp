@@ -14,7 +14,7 @@ class S3Store final : public ObjectStore {
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
                                                std::span<std::byte const> bytes,
                                                Call const& call = {}) override;
-    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes,
+    [[nodiscard]] Result<void> put(ObjectName const& name, Pieces const& bytes,
                                    Call const& call = {}) override;
     [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
                                     Call const& call = {}) override;

@@ -26,41 +26,60 @@ std::string difference(std::size_t found_size, Digest const& found, Bytes size,
     return {};
 }
 
-tl::expected<Content, ReadFailure> read_once(ObjectStore& store, ObjectName const& name, Bytes size,
-                                             Digest const& digest, Call const& call)
+tl::expected<void, ReadFailure> read_once(
+    ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest,
+    std::function<void(std::span<std::byte const> piece)> const& sink, Call const& call)
 {
     using Cause = ReadFailure::Cause;
-    Content content;
+    std::size_t bytes = 0;
     Sha256 hash;
-    auto const found = store.read(
-        name, size,
-        [&](std::span<std::byte const> piece, Bytes whole) {
-            content.reserve(static_cast<std::size_t>(whole.value));
-            content.insert(content.end(), piece.begin(), piece.end());
-            hash.update(piece);
-        },
-        call);
+    auto const take = [&](std::span<std::byte const> piece, Bytes) {
+        bytes += piece.size();
+        hash.update(piece);
+        sink(piece);
+    };
+    auto const found = store.read(name, size, take, call);
     if (!found && found.error().code == ExitCode::data)
         return failure(Cause::corrupt, name, found.error().message());
     if (!found) return tl::unexpected(ReadFailure{Cause::unavailable, found.error()});
     if (!*found) return failure(Cause::missing, name, "there is no such object");
-    auto why = difference(content.size(), hash.finish(), size, digest);
+    auto why = difference(bytes, hash.finish(), size, digest);
     if (!why.empty()) return failure(Cause::corrupt, name, std::move(why));
-    return content;
+    return {};
 }
 
 }  // namespace
+
+tl::expected<void, ReadFailure> read_verified(
+    ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest,
+    std::function<void()> const& begin,
+    std::function<void(std::span<std::byte const> piece)> const& sink, Millis pause,
+    Call const& call)
+{
+    constexpr int tries = 3;
+    for (int attempt = 1;; ++attempt) {
+        begin();
+        auto read = read_once(store, name, size, digest, sink, call);
+        if (read || attempt == tries || call.is_over()) return read;
+        std::this_thread::sleep_for(pause);
+    }
+}
 
 tl::expected<Content, ReadFailure> read_verified(ObjectStore& store, ObjectName const& name,
                                                  Bytes size, Digest const& digest, Millis pause,
                                                  Call const& call)
 {
-    constexpr int tries = 3;
-    for (int attempt = 1;; ++attempt) {
-        auto content = read_once(store, name, size, digest, call);
-        if (content || attempt == tries || call.is_over()) return content;
-        std::this_thread::sleep_for(pause);
-    }
+    Content content;
+    auto const begin = [&] {
+        content.clear();
+        content.reserve(static_cast<std::size_t>(size.value));
+    };
+    auto const sink = [&](std::span<std::byte const> piece) {
+        content.insert(content.end(), piece.begin(), piece.end());
+    };
+    auto const read = read_verified(store, name, size, digest, begin, sink, pause, call);
+    if (!read) return tl::unexpected(read.error());
+    return content;
 }
 
 }  // namespace curtail::store

@@ -17,9 +17,17 @@ struct ReadFailure {
     Error error;  ///< for the cause `unavailable`, the error of the store; otherwise of code `data`
 };
 
-/// Reads the object `name` and checks that it has `size` bytes and the digest `digest`. A failure
-/// may be temporary, so tries up to three times and waits for `pause` between two tries. If all
-/// tries fail or `call` is over, returns the failure of the last one.
+/// Reads the object `name` and passes its content to `sink` in consecutive pieces. Checks that the
+/// object has `size` bytes and the digest `digest`. A failure may be temporary, so tries up to
+/// three times and waits for `pause` between two tries; calls `begin` before each. If all tries
+/// fail or `call` is over, returns the failure of the last one. Then the pieces have no meaning.
+[[nodiscard]] tl::expected<void, ReadFailure> read_verified(
+    ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest,
+    std::function<void()> const& begin,
+    std::function<void(std::span<std::byte const> piece)> const& sink, Millis pause = Millis{100},
+    Call const& call = {});
+
+/// Reads the object in the same way, and returns its content.
 [[nodiscard]] tl::expected<Content, ReadFailure> read_verified(ObjectStore& store,
                                                                ObjectName const& name, Bytes size,
                                                                Digest const& digest,

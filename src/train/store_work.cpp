@@ -83,12 +83,12 @@ Result<rounds::PartRef> StoreWork::put_one(rounds::Target const& target,
 {
     auto const name = object(target.name);
     if (!name) return tl::unexpected(name.error());
-    auto const bytes = payload::encode(*layout_, target.part, values);
-    if (!bytes) return tl::unexpected(bytes.error());
-    if (auto stored = store_->put(*name, store::bytes_of(*bytes), call); !stored)
+    auto const encoded = payload::encode(*layout_, target.part, values);
+    auto const bytes = encoded.pieces();
+    if (auto stored = store_->put(*name, bytes, call); !stored)
         return tl::unexpected(stored.error());
-    return rounds::PartRef{target.part, target.name, static_cast<std::int64_t>(bytes->size()),
-                           sha256(*bytes)};
+    return rounds::PartRef{target.part, target.name, static_cast<std::int64_t>(bytes.size()),
+                           sha256_of(bytes)};
 }
 
 Result<std::vector<rounds::PartRef>> StoreWork::put(std::vector<rounds::Target> const& targets,
@@ -104,7 +104,15 @@ tl::expected<Values, store::ReadFailure> StoreWork::read(rounds::PartRef const& 
                                                          Call const& call) const
 {
     using store::ReadFailure;
-    auto const content = chain::RunObjects(*store_, layout_->run).payload(part, call);
+    chain::RunObjects const objects(*store_, layout_->run);
+    payload::Decoder decoder(*layout_, part.part);
+    auto const read = objects.payload(
+        part, [&] { decoder.begin(); },
+        [&](std::span<std::byte const> piece) { decoder.add(piece); }, call);
+    if (!read) return tl::unexpected(read.error());
+    if (auto values = decoder.finish()) return values;
+    // Not of this form: say why, or read it as a file of HDF5.
+    auto const content = objects.payload(part, call);
     if (!content) return tl::unexpected(content.error());
     auto values = payload::decode(*layout_, part.part, store::text_of(*content), part.name);
     if (!values) return tl::unexpected(ReadFailure{ReadFailure::Cause::corrupt, values.error()});

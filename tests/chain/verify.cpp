@@ -161,8 +161,7 @@ class LateStore final : public store::ObjectStore {
     {
         return inner_.create(name, bytes, call);
     }
-    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes,
-                     Call const& call) override
+    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
     {
         return inner_.put(name, bytes, call);
     }

@@ -45,21 +45,21 @@ class StoredRun : public testing::Test {
         for (auto const& place : places) names.push_back(place.name);
         auto const spec = config::make_run_spec(run, sha256("manifest"), 100, names);
         auto const encoded_run = rounds::encode(spec);
-        put(rounds::run_name, encoded_run.bytes);
+        put(rounds::run_name, std::string_view(encoded_run.bytes));
         MemberId const writer{"A.00000001.0"};
         payload = rounds::model_name({1}, writer, 1, "w0");
-        auto const bytes = payload::encode(model::payload_layout(run.run, run.model), "w0",
-                                           std::as_const(weights).values())
-                               .value();
+        auto const encoded = payload::encode(model::payload_layout(run.run, run.model), "w0",
+                                             std::as_const(weights).values());
+        auto const bytes = encoded.pieces();
         put(payload, bytes);
         auto const genesis = rounds::genesis(
             spec, encoded_run.sha256, {writer, 1}, from_unix_ms(1'795'270'000'000),
-            {{"w0", payload, static_cast<std::int64_t>(bytes.size()), sha256(bytes)}});
-        put(rounds::commit_name({1}), rounds::encode(genesis).bytes);
+            {{"w0", payload, static_cast<std::int64_t>(bytes.size()), sha256_of(bytes)}});
+        put(rounds::commit_name({1}), std::string_view(rounds::encode(genesis).bytes));
     }
-    void put(std::string const& name, std::string const& bytes)
+    void put(std::string const& name, Pieces const& bytes)
     {
-        ASSERT_TRUE(objects.put(*chain::object_name(run.run, name), store::bytes_of(bytes)));
+        ASSERT_TRUE(objects.put(*chain::object_name(run.run, name), bytes));
     }
     Error error_of(std::optional<CommitNumber> wanted = {})
     {
@@ -88,7 +88,7 @@ TEST_F(StoredRun, AMissingOrDamagedPayloadIsAnError)
     auto const name = *chain::object_name(run.run, payload);
     auto bytes = **objects.get(name, Bytes{1 << 24});
     bytes[bytes.size() / 2] ^= std::byte{1};
-    put(payload, std::string(store::text_of(bytes)));
+    put(payload, bytes);
     EXPECT_EQ(error_of().code, ExitCode::protocol);
     EXPECT_THAT(error_of().message(), HasSubstr("sha256"));
     ASSERT_TRUE(objects.remove(name));

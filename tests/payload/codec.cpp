@@ -12,11 +12,51 @@ using testing::HasSubstr;
 Layout const layout{{"small"}, {{"embedding", {2, 3}}, {"blocks.0.w", {2}}, {"scale", {}}}};
 std::vector<float> const values{1, 2, 3, 4, 5, 6, -7, 0.1F, 9};
 
-std::string encoded() { return encode(layout, "w0", values).value(); }
+std::string text_of(Pieces const& pieces)
+{
+    std::string text(pieces.size(), '\0');
+    pieces.copy(0, std::as_writable_bytes(std::span(text)));
+    return text;
+}
+std::string encoded() { return text_of(encode(layout, "w0", values).pieces()); }
 
 TEST(Payload, DecodesToTheEncodedValues)
 {
     EXPECT_EQ(*decode(layout, "w0", encoded(), "x").value(), values);
+}
+
+// Pieces of any size, after an attempt that broke off.
+TEST(Payload, IsDecodedWhileItArrives)
+{
+    auto const bytes = encoded();
+    for (std::size_t const size : {1UL, 7UL, 4095UL, 4097UL, 1UL << 20}) {
+        Decoder decoder(layout, "w0");
+        decoder.add(std::as_bytes(std::span(bytes)).first(5000 % bytes.size()));
+        decoder.begin();
+        for (auto rest = std::as_bytes(std::span(bytes)); !rest.empty();) {
+            auto const piece = rest.first(std::min(size, rest.size()));
+            decoder.add(piece);
+            rest = rest.subspan(piece.size());
+        }
+        auto const decoded = decoder.finish();
+        ASSERT_TRUE(decoded) << size;
+        EXPECT_EQ(*decoded, values);
+    }
+}
+
+TEST(Payload, OfAnotherFormIsNotDecodedWhileItArrives)
+{
+    auto const bytes = encoded();
+    auto const finish = [&](std::string const& text, std::string const& part) {
+        Decoder decoder(layout, part);
+        decoder.add(std::as_bytes(std::span(text)));
+        return decoder.finish();
+    };
+    EXPECT_TRUE(finish(bytes, "w0"));
+    EXPECT_FALSE(finish(bytes, "m0"));
+    EXPECT_FALSE(finish(bytes.substr(0, bytes.size() - 1), "w0"));
+    EXPECT_FALSE(finish(bytes + "x", "w0"));
+    EXPECT_FALSE(finish("", "w0"));
 }
 
 TEST(Payload, EqualValuesGiveEqualBytes) { EXPECT_EQ(encoded(), encoded()); }

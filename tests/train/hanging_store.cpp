@@ -29,8 +29,7 @@ class HangingStore final : public store::ObjectStore {
         wait();
         return inner.create(name, bytes, call);
     }
-    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes,
-                     Call const& call) override
+    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
     {
         wait();
         return inner.put(name, bytes, call);

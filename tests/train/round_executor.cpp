@@ -17,10 +17,10 @@ class Executor : public testing::Test {
     rounds::PartRef put(std::string const& part, std::string const& name,
                         std::vector<float> const& values)
     {
-        auto const bytes = payload::encode(layout, part, values).value();
-        EXPECT_TRUE(
-            objects.put(*store::ObjectName::parse("runs/test/" + name), store::bytes_of(bytes)));
-        return {part, name, static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
+        auto const encoded = payload::encode(layout, part, values);
+        auto const bytes = encoded.pieces();
+        EXPECT_TRUE(objects.put(*store::ObjectName::parse("runs/test/" + name), bytes));
+        return {part, name, static_cast<std::int64_t>(bytes.size()), sha256_of(bytes)};
     }
     std::vector<float> values_of(rounds::PartRef const& ref)
     {

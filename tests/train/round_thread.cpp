@@ -30,8 +30,7 @@ class FullStore final : public store::ObjectStore {
         if (full) return refuse(name);
         return inner_.create(name, bytes, call);
     }
-    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes,
-                     Call const& call) override
+    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
     {
         if (full) return refuse(name);
         return inner_.put(name, bytes, call);
