@@ -23,20 +23,34 @@ struct Weighed {
 [[nodiscard]] std::vector<float> scales(std::span<Weighed const> included,
                                         std::int64_t discount_permille);
 
-/// Computes `g[j] = sum over i of scale[i] * deltas[i][j]` in fp32, in the order of `deltas`.
-/// Throws std::logic_error if there are not as many scales as deltas, or if a delta and `g` have
-/// different lengths.
-void weighted_sum(std::span<std::span<float const> const> deltas, std::span<float const> scale,
-                  std::span<float> g);
+/// The deltas of a merge and their weights. All deltas have as many values as the model.
+struct WeightedDeltas {
+    std::span<std::span<float const> const> deltas;
+    std::span<float const> scale;  ///< one per delta
+};
 
-/// Sets theta := theta - g. theta is the model and g the result of weighted_sum(). Throws
-/// std::logic_error if the lengths differ.
-void average_step(std::span<float> theta, std::span<float const> g);
+/// The instructions with which a merge computes. The result has the same bits with all of them.
+enum class Instructions { baseline, avx2 };
+/// Returns the fastest instructions of this machine.
+[[nodiscard]] Instructions fastest_instructions();
 
-/// Makes an outer Nesterov step, with theta and g as in average_step(). First sets m := mu m + g,
-/// where m is `momentum`. Then sets theta := theta - eta (g + mu m) with the new m. Throws
-/// std::logic_error if the lengths differ.
-void nesterov_step(std::span<float> theta, std::span<float> momentum, std::span<float const> g,
-                   float eta, float mu);
+// The averaged delta g is `g[j] = sum over i of scale[i] * deltas[i][j]` in fp32, in the order of
+// the deltas. Both functions below compute it on the way, and touch each value of memory once. They
+// throw std::logic_error if there are not as many weights as deltas, or if lengths differ.
+
+/// Computes `result` := theta - g. theta is the model.
+void average_step(std::span<float const> theta, WeightedDeltas const& deltas,
+                  std::span<float> result, Instructions instructions = fastest_instructions());
+
+/// The inputs and parameters of an outer step with Nesterov momentum.
+struct OuterStep {
+    std::span<float const> theta;     ///< the model
+    std::span<float const> momentum;  ///< m; empty: zeros
+    float eta{};
+    float mu{};
+};
+/// Computes `momentum` := mu m + g. Then computes `result` := theta - eta (g + mu m) with this m.
+void nesterov_step(OuterStep const& step, WeightedDeltas const& deltas, std::span<float> result,
+                   std::span<float> momentum, Instructions instructions = fastest_instructions());
 
 }  // namespace curtail::rounds

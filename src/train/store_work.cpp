@@ -17,19 +17,20 @@ bool all_finite(std::vector<float> const& values)
     return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
-// The merge's weighted sum of deltas.
-std::vector<float> weighted_delta(rounds::Merge const& merge, std::vector<Values> const& deltas,
-                                  std::size_t size)
+std::vector<std::span<float const>> spans_of(std::vector<Values> const& deltas)
 {
     std::vector<std::span<float const>> spans;
-    std::vector<float> scale;
     spans.reserve(deltas.size());
-    scale.reserve(merge.include.size());
     for (auto const& delta : deltas) spans.emplace_back(*delta);
-    for (auto const& included : merge.include) scale.push_back(included.scale);
-    std::vector<float> sum(size);
-    rounds::weighted_sum(spans, scale, sum);
-    return sum;
+    return spans;
+}
+
+std::vector<float> scales_of(rounds::Merge const& merge)
+{
+    std::vector<float> scales;
+    scales.reserve(merge.include.size());
+    for (auto const& included : merge.include) scales.push_back(included.scale);
+    return scales;
 }
 
 tl::unexpected<Error> uncertain(std::string const& name, char const* why)
@@ -153,42 +154,47 @@ tl::expected<std::vector<Values>, StoreWork::Obstacle> StoreWork::gather(
     return deltas;
 }
 
+tl::expected<StoreWork::MergeInputs, StoreWork::Obstacle> StoreWork::read_inputs(
+    rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const
+{
+    MergeInputs inputs;
+    auto deltas = gather(question, warnings, call);
+    if (!deltas) return tl::unexpected(std::move(deltas.error()));
+    inputs.deltas = std::move(*deltas);
+    auto theta = fetch(question.op, question.model.parts.at(0), call);
+    if (!theta) return tl::unexpected(std::move(theta.error()));
+    inputs.theta = std::move(*theta);
+    if (!question.outer_step || !question.outer) return inputs;
+    auto momentum = fetch(question.op, question.outer->parts.at(0), call);
+    if (!momentum) return tl::unexpected(std::move(momentum.error()));
+    inputs.momentum = std::move(*momentum);
+    return inputs;
+}
+
 Result<rounds::Input> StoreWork::merge(rounds::Merge const& question,
                                        std::vector<std::string>& warnings, Call const& call) const
 {
-    auto const deltas = gather(question, warnings, call);
-    if (!deltas) return deltas.error();
-    auto const model = fetch(question.op, question.model.parts.at(0), call);
-    if (!model) return model.error();
-    std::vector<float> theta(**model);
-    auto g = weighted_delta(question, *deltas, theta.size());
+    auto const inputs = read_inputs(question, warnings, call);
+    if (!inputs) return inputs.error();
+    std::vector<std::span<float const>> const spans = spans_of(inputs->deltas);
+    auto const scale = scales_of(question);
+    rounds::WeightedDeltas const deltas{spans, scale};
     rounds::Merged merged{question.op, {}, {}, {}};
+    std::vector<float> result(inputs->theta->size());
     if (question.outer_step) {
-        auto momentum = outer_step(question, theta, g, call);
-        if (!momentum) return momentum.error();
-        merged.momentum.push_back(std::move(*momentum));
-    } else rounds::average_step(theta, g);
-    auto part = put_one(question.weights.at(0), theta, call);
+        std::vector<float> momentum(result.size());
+        rounds::OuterStep step{
+            *inputs->theta, {}, static_cast<float>(question.eta), static_cast<float>(question.mu)};
+        if (inputs->momentum) step.momentum = *inputs->momentum;
+        rounds::nesterov_step(step, deltas, result, momentum);
+        auto part = put_one(question.momentum.at(0), momentum, call);
+        if (!part) return tl::unexpected(part.error());
+        merged.momentum.push_back(std::move(*part));
+    } else rounds::average_step(*inputs->theta, deltas, result);
+    auto part = put_one(question.weights.at(0), result, call);
     if (!part) return tl::unexpected(part.error());
     merged.model.push_back(std::move(*part));
     return merged;
-}
-
-tl::expected<rounds::PartRef, StoreWork::Obstacle> StoreWork::outer_step(
-    rounds::Merge const& question, std::vector<float>& theta, std::vector<float>& g,
-    Call const& call) const
-{
-    std::vector<float> momentum(theta.size());
-    if (question.outer) {
-        auto const stored = fetch(question.op, question.outer->parts.at(0), call);
-        if (!stored) return tl::unexpected(stored.error());
-        momentum = **stored;
-    }
-    rounds::nesterov_step(theta, momentum, g, static_cast<float>(question.eta),
-                          static_cast<float>(question.mu));
-    auto part = put_one(question.momentum.at(0), momentum, call);
-    if (!part) return tl::unexpected(Obstacle(tl::unexpected(part.error())));
-    return std::move(*part);
 }
 
 Result<void> StoreWork::remove(std::string const& name, Call const& call) const

@@ -56,11 +56,13 @@ class StoreWork {
                                                        Call const& call) const;
     [[nodiscard]] tl::expected<std::vector<Values>, Obstacle> gather(
         rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const;
-    /// Updates theta with Nesterov momentum, and stores the momentum.
-    [[nodiscard]] tl::expected<rounds::PartRef, Obstacle> outer_step(rounds::Merge const& question,
-                                                                     std::vector<float>& theta,
-                                                                     std::vector<float>& g,
-                                                                     Call const& call) const;
+    struct MergeInputs {
+        std::vector<Values> deltas;
+        Values theta;
+        Values momentum;  ///< null: zeros
+    };
+    [[nodiscard]] tl::expected<MergeInputs, Obstacle> read_inputs(
+        rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const;
 
     std::shared_ptr<store::ObjectStore> store_;
     std::shared_ptr<payload::Layout const> layout_;

@@ -30,22 +30,27 @@ class GoldenOuter : public testing::Test {
     }
     bool has(std::string const& name) const { return file->find(name) != nullptr; }
 
-    // g of one round: the sites' deltas from `base`, weighted by tokens.
-    std::vector<float> average(std::string const& round, std::vector<float> const& base) const
+    // The sites' deltas of one round from `base`.
+    std::vector<std::vector<float>> deltas_of(std::string const& round,
+                                              std::vector<float> const& base) const
     {
-        std::vector<Weighed> weighed;
         std::vector<std::vector<float>> deltas;
-        auto const tokens = file->read<std::int64_t>(round + "tokens").value();
-        for (std::size_t site = 0; site < tokens.size(); ++site) {
-            weighed.push_back({{tokens[site]}, 0});
+        for (std::size_t site = 0; site < tokens(round).size(); ++site) {
             auto d = values(round + "local_" + std::to_string(site));
             for (std::size_t i = 0; i < d.size(); ++i) d[i] = base[i] - d[i];
             deltas.push_back(std::move(d));
         }
-        std::vector<float> g(base.size());
-        weighted_sum(std::vector<std::span<float const>>(deltas.begin(), deltas.end()),
-                     scales(weighed, 250), g);
-        return g;
+        return deltas;
+    }
+    std::vector<std::int64_t> tokens(std::string const& round) const
+    {
+        return file->read<std::int64_t>(round + "tokens").value();
+    }
+    std::vector<float> scales_of(std::string const& round) const
+    {
+        std::vector<Weighed> weighed;
+        for (auto const count : tokens(round)) weighed.push_back({{count}, 0});
+        return scales(weighed, 250);
     }
     static void expect_near(std::vector<float> const& found, std::vector<float> const& wanted,
                             std::string const& what)
@@ -65,11 +70,15 @@ TEST_F(GoldenOuter, AveragesAndNesterovStepsEqualTheReference)
     int rounds = 0;
     for (std::string round = "round_0/"; has(round + "tokens");
          round = "round_" + std::to_string(++rounds) + "/") {
-        auto const g = average(round, base);
-        auto averaged = base;
-        average_step(averaged, g);
+        auto const all = deltas_of(round, base);
+        std::vector<std::span<float const>> const spans(all.begin(), all.end());
+        auto const scale = scales_of(round);
+        WeightedDeltas const deltas{spans, scale};
+        std::vector<float> averaged(base.size());
+        average_step(base, deltas, averaged);
         expect_near(averaged, values(round + "fedavg"), round + "fedavg");
-        nesterov_step(base, momentum, g, setting("outer_lr"), setting("outer_momentum"));
+        nesterov_step({base, momentum, setting("outer_lr"), setting("outer_momentum")}, deltas,
+                      base, momentum);
         expect_near(base, values(round + "nesterov"), round + "nesterov");
         expect_near(momentum, values(round + "momentum"), round + "momentum");
     }

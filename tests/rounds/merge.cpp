@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <random>
 #include <stdexcept>
 
 namespace curtail::rounds {
@@ -18,27 +20,89 @@ TEST(Merge, StaleWorkCountsLessAndOtherWeightsStayTheSame)
     EXPECT_EQ(scales(std::vector<Weighed>{{{0}, 0}}, 250), std::vector<float>{0});
 }
 
+using Spans = std::vector<std::span<float const>>;
+
 TEST(Merge, SumsFromLeftToRightInSinglePrecision)
 {
-    std::vector<float> const big{1e8F}, one{1.0F}, minus{-1e8F};
+    std::vector<float> const big{1e8F}, one{1.0F}, minus{-1e8F}, zero{0.0F};
     std::vector<float> const scale{1, 1, 1};
-    std::vector<float> g{7};
-    weighted_sum(std::vector<std::span<float const>>{big, one, minus}, scale, g);
-    EXPECT_EQ(g[0], 0.0F);  // the first addition rounds the one away
-    weighted_sum(std::vector<std::span<float const>>{big, minus, one}, scale, g);
-    EXPECT_EQ(g[0], 1.0F);
+    std::vector<float> result{7};
+    average_step(zero, {Spans{big, one, minus}, scale}, result);
+    EXPECT_EQ(result[0], 0.0F);  // the first addition rounds the one away
+    average_step(zero, {Spans{big, minus, one}, scale}, result);
+    EXPECT_EQ(result[0], -1.0F);
 }
 
 TEST(Merge, OuterStepsFollowTheirFormulas)
 {
-    std::vector<float> theta{1, 2}, m{0.5F, 0};
-    std::vector<float> const g{0.25F, -1};
-    average_step(theta, g);
-    EXPECT_EQ(theta, (std::vector<float>{0.75F, 3}));
-    nesterov_step(theta, m, g, 0.5F, 0.5F);
-    EXPECT_EQ(m, (std::vector<float>{0.5F, -1}));         // 0.5 m + g
-    EXPECT_EQ(theta, (std::vector<float>{0.5F, 3.75F}));  // theta - 0.5 (g + 0.5 m)
-    EXPECT_THROW(average_step(theta, std::vector<float>{1}), std::logic_error);
+    std::vector<float> const theta{1, 2}, m{0.5F, 0}, half{0.5F, -2}, scale{0.5F};
+    Spans const deltas{half};  // g = (0.25, -1)
+    std::vector<float> result(2), momentum(2);
+    average_step(theta, {deltas, scale}, result);
+    EXPECT_EQ(result, (std::vector<float>{0.75F, 3}));
+    nesterov_step({result, m, 0.5F, 0.5F}, {deltas, scale}, result, momentum);
+    EXPECT_EQ(momentum, (std::vector<float>{0.5F, -1}));   // 0.5 m + g
+    EXPECT_EQ(result, (std::vector<float>{0.5F, 3.75F}));  // theta - 0.5 (g + 0.5 m)
+    nesterov_step({theta, {}, 0.5F, 0.5F}, {deltas, scale}, result, momentum);
+    EXPECT_EQ(momentum, (std::vector<float>{0.25F, -1})) << "without momentum, m = g";
+}
+
+TEST(Merge, RefusesDifferentLengths)
+{
+    std::vector<float> const two{1, 2}, one{1}, scale{1};
+    std::vector<float> result(2), momentum(2);
+    EXPECT_THROW(average_step(two, {Spans{one}, scale}, result), std::logic_error);
+    EXPECT_THROW(average_step(two, {Spans{two, two}, scale}, result), std::logic_error);
+    EXPECT_THROW(average_step(one, {Spans{one}, scale}, result), std::logic_error);
+    EXPECT_THROW(nesterov_step({two, one, 1, 1}, {Spans{two}, scale}, result, momentum),
+                 std::logic_error);
+}
+
+// Any two sites must compute the same bits, whatever their processors are. The plain loops below
+// are the definition.
+TEST(Merge, AllInstructionsGiveTheBitsOfTheDefinition)
+{
+    std::mt19937 random(5);
+    std::normal_distribution<float> normal;
+    auto const values = [&](std::size_t count) {
+        std::vector<float> out(count);
+        for (auto& value : out) value = normal(random);
+        return out;
+    };
+    for (auto const& [size, sites] : {std::pair(1UL, 3UL),
+                                      {7, 1},
+                                      {2047, 3},
+                                      {2048, 4},
+                                      {2049, 5},
+                                      {10'007, 2},
+                                      {10'007, 11}}) {
+        auto const theta = values(size);
+        auto const m = values(size);
+        std::vector<std::vector<float>> all;
+        for (std::size_t i = 0; i < sites; ++i) all.push_back(values(size));
+        Spans const spans(all.begin(), all.end());
+        auto const scale = values(sites);
+        std::vector<float> wanted(size), wanted_momentum(size);
+        for (std::size_t j = 0; j < size; ++j) {
+            float volatile g = 0;  // volatile: no wider or fused intermediate values
+            for (std::size_t i = 0; i < spans.size(); ++i) {
+                float const volatile product = scale[i] * spans[i][j];
+                g = g + product;
+            }
+            float const volatile decayed = 0.9F * m[j];
+            wanted_momentum[j] = decayed + g;
+            float const volatile ahead = 0.9F * wanted_momentum[j];
+            float const volatile step = 0.7F * (g + ahead);
+            wanted[j] = theta[j] - step;
+        }
+        for (auto const instructions : {Instructions::baseline, fastest_instructions()}) {
+            std::vector<float> result(size), momentum(size);
+            nesterov_step({theta, m, 0.7F, 0.9F}, {spans, scale}, result, momentum, instructions);
+            EXPECT_EQ(std::memcmp(result.data(), wanted.data(), size * sizeof(float)), 0) << size;
+            EXPECT_EQ(std::memcmp(momentum.data(), wanted_momentum.data(), size * sizeof(float)), 0)
+                << size;
+        }
+    }
 }
 
 }  // namespace
