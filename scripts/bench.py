@@ -10,6 +10,7 @@ commands of a pair, because absolute times mean little on a shared machine. The 
 * a snapshot of 2 GB, and dd with direct I/O of the same size
 * Muon on 24 matrices one after the other, and all at once
 * the start and the stop of a training with 2 ranks, and what they may take
+* a merge of three contributions with numpy in the way of Flower, and with Curtail (needs the peer)
 * training steps of PyTorch, and of Curtail; also their cross entropies, in time and in memory.
   PyTorch is a peer that Curtail does not need: CURTAIL_PEER_PYTHON names a Python that has torch
   2.11.0 with its dependencies. Without it, bench.py leaves these pairs out.
@@ -213,6 +214,16 @@ def measure_head_memory():
     return measure_head("peak memory", "memory_mib", "MiB")
 
 
+def measure_merge():
+    """The arithmetic of a merge of three contributions, on one thread."""
+    peer, own = [], []
+    for _ in range(REPEATS):
+        own.append(figures(BUILD / "tests/bench_merge")["merge_s"])
+        peer.append(figures(PEER_PYTHON, SOURCE / "tests/peers/merge.py")["merge_s"])
+    return {"what": "merge of 3 x 92 M parameters: numpy like Flower / Curtail", "unit": "s",
+            "a": peer, "b": own}
+
+
 def measure_muon():
     rows = [figures(BUILD / "tests/bench_muon") for _ in range(REPEATS)]
     return {"what": "Muon, 24 matrices of 512 x 512: one by one / at once", "unit": "s",
@@ -303,7 +314,8 @@ def main():
     pairs = [measure_training, measure_ranks, measure_encoding, measure_poll, measure_muon,
              measure_snapshot, measure_start, measure_stop]
     if PEER_PYTHON:
-        pairs += [measure_short_rows, measure_long_row, measure_head_time, measure_head_memory]
+        pairs += [measure_short_rows, measure_long_row, measure_head_time, measure_head_memory,
+                  measure_merge]
     else:
         print("left out: training steps of PyTorch (CURTAIL_PEER_PYTHON is not set)")
     write_results([measure(pair) for pair in pairs])
