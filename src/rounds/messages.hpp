@@ -207,8 +207,8 @@ struct MakeInitial {
 /// Asks to read and verify the committed model and the deltas in `include`, to merge the deltas
 /// into the model (rounds/merge.hpp), and to store the new model.
 ///
-/// The deltas are summed in the order of `include`. If `outer_step` is set, nesterov_step() computes
-/// theta' and m', with eta and mu. Otherwise, average_step() computes theta'.
+/// The deltas are summed in the order of `include`. If `outer_step` is set, nesterov_step()
+/// computes theta' and m', with eta and mu. Otherwise, average_step() computes theta'.
 struct Merge {
     /// A contribution to merge.
     struct Included {
