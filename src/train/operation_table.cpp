@@ -2,6 +2,7 @@
 #include "train/operation_table.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -11,12 +12,15 @@ namespace {
 
 // An operation that keeps within its limit reports its own error, which says more.
 constexpr Millis tolerance{1'000};
+// So long the table waits at its end for operations that it has cancelled.
+constexpr Millis patience{1'500};
 
 }  // namespace
 
 // What the threads share with the table. The last of them deletes it.
 struct OperationTable::Shared {
     std::mutex mutex;
+    std::condition_variable changed;  // an operation has ended
     std::function<void()> notify;  // empty once the table is gone
     std::set<rounds::Op> wanted;   // operations whose results the table waits for
     std::vector<std::pair<rounds::Op, Finish>> ended;
@@ -28,10 +32,13 @@ OperationTable::OperationTable(std::function<void()> notify) : shared_(std::make
     shared_->notify = std::move(notify);
 }
 
+// A thread that ends the process while another one uses OpenSSL may crash. So cancelled transfers
+// get the time to end. Only threads that hang in a file operation are still running afterwards.
 OperationTable::~OperationTable()
 {
     for (auto& [op, running] : running_) running.stop.request_stop();
-    std::lock_guard const guard(shared_->mutex);
+    std::unique_lock lock(shared_->mutex);
+    shared_->changed.wait_for(lock, patience, [this] { return shared_->wanted.empty(); });
     shared_->notify = nullptr;
     shared_->abandoned += static_cast<int>(shared_->wanted.size());
     shared_->wanted.clear();
@@ -54,6 +61,7 @@ void OperationTable::run(std::shared_ptr<Shared> const& shared, rounds::Op op, W
         return;
     }
     shared->ended.emplace_back(op, std::move(finish));
+    shared->changed.notify_all();
     if (shared->notify) shared->notify();
 }
 

@@ -31,7 +31,7 @@ class OperationTable {
     /// `notify` says that take_ended() has something to return. It is called from any thread, but
     /// not after the destructor.
     explicit OperationTable(std::function<void()> notify);
-    /// Cancels all operations and abandons their threads.
+    /// Cancels all operations. Waits up to 1.5 s for them, and abandons the threads of the others.
     ~OperationTable();
     OperationTable(OperationTable const&) = delete;
     OperationTable& operator=(OperationTable const&) = delete;

@@ -217,7 +217,7 @@ TEST_F(Table, ItsEndCancelsWhatIsUnderWay)
             },
             answer(0));
     }
-    EXPECT_TRUE(curtail::test::eventually([&] { return ended->load(); }));
+    EXPECT_TRUE(ended->load()) << "the table waits for an operation that ends soon";
     EXPECT_TRUE(cancelled);
 }
 
