@@ -5,6 +5,7 @@
 
 #include "core/text.hpp"
 #include "s3/download.hpp"
+#include "s3/extent.hpp"
 #include "s3/parts.hpp"
 #include "s3/upload.hpp"
 
@@ -62,7 +63,7 @@ Result<std::optional<ObjectHead>> Bucket::head(std::string const& key, Call cons
     auto const response =
         session_->send({.method = http::Method::head, .key = key, .what = what}, call);
     if (!response) return tl::unexpected(response.error());
-    if (response->status == 404) return std::nullopt;
+    if (response->status == 404) return confirm_missing(key, call);
     if (!response->is_success()) return unexpected_answer(*response, what);
     auto const size = leading_integer(response->header("content-length"));
     auto const modified = http::parse_date(response->header("last-modified"));
@@ -72,14 +73,33 @@ Result<std::optional<ObjectHead>> Bucket::head(std::string const& key, Call cons
     return ObjectHead{{*size}, *modified, std::string(response->header("etag"))};
 }
 
+// Without a body, the response to HEAD does not say whether the bucket is missing too.
+Result<std::optional<ObjectHead>> Bucket::confirm_missing(std::string const& key, Call const& call)
+{
+    auto const response = session_->send(
+        {.key = key, .headers = {{"range", range_of(0, 1)}}, .what = "cannot look up " + key},
+        call);
+    if (!response) return tl::unexpected(response.error());
+    if (response->status == 404) return std::nullopt;
+    return fail(ExitCode::temporary, "cannot look up " + key, "it has just been created",
+                "will retry");
+}
+
 Result<bool> Bucket::get(std::string const& key, Bytes limit, Sink const& sink, Call const& call)
 {
-    return Stream(*session_, key, limit, sink, call).run();
+    if (limit <= sizes_.single_limit) return Stream(*session_, key, limit, sink, call).run();
+    auto const found = head(key, call);
+    if (!found) return tl::unexpected(found.error());
+    if (!*found) return false;
+    auto const size = (*found)->size;
+    if (size <= sizes_.single_limit || size > limit)
+        return Stream(*session_, key, limit, sink, call).run();
+    return read_in_order(*session_, key, static_cast<std::size_t>(size.value), sizes_, sink, call);
 }
 
 Result<bool> Bucket::download(std::string const& key, std::span<std::byte> out, Call const& call)
 {
-    return Downloader(*session_, key, out, sizes_, call).run();
+    return s3::download(*session_, key, out, sizes_, call);
 }
 
 Result<void> Bucket::remove(std::string const& key, Call const& call)

@@ -55,9 +55,10 @@ class Bucket {
                                                          Call const& call = {});
     /// Receives one piece of an object. `whole` is the size of the whole object.
     using Sink = std::function<void(std::span<std::byte const> piece, Bytes whole)>;
-    /// Reads an object and passes its content to `sink` in consecutive pieces. After a broken
-    /// connection, goes on where it broke off. Returns false if the object does not exist. Fails
-    /// with `data` if the object has more than `limit` bytes. In both cases, does not call `sink`.
+    /// Reads an object and passes its content to `sink` in consecutive pieces, in the thread of the
+    /// caller. Reads a large object in several ranges at a time. After a broken connection, goes on
+    /// where it broke off. Returns false if the object does not exist. Fails with `data` if the
+    /// object has more than `limit` bytes. In both cases, does not call `sink`.
     [[nodiscard]] Result<bool> get(std::string const& key, Bytes limit, Sink const& sink,
                                    Call const& call = {});
     /// Reads an object into `out`, several ranges at a time if it is large. Returns false if the
@@ -86,6 +87,10 @@ class Bucket {
     [[nodiscard]] Session& session() const { return *session_; }
 
   private:
+    /// Returns an empty optional if the object of this key does not exist. Fails if the bucket does
+    /// not exist.
+    [[nodiscard]] Result<std::optional<ObjectHead>> confirm_missing(std::string const& key,
+                                                                    Call const& call);
     std::shared_ptr<Session> session_;
     TransferSizes sizes_;
 };

@@ -77,48 +77,31 @@ bool Stream::accept(http::Response const& head, std::span<std::byte const> piece
     return true;
 }
 
-Downloader::Downloader(Session& session, std::string const& key, std::span<std::byte> out,
-                       TransferSizes sizes, Call const& call)
-    : session_(session),
-      key_(key),
-      out_(out),
-      sizes_(sizes),
-      call_(call),
-      what_("cannot read " + key)
+RangeReader::RangeReader(Session& session, std::string const& key, std::size_t whole)
+    : session_(session), key_(key), whole_(whole), what_("cannot read " + key)
 {
 }
 
-Result<bool> Downloader::run()
+std::optional<Error> RangeReader::size_error() const
 {
-    bool const whole = out_.size() <= static_cast<std::size_t>(sizes_.single_limit.value);
-    auto const part = whole ? out_.size() : static_cast<std::size_t>(sizes_.part.value);
-    auto const count = whole ? 1 : (out_.size() + part - 1) / part;
-    auto const read = for_each_part(
-        session_, count, sizes_.parallel, call_, [&](std::size_t number, Call const& call) {
-            auto const offset = number * part;
-            return read_range(offset, out_.subspan(offset, std::min(part, out_.size() - offset)),
-                              call);
-        });
-    if (missing_) return false;
-    if (other_size_ >= 0)
-        return fail(ExitCode::data, what_,
-                    fmt::format("it has {} bytes instead of {}", other_size_.load(), out_.size()));
-    if (!read) return tl::unexpected(read.error());
-    return true;
+    if (other_size_ < 0) return std::nullopt;
+    return Error{ExitCode::data, what_,
+                 fmt::format("it has {} bytes instead of {}", other_size_.load(), whole_), ""};
 }
 
-Result<void> Downloader::read_range(std::size_t offset, std::span<std::byte> out, Call const& call)
+Result<void> RangeReader::read(std::size_t offset, std::span<std::byte> out, Call const& call)
 {
     std::size_t done = 0;
     std::size_t start = 0;
+    auto const has_size = [this](std::int64_t size) {
+        if (size != static_cast<std::int64_t>(whole_)) other_size_ = size;
+        return size == static_cast<std::int64_t>(whole_);
+    };
     auto const accept = [&](http::Response const& head, std::span<std::byte const> piece) {
         auto const extent = extent_of(head);
-        if (!extent || extent->first != static_cast<std::int64_t>(start)) return false;
-        if (extent->whole != static_cast<std::int64_t>(out_.size())) {
-            other_size_ = extent->whole;
+        if (!extent || extent->first != static_cast<std::int64_t>(start) ||
+            !has_size(extent->whole) || piece.size() > out.size() - done)
             return false;
-        }
-        if (piece.size() > out.size() - done) return false;
         std::copy(piece.begin(), piece.end(), out.data() + done);
         done += piece.size();
         return true;
@@ -127,25 +110,41 @@ Result<void> Downloader::read_range(std::size_t offset, std::span<std::byte> out
         Order order{.key = key_, .sink = accept, .what = what_};
         start = offset + done;
         auto const rest = out.size() - done;
-        if (rest < out_.size())
+        if (rest < whole_)
             order.headers = {{"range", range_of(static_cast<std::int64_t>(start),
                                                 static_cast<std::int64_t>(rest))}};
         auto response = session_.attempt(order, call);
-        if (response && response->is_success() && done < out.size()) {
-            auto const extent = extent_of(*response);
-            if (extent && extent->whole != static_cast<std::int64_t>(out_.size()))
-                other_size_ = extent->whole;  // an empty object has no piece
-            return tl::unexpected(cut_short(what_));
-        }
-        return response;
+        if (!response || !response->is_success() || done == out.size()) return response;
+        // An empty object has no piece.
+        if (auto const extent = extent_of(*response)) (void)has_size(extent->whole);
+        return tl::unexpected(cut_short(what_));
     };
     auto const response = session_.repeat(once, call);
     if (!response) return tl::unexpected(response.error());
     if (response->is_success()) return {};
     missing_ = response->status == 404;
     if (response->status == 416)
-        return fail(ExitCode::data, what_, fmt::format("it has less than {} bytes", out_.size()));
+        return fail(ExitCode::data, what_, fmt::format("it has less than {} bytes", whole_));
     return tl::unexpected(failure_of(*response, what_).error);
+}
+
+Result<bool> download(Session& session, std::string const& key, std::span<std::byte> out,
+                      TransferSizes const& sizes, Call const& call)
+{
+    bool const whole = out.size() <= static_cast<std::size_t>(sizes.single_limit.value);
+    auto const part = whole ? out.size() : static_cast<std::size_t>(sizes.part.value);
+    auto const count = whole ? 1 : (out.size() + part - 1) / part;
+    RangeReader reader(session, key, out.size());
+    auto const read = for_each_part(
+        session, count, sizes.parallel, call, [&](std::size_t number, Call const& inner) {
+            auto const offset = number * part;
+            return reader.read(offset, out.subspan(offset, std::min(part, out.size() - offset)),
+                               inner);
+        });
+    if (reader.missing()) return false;
+    if (auto error = reader.size_error()) return tl::unexpected(std::move(*error));
+    if (!read) return tl::unexpected(read.error());
+    return true;
 }
 
 }  // namespace curtail::s3

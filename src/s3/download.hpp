@@ -34,28 +34,37 @@ class Stream {
     bool too_large_{false};
 };
 
-/// Reads one object of known size into memory, in several ranges at a time. Private to Bucket.
-class Downloader {
+/// Reads ranges of one object. Thread-safe. Private to Bucket.
+class RangeReader {
   public:
-    Downloader(Session& session, std::string const& key, std::span<std::byte> out,
-               TransferSizes sizes, Call const& call);
-    /// See Bucket::download().
-    [[nodiscard]] Result<bool> run();
+    /// `whole` is the size that the object must have.
+    RangeReader(Session& session, std::string const& key, std::size_t whole);
+    /// Reads the bytes from `offset` on into `out`. After a broken connection, goes on where it
+    /// broke off.
+    [[nodiscard]] Result<void> read(std::size_t offset, std::span<std::byte> out, Call const& call);
+    /// Returns whether a read has found that the object does not exist.
+    [[nodiscard]] bool missing() const { return missing_; }
+    /// Returns the error for an object of another size, if a read has found one.
+    [[nodiscard]] std::optional<Error> size_error() const;
 
   private:
-    /// Reads the bytes from `offset` on into `out`. Sets a flag if the object is missing or has
-    /// another size.
-    [[nodiscard]] Result<void> read_range(std::size_t offset, std::span<std::byte> out,
-                                          Call const& call);
-
     Session& session_;
     std::string const& key_;
-    std::span<std::byte> out_;
-    TransferSizes sizes_;
-    Call const& call_;
+    std::size_t whole_;
     std::string what_;
     std::atomic<bool> missing_{false};
     std::atomic<std::int64_t> other_size_{-1};
 };
+
+/// Reads an object of known size into `out`. See Bucket::download().
+[[nodiscard]] Result<bool> download(Session& session, std::string const& key,
+                                    std::span<std::byte> out, TransferSizes const& sizes,
+                                    Call const& call);
+/// Reads an object of the size `whole` in several ranges at a time, and passes its content to
+/// `sink` in order. Holds as many parts in memory as it requests at a time. Returns false if the
+/// object does not exist.
+[[nodiscard]] Result<bool> read_in_order(Session& session, std::string const& key,
+                                         std::size_t whole, TransferSizes const& sizes,
+                                         Bucket::Sink const& sink, Call const& call);
 
 }  // namespace curtail::s3

@@ -97,9 +97,21 @@ Session::Attempt Session::send_signed(Order const& order, Credentials const& cre
     if (!response) return tl::unexpected(failure_of(response.error(), order.what));
     if (is_answer(*response)) return std::move(*response);
     auto failure = failure_of(*response, order.what);
+    // The response to HEAD has no body, so it does not say why the server refuses.
+    bool const refused = response->status == 400 || response->status == 403;
+    if (order.method == http::Method::head && refused)
+        failure.cure =
+            clock_differs(*response) ? Failure::Cure::set_clock : Failure::Cure::renew_key;
     if (failure.cure == Failure::Cure::set_clock && !correct_clock(*response))
         failure.cure = Failure::Cure::none;
     return tl::unexpected(std::move(failure));
+}
+
+bool Session::clock_differs(http::Response const& response) const
+{
+    constexpr Seconds tolerated{600};  // servers tolerate 15 minutes
+    auto const server = http::parse_date(response.header("date"));
+    return server && (*server - now() > tolerated || now() - *server > tolerated);
 }
 
 bool Session::correct_clock(http::Response const& response)

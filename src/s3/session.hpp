@@ -68,6 +68,8 @@ class Session {
     struct Lease;
     [[nodiscard]] Attempt send_signed(Order const& order, Credentials const& credentials,
                                       Call const& call);
+    /// Returns whether the server's clock differs so much that it may reject requests.
+    [[nodiscard]] bool clock_differs(http::Response const& response) const;
     [[nodiscard]] bool correct_clock(http::Response const& response);
     /// Waits before attempt number `attempt`. Returns false if the call is over before.
     [[nodiscard]] bool wait_before(int attempt, Failure const& failure, Call const& call);

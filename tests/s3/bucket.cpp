@@ -117,8 +117,10 @@ TEST_F(FailingServer, ReadsAndWritesAreRepeatedUntilTheServerRecovers)
                               "status400:RequestTimeout"}) {
         server_.control(std::string("times=2&fault=") + fault);
         EXPECT_TRUE(b.put("k", std::string_view("x"))) << fault;
-        server_.control(std::string("times=2&fault=") + fault);
-        EXPECT_EQ(*read(b, "k"), "x") << fault;
+        server_.control(std::string("method=GET&times=2&fault=") + fault);
+        auto const found = read(b, "k");
+        ASSERT_TRUE(found) << fault << found.error().message();
+        EXPECT_EQ(*found, "x") << fault;
     }
     server_.control("fault=status500&times=5");
     auto const failed = b.head("k");
@@ -140,6 +142,7 @@ TEST_F(FailingServer, AMissingBucketIsNotAMissingObject)
 {
     auto b = bucket(Addressing::path, "other");
     EXPECT_EQ(read(b, "k").error().code, ExitCode::unavailable);
+    EXPECT_EQ(b.head("k").error().code, ExitCode::unavailable);
     EXPECT_EQ(b.put("k", std::string_view("x")).error().code, ExitCode::unavailable);
 }
 
@@ -152,6 +155,9 @@ TEST_F(FailingServer, AClockThatIsWrongByHoursIsCorrected)
         auto const seconds = std::chrono::duration_cast<Seconds>(b.session().clock_offset());
         EXPECT_NEAR(static_cast<double>(seconds.count()), std::stod(offset), 5);
     }
+    // A response to HEAD does not say why it is refused.
+    auto other = bucket();
+    EXPECT_TRUE(other.head("k3600"));
     auto const before = server_.requests().size();
     EXPECT_TRUE(b.head("k3600"));
     EXPECT_EQ(server_.requests().size(), before + 1) << "the correction stays";
@@ -217,6 +223,19 @@ TEST_F(FailingServer, LargeObjectsTravelInParts)
     EXPECT_TRUE(std::equal(back.begin(), back.end(), std::as_bytes(std::span(view)).begin()));
     EXPECT_THAT(server_.requests("GET"), SizeIs(6));
     EXPECT_THAT(b.list_uploads("", {})->uploads, IsEmpty());
+}
+
+TEST_F(FailingServer, ALargeObjectIsReadInOrderWithSeveralRequests)
+{
+    auto b = bucket();
+    auto const content = bytes(6'500'000);
+    ASSERT_TRUE(b.put("k", std::string_view(content)));
+    server_.control("method=GET&fault=gather:3&times=3");
+    server_.control("method=GET&fault=cut_off:1000&times=2");
+    EXPECT_TRUE(*read(b, "k") == content);
+    EXPECT_EQ(server_.most_active(), 3);
+    server_.control("method=GET&path=k&fault=status403:AccessDenied&times=99");
+    EXPECT_EQ(read(b, "k").error().code, ExitCode::permission);
 }
 
 TEST_F(FailingServer, PartsSurviveFailuresOfTheServer)
