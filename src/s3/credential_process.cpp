@@ -13,29 +13,43 @@ namespace {
 constexpr Millis deadline{60'000};
 constexpr std::size_t output_limit = std::size_t{64} << 10;
 
+// Collects the words of a command line, character by character.
+class Words {
+  public:
+    // `next` is the character after `c`, or NUL at the end. Returns whether `next` was used too.
+    bool add(char c, char next)
+    {
+        if (quote_ == '\0' && (c == ' ' || c == '\t')) {
+            in_word_ = false;
+            return false;
+        }
+        if (!in_word_) words_.emplace_back();
+        in_word_ = true;
+        bool const escapes = c == '\\' && quote_ != '\'' && next != '\0';
+        if (c == quote_) quote_ = '\0';
+        else if (quote_ == '\0' && (c == '"' || c == '\'')) quote_ = c;
+        else words_.back() += escapes ? next : c;
+        return escapes;
+    }
+    [[nodiscard]] bool quoted() const { return quote_ != '\0'; }
+    [[nodiscard]] std::vector<std::string>& list() { return words_; }
+
+  private:
+    std::vector<std::string> words_;
+    bool in_word_{false};
+    char quote_{'\0'};
+};
+
 }  // namespace
 
 Result<std::vector<std::string>> split_command(std::string_view command)
 {
-    std::vector<std::string> words;
-    bool in_word = false;
-    char quote = '\0';
-    for (std::size_t i = 0; i < command.size(); ++i) {
-        char const c = command[i];
-        if (quote == '\0' && (c == ' ' || c == '\t')) {
-            in_word = false;
-            continue;
-        }
-        if (!in_word) words.emplace_back();
-        in_word = true;
-        if (c == quote) quote = '\0';
-        else if (quote == '\0' && (c == '"' || c == '\'')) quote = c;
-        else if (c == '\\' && quote != '\'' && i + 1 < command.size()) words.back() += command[++i];
-        else words.back() += c;
-    }
-    if (quote == '\0' && !words.empty()) return words;
+    Words words;
+    for (std::size_t i = 0; i < command.size(); ++i)
+        if (words.add(command[i], i + 1 < command.size() ? command[i + 1] : '\0')) ++i;
+    if (!words.quoted() && !words.list().empty()) return std::move(words.list());
     return fail(ExitCode::config, "cannot run credential_process",
-                words.empty() ? "it is empty" : "a quote does not end",
+                words.quoted() ? "a quote does not end" : "it is empty",
                 "write the program and its arguments, separated by spaces");
 }
 

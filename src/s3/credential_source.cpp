@@ -154,23 +154,25 @@ Result<std::optional<Credentials>> CredentialSource::from_services() const
     return std::nullopt;
 }
 
-Result<Credentials> CredentialSource::find() const
+Result<std::optional<Credentials>> CredentialSource::search() const
 {
-    if (!options_.file.empty()) {
-        auto found = from_private_file(options_.file);
-        if (!found) return tl::unexpected(found.error());
-        if (*found) return std::move(**found);
-        return fail(ExitCode::no_input, "cannot read credentials from " + options_.file.string(),
-                    "there is no such file, or it has no section [" + profile() + "]",
-                    "write the section, and give the file mode 600");
-    }
     auto const shared = user_file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
     auto found = from_variables();
     if (found && !*found && !shared.empty()) found = from_private_file(shared);
     if (found && !*found) found = from_config_file();
     if (found && !*found) found = from_services();
+    return found;
+}
+
+Result<Credentials> CredentialSource::find() const
+{
+    auto found = options_.file.empty() ? search() : from_private_file(options_.file);
     if (!found) return tl::unexpected(found.error());
     if (*found) return std::move(**found);
+    if (!options_.file.empty())
+        return fail(ExitCode::no_input, "cannot read credentials from " + options_.file.string(),
+                    "there is no such file, or it has no section [" + profile() + "]",
+                    "write the section, and give the file mode 600");
     return fail(ExitCode::permission, "cannot sign requests to the object storage",
                 "there are no credentials",
                 "name a credentials file in the run or site file (s3.credentials)");

@@ -58,6 +58,8 @@ class CredentialSource {
 
   private:
     [[nodiscard]] Result<Credentials> find() const;
+    /// Looks in all places, in order. Returns an empty optional if none holds credentials.
+    [[nodiscard]] Result<std::optional<Credentials>> search() const;
     // Each of these four returns an empty optional if its place holds no credentials.
     [[nodiscard]] Result<std::optional<Credentials>> from_variables() const;
     [[nodiscard]] Result<std::optional<Credentials>> from_private_file(

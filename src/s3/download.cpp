@@ -89,37 +89,54 @@ std::optional<Error> RangeReader::size_error() const
                  fmt::format("it has {} bytes instead of {}", other_size_.load(), whole_), ""};
 }
 
-Result<void> RangeReader::read(std::size_t offset, std::span<std::byte> out, Call const& call)
-{
-    std::size_t done = 0;
-    std::size_t start = 0;
-    auto const has_size = [this](std::int64_t size) {
-        if (size != static_cast<std::int64_t>(whole_)) other_size_ = size;
-        return size == static_cast<std::int64_t>(whole_);
-    };
-    auto const accept = [&](http::Response const& head, std::span<std::byte const> piece) {
-        auto const extent = extent_of(head);
-        if (!extent || extent->first != static_cast<std::int64_t>(start) ||
-            !has_size(extent->whole) || piece.size() > out.size() - done)
-            return false;
+// One range on its way: where it begins, and how much of it has arrived.
+struct RangeReader::Range {
+    std::size_t offset;
+    std::span<std::byte> out;
+    std::size_t done{0};
+    std::size_t requested_from{0};
+
+    [[nodiscard]] std::size_t rest() const { return out.size() - done; }
+    void add(std::span<std::byte const> piece)
+    {
         std::copy(piece.begin(), piece.end(), out.data() + done);
         done += piece.size();
+    }
+};
+
+bool RangeReader::has_size(std::int64_t size)
+{
+    bool const same = size == static_cast<std::int64_t>(whole_);
+    if (!same) other_size_ = size;
+    return same;
+}
+
+Session::Attempt RangeReader::request_rest(Range& range, Call const& call)
+{
+    Order order{.key = key_, .what = what_};
+    range.requested_from = range.offset + range.done;
+    if (range.rest() < whole_)
+        order.headers = {{"range", range_of(static_cast<std::int64_t>(range.requested_from),
+                                            static_cast<std::int64_t>(range.rest()))}};
+    order.sink = [&](http::Response const& head, std::span<std::byte const> piece) {
+        auto const extent = extent_of(head);
+        if (!extent || extent->first != static_cast<std::int64_t>(range.requested_from) ||
+            !has_size(extent->whole) || piece.size() > range.rest())
+            return false;
+        range.add(piece);
         return true;
     };
-    auto const once = [&]() -> Session::Attempt {
-        Order order{.key = key_, .sink = accept, .what = what_};
-        start = offset + done;
-        auto const rest = out.size() - done;
-        if (rest < whole_)
-            order.headers = {{"range", range_of(static_cast<std::int64_t>(start),
-                                                static_cast<std::int64_t>(rest))}};
-        auto response = session_.attempt(order, call);
-        if (!response || !response->is_success() || done == out.size()) return response;
-        // An empty object has no piece.
-        if (auto const extent = extent_of(*response)) (void)has_size(extent->whole);
-        return tl::unexpected(cut_short(what_));
-    };
-    auto const response = session_.repeat(once, call);
+    auto response = session_.attempt(order, call);
+    if (!response || !response->is_success() || range.rest() == 0) return response;
+    // An empty object has no piece.
+    if (auto const extent = extent_of(*response)) (void)has_size(extent->whole);
+    return tl::unexpected(cut_short(what_));
+}
+
+Result<void> RangeReader::read(std::size_t offset, std::span<std::byte> out, Call const& call)
+{
+    Range range{offset, out};
+    auto const response = session_.repeat([&] { return request_rest(range, call); }, call);
     if (!response) return tl::unexpected(response.error());
     if (response->is_success()) return {};
     missing_ = response->status == 404;

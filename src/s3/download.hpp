@@ -48,6 +48,12 @@ class RangeReader {
     [[nodiscard]] std::optional<Error> size_error() const;
 
   private:
+    struct Range;
+    /// Requests what has not arrived yet of a range.
+    [[nodiscard]] Session::Attempt request_rest(Range& range, Call const& call);
+    /// Returns whether `size` is the size that the object must have. Remembers another size.
+    bool has_size(std::int64_t size);
+
     Session& session_;
     std::string const& key_;
     std::size_t whole_;

@@ -21,8 +21,8 @@ constexpr Millis patience{1'500};
 struct OperationTable::Shared {
     std::mutex mutex;
     std::condition_variable changed;  // an operation has ended
-    std::function<void()> notify;  // empty once the table is gone
-    std::set<rounds::Op> wanted;   // operations whose results the table waits for
+    std::function<void()> notify;     // empty once the table is gone
+    std::set<rounds::Op> wanted;      // operations whose results the table waits for
     std::vector<std::pair<rounds::Op, Finish>> ended;
     int abandoned{0};
 };
