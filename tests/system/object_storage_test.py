@@ -19,7 +19,7 @@ def merges(run):
 def two_sites_merge_through_a_bucket():
     with StoredRun(storage) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
-        wait_for(lambda: merges(run) >= 3, "three commits merged from two sites", timeout=90,
+        wait_for(lambda: merges(run) >= 3, "three commits merged from two sites", timeout=150,
                  pause=0.2)
         for job in jobs:
             job.send_signal(signal.SIGUSR1)
@@ -34,13 +34,16 @@ def two_sites_merge_through_a_bucket():
 def training_goes_on_after_the_gateway_was_killed():
     with StoredRun(storage) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
-        wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=90, pause=0.2)
+        wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=150, pause=0.2)
         before = merges(run)
         storage.gateway("kill")
-        steps = len(run.metrics("A"))
-        wait_for(lambda: len(run.metrics("A")) > steps, "a step without the store")
-        storage.gateway("start")
-        wait_for(lambda: merges(run) >= before + 2, "two more merges", timeout=90, pause=0.2)
+        try:
+            steps = len(run.metrics("A"))
+            wait_for(lambda: len(run.metrics("A")) > steps, "a step without the store",
+                     timeout=60)
+        finally:
+            storage.gateway("start")
+        wait_for(lambda: merges(run) >= before + 2, "two more merges", timeout=150, pause=0.2)
         for job in jobs:
             job.send_signal(signal.SIGUSR1)
         expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
