@@ -38,6 +38,38 @@ TEST(StoreFailures, SitesRetryWithPausesWhileTheStoreIsFullAndRecover)
     EXPECT_TRUE(chain::verify_objects(s.store().source()));
 }
 
+class Outage : public testing::TestWithParam<State> {};
+
+TEST_P(Outage, SitesTrainOnTheBlocksThatTheyHold)
+{
+    Simulator s(small_run(2000, {{"A"}, {"B"}}), 21, {});
+    s.start(0);
+    s.start(1);
+    s.run_until(Seconds{20}, [] { return false; });
+    auto const site = [&] { return s.site_of(0)->status(); };
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, [&] { return site().state == GetParam(); }));
+    auto const untrained = [&] {
+        auto blocks = site().held - site().since;
+        for (auto const& ranges : site().undecided) blocks -= ranges;
+        return blocks;
+    };
+    ASSERT_FALSE(untrained().empty());
+    s.take_store_away(Seconds{60});
+    s.run_until(s.now() + Seconds{59}, [] { return false; });
+    EXPECT_TRUE(untrained().empty()) << untrained().to_string();
+    auto const before = s.store().chain().size();
+    s.run_until(s.now() + Seconds{60}, [] { return false; });
+    EXPECT_GE(s.store().chain().size(), before + 10);
+    EXPECT_EQ(s.living_count(), 2U);
+    auto const summary = chain::verify_objects(s.store().source());
+    EXPECT_TRUE(summary) << (summary ? "" : summary.error().message());
+}
+
+INSTANTIATE_TEST_SUITE_P(StoreFailures, Outage,
+                         testing::Values(State::publish, State::lease, State::wait, State::gather,
+                                         State::merge, State::commit, State::adopt),
+                         [](auto const& tested) { return to_text(tested.param); });
+
 TEST(StoreFailures, ALeavingSiteWithAnnouncedWorkExitsWithSuccessWhenTheStoreIsFull)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 12, {});

@@ -86,6 +86,7 @@ void answered_adopt(Parts& p, Input const& input)
     }
     p.contributions.forget_dropped();
     p.failures.loads = 0;
+    p.training.pause();
     if (p.training.adopted(p.machine.now())) {
         p.schedule.back = Phase::run;
         p.machine.send(adopted_note(*p.chain.tip()));

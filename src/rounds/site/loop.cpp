@@ -85,6 +85,10 @@ void answered(Parts& p, Op op, Input const& input)
     auto const handler = row(p).answered;
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
     handler(p, input);
+    bool const failed =
+        std::holds_alternative<Unknown>(input) || std::holds_alternative<Unavailable>(input);
+    p.failures.unanswered = failed ? p.failures.unanswered + 1 : 0;
+    train_through_outage(p);
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ bool lone_possible(Parts const& p)
 void begin_cut(Parts& p, bool leaving)
 {
     p.machine.go(Phase::cut);
+    p.training.pause();
     p.machine.send(Cut{p.machine.ask(Question::cut), p.contributions.next_seq(), leaving});
     if (leaving) p.contributions.leave();
 }

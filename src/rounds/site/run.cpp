@@ -154,10 +154,25 @@ void enter_run(Parts& p)
     p.machine.go(Phase::run);
     p.schedule.back = Phase::run;
     p.schedule.poll = p.machine.now() + poll_interval(p);
+    order_training(p);
+}
+
+void order_training(Parts& p)
+{
     if (p.machine.stopping()) return;
     Train train{p.chain.tip()->find(*p.member)->held,
                 p.chain.tip()->totals.tokens + p.contributions.tokens()};
     p.machine.send(std::move(train));
+    p.training.resume();
+}
+
+void train_through_outage(Parts& p)
+{
+    constexpr int failures_of_an_outage = 3;
+    auto const failures = std::max(p.machine.tries(), p.failures.unanswered);
+    bool const waits = p.training.loaded() && p.training.paused() && !p.machine.asking();
+    if (failures < failures_of_an_outage || !waits || p.machine.exited()) return;
+    if (p.chain.tip()->find(*p.member) != nullptr) order_training(p);
 }
 
 bool lone(Parts const& p)

@@ -103,6 +103,11 @@ void removed(Parts& p);
 
 /// Enters the state `run`. Orders the trainer to train, except after a stop request.
 void enter_run(Parts& p);
+/// Orders the trainer to train, except after a stop request.
+void order_training(Parts& p);
+/// Lets a paused trainer continue if the store has failed three times in a row. The blocks of this
+/// work count with the next cut (Adopt).
+void train_through_outage(Parts& p);
 bool act_run(Parts& p);
 /// Returns true if this member counts as lone, i.e. if both conditions hold:
 /// - all other members were admitted in the tip's round;

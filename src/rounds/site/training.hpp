@@ -29,6 +29,11 @@ class Training {
     [[nodiscard]] bool keeps_skipping() const { return skips_in_a_row_ >= 3; }
     void cut(MonoTime now);
 
+    /// Records that the trainer makes no steps until the next resume().
+    void pause() { paused_ = true; }
+    void resume() { paused_ = false; }
+    [[nodiscard]] bool paused() const { return paused_; }
+
     /// Returns true if the trainer has made Params::local_steps steps in this round. Then the round
     /// is over even before round_ends(). Returns false if `local_steps` is 0.
     [[nodiscard]] bool steps_done(Params const& params) const;
@@ -39,6 +44,7 @@ class Training {
 
   private:
     bool loaded_{};
+    bool paused_{true};
     Round base_;
     Round requested_;
     /// Time at which the round began for this member. After set_loaded(): `round_began`. In a later

@@ -43,8 +43,9 @@ bool Simulator::maybe_inject_fault()
 void Simulator::inject_fault()
 {
     auto const list = living();
-    auto const fault = pick(0, 14);
+    auto const fault = pick(0, 15);
     if (fault == 10) return fill_store(Millis{pick(1'000, 20'000)});
+    if (fault == 15) return take_store_away(Millis{pick(1'000, 20'000)});
     if (fault == 13) {
         headers_unreadable_until_ = now() + Millis{pick(1'000, 20'000)};
         return;

@@ -18,7 +18,7 @@ void Simulator::execute(P const& p, Get const& o)
         bool const refused = dark && headers_unreadable_until_.count() % 2 == 1;
         if (refused) p->refused_since.try_emplace(o.name, now());
         if (refused) return reply(p, Unknown{o.op, "input/output error", ExitCode::io});
-        if (dark || chance(chaos_.no_answer)) return reply(p, Unknown{o.op, "no answer"});
+        if (dark || is_unanswered()) return reply(p, Unknown{o.op, "no answer"});
         p->refused_since.erase(o.name);
         auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
         if (bytes) return reply(p, Got{o.op, *bytes});
@@ -32,7 +32,7 @@ void Simulator::execute(P const& p, Create const& o)
     require(!p->stop_delivered || o.name.rfind("merge/", 0) != 0, "a leaving site takes the lease");
     p->check_removals(o, now() - run_.params.drop_after - run_.params.skew);
     later(Millis{pick(1, 60)}, [this, p, o] {
-        if (now() < full_until_) {
+        if (refuses_writes()) {
             ++creates_refused_;
             return reply(p, Unknown{o.op, "full"});
         }
@@ -53,7 +53,7 @@ void Simulator::put(P const& p, Op op, std::vector<Target> const& parts, Tickets
                     bool may_spoil)
 {
     later(Millis{pick(20, 400)}, [=, this] {
-        if (now() < full_until_) return reply(p, Unavailable{op, "full"});
+        if (refuses_writes()) return reply(p, Unavailable{op, "full"});
         Stored stored{op, {}};
         bool const lost = chance(chaos_.no_answer);
         for (auto const& target : parts) {
@@ -85,8 +85,7 @@ void Simulator::execute(P const& p, Merge const& o)
     require(!p->stop_delivered, "a leaving site starts a merge");
     p->check_merge_base(o);
     later(Millis{pick(50, 800)}, [this, p, o] {
-        if (chance(chaos_.no_answer) || now() < full_until_)
-            return reply(p, Unavailable{o.op, "no answer"});
+        if (is_unanswered() || refuses_writes()) return reply(p, Unavailable{o.op, "no answer"});
         auto const* theta = store_.payload(o.model.parts.at(0));
         if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
         Merged merged{o.op, {}, {}, {}};
@@ -113,7 +112,7 @@ void Simulator::execute(P const& p, LoadModel const& o)
 {
     later(Millis{pick(20, 300)}, [this, p, o] {
         if (p->dead) return;
-        if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
+        if (is_unanswered()) return reply(p, Unavailable{o.op, "no answer"});
         auto const* theta = store_.payload(o.model.parts.at(0));
         if (theta == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
@@ -127,7 +126,7 @@ void Simulator::execute(P const& p, Adopt const& o)
     later(Millis{pick(5, 300)}, [this, p, o] {
         if (p->dead) return;
         auto const* theta = store_.payload(o.model.parts.at(0));
-        if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
+        if (is_unanswered()) return reply(p, Unavailable{o.op, "no answer"});
         if (theta == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
         p->adopt = {o, *theta};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,7 +26,7 @@ struct Chaos {
     double refused{0};       ///< of a contribution in a merge: refused although valid
     double faults_per_s{
         0};         ///< rate per simulated second of all other faults: crashes, starts,
-                    ///< second instances, freezes, stop requests, failing writes,
+                    ///< second instances, freezes, stop requests, failing writes, outages,
                     ///< broken hardware, unreadable headers, and objects that Curtail did not write
     double nan{0};  ///< of a cut: its delta has values that are not finite
     double skipped{0};  ///< of a step: its gradient is not finite, so it is skipped
@@ -45,6 +46,8 @@ class Simulator : public SimTime {
     void set_chaos(Chaos chaos) { chaos_ = chaos; }
     /// Refuses all writes for `duration`; reads still work.
     void fill_store(Millis duration) { full_until_ = now() + duration; }
+    /// Answers no question about the store for `duration`.
+    void take_store_away(Millis duration) { away_until_ = now() + duration; }
     [[nodiscard]] int creates_refused() const { return creates_refused_; }
     /// Adds an object that no program of Curtail writes, under a name that a site will read: the
     /// next header of a member, alive or dead, or the next lease. The types below
@@ -76,6 +79,10 @@ class Simulator : public SimTime {
   private:
     using P = std::shared_ptr<SimProcess>;
     [[nodiscard]] std::vector<P> living() const;
+    /// Returns whether a read that begins now gets no answer.
+    [[nodiscard]] bool is_unanswered() { return now() < away_until_ || chance(chaos_.no_answer); }
+    /// Returns whether a write that begins now fails.
+    [[nodiscard]] bool refuses_writes() const { return now() < std::max(full_until_, away_until_); }
     template <class... Text>
     void log_line(P const& p, Text const&... text)
     {
@@ -135,6 +142,7 @@ class Simulator : public SimTime {
     std::vector<double> speed_;
     Millis last_fault_check_{0};
     Millis full_until_{0};
+    Millis away_until_{0};
     Millis headers_unreadable_until_{0};  ///< until then, gets of headers get no answer; if the
                                           ///< number is odd, the store refuses them
     int creates_refused_{0};
