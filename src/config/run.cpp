@@ -125,6 +125,8 @@ rounds::Params read_rounds(json::ObjectReader& r)
     p.max_missed = read_integer(r, "max_missed", p.max_missed, 1, max_count);
     p.keep_models = read_integer(r, "keep_models", p.keep_models, 1, rounds::keep_models_limit);
     p.milestone_every = read_integer(r, "milestone_every", p.milestone_every, 0, max_count);
+    if (r.any("max_aside") != nullptr)
+        p.max_aside = read_integer(r, "max_aside", std::nullopt, 1, max_count);
     p.outer_min_permille =
         read_integer(r, "outer_min_permille", p.outer_min_permille, 0, max_permille);
     p.staleness_discount_permille = read_integer(r, "staleness_discount_permille",

@@ -7,6 +7,8 @@
 
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
+#include "rounds/skips.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::rounds {
 namespace {
@@ -22,8 +24,10 @@ Error broken(Commit const& c, std::string rule)
 class Checker {
   public:
     Checker(RunSpec const& run, Commit const& parent, Commit const& child)
-        : run_(run), parent_(parent), child_(child)
+        : run_(in_force(run, parent)), parent_(parent), child_(child), expected_(parent)
     {
+        expected_.time = child.time;
+        end_quarantines(expected_);
     }
 
     [[nodiscard]] std::optional<Error> run(Digest const& parent_sha256)
@@ -35,6 +39,7 @@ class Checker {
         table();
         holdings();
         ending();
+        terms();
         return error_;
     }
 
@@ -62,10 +67,10 @@ class Checker {
             auto const* member = parent_.find(d.member);
             require(member != nullptr, contribution(d) + " must belong to a member");
             if (member == nullptr) {
-                last_.clear();
+                decided_.clear();
                 return;
             }
-            decision(d, member->seq);
+            decision(d, *member);
         }
         scales();
     }
@@ -75,17 +80,22 @@ class Checker {
         return "contribution " + d.member.value + "." + std::to_string(d.seq.value);
     }
 
-    void decision(Decided const& d, Seq last_before)
+    void decision(Decided const& d, Member const& before)
     {
         require(previous_ <= d.member, "decided must be sorted");
         previous_ = d.member;
-        auto const [last, first] = last_.try_emplace(d.member, last_before);
-        require(d.seq == last->second.next(),
+        auto& member = decided_.try_emplace(d.member, before).first->second;
+        require(d.seq == member.seq.next(),
                 contribution(d) + " must follow the last decided one of its member");
-        last->second = d.seq;
+        require(!is_quarantined(member), contribution(d) + " comes after its member's quarantine");
+        member.seq = d.seq;
         if (!d.refused) include(d);
-        held_[d.member] -= d.ranges;
+        held_[d.member] -= d.ranges + d.skipped;
+        count_refusal(d.refused, member);
+        if (is_quarantined(member)) begin_quarantine(run_, member.site, *d.refused, expected_);
     }
+
+    static bool is_quarantined(Member const& m) { return m.refused >= refusals_until_quarantine; }
 
     void scales()
     {
@@ -98,8 +108,10 @@ class Checker {
 
     void include(Decided const& d)
     {
-        require(held_[d.member].contains(d.ranges),
+        require(held_[d.member].contains(d.ranges + d.skipped),
                 contribution(d) + " must lie inside the blocks that its member holds");
+        require(!d.ranges.overlaps(d.skipped),
+                contribution(d) + " must not include blocks that it skipped");
         require(d.staleness <= run_.params.max_staleness,
                 contribution(d) + " must not be staler than max_staleness");
         require(has_tokens(run_, d.ranges, d.tokens),
@@ -108,6 +120,8 @@ class Checker {
         included_ += d.ranges;
         totals_.tokens += d.tokens;
         totals_.steps += d.steps;
+        forget_skips(d.ranges, expected_);
+        count_skipped(run_, member_parts(d.member).process.site, d.skipped, expected_);
         if (d.ranges.empty()) return;
         norms_.push_back(d.norm);
     }
@@ -125,7 +139,28 @@ class Checker {
         if (merge) merged_model();
         else require(child_.model == parent_.model, "a roster commit must repeat the model");
         if (child_.outer_step) momentum();
-        else require(child_.outer == parent_.outer, "outer must change with an outer step only");
+        else
+            require(child_.outer == parent_.outer || (amends() && !child_.outer),
+                    "outer must change with an outer step or an amendment only");
+        require(merge || !child_.plan, "only a merge has a plan");
+    }
+
+    [[nodiscard]] bool amends() const { return child_.amended != parent_.amended; }
+
+    // What an amendment may change, without the amendment's object.
+    void terms()
+    {
+        if (!amends()) return require(child_.terms == parent_.terms, "terms must stay as they are");
+        auto const before = parent_.amended ? parent_.amended->n : 0;
+        require(child_.amended && child_.amended->n == before + 1,
+                "must take in one amendment after the other");
+        require(child_.kind == Commit::Kind::roster, "a merge must take in no amendment");
+        if (child_.terms == parent_.terms) return;
+        Amendment amendment;
+        amendment.run = run_.run;
+        amendment.terms = child_.terms;
+        auto const why = obstacle(run_, child_, amendment);
+        require(!why, "must not take in an amendment: " + why.value_or(""));
     }
 
     // The lists of the last merges and norms.
@@ -177,8 +212,12 @@ class Checker {
     {
         require(!parent_.done.overlaps(included_), "included blocks must not be done already");
         require(child_.done == parent_.done + included_, "done must grow by the included ranges");
-        require(Ranges::between(0, run_.stream_blocks()).contains(child_.done),
-                "done must lie inside the stream");
+        require(Ranges::between(0, run_.stream_blocks()).contains(child_.done + child_.aside),
+                "done and aside must lie inside the stream");
+        require(child_.aside == expected_.aside, "aside must follow from the skipped blocks");
+        require(child_.skips == expected_.skips, "skipped must follow from the contributions");
+        require(child_.quarantine == expected_.quarantine,
+                "quarantine must follow from the refusals");
         totals_.tokens += parent_.totals.tokens;
         totals_.steps += parent_.totals.steps;
         require(child_.totals == totals_, "totals must be the sum of contributions");
@@ -221,11 +260,15 @@ class Checker {
         bool const known = parent_.find(r.member) != nullptr ||
                            (r.reason == Removal::complete && admitted_here(r.member));
         require(known, "only a member can be removed");
-        bool const decided = last_.contains(r.member);
+        auto const it = decided_.find(r.member);
+        bool const decided = it != decided_.end();
         if (r.reason == Removal::left)
             require(decided, "a leaving member must leave by a contribution");
-        if (r.reason == Removal::silent || r.reason == Removal::succeeded)
-            require(!decided, "a member whose contribution was found must not be removed");
+        require((r.reason == Removal::quarantined) == (decided && is_quarantined(it->second)),
+                "a member must be quarantined exactly after three refusals in a row");
+        bool const gone = r.reason == Removal::silent || r.reason == Removal::succeeded ||
+                          r.reason == Removal::payload_missing;
+        if (gone) require(!decided, "a member whose contribution was found must not be removed");
     }
 
     [[nodiscard]] bool admitted_here(MemberId const& id) const
@@ -238,13 +281,18 @@ class Checker {
         auto const name = "member " + now.id.value;
         require(now.site == old.site && now.since_round == old.since_round,
                 name + " must keep its site and its first round");
-        if (last_.contains(now.id)) decided_member(name, now);
+        require(now.mpi == old.mpi || child_.by.member == now.id,
+                name + " must set its address itself");
+        if (auto const it = decided_.find(now.id); it != decided_.end())
+            decided_member(name, it->second, now);
         else undecided_member(name, old, now);
     }
 
-    void decided_member(std::string const& name, Member const& now)
+    void decided_member(std::string const& name, Member const& expected, Member const& now)
     {
-        require(now.seq == last_[now.id], name + " must carry its last decided contribution");
+        require(now.refused == expected.refused && !is_quarantined(now),
+                name + " must count its refusals");
+        require(now.seq == expected.seq, name + " must carry its last decided contribution");
         require(now.missed == 0, name + " must count merges without it");
         require(now.seen == child_.time, name + " must have the time of its last decision");
     }
@@ -255,6 +303,7 @@ class Checker {
         require(now.seq == old.seq, name + " must carry its last decided contribution");
         require(now.missed == old.missed + (misses ? 1 : 0),
                 name + " must count merges without it");
+        require(now.refused == old.refused, name + " must count its refusals");
         require(now.seen == old.seen, name + " must have the time of its last decision");
         require(now.rate == old.rate || child_.by.member == now.id,
                 name + " must set its rate itself");
@@ -265,39 +314,45 @@ class Checker {
         auto const name = "member " + m.id.value;
         require(admitted_here(m.id), name + " must have the number of the commit that admits it");
         require(m.site == member_parts(m.id).process.site, name + " must have the site in its id");
-        require(m.seq == Seq{} && m.missed == 0 && m.since_round == child_.round &&
-                    m.seen == child_.time,
+        require(m.seq == Seq{} && m.missed == 0 && m.refused == 0 &&
+                    m.since_round == child_.round && m.seen == child_.time,
                 name + " must start without history");
+        require(may_enter(expected_, m.site, child_.time),
+                name + " must belong to a site that may enter");
     }
 
     // A member keeps its blocks, grants follow the rule, no block is held twice (I2).
     void holdings()
     {
-        auto all = child_.done;
+        auto all = child_.done + child_.aside;
+        require(!child_.done.overlaps(child_.aside), "no block must be done and aside");
         for (auto const& m : child_.members) {
-            require(!all.overlaps(m.held), "blocks must be done, held by one member, or free");
+            require(!all.overlaps(m.held),
+                    "blocks must be done, aside, held by one member, or free");
             all += m.held;
         }
         if (child_.complete) return;
-        auto members = child_.members;
-        for (auto& m : members) m.held = held_.contains(m.id) ? held_[m.id] : Ranges{};
-        grant(run_, child_.done, members);
-        require(members == child_.members, "blocks must be granted by the rule");
+        auto state = child_;
+        for (auto& m : state.members) m.held = held_.contains(m.id) ? held_[m.id] : Ranges{};
+        grant(run_, state);
+        require(state.members == child_.members, "blocks must be granted by the rule");
     }
 
     void ending()
     {
-        bool const whole = child_.done == Ranges::between(0, run_.stream_blocks());
-        require(child_.complete == whole, "must be complete exactly if all blocks are done");
+        bool const whole = child_.done + child_.aside == Ranges::between(0, run_.stream_blocks());
+        require(child_.complete == whole,
+                "must be complete exactly if all blocks are done or aside");
         if (child_.complete) require(child_.members.empty(), "a complete run must have no members");
     }
 
-    RunSpec const& run_;
+    RunSpec run_;  // by the terms in force
     Commit const& parent_;
     Commit const& child_;
-    std::map<MemberId, Ranges> held_;  // before grants
-    std::map<MemberId, Seq> last_;     // decided here
-    MemberId previous_;                // in the order of `decided`
+    Commit expected_;                     // skips, aside and quarantine as they must be
+    std::map<MemberId, Ranges> held_;     // before grants
+    std::map<MemberId, Member> decided_;  // members whose work the commit decides
+    MemberId previous_;                   // in the order of `decided`
     Ranges included_;
     Totals totals_;
     std::vector<double> norms_;

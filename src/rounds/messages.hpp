@@ -137,8 +137,8 @@ struct Stepped {
     FractionalSeconds seconds{};  ///< duration of the step in real time, without pauses
 };
 /// Says that the loss or a gradient of a step on `blocks` was not finite. The step did not change
-/// the weights. The trainer does not train on these blocks again before the next LoadModel. No
-/// CutReady contains them.
+/// the weights. The trainer does not train on these blocks again before an Adopt drops the cut that
+/// contains them.
 struct Skipped {
     Ranges blocks;
 };
@@ -150,6 +150,7 @@ struct Skipped {
 struct CutReady {
     Op op{};
     Ranges ranges;              ///< all blocks trained on since the previous cut; may be empty
+    Ranges skipped;             ///< all blocks skipped since the previous cut
     std::int64_t steps{};       ///< optimizer steps since the previous cut
     std::vector<double> sumsq;  ///< sum of the squares of d_seq, for each of RunSpec::parts
     /// One number for each of RunSpec::parts: how many values of a - x are not finite.
@@ -252,8 +253,9 @@ struct Cut {
 struct Adopt {
     Op op{};
     ModelRef model;            ///< theta; not read if `keeps_weights` is set
-    bool keeps_weights{};      ///< set if this trainer stored theta by a StoreModel. Then the
-                               ///< trainer only forgets `dropped`; a and x do not change.
+    bool keeps_weights{};      ///< set if this trainer stored theta by a StoreModel, or if the
+                               ///< deltas in `dropped` are zero and theta stays. Then the trainer
+                               ///< only forgets `dropped`; a and x do not change.
     std::vector<Seq> dropped;  ///< the deltas to forget, because commits have decided them
     CommitNumber commit;       ///< number of the newest commit, for logs
 };
@@ -261,8 +263,9 @@ struct Adopt {
 // ---- orders without an answer
 
 /// Orders the trainer to train on those blocks of `held` that are neither in an undecided
-/// contribution nor in `since`. The trainer takes the lowest block first and pauses when no block
-/// is left. If the last blocks do not fill a step, the last step is smaller.
+/// contribution nor trained or skipped since the last cut. The trainer takes the lowest block first
+/// and pauses when no block is left. If the last blocks do not fill a step, the last step is
+/// smaller.
 struct Train {
     Ranges held;
     Tokens tokens_before;  ///< tokens in the committed model and in this member's undecided

@@ -65,6 +65,12 @@ std::string commit_name(CommitNumber number)
 {
     return fmt::format("commits/{:08}.json", number.value);
 }
+std::string amendment_name(std::int64_t n) { return fmt::format("amendments/{}.json", n); }
+std::string repair_name(Round round, std::int64_t k)
+{
+    return fmt::format("repair/{}/{}.json", round.value, k);
+}
+std::string status_name(SiteId const& site) { return fmt::format("status/{}.json", site.value); }
 std::string header_name(MemberId const& member, Seq seq)
 {
     return fmt::format("contrib/{}/{}.json", member.value, seq.value);

@@ -36,6 +36,11 @@ struct MemberParts {
 inline constexpr char const* run_name = "run.json";
 [[nodiscard]] std::string probe_name(Process const& process, std::int64_t attempt);
 [[nodiscard]] std::string commit_name(CommitNumber number);
+[[nodiscard]] std::string amendment_name(std::int64_t n);
+/// Returns the name of the request number `k` to repair the model of `round`.
+[[nodiscard]] std::string repair_name(Round round, std::int64_t k);
+/// Returns the name of the object in which a site says that it is alive.
+[[nodiscard]] std::string status_name(SiteId const& site);
 [[nodiscard]] std::string header_name(MemberId const& member, Seq seq);
 /// Returns the name of the object that holds one part of a contribution's delta. `base` is the
 /// round that began with the model from which the contribution started. `part` is a PartRef::part,

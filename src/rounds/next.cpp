@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "rounds/merge.hpp"
+#include "rounds/skips.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::rounds {
 namespace {
@@ -35,10 +37,12 @@ class Decisions {
         auto const reason = found.bad ? found.bad : refusal(run_, parent_, member->held, header);
         out_.decided.push_back(decision(found, reason));
         if (!reason) include(header);
-        update(*member, header, !reason);
+        update(*member, header, reason);
         decided_.insert(header.member);
-        if (!header.leaving) return;
-        out_.removed.push_back({header.member, Removal::left});
+        bool const strikes_out = member->refused >= refusals_until_quarantine;
+        if (!header.leaving && !strikes_out) return;
+        if (strikes_out) begin_quarantine(run_, member->site, *reason, out_);
+        out_.removed.push_back({header.member, strikes_out ? Removal::quarantined : Removal::left});
         out_.members.erase(member);
     }
     [[nodiscard]] bool has(MemberId const& id) const { return decided_.contains(id); }
@@ -49,27 +53,30 @@ class Decisions {
     [[nodiscard]] Decided decision(Found const& found, std::optional<Refusal> reason) const
     {
         auto const& header = found.header;
-        Decided d{header.member, header.seq,    reason,      found.sha256,
-                  header.ranges, header.tokens, header.steps};
+        Decided d{header.member, header.seq,    reason,       found.sha256,
+                  header.ranges, header.tokens, header.steps, header.skipped};
         if (header.base_round.value > 0)
             d.staleness = std::max<std::int64_t>(0, parent_.round.value - header.base_round.value);
         d.norm = delta_norm(header);
         d.inlined = !found.sha256;
         return d;
     }
-    void update(Member& member, Header const& header, bool included) const
+    void update(Member& member, Header const& header, std::optional<Refusal> refused) const
     {
-        member.held -= header.ranges;
+        member.held -= header.ranges + header.skipped;
+        count_refusal(refused, member);
         member.seq = header.seq;
         member.missed = 0;
         member.seen = out_.time;
-        if (included && header.rate > 0) member.rate = header.rate;
+        if (!refused && header.rate > 0) member.rate = header.rate;
     }
     void include(Header const& header)
     {
         out_.done += header.ranges;
         out_.totals.tokens += header.tokens;
         out_.totals.steps += header.steps;
+        forget_skips(header.ranges, out_);
+        count_skipped(run_, member_parts(header.member).process.site, header.skipped, out_);
         if (header.ranges.empty()) return;
         new_model_ = true;
         out_.norms.push_back(delta_norm(header));
@@ -89,6 +96,7 @@ bool admit(Commit& out, Admission const& admission)
         return member_parts(m.id).process == admission.process;
     };
     if (std::any_of(out.members.begin(), out.members.end(), same)) return false;
+    if (!may_enter(out, admission.process.site, out.time)) return false;
     Member m{member_id(admission.process, out.number),
              admission.process.site,
              {},
@@ -96,7 +104,9 @@ bool admit(Commit& out, Admission const& admission)
              admission.rate,
              out.round,
              0,
-             out.time};
+             out.time,
+             0,
+             std::nullopt};
     auto const at = std::find_if(out.members.begin(), out.members.end(),
                                  [&](Member const& o) { return m.id < o.id; });
     out.members.insert(at, std::move(m));
@@ -128,6 +138,7 @@ Commit successor(Commit const& parent, Digest const& parent_sha256, Writer const
     out.decided.clear();
     out.removed.clear();
     out.outer_step = false;
+    out.plan.reset();
     out.by = by;
     out.time = now;
     return out;
@@ -168,13 +179,27 @@ bool remove_members(Commit& out, Intents const& intents, Decisions const& decisi
     return changed;
 }
 
-// The last step: ends a run whose stream is done.
-void complete_if_done(RunSpec const& run, Commit& out)
+// Ends a run whose stream is done, apart from blocks set aside. True if it does.
+bool complete_if_done(RunSpec const& run, Commit& out)
 {
-    if (out.done != Ranges::between(0, run.stream_blocks())) return;
+    if (out.done + out.aside != Ranges::between(0, run.stream_blocks())) return false;
     out.complete = true;
     for (auto const& m : out.members) out.removed.push_back({m.id, Removal::complete});
     out.members.clear();
+    return true;
+}
+
+// The last step of a roster commit. True if it takes in an amendment.
+bool take_in(RunSpec const& run, std::optional<TakeIn> const& amend, Commit& out)
+{
+    auto const next = out.amended ? out.amended->n + 1 : 1;
+    bool const takes = amend && amend->ref.n == next && !out.complete;
+    if (!takes || out.kind != Commit::Kind::roster) return false;
+    out.amended = amend->ref;
+    if (!amend->amendment || obstacle(run, out, *amend->amendment)) return true;
+    out.terms = amend->amendment->terms;
+    if (amend->amendment->zero_momentum) out.outer.reset();
+    return true;
 }
 
 // True if each part of the delta has the name that the rules give it.
@@ -198,6 +223,18 @@ bool fits_run(RunSpec const& run, Commit const& parent, Header const& header)
            header.base_round <= parent.round && names_its_parts(run, header);
 }
 
+// True if a delta is far longer than those that the model included last.
+bool is_outlier(std::vector<double> const& norms, double norm)
+{
+    constexpr std::size_t known_norms = 8;
+    constexpr double factor = 6;
+    if (norms.size() < known_norms) return false;
+    auto sorted = norms;
+    std::sort(sorted.begin(), sorted.end());
+    auto const median = sorted[sorted.size() / 2];
+    return median > 0 && norm > factor * median;
+}
+
 // Tokens that the members of `parent` can do in round_time.
 double capacity(RunSpec const& run, Commit const& parent)
 {
@@ -208,17 +245,6 @@ double capacity(RunSpec const& run, Commit const& parent)
 }
 
 }  // namespace
-
-Found unreadable(RunSpec const& run, MemberId const& member, Seq seq, Digest sha256)
-{
-    Found found;
-    found.header.run = run.run;
-    found.header.member = member;
-    found.header.seq = seq;
-    found.sha256 = sha256;
-    found.bad = Refusal::digest;
-    return found;
-}
 
 double delta_norm(Header const& header)
 {
@@ -239,10 +265,12 @@ std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges 
 {
     if (!fits_run(run, parent, header)) return Refusal::wrong_run;
     if (!has_tokens(run, header.ranges, header.tokens)) return Refusal::bad_tokens;
-    if (!held.contains(header.ranges)) return Refusal::not_held;
+    bool const own = held.contains(header.ranges + header.skipped);
+    if (!own || header.ranges.overlaps(header.skipped)) return Refusal::not_held;
     if (parent.round.value - header.base_round.value > run.params.max_staleness)
         return Refusal::stale;
     if (header.nonfinite > 0 || !std::isfinite(header.sumsq())) return Refusal::nan;
+    if (is_outlier(parent.norms, delta_norm(header))) return Refusal::norm;
     return std::nullopt;
 }
 
@@ -260,20 +288,58 @@ std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rat
     return std::max(quantum, up(blocks, quantum) * quantum);
 }
 
-void grant(RunSpec const& run, Ranges const& done, std::vector<Member>& members)
+void grant(RunSpec const& run, Commit& state)
 {
-    auto free = Ranges::between(0, run.stream_blocks()) - done;
+    auto free = Ranges::between(0, run.stream_blocks()) - state.done - state.aside;
     auto const left = free.count();
     Rate sum = 0;
-    for (auto const& m : members) {
+    for (auto const& m : state.members) {
         free -= m.held;
         sum += m.rate;
     }
-    for (auto& m : members) {
-        auto const given = free.lowest(grant_target(run, left, m.rate, sum) - m.held.count());
+    for (auto& m : state.members) {
+        auto const fit = free - better_elsewhere(m.site, state, state.members);
+        auto const given = fit.lowest(grant_target(run, left, m.rate, sum) - m.held.count());
         m.held += given;
         free -= given;
     }
+}
+
+void count_refusal(std::optional<Refusal> refused, Member& member)
+{
+    bool const counts =
+        refused == Refusal::nan || refused == Refusal::norm || refused == Refusal::digest;
+    if (!refused) member.refused = 0;
+    else if (counts) ++member.refused;
+}
+
+void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Commit& state)
+{
+    auto const until = state.time + 5 * run.params.round_time;
+    std::erase_if(state.quarantine, [&](Quarantine const& q) { return q.site == site; });
+    auto const at = std::find_if(state.quarantine.begin(), state.quarantine.end(),
+                                 [&](Quarantine const& q) { return site < q.site; });
+    state.quarantine.insert(at, {site, until, reason});
+}
+
+void end_quarantines(Commit& state)
+{
+    std::erase_if(state.quarantine, [&](Quarantine const& q) { return q.until <= state.time; });
+}
+
+Quarantine const* quarantine_of(Commit const& tip, SiteId const& site, Time now)
+{
+    auto const it =
+        std::find_if(tip.quarantine.begin(), tip.quarantine.end(),
+                     [&](Quarantine const& q) { return q.site == site && now < q.until; });
+    return it == tip.quarantine.end() ? nullptr : &*it;
+}
+
+bool may_enter(Commit const& tip, SiteId const& site, Time now)
+{
+    auto const& sites = tip.terms.sites;
+    bool const listed = std::find(sites.begin(), sites.end(), site) != sites.end();
+    return listed && quarantine_of(tip, site, now) == nullptr;
 }
 
 bool makes_outer_step(RunSpec const& run, Commit const& parent, std::span<Decided const> decided)
@@ -306,17 +372,20 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
                            Intents const& intents)
 {
     if (parent.complete) return std::nullopt;
+    auto const rules = in_force(run, parent);
     auto out = successor(parent, parent_sha256, by, now);
-    Decisions decisions(run, parent, out);
+    end_quarantines(out);
+    Decisions decisions(rules, parent, out);
     for (auto const* f : in_order(found)) decisions.decide(*f);
     bool changed = decisions.any();
     changed = set_rate(out, intents) || changed;
     changed = remove_members(out, intents, decisions) || changed;
-    if (decisions.new_model()) begin_round(run, parent, decisions, out);
+    if (decisions.new_model()) begin_round(rules, parent, decisions, out);
     if (intents.admit) changed = admit(out, *intents.admit) || changed;
+    grant(rules, out);
+    changed = complete_if_done(rules, out) || changed;
+    changed = take_in(run, intents.amend, out) || changed;
     if (!changed) return std::nullopt;
-    grant(run, out.done, out.members);
-    complete_if_done(run, out);
     std::sort(out.removed.begin(), out.removed.end(),
               [](Removed const& a, Removed const& b) { return a.member < b.member; });
     return out;
@@ -331,6 +400,7 @@ Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by, T
     c.parent = run_sha256;
     c.round = {1};
     c.model = {{1}, std::move(model)};
+    c.terms = terms_of(run);
     c.recent = {{{1}, {1}}};
     c.by = by;
     c.time = now;

@@ -16,28 +16,41 @@ struct Found {
     Header header;
     std::optional<Digest> sha256;  ///< digest of the stored header's bytes; empty if a lone member
                                    ///< commits the work without a header (Decided::inlined)
-    std::optional<Refusal> bad;  ///< fault found in the header's bytes or the payload; empty: none
+    std::optional<Refusal> bad;    ///< fault found in the payload; empty: none
 };
-/// Returns a Found for a header that exists but has invalid bytes, so that next() refuses the
-/// contribution. `sha256` is the digest of those bytes.
-[[nodiscard]] Found unreadable(RunSpec const& run, MemberId const& member, Seq seq, Digest sha256);
-
 /// A request to admit a process as a member.
 struct Admission {
     Process process;
     Rate rate{};  ///< the member's first rate
 };
 
-/// Changes that the next commit shall make in addition to deciding contributions.
-struct Intents {
-    std::optional<Admission> admit;      ///< ignored if the process is a member already
-    std::map<MemberId, Removal> remove;  ///< ignored for a member whose work the commit decides
-    std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
+/// An amendment that a process has read.
+struct TakeIn {
+    AmendmentRef ref;
+    std::optional<Amendment> amendment;  ///< empty: unreadable, so the terms stay as they are
 };
 
-/// Builds the commit that follows `parent`. `by` is the new commit's writer. `now` is the current
-/// time by the store's clock. Returns an empty optional if `parent` has completed the run, or if
-/// the commit would change nothing.
+/// Changes that the next commit shall make in addition to deciding contributions.
+struct Intents {
+    /// Ignored if the process is a member already, or if may_enter() returns false for its site.
+    std::optional<Admission> admit;
+    std::map<MemberId, Removal> remove;  ///< ignored for a member whose work the commit decides
+    std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
+    /// Ignored by a merge commit, and if it is not the amendment that follows Commit::amended. If
+    /// the amendment cannot change the run (rounds::obstacle), the commit names it but keeps the
+    /// terms.
+    std::optional<TakeIn> amend;
+};
+
+/// Returns true if a commit after `tip`, made at `now`, may admit a member of the site. The terms
+/// must list the site, and the site must not be in quarantine.
+[[nodiscard]] bool may_enter(Commit const& tip, SiteId const& site, Time now);
+/// Returns the quarantine of the site at `now`, or null.
+[[nodiscard]] Quarantine const* quarantine_of(Commit const& tip, SiteId const& site, Time now);
+
+/// Builds the commit that follows `parent`, by the terms that `parent` states. `by` is the new
+/// commit's writer. `now` is the current time by the store's clock. Returns an empty optional if
+/// `parent` has completed the run, or if the commit would change nothing.
 ///
 /// If the result is a merge commit, its fields `model` and `outer` are still those of `parent`. The
 /// caller must set `model` to the merged model. If Commit::outer_step is set in the result, the
@@ -74,11 +87,19 @@ struct Intents {
 [[nodiscard]] std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
                                         Rate sum_of_rates);
 
-/// Grants free blocks to `members` until each member holds at least its grant_target() or no block
-/// is free. Serves one member after the other, in the order of `members`. Grants the lowest free
-/// blocks first. A block is free if it is not in `done` and no member holds it. `done` are the
-/// blocks in the committed model.
-void grant(RunSpec const& run, Ranges const& done, std::vector<Member>& members);
+/// Grants free blocks to the members of `state` until each member holds at least its grant_target()
+/// or no block is free for it. Serves one member after the other, in the order of the table. Grants
+/// the lowest free blocks first. A block is free if it is neither done nor aside and no member
+/// holds it. No member gets a block of better_elsewhere() (rounds/skips.hpp).
+void grant(RunSpec const& run, Commit& state);
+
+/// Counts contributions of a member that were refused in a row, and the quarantine that follows
+/// from them. Both next() and check() apply these functions to a commit under construction.
+void count_refusal(std::optional<Refusal> refused, Member& member);
+/// Starts the quarantine of a site: 5 times `round_time` from the commit's time.
+void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Commit& state);
+/// Removes quarantines that have ended at the commit's time.
+void end_quarantines(Commit& state);
 
 /// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This
 /// needs all of the following:

@@ -9,6 +9,7 @@ namespace curtail::rounds {
 namespace {
 
 constexpr char const* contributed = "contributed";
+constexpr char const* terms_differ = "terms-differ";
 
 Note member_note(char const* type, MemberId const& member, CommitNumber commit)
 {
@@ -64,6 +65,17 @@ Note header_unreadable_note(MemberId const& member, std::string name, std::strin
 {
     return {"header-unreadable",
             {{"member", member.value}, {"name", std::move(name)}, {"why", std::move(why)}}};
+}
+
+Note terms_differ_note(std::string difference)
+{
+    return {terms_differ, {{"difference", std::move(difference)}}};
+}
+
+std::optional<std::string> warning_in(Note const& note)
+{
+    if (note.type != terms_differ) return std::nullopt;
+    return note.details.text_at("difference") + "; this site uses the run's terms";
 }
 
 std::optional<Contributed> contributed_in(std::string_view type, json::Object const& details)

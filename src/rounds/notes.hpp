@@ -27,6 +27,12 @@ namespace curtail::rounds {
 [[nodiscard]] Note header_unreadable_note(MemberId const& member, std::string name,
                                           std::string why);
 
+/// The site's configuration differs from the run's terms. `difference` is one of
+/// rounds::differences().
+[[nodiscard]] Note terms_differ_note(std::string difference);
+/// Returns the text of a note that people should see at once, for the log. Empty: no such note.
+[[nodiscard]] std::optional<std::string> warning_in(Note const& note);
+
 /// What contributed_note() says about a contribution.
 struct Contributed {
     MemberId member;

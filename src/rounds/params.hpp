@@ -45,6 +45,12 @@ struct Params {
     std::int64_t outer_min_permille{250};
     /// The weight of a contribution is divided by 1 + staleness * this parameter / 1000.
     std::int64_t staleness_discount_permille{250};
+    /// How long a site retries to read a model for which it has requested a repair.
+    Millis repair_wait{120'000};
+    Millis sweep_after{86'400'000};  ///< age of an unused payload before a site deletes it
+    Millis status_interval{60'000};  ///< interval at which a site writes `status/<site>.json`
+    /// Most blocks that the run sets aside. 0: a thousandth of the stream, at least 1.
+    std::int64_t max_aside{0};
     Tokens block_tokens{65'536};     ///< tokens in a block
     std::int64_t grant_quantum{16};  ///< in blocks; grant_target() is a multiple of this number
     friend bool operator==(Params const&, Params const&) = default;

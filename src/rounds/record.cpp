@@ -59,14 +59,15 @@ std::optional<float> float_from_exact(std::string_view text)
 
 char const* to_text(Refusal reason)
 {
-    static constexpr char const* words[] = {"nan",      "digest",    "stale",
+    static constexpr char const* words[] = {"nan",      "digest",    "norm",      "stale",
                                             "not-held", "wrong-run", "bad-tokens"};
     return words[static_cast<int>(reason)];
 }
 
 char const* to_text(Removal reason)
 {
-    static constexpr char const* words[] = {"left", "silent", "succeeded", "complete"};
+    static constexpr char const* words[] = {"left",        "silent",          "succeeded",
+                                            "quarantined", "payload-missing", "complete"};
     return words[static_cast<int>(reason)];
 }
 

@@ -14,15 +14,19 @@
 #include "rounds/params.hpp"
 #include "rounds/ranges.hpp"
 
-// The records of a run: run.json, commits, headers and leases (docs/formats-store.md). A record is
-// stored as canonical JSON, so equal content gives equal bytes.
+// The records of a run: run.json, commits, headers, leases, amendments and repair requests
+// (docs/formats-store.md). A record is stored as canonical JSON, so equal content gives equal
+// bytes.
 namespace curtail::rounds {
 
-inline constexpr std::int64_t record_format = 1;  ///< version of the format
+inline constexpr std::int64_t record_format = 2;  ///< version of the format
 inline constexpr std::size_t record_bytes_limit = std::size_t{256} * 1024;
 inline constexpr std::size_t members_limit = 1000;       ///< most members in a commit
 inline constexpr std::size_t norms_kept = 64;            ///< most entries of Commit::norms
-inline constexpr std::size_t header_ranges_limit = 256;  ///< most ranges in a header
+inline constexpr std::size_t header_ranges_limit = 256;  ///< most ranges in each set of a header
+inline constexpr std::size_t skips_limit = 256;          ///< most ranges in Commit::skips together
+inline constexpr std::size_t text_limit = 1000;          ///< most bytes in a text for people
+inline constexpr std::int64_t refusals_until_quarantine = 3;
 
 /// A site's training speed in 10^-6 blocks per second, without pauses. 0 means unknown.
 using Rate = std::int64_t;
@@ -62,6 +66,23 @@ struct RunPart {
     std::string name;  ///< letters and digits, such as `0`
     std::vector<std::string> tensors;
     friend bool operator==(RunPart const&, RunPart const&) = default;
+};
+
+/// What an amendment can change: the sites, the parameters except `block_tokens`, the outer
+/// optimizer and the token budget.
+struct Terms {
+    std::vector<SiteId> sites;
+    Params params;  ///< `block_tokens` has no meaning here
+    Outer outer;
+    std::optional<Tokens> budget;  ///< as RunSpec::budget
+    friend bool operator==(Terms const&, Terms const&) = default;
+};
+
+/// The amendment that a run has taken in last.
+struct AmendmentRef {
+    std::int64_t n{};  ///< its number
+    Digest sha256;     ///< of its bytes
+    friend bool operator==(AmendmentRef const&, AmendmentRef const&) = default;
 };
 
 /// Returns the smallest number of blocks that have at least `tokens` tokens together.
@@ -110,23 +131,29 @@ struct Member {
     /// Time, by the store's clock, of the newest commit that decided a contribution of the member.
     /// If there is no such commit yet: time of the member's admission.
     Time seen;
+    /// Contributions in a row that were refused for `nan`, `norm` or `digest`.
+    std::int64_t refused{};
+    std::optional<std::string> mpi{};  ///< where other sites can connect by MPI; empty: nowhere
     friend bool operator==(Member const&, Member const&) = default;
 };
 
 /// Why a contribution was refused:
-/// - `nan`: a value of its delta or the loss of a step is not finite;
-/// - `digest`: its header is unreadable, or its payload is missing or damaged;
+/// - `nan`: a value of its delta is not finite;
+/// - `digest`: its payload is missing or damaged;
+/// - `norm`: its delta is far longer than others, or its length differs from the header's;
 /// - `stale`: its base is older than Params::max_staleness allows;
 /// - `not_held`: its member does not hold every block of the contribution;
 /// - `wrong_run`: its header belongs to another run, or names an unknown base, encoding or payload;
 /// - `bad_tokens`: its number of tokens does not fit its blocks.
-enum class Refusal { nan, digest, stale, not_held, wrong_run, bad_tokens };
+enum class Refusal { nan, digest, norm, stale, not_held, wrong_run, bad_tokens };
 /// Why a commit removed a member:
 /// - `left`: the member asked to leave;
 /// - `silent`: the member was suspect;
 /// - `succeeded`: the member's site has a newer instance;
+/// - `quarantined`: three contributions in a row were refused for `nan`, `norm` or `digest`;
+/// - `payload_missing`: nobody can get the payload that its header announces;
 /// - `complete`: the run is complete.
-enum class Removal { left, silent, succeeded, complete };
+enum class Removal { left, silent, succeeded, quarantined, payload_missing, complete };
 
 /// The decision on one contribution.
 struct Decided {
@@ -137,6 +164,7 @@ struct Decided {
     Ranges ranges;
     Tokens tokens;
     std::int64_t steps{};
+    Ranges skipped;            ///< as Header::skipped
     std::int64_t staleness{};  ///< parent commit's round minus round of the contribution's base
     float scale{};             ///< weight in the merge; 0 if refused or without tokens
     double norm{};             ///< result of delta_norm() (rounds/next.hpp)
@@ -159,6 +187,30 @@ struct RecentMerge {
     friend bool operator==(RecentMerge const&, RecentMerge const&) = default;
 };
 
+/// Blocks that one site has skipped equally often.
+struct SkippedBlocks {
+    SiteId site;
+    std::int64_t times{1};
+    Ranges blocks;
+    friend bool operator==(SkippedBlocks const&, SkippedBlocks const&) = default;
+};
+
+/// A site that no commit may admit before `until`.
+struct Quarantine {
+    SiteId site;
+    Time until;
+    Refusal reason{Refusal::nan};  ///< why the last contribution was refused
+    friend bool operator==(Quarantine const&, Quarantine const&) = default;
+};
+
+/// The plan of a merge that several sites make together. This version makes no plans.
+struct PlanRef {
+    std::int64_t k{};    ///< number of the lease under which the plan was made
+    std::int64_t rev{};  ///< number of the plan under this lease
+    Digest sha256;
+    friend bool operator==(PlanRef const&, PlanRef const&) = default;
+};
+
 /// The writer of a commit.
 struct Writer {
     MemberId member;  ///< id of the writing process; if the process is not a member, an id with
@@ -176,19 +228,25 @@ struct Commit {
     CommitNumber number;
     Digest parent;  ///< digest of the previous commit's bytes; in commit 1, of run.json
     Kind kind{Kind::genesis};
-    bool complete{};  ///< the model includes every block of the run
+    bool complete{};  ///< every block of the run is done or aside
     Round round;
     ModelRef model;
-    std::optional<OuterRef> outer;  ///< empty before the first outer step with momentum
+    std::optional<OuterRef> outer;        ///< empty before the first outer step with momentum
+    Terms terms;                          ///< in force for the commit that follows this one
+    std::optional<AmendmentRef> amended;  ///< empty: `terms` are those of run.json
     Totals totals;
-    Ranges done;                   ///< blocks that the model includes
-    std::vector<Member> members;   ///< sorted by id
+    Ranges done;                       ///< blocks that the model includes
+    Ranges aside;                      ///< blocks on which no site trains any more
+    std::vector<SkippedBlocks> skips;  ///< sorted by site and times; without `done` and `aside`
+    std::vector<Member> members;       ///< sorted by id
     std::vector<Decided> decided;  ///< sorted by member and seq; merges add deltas in this order
     std::vector<Removed> removed;  ///< sorted by member
     bool outer_step{};             ///< the merge was an outer step with momentum
     std::vector<double> norms;  ///< Decided::norm of the last included contributions, oldest first
+    std::vector<Quarantine> quarantine;  ///< sorted by site
     /// The commits that made the newest keep_models + 1 models, oldest first.
     std::vector<RecentMerge> recent;
+    std::optional<PlanRef> plan;
     Writer by;
     Time time;  ///< by the store's clock
 
@@ -214,13 +272,17 @@ struct Header {
     Round base_round;  ///< round of the model that the contribution started from
     bool leaving{};    ///< this is the member's last contribution
     Ranges ranges;
+    /// Blocks that the member held and tried, and whose step was not finite. Disjoint from
+    /// `ranges`.
+    Ranges skipped;
     Tokens tokens;
     std::int64_t steps{};
     std::string encoding{"fp32"};
     std::vector<DeltaPart> parts;  ///< empty if `ranges` is empty or `nonfinite` is not 0
     std::int64_t nonfinite{};      ///< sum of CutReady::nonfinite (rounds/messages.hpp)
     Rate rate{};
-    Time time;                           ///< when the member made the header, by the store's clock
+    bool mpi{};  ///< the payload may be had by MPI only; this version always stores it
+    Time time;   ///< when the member made the header, by the store's clock
     [[nodiscard]] double sumsq() const;  ///< sum of DeltaPart::sumsq over all parts
     friend bool operator==(Header const&, Header const&) = default;
 };
@@ -235,6 +297,29 @@ struct Lease {
     friend bool operator==(Lease const&, Lease const&) = default;
 };
 
+/// An amendment, stored as `amendments/<n>.json`. It states all terms in full.
+struct Amendment {
+    RunId run;
+    std::int64_t n{1};
+    Digest previous;  ///< digest of amendment n - 1; for number 1, of run.json
+    Terms terms;
+    bool zero_momentum{};  ///< also forget the momentum of the outer optimizer
+    std::string reason;    ///< for people
+    Time time;             ///< when it was proposed, by the clock of its author
+    friend bool operator==(Amendment const&, Amendment const&) = default;
+};
+
+/// A request to store damaged or missing parts of the model of `round` again. It is stored as
+/// `repair/<round>/<k>.json`.
+struct RepairRequest {
+    Round round;
+    std::int64_t k{1};               ///< number of the request within its round
+    SiteId site;                     ///< the site that cannot read the parts
+    std::vector<std::string> parts;  ///< names of the parts, as PartRef::part
+    Time time;                       ///< by the store's clock
+    friend bool operator==(RepairRequest const&, RepairRequest const&) = default;
+};
+
 /// A record as it is stored.
 struct Encoded {
     std::string bytes;
@@ -245,19 +330,23 @@ struct Encoded {
 [[nodiscard]] Encoded encode(Commit const& commit);
 [[nodiscard]] Encoded encode(Header const& header);
 [[nodiscard]] Encoded encode(Lease const& lease);
+[[nodiscard]] Encoded encode(Amendment const& amendment);
+[[nodiscard]] Encoded encode(RepairRequest const& request);
 
 /// Reads the stored form of a record. `name` is the name under which the record is stored;
 /// decode_run() assumes `run.json`. Fails with `protocol` in these cases:
 /// - the record is too long or not in canonical form;
 /// - a field is missing, unknown or invalid;
-/// - a commit or header does not belong under `name`;
-/// - the field `self` does not match: in run.json, commits and headers, it must be the digest of
-///   all fields other than `self` and `sig`.
+/// - the record does not belong under `name`;
+/// - the field `self` does not match: in each record but a lease, it must be the digest of all
+///   other fields.
 /// The message names the object and the broken rule.
 [[nodiscard]] Result<RunSpec> decode_run(std::string_view bytes);
 [[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Header> decode_header(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Lease> decode_lease(std::string_view bytes, std::string const& name);
+[[nodiscard]] Result<Amendment> decode_amendment(std::string_view bytes, std::string const& name);
+[[nodiscard]] Result<RepairRequest> decode_repair(std::string_view bytes, std::string const& name);
 
 /// Returns the bits of a real number as hex digits. Records contain this text, because all numbers
 /// in canonical JSON are integers.
@@ -272,9 +361,10 @@ struct Encoded {
 [[nodiscard]] char const* to_text(Commit::Kind kind);
 [[nodiscard]] char const* to_text(Outer::Type type);
 
-/// Compares a site's configuration with the stored run.json, except for the list of sites. Returns
-/// an empty optional if they are equal. Otherwise returns an error with the code `config`. The
-/// error names the first key whose values differ, and both values if they are integers.
+/// Compares the fixed part of a site's configuration with the stored run.json, i.e. all but its
+/// terms. Returns an empty optional if they are equal. Otherwise returns an error with the code
+/// `config`. The error names the first key whose values differ, and both values if they are
+/// integers.
 [[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
 
 }  // namespace curtail::rounds

@@ -9,11 +9,12 @@ namespace {
 
 json::Value of(Member const& m)
 {
-    return json::Object{{"id", m.id.value},   {"site", m.site.value},
-                        {"seq", m.seq.value}, {"held", m.held.to_json()},
-                        {"rate", m.rate},     {"since_round", m.since_round.value},
-                        {"missed", m.missed}, {"seen", to_unix_ms(m.seen)},
-                        {"mpi", nullptr}};
+    return json::Object{
+        {"id", m.id.value},     {"site", m.site.value},
+        {"seq", m.seq.value},   {"held", m.held.to_json()},
+        {"rate", m.rate},       {"since_round", m.since_round.value},
+        {"missed", m.missed},   {"seen", to_unix_ms(m.seen)},
+        {"refused", m.refused}, {"mpi", m.mpi ? json::Value(*m.mpi) : json::Value()}};
 }
 
 json::Value of(Decided const& d)
@@ -24,6 +25,7 @@ json::Value of(Decided const& d)
                         {"reason", d.refused ? json::Value(to_text(*d.refused)) : json::Value()},
                         {"header_sha256", d.header ? json::Value(d.header->hex()) : json::Value()},
                         {"ranges", d.ranges.to_json()},
+                        {"skipped", d.skipped.to_json()},
                         {"tokens", d.tokens.value},
                         {"steps", d.steps},
                         {"staleness", d.staleness},
@@ -40,6 +42,29 @@ json::Value of(Removed const& r)
 json::Value of(RecentMerge const& r)
 {
     return json::Object{{"round", r.round.value}, {"number", r.number.value}};
+}
+
+json::Value of(SkippedBlocks const& s)
+{
+    return json::Object{{"site", s.site.value}, {"times", s.times}, {"blocks", s.blocks.to_json()}};
+}
+
+json::Value of(Quarantine const& q)
+{
+    return json::Object{
+        {"site", q.site.value}, {"until", to_unix_ms(q.until)}, {"reason", to_text(q.reason)}};
+}
+
+json::Value of(std::optional<PlanRef> const& plan)
+{
+    if (!plan) return {};
+    return json::Object{{"k", plan->k}, {"rev", plan->rev}, {"sha256", plan->sha256.hex()}};
+}
+
+json::Value of(std::optional<AmendmentRef> const& amended)
+{
+    if (!amended) return {};
+    return json::Object{{"n", amended->n}, {"sha256", amended->sha256.hex()}};
 }
 
 template <class T>
@@ -81,15 +106,18 @@ json::Object content(Commit const& c)
         {"model", of(c.model)},
         {"outer", of(c.outer)},
         {"totals", json::Object{{"tokens", c.totals.tokens.value}, {"steps", c.totals.steps}}},
-        {"data", json::Object{{"done", c.done.to_json()}}},
+        {"terms", fields::of(c.terms)},
+        {"amended", of(c.amended)},
+        {"data", json::Object{{"done", c.done.to_json()}, {"aside", c.aside.to_json()}}},
+        {"skipped", list_of(c.skips)},
         {"members", list_of(c.members)},
         {"decided", list_of(c.decided)},
         {"removed", list_of(c.removed)},
         {"outer_step", c.outer_step},
         {"norms", exact_list(c.norms)},
-        {"quarantine", json::Array{}},
+        {"quarantine", list_of(c.quarantine)},
         {"recent", list_of(c.recent)},
-        {"plan", nullptr},
+        {"plan", of(c.plan)},
         {"by", json::Object{{"member", c.by.member.value}, {"attempt", c.by.attempt}}},
         {"time", to_unix_ms(c.time)}};
 }
@@ -105,25 +133,32 @@ Member read_member(json::ObjectReader& r)
     m.since_round = {fields::count(r, "since_round", 1)};
     m.missed = fields::count(r, "missed");
     m.seen = fields::time(r, "seen");
-    fields::only_null(r, "mpi");
+    m.refused = fields::count(r, "refused");
+    if (!fields::is_null(r, "mpi")) m.mpi = fields::text(r, "mpi");
     auto const parts = parse_member_id(m.id.value);
     r.require(!parts || parts->process.site == m.site, "site",
               "must be the site in the member's id");
     return m;
 }
 
+std::optional<Refusal> refusal_in(std::string_view text)
+{
+    for (auto reason = Refusal::nan; reason <= Refusal::bad_tokens;
+         reason = static_cast<Refusal>(static_cast<int>(reason) + 1))
+        if (text == to_text(reason)) return reason;
+    return std::nullopt;
+}
+
 std::optional<Refusal> read_refusal(json::ObjectReader& r)
 {
     bool const refused = r.one_of("outcome", {"included", "refused"}) == 1;
-    auto const reason = r.optional_text("reason");
-    r.require(reason.has_value() == refused, "reason",
+    auto const text = r.optional_text("reason");
+    r.require(text.has_value() == refused, "reason",
               "must be set exactly if the outcome is a refusal");
-    if (!reason) return std::nullopt;
-    static std::vector<std::string> const known{"nan",      "digest",    "stale",
-                                                "not-held", "wrong-run", "bad-tokens"};
-    auto const at = std::find(known.begin(), known.end(), *reason);
-    r.require(at != known.end(), "reason", "is unknown to this version");
-    return static_cast<Refusal>(at == known.end() ? 0 : at - known.begin());
+    if (!text) return std::nullopt;
+    auto const reason = refusal_in(*text);
+    r.require(reason.has_value(), "reason", "is unknown to this version");
+    return reason;
 }
 
 std::optional<Digest> read_header_digest(json::ObjectReader& r, bool inlined)
@@ -146,6 +181,7 @@ Decided read_decided(json::ObjectReader& r)
     d.inlined = r.boolean("inline");
     d.header = read_header_digest(r, d.inlined);
     d.ranges = fields::ranges(r, "ranges");
+    d.skipped = fields::ranges(r, "skipped");
     d.tokens = {fields::count(r, "tokens")};
     d.steps = fields::count(r, "steps");
     d.staleness = fields::count(r, "staleness");
@@ -161,9 +197,44 @@ Removed read_removed(json::ObjectReader& r)
 {
     Removed removed;
     removed.member = fields::member(r, "member");
-    removed.reason =
-        static_cast<Removal>(r.one_of("reason", {"left", "silent", "succeeded", "complete"}));
+    removed.reason = static_cast<Removal>(r.one_of(
+        "reason", {"left", "silent", "succeeded", "quarantined", "payload-missing", "complete"}));
     return removed;
+}
+
+SkippedBlocks read_skipped(json::ObjectReader& r)
+{
+    return {
+        {fields::plain_name(r, "site")}, fields::count(r, "times", 1), fields::ranges(r, "blocks")};
+}
+
+Quarantine read_quarantine(json::ObjectReader& r)
+{
+    Quarantine q{{fields::plain_name(r, "site")}, fields::time(r, "until"), {}};
+    auto const reason = refusal_in(r.text("reason"));
+    r.require(reason.has_value(), "reason", "is unknown to this version");
+    q.reason = reason.value_or(Refusal::nan);
+    return q;
+}
+
+std::optional<PlanRef> read_plan(json::ObjectReader& r)
+{
+    if (fields::is_null(r, "plan")) return std::nullopt;
+    PlanRef plan;
+    r.object("plan", [&](json::ObjectReader& o) {
+        plan = {fields::count(o, "k", 1), fields::count(o, "rev", 1), fields::digest(o, "sha256")};
+    });
+    return plan;
+}
+
+std::optional<AmendmentRef> read_amended(json::ObjectReader& r)
+{
+    if (fields::is_null(r, "amended")) return std::nullopt;
+    AmendmentRef amended;
+    r.object("amended", [&](json::ObjectReader& o) {
+        amended = {fields::count(o, "n", 1), fields::digest(o, "sha256")};
+    });
+    return amended;
 }
 
 void read_tables(json::ObjectReader& r, Commit& c)
@@ -183,14 +254,16 @@ void read_tables(json::ObjectReader& r, Commit& c)
         c.recent.push_back({{fields::count(o, "round", 1)}, {fields::count(o, "number", 1)}});
     });
     r.require(!c.recent.empty(), "recent", "must not be empty");
-    r.require(r.list("quarantine").empty(), "quarantine", "must be empty in this version");
+    r.each("skipped", [&](json::ObjectReader& o) { c.skips.push_back(read_skipped(o)); });
+    r.each("quarantine",
+           [&](json::ObjectReader& o) { c.quarantine.push_back(read_quarantine(o)); });
 }
 
 // The commit's place in the chain.
 void read_place(json::ObjectReader& r, std::string const& name, Commit& c)
 {
     fields::format(r);
-    c.run = {r.text("run")};
+    c.run = {fields::plain_name(r, "run")};
     c.number = {fields::count(r, "number", 1)};
     fields::require_name(r, name, commit_name(c.number));
     c.parent = fields::digest(r, "parent");
@@ -230,10 +303,15 @@ Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
     r.object("totals", [&](json::ObjectReader& o) {
         c.totals = {{fields::count(o, "tokens")}, fields::count(o, "steps")};
     });
-    r.object("data", [&](json::ObjectReader& o) { c.done = fields::ranges(o, "done"); });
+    r.object("terms", [&](json::ObjectReader& o) { c.terms = fields::terms(o); });
+    c.amended = read_amended(r);
+    r.object("data", [&](json::ObjectReader& o) {
+        c.done = fields::ranges(o, "done");
+        c.aside = fields::ranges(o, "aside");
+    });
     read_tables(r, c);
     c.outer_step = r.boolean("outer_step");
-    fields::only_null(r, "plan");
+    c.plan = read_plan(r);
     r.object("by", [&](json::ObjectReader& o) {
         c.by = {fields::member(o, "member"), fields::count(o, "attempt")};
     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/text.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::rounds::fields {
@@ -55,7 +56,6 @@ Encoded finish_with_self(json::Object record)
 {
     auto const self = sha256(json::canonical(record)).hex();
     record.set("self", self);
-    record.set("sig", nullptr);
     return finish(record);
 }
 
@@ -79,14 +79,10 @@ Result<json::Object> open_with_self(std::string_view bytes, std::string const& n
     if (!object) return object;
     auto const refuse = [&](std::string why) { return refused(name, std::move(why)); };
     auto const* self = object->find("self");
-    auto const* sig = object->find("sig");
     if (self == nullptr || self->as_text() == nullptr)
         return refuse("its own digest (self) is missing");
-    if (sig == nullptr || !sig->is_null())
-        return refuse("sig must be null: this version has no signatures");
     auto const stated = *self->as_text();
     object->erase("self");
-    object->erase("sig");
     auto const found = sha256(json::canonical(*object)).hex();
     if (stated != found)
         return refuse("its bytes have changed (self says " + stated + ", found " + found + ")");
@@ -160,10 +156,25 @@ void format(json::ObjectReader& r)
                   ": written by another version of Curtail");
 }
 
-void only_null(json::ObjectReader& r, std::string const& key)
+std::string plain_name(json::ObjectReader& r, std::string const& key)
+{
+    auto name = r.text(key);
+    r.require(is_plain_name(name), key, "must be a plain name");
+    return name;
+}
+
+std::string text(json::ObjectReader& r, std::string const& key)
+{
+    auto text = r.text(key);
+    r.require(text.size() <= text_limit, key,
+              "must have at most " + std::to_string(text_limit) + " bytes");
+    return text;
+}
+
+bool is_null(json::ObjectReader& r, std::string const& key)
 {
     auto const* value = r.any(key, true);
-    r.require(value != nullptr && value->is_null(), key, "must be null");
+    return value != nullptr && value->is_null();
 }
 
 void require_name(json::ObjectReader& r, std::string const& name, std::string const& right)

@@ -25,15 +25,15 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 
 /// Returns the record in canonical form, and the digest of these bytes.
 [[nodiscard]] Encoded finish(json::Object const& record);
-/// Adds the fields `self` and `sig`, then does the same as finish(). `self` is the digest of the
-/// canonical form without these two fields. `sig` is null.
+/// Adds the field `self`, then does the same as finish(). `self` is the digest of the canonical
+/// form without this field.
 [[nodiscard]] Encoded finish_with_self(json::Object record);
 
 /// Parses a record. Fails with `protocol` if `bytes` is too long, is not a JSON object, contains a
 /// real number, or is not in canonical form. `name` names the record in error messages.
 [[nodiscard]] Result<json::Object> open(std::string_view bytes, std::string const& name);
-/// Does the same as open(), then removes the fields `self` and `sig`. Fails with `protocol` if
-/// `self` is not the digest of the rest or `sig` is not null.
+/// Does the same as open(), then removes the field `self`. Fails with `protocol` if `self` is not
+/// the digest of the rest.
 [[nodiscard]] Result<json::Object> open_with_self(std::string_view bytes, std::string const& name);
 
 /// Reads an integer n with least <= n < integer_limit.
@@ -50,8 +50,17 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 [[nodiscard]] std::vector<PartRef> parts(json::ObjectReader& r, std::string const& key);
 /// Reads the field `format`, which must be record_format.
 void format(json::ObjectReader& r);
-/// Reads a field that must be null, because this version does not use it.
-void only_null(json::ObjectReader& r, std::string const& key);
+/// Reads a name: a site or a run.
+[[nodiscard]] std::string plain_name(json::ObjectReader& r, std::string const& key);
+/// Reads a text for people, of at most text_limit bytes.
+[[nodiscard]] std::string text(json::ObjectReader& r, std::string const& key);
+/// Returns true if the field `key` is null. Records an error if it is missing.
+[[nodiscard]] bool is_null(json::ObjectReader& r, std::string const& key);
+
+/// Returns the fields that state the terms.
+[[nodiscard]] json::Object of(Terms const& terms);
+/// Reads the fields that of(Terms) writes. They are fields of `r` itself.
+[[nodiscard]] Terms terms(json::ObjectReader& r);
 /// Records an error unless `name` equals `right`. The record is stored under `name`; its content
 /// demands the name `right`.
 void require_name(json::ObjectReader& r, std::string const& name, std::string const& right);

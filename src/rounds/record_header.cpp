@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <utility>
 
 #include "rounds/names.hpp"
 #include "rounds/record_fields.hpp"
@@ -21,8 +22,10 @@ DeltaPart read_delta_part(json::ObjectReader& r)
 void require_bounds(json::ObjectReader& r, Header const& h)
 {
     r.require(h.steps <= h.tokens.value, "steps", "must be at most the number of tokens");
-    r.require(h.ranges.list().size() <= header_ranges_limit, "ranges",
-              "must be at most " + std::to_string(header_ranges_limit));
+    for (auto const& [key, ranges] :
+         {std::pair("ranges", h.ranges), std::pair("skipped", h.skipped)})
+        r.require(ranges.list().size() <= header_ranges_limit, key,
+                  "must be at most " + std::to_string(header_ranges_limit));
     r.require(std::isfinite(h.sumsq()), "parts", "must have a finite sum of squares");
 }
 
@@ -44,13 +47,14 @@ Encoded encode(Header const& h)
                                                  {"base_round", h.base_round.value},
                                                  {"leaving", h.leaving},
                                                  {"ranges", h.ranges.to_json()},
+                                                 {"skipped", h.skipped.to_json()},
                                                  {"tokens", h.tokens.value},
                                                  {"steps", h.steps},
                                                  {"encoding", h.encoding},
                                                  {"parts", parts},
                                                  {"nonfinite", h.nonfinite},
                                                  {"rate", h.rate},
-                                                 {"mpi", nullptr},
+                                                 {"mpi", h.mpi},
                                                  {"time", to_unix_ms(h.time)}});
 }
 
@@ -62,20 +66,21 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
     json::ObjectReader r(value, name, ExitCode::protocol);
     Header h;
     fields::format(r);
-    h.run = {r.text("run")};
+    h.run = {fields::plain_name(r, "run")};
     h.member = fields::member(r, "member");
     h.seq = {fields::count(r, "seq", 1)};
     fields::require_name(r, name, header_name(h.member, h.seq));
     h.base_round = {fields::count(r, "base_round", 1)};
     h.leaving = r.boolean("leaving");
     h.ranges = fields::ranges(r, "ranges");
+    h.skipped = fields::ranges(r, "skipped");
     h.tokens = {fields::count(r, "tokens")};
     h.steps = fields::count(r, "steps");
     h.encoding = r.text("encoding");
     r.each("parts", [&](json::ObjectReader& o) { h.parts.push_back(read_delta_part(o)); });
     h.nonfinite = fields::count(r, "nonfinite");
     h.rate = fields::count(r, "rate");
-    fields::only_null(r, "mpi");
+    h.mpi = r.boolean("mpi");
     h.time = fields::time(r, "time");
     require_bounds(r, h);
     if (auto error = r.finish()) return tl::unexpected(*error);

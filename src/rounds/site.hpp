@@ -54,9 +54,10 @@ struct Status {
     std::vector<MemberId> members;   ///< all members in the newest commit read
     Ranges held;                     ///< blocks that this member holds
     Ranges since;                    ///< blocks trained on since the last cut
-    Ranges skipped;                  ///< blocks that this member will not train on again
-    std::vector<Ranges> undecided;   ///< blocks of each undecided contribution, sorted by `seq`
-    bool leaving{};                  ///< this member has begun to leave the run
+    Ranges skipped;                  ///< blocks skipped since the last cut
+    /// Blocks trained on or skipped in each undecided contribution, sorted by `seq`.
+    std::vector<Ranges> undecided;
+    bool leaving{};  ///< this member has begun to leave the run
 };
 
 namespace site {

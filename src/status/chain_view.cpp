@@ -6,6 +6,7 @@
 #include "chain/chain.hpp"
 #include "chain/pending.hpp"
 #include "rounds/reading.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::status {
 namespace {
@@ -110,7 +111,7 @@ Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& object
     auto tip = chain::newest_commit(objects);
     if (!tip) return tl::unexpected(tip.error());
     if (!*tip) return std::optional<ChainView>{};
-    ChainView view{std::move(**spec), std::move(**tip), {}, {}, {}, {}};
+    ChainView view{rounds::in_force(**spec, **tip), std::move(**tip), {}, {}, {}, {}};
     if (auto read = read_round_start(objects, view); !read) return tl::unexpected(read.error());
     if (auto read = read_pending(objects, view); !read) return tl::unexpected(read.error());
     return std::optional(std::move(view));

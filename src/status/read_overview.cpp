@@ -29,15 +29,13 @@ std::string budget_text(std::optional<Tokens> const& budget)
     return budget ? fmt::format("a budget of {} tokens", budget->value) : "no budget";
 }
 
-// Trainers refuse to join a run whose stored budget is another one.
+// Trainers use the budget of the run's terms.
 void note_changed_budget(Overview& overview, config::Run const& run)
 {
     if (!overview.chain || overview.chain->run.budget == run.training.budget) return;
-    overview.chain->notes.push_back(fmt::format(
-        "{} states {}, and the stored run has {}: jobs that start now exit with 78; restore the "
-        "budget in the file, or begin another run",
-        run.file.string(), budget_text(run.training.budget),
-        budget_text(overview.chain->run.budget)));
+    overview.chain->notes.push_back(
+        fmt::format("{} states {}, but the run's terms state {}, which jobs use", run.file.string(),
+                    budget_text(run.training.budget), budget_text(overview.chain->run.budget)));
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ BlockLedger::Cut BlockLedger::cut(Seq seq)
 {
     if (undecided_.contains(seq))
         throw std::logic_error("cut " + std::to_string(seq.value) + " was already made");
-    Cut made{std::exchange(since_, {}), std::exchange(steps_since_, 0)};
-    undecided_.emplace(seq, made.ranges);
+    Cut made{std::exchange(since_, {}), std::exchange(skipped_, {}),
+             std::exchange(steps_since_, 0)};
+    undecided_.emplace(seq, made.ranges + made.skipped);
     return made;
 }
 

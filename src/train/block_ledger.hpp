@@ -22,12 +22,13 @@ class BlockLedger {
     void record_step(rounds::Ranges const& blocks);
     /// Takes back record_step(), because the loss or a gradient of this step was not finite, so
     /// that it did not change the weights. There must have been no cut since. next_blocks() does
-    /// not return these blocks again before the next begin().
+    /// not return these blocks again before forget() is called for the next cut.
     void skip_step(rounds::Ranges const& blocks);
 
     /// The blocks and steps of a cut.
     struct Cut {
-        rounds::Ranges ranges;  ///< blocks that the steps since the previous cut used
+        rounds::Ranges ranges;   ///< blocks that the steps since the previous cut used
+        rounds::Ranges skipped;  ///< blocks that they skipped
         std::int64_t steps{};
     };
     /// Records a cut. `seq` is its number and must be new.
@@ -38,7 +39,7 @@ class BlockLedger {
     [[nodiscard]] std::int64_t blocks_since() const { return since_.count(); }
 
   private:
-    std::map<Seq, rounds::Ranges> undecided_;
+    std::map<Seq, rounds::Ranges> undecided_;  ///< blocks used or skipped before each cut
     rounds::Ranges since_;
     rounds::Ranges skipped_;
     std::int64_t steps_since_{0};

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/clock.hpp"
+#include "rounds/notes.hpp"
 
 namespace curtail::train {
 namespace {
@@ -65,11 +66,9 @@ rounds::Input RoundExecutor::translate(LoopEvent event)
     if (auto* made = std::get_if<CutMade>(&event)) {
         deltas_[made->seq] = made->values.delta;
         anchor_ = made->values.anchor;
-        return rounds::CutReady{made->op,
-                                made->blocks.ranges,
-                                made->blocks.steps,
-                                {made->values.sum_of_squares},
-                                {made->values.nonfinite}};
+        return rounds::CutReady{
+            made->op,           made->blocks.ranges,           made->blocks.skipped,
+            made->blocks.steps, {made->values.sum_of_squares}, {made->values.nonfinite}};
     }
     return std::visit(
         []<class Message>(Message&& message) -> rounds::Input {
@@ -223,6 +222,7 @@ void RoundExecutor::act(rounds::Delete const& garbage)
 
 void RoundExecutor::act(rounds::Note const& note)
 {
+    if (auto const text = rounds::warning_in(note)) parts_.log.warning(*text);
     parts_.recorder.event(note.type, note.details);
 }
 

@@ -140,7 +140,7 @@ class Headers : public ScriptedSite {
         outputs = site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
         auto const cut = std::get<Cut>(outputs.back());
         (void)site.on(now, Stepped{held, FractionalSeconds{1}});
-        return serve(CutReady{cut.op, held, 1, {1.0}, {1}});
+        return serve(CutReady{cut.op, held, {}, 1, {1.0}, {1}});
     }
     std::string name{header_name(member_a, {1})};
     int unanswered{0};

@@ -45,7 +45,7 @@ class ForeignHeaders : public ScriptedSite {
         }
         site = Site({{{"A"}, 0x33}, run, 0});
     }
-    // The chain's decisions on them.
+    // The chain's decisions on them until the site has joined.
     std::vector<Decided> decided()
     {
         auto const outputs = serve(Tick{});
@@ -61,7 +61,7 @@ class ForeignHeaders : public ScriptedSite {
     }
 };
 
-TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsRefusedAndBlocksNoSite)
+TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsNeverDecidedAndBlocksNoSite)
 {
     Header nan;
     nan.seq = {1};
@@ -69,31 +69,21 @@ TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsRefusedAndBlocksNoSite)
     nan.tokens = {8};
     nan.parts = {{{"d0", "deltas/1/x", 1, sha256("")}, std::nan(""), 0}};
     Header steps;
-    steps.seq = {2};
+    steps.seq = {1};
     steps.steps = (std::int64_t{1} << 53) - 1;
     Header wide;
-    wide.seq = {3};
+    wide.seq = {1};
     for (std::int64_t i = 0; i < 1000; ++i) wide.ranges += Ranges::between(2 * i, 2 * i + 1);
-    add_departed_member({nan, steps, wide});
-    auto const all = decided();
-    ASSERT_EQ(all.size(), 3U);
-    for (auto const& d : all) EXPECT_EQ(d.refused, Refusal::digest);
+    for (auto const& header : {nan, steps, wide}) {
+        objects.clear();
+        site = Site({{{"A"}, 0x11}, run, 0});
+        add_departed_member({header});
+        EXPECT_TRUE(decided().empty());
+        EXPECT_NE(site.status().members.size(), 0U);
+    }
 }
 
-TEST_F(ForeignHeaders, ManyInvalidHeadersShareNoGrowingPause)
-{
-    std::vector<Header> headers(40);
-    for (std::size_t i = 0; i < headers.size(); ++i)
-        headers[i].seq = {static_cast<std::int64_t>(i) + 1};
-    add_departed_member(headers);
-    for (auto& [name, bytes] : objects)
-        if (name.rfind("contrib/", 0) == 0) bytes = "{}";
-    auto const began = now;
-    EXPECT_EQ(decided().size(), headers.size());
-    EXPECT_LT(now - began, Seconds{110}) << "six reads of each, with five short pauses";
-}
-
-TEST_F(ForeignHeaders, TheWidestHeadersAreRefusedUntilTheRecordFits)
+TEST_F(ForeignHeaders, TheWidestHeadersWaitUntilTheRecordFits)
 {
     std::vector<Header> headers;
     for (std::int64_t seq = 1; seq <= 60; ++seq) {
@@ -106,13 +96,8 @@ TEST_F(ForeignHeaders, TheWidestHeadersAreRefusedUntilTheRecordFits)
     }
     add_departed_member(headers);
     auto const all = decided();
-    EXPECT_EQ(all.size(), 60U);
-    auto const count = [&](Refusal reason) {
-        return std::count_if(all.begin(), all.end(),
-                             [&](auto const& d) { return d.refused == reason; });
-    };
-    EXPECT_GT(count(Refusal::digest), 0);
-    EXPECT_EQ(count(Refusal::digest) + count(Refusal::wrong_run), 60);
+    EXPECT_GT(all.size(), 10U);
+    for (auto const& d : all) EXPECT_EQ(d.refused, Refusal::wrong_run);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class Interrupted : public ScriptedSite {
         if (auto const* adopt = std::get_if<Adopt>(&output)) return Adopted{adopt->op};
         if (auto const* train = std::get_if<Train>(&output)) return step(train->held);
         if (auto const* cut = std::get_if<Cut>(&output))
-            return CutReady{cut->op, std::exchange(since, {}), 1, {1.0}, {0}};
+            return CutReady{cut->op, std::exchange(since, {}), {}, 1, {1.0}, {0}};
         if (auto const* delta = std::get_if<StoreDelta>(&output))
             return Stored{delta->op, {part("d0", delta->parts[0].name)}};
         if (auto const* merge = std::get_if<Merge>(&output); merge != nullptr && !merges)

@@ -4,97 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fixtures.hpp"
-#include "rounds/check.hpp"
+#include "chain.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::rounds {
 namespace {
 
+using test::Chain;
 using test::small_run;
 using testing::HasSubstr;
-
-// Builds a chain with next(), with invented models, and checks each commit against its parent.
-class Chain : public testing::Test {
-  protected:
-    Chain()
-    {
-        auto const run_digest = encode(run).sha256;
-        auto const name = model_name({1}, test::member("A", 0), 1, "w0");
-        tip = genesis(run, run_digest, {test::member("A", 0), 1}, now, {test::part("w0", name)});
-        EXPECT_FALSE(check_genesis(run, run_digest, tip));
-    }
-    // Three equal sites of known rate, each doing 4 blocks per round: targets of 8.
-    static RunSpec example_run()
-    {
-        auto run = small_run(40);
-        run.params.round_time = Seconds{4};
-        run.params.skew = Millis{0};
-        return run;
-    }
-    std::optional<Commit> try_next(std::vector<Found> found, Intents const& intents = {})
-    {
-        now += Seconds{1};
-        auto c = next(run, tip, encode(tip).sha256, {test::member("A", 2), 1}, now, found, intents);
-        if (c && c->kind == Commit::Kind::merge) {
-            c->model = {c->round,
-                        {test::part("w0", model_name(c->round, test::member("A", 2), 1, "w0"))}};
-            if (c->outer_step)
-                c->outer = OuterRef{
-                    Outer::Type::nesterov,
-                    {test::part("m0", model_name(c->round, test::member("A", 2), 1, "m0"))}};
-        }
-        return c;
-    }
-    void go(std::vector<Found> found, Intents const& intents = {})
-    {
-        auto c = try_next(std::move(found), intents);
-        ASSERT_TRUE(c);
-        auto const error = check(run, tip, encode(tip).sha256, *c);
-        ASSERT_FALSE(error) << error->message();
-        parent_ = tip;
-        tip = *c;
-    }
-    void admit(std::string const& site, std::uint32_t nonce = 0xabcdef01, Rate rate = 1'000'000)
-    {
-        Intents intents;
-        intents.admit = Admission{{{site}, nonce}, rate};
-        go({}, intents);
-    }
-    Found contribution(MemberId const& id, std::int64_t seq, std::int64_t base, Ranges ranges,
-                       bool leaving = false) const
-    {
-        Found f;
-        auto& h = f.header;
-        h.run = run.run;
-        h.member = id;
-        h.seq = {seq};
-        h.base_round = {base};
-        h.ranges = std::move(ranges);
-        h.leaving = leaving;
-        h.tokens = h.ranges.count() * run.params.block_tokens;
-        h.steps = h.ranges.count();
-        if (!h.ranges.empty())
-            h.parts = {{test::part("d0", delta_name({base}, id, {seq}, "d0")), 1.0, 0}};
-        f.sha256 = encode(h).sha256;
-        return f;
-    }
-    Member const& at(MemberId const& id) const { return *tip.find(id); }
-    std::string line() const
-    {
-        std::string text =
-            "r" + std::to_string(tip.round.value) + " done " + tip.done.to_string() + " |";
-        for (auto const& m : tip.members)
-            text += " " + m.site.value + " " + std::to_string(m.seq.value) + " " +
-                    m.held.to_string() +
-                    (m.missed > 0 ? " missed " + std::to_string(m.missed) : "");
-        return text;
-    }
-
-    RunSpec run{example_run()};
-    Time now{from_unix_ms(1'700'000'000'000)};
-    Commit tip;
-    std::optional<Commit> parent_;  // of `tip`
-};
 
 TEST_F(Chain, FollowsTheWorkedExample)
 {
@@ -293,6 +211,7 @@ TEST_F(Chain, AHigherRateGetsMoreBlocksByARosterCommit)
 TEST_F(Chain, TheLastBlockCompletesTheRun)
 {
     run = small_run(4);
+    tip.terms = terms_of(run);
     auto const a = test::member("A", 2);
     admit("A");
     go({contribution(a, 1, 1, {{0, 4}})});
@@ -320,7 +239,7 @@ TEST_F(Chain, ATokenBudgetCompletesTheRunInsideTheData)
 
 TEST_F(Chain, OuterStepNeedsTwoFreshSitesAndEnoughWork)
 {
-    run.outer.type = Outer::Type::nesterov;
+    run.outer.type = tip.terms.outer.type = Outer::Type::nesterov;
     auto const a = test::member("A", 2), b = test::member("B", 3);
     admit("A");
     admit("B");
@@ -328,7 +247,7 @@ TEST_F(Chain, OuterStepNeedsTwoFreshSitesAndEnoughWork)
     EXPECT_TRUE(
         try_next({contribution(a, 1, 1, {{0, 1}}), contribution(b, 1, 1, {{8, 9}})})->outer_step)
         << "2 of 8 possible blocks";
-    run.params.outer_min_permille = 260;
+    tip.terms.params.outer_min_permille = 260;
     EXPECT_FALSE(
         try_next({contribution(a, 1, 1, {{0, 1}}), contribution(b, 1, 1, {{8, 9}})})->outer_step);
     EXPECT_TRUE(

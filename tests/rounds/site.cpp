@@ -176,8 +176,8 @@ TEST(Site, ANewInstanceReplacesTheOldOneAtOnce)
     EXPECT_TRUE(s.run_until(s.now() + Seconds{30}, succeeded));
 }
 
-// Every step of the one site fails for a while: the blocks that it has skipped are trained later.
-TEST(Site, AMemberThatHasSkippedAllItsBlocksJoinsAgainAndTrainsThem)
+// Every step of the one site fails for a while.
+TEST(Site, BlocksThatASiteSkipsForAWhileAreTrainedLater)
 {
     auto run = small_run(12, {{"A"}});
     run.params.grant_quantum = 2;
@@ -188,14 +188,46 @@ TEST(Site, AMemberThatHasSkippedAllItsBlocksJoinsAgainAndTrainsThem)
     test::Chaos broken;
     broken.skipped = 1;
     s.set_chaos(broken);
-    auto const joined_again = [&] { return s.notes().at("joined") == 2; };
-    ASSERT_TRUE(s.run_until(Seconds{120}, joined_again));
+    auto const skipped = [&] { return !s.store().chain().back().skips.empty(); };
+    ASSERT_TRUE(s.run_until(Seconds{120}, skipped));
     s.set_chaos({});
     ASSERT_TRUE(s.run_until(Seconds{300}, [&] { return s.complete(); }));
     auto const v = summary_of(s);
     ASSERT_TRUE(v) << v.error().message();
     EXPECT_EQ(v->tip.done, Ranges::between(0, 12));
-    EXPECT_EQ(s.notes().at("joined"), 2);
+    EXPECT_EQ(s.notes().at("joined"), 1);
+}
+
+TEST(Site, ASiteWhoseTrainingHasDivergedLeaves)
+{
+    auto run = small_run(2000, {{"A"}});
+    Simulator s(run, 1, {});
+    s.start(0);
+    auto const trains = [&] {
+        return !s.store().chain().empty() && s.store().chain().back().totals.steps > 0;
+    };
+    ASSERT_TRUE(s.run_until(Seconds{60}, trains));
+    s.break_site(0);
+    ASSERT_TRUE(s.run_until(Seconds{300}, [&] { return s.living_count() == 0; }));
+    EXPECT_EQ(s.exits().back().code, ExitCode::data);
+    EXPECT_THAT(s.exits().back().error->message(), HasSubstr("training diverged"));
+    EXPECT_EQ(s.store().chain().back().aside.count(), 2) << "a thousandth of the stream";
+}
+
+TEST(Site, ASiteThatAloneFailsLeavesBlocksToTheOthers)
+{
+    auto run = small_run(2000, {{"A"}, {"B"}});
+    Simulator s(run, 1, {});
+    s.start(0);
+    s.start(1);
+    auto const both = [&] {
+        return !s.store().chain().empty() && s.store().chain().back().members.size() == 2;
+    };
+    ASSERT_TRUE(s.run_until(Seconds{60}, both));
+    s.break_site(0);
+    ASSERT_TRUE(s.run_until(Seconds{300}, [&] { return s.living_count() == 1; }));
+    EXPECT_EQ(s.exits().back().code, ExitCode::data);
+    EXPECT_TRUE(s.store().chain().back().aside.empty());
 }
 
 TEST(Site, AProcessWhoseStepsAllFailExitsAndAnotherSiteTrainsItsBlocks)
@@ -242,13 +274,18 @@ TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutDue)
         return !list.empty() && std::holds_alternative<Cut>(list.back());
     };
     EXPECT_FALSE(is_cut(site.on(now, Stepped{good, FractionalSeconds{100}})));
-    EXPECT_FALSE(is_cut(site.on(now, Skipped{next()})));
-    EXPECT_FALSE(is_cut(site.on(now, Skipped{next()})));
-    outputs = site.on(now, Skipped{next()});
+    Ranges bad;
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_FALSE(is_cut(outputs));
+        auto const block = next();
+        bad += block;
+        outputs = site.on(now, Skipped{block});
+    }
     ASSERT_TRUE(is_cut(outputs));
-    outputs = site.on(now, CutReady{std::get<Cut>(outputs.back()).op, good, 1, {1.0}, {0}});
+    outputs = site.on(now, CutReady{std::get<Cut>(outputs.back()).op, good, bad, 1, {1.0}, {0}});
     EXPECT_FALSE(site.exited());
-    EXPECT_EQ(site.status().undecided, std::vector<Ranges>{good});
+    EXPECT_EQ(site.status().undecided, std::vector<Ranges>{good + bad});
+    EXPECT_TRUE(site.status().skipped.empty());
 }
 
 TEST_F(ScriptedSite, AStoreThatCreatesANameTwiceIsRejected)
@@ -340,7 +377,7 @@ TEST_F(ScriptedSite, NonFiniteWorkIsAnnouncedWithoutPayloadAndRefused)
     EXPECT_TRUE(cut.leaving);
     EXPECT_TRUE(site.on(now, Stepped{held, FractionalSeconds{1}}).empty())
         << "the step in progress must finish first";
-    outputs = serve(CutReady{cut.op, held, 1, {1.0}, {3}});
+    outputs = serve(CutReady{cut.op, held, {}, 1, {1.0}, {3}});
     ASSERT_TRUE(site.exited());
     auto const name = header_name(MemberId{"A.00000011.2"}, {1});
     ASSERT_TRUE(objects.contains(name));

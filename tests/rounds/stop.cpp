@@ -20,7 +20,7 @@ class Stopping : public ScriptedSite {
         outputs = site.on(now, stop);
         auto const cut = std::get<Cut>(outputs.back());
         (void)site.on(now, Stepped{held, FractionalSeconds{1}});
-        return site.on(now, CutReady{cut.op, held, 1, {1.0}, {0}});
+        return site.on(now, CutReady{cut.op, held, {}, 1, {1.0}, {0}});
     }
     template <class Store>
     Stored stored(Store const& store)

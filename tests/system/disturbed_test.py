@@ -177,8 +177,9 @@ def check_accounts(run, sites):
             key = (decision["member"], decision["seq"])
             expect(key not in decided, f"{key} was decided twice")
             decided[key] = decision
-    total = -(-TOKENS // BLOCK) * BLOCK
     tip = commits[-1]
+    aside = sum(end - begin for begin, end in tip["data"]["aside"])
+    total = (-(-TOKENS // BLOCK) - aside) * BLOCK
     expect(tip["complete"] and tip["totals"]["tokens"] == total,
            f"the run ended with {tip['totals']}")
     included = sum(d["tokens"] for d in decided.values() if not d.get("refused"))

@@ -152,10 +152,25 @@ def token_budget_ends_the_run_at_a_whole_block():
         shown = execute(program("curtail-status"), run.run_file).stdout
         expect("2944 of 2944 (100.0 %)" in shown, shown)
         run.config["training"]["tokens"] = 5000
+        del run.config["optimizer"]["schedule_tokens"]
         run.save()
         done = run.train("B", code=78)
         expect("training.tokens is 2900 in the store's run.json and 5000 in" in done.stderr,
                done.stderr)
+
+
+def a_changed_budget_is_a_warning():
+    with SmallRun(training={"tokens": 20_000}) as run:
+        job = run.start_training("A")
+        wait_for(lambda: run.events("A", "joined"), "site A joins")
+        run.config["training"]["tokens"] = 15_000
+        run.save()
+        job.send_signal(signal.SIGUSR1)
+        expect(job.wait(30) == 0, "must leave")
+        done = run.train("A")
+        expect("tokens is 20000 in the run's terms and 15000 in this site's configuration"
+               in done.stderr, done.stderr)
+        expect(run.commits()[-1]["totals"]["tokens"] == 157 * 128, "the terms must hold")
 
 
 def token_budget_ends_training_without_a_store():
@@ -309,7 +324,8 @@ main([any_number_of_ranks_gives_the_same_losses,
       bfloat16_and_recomputed_activations_train_the_same_model, resumed_run_continues_bit_exactly,
       resumes_with_other_numbers_of_ranks_and_from_the_older_slot,
       lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
-      token_budget_ends_the_run_at_a_whole_block, token_budget_ends_training_without_a_store,
+      token_budget_ends_the_run_at_a_whole_block, a_changed_budget_is_a_warning,
+      token_budget_ends_training_without_a_store,
       token_budget_larger_than_the_data_is_refused, paced_ranks_rest_and_stop_in_time,
       another_configuration_is_refused, errors_name_damaged_inputs, unmounted_store_is_refused,
       unusable_store_is_an_error, terminal_shows_progress,

@@ -1,10 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
+#include "rounds/skips.hpp"
 
 // Reading the chain and ADOPT.
 namespace curtail::rounds::site {
 namespace {
+
+Error diverged_error()
+{
+    return {ExitCode::data, "training diverged",
+            "the loss or a gradient of every step was not finite in three contributions in a row",
+            "check this site's hardware; if other sites fail too, start a new run with a lower "
+            "learning rate, or fork this run from an earlier commit"};
+}
+
+// True if this site has contributed skipped blocks only, three times in a row, and the blocks are
+// not to blame: another site can train on them, or no more blocks can be set aside.
+bool keeps_failing(Parts const& p)
+{
+    auto const& tip = *p.chain.tip();
+    auto const blocks = p.history.only_skipped();
+    if (blocks.empty()) return false;
+    if (tip.aside.count() >= aside_limit(p.chain.run())) return true;
+    bool others = false;
+    for (auto const& m : tip.members) others = others || m.site != p.config.process.site;
+    auto suspected = tip.aside;
+    for (auto const& s : tip.skips)
+        if (s.site != p.config.process.site) suspected += s.blocks;
+    return others && !suspected.overlaps(blocks);
+}
 
 // Applies the tip's decisions on this member.
 void own_decisions(Parts& p)
@@ -14,6 +39,7 @@ void own_decisions(Parts& p)
         if (r.member == *p.member) p.removal = r.reason;
     for (auto const& d : p.chain.tip()->decided)
         if (d.member == *p.member) p.history.decided(d);
+    if (keeps_failing(p)) return finish(p, ExitCode::data, diverged_error());
     if (!p.history.diverged()) return;
     finish(p, ExitCode::data,
            Error{ExitCode::data, "cannot continue training",
@@ -43,6 +69,7 @@ bool take_next(Parts& p, std::string const& bytes)
     p.payloads.settle(*p.chain.tip(), p.machine);
     if (p.chain.tip()->kind == Commit::Kind::merge) p.lease = {};
     p.pending.forget_decided(*p.chain.tip());
+    p.pending.resume_all();
     p.scan.forget_decided(*p.chain.tip());
     if (p.chain.tip()->complete) finish(p, ExitCode::ok);
     else if (p.member) own_decisions(p);
@@ -71,9 +98,10 @@ bool act_adopt_apply(Parts& p)
         return true;
     }
     p.training.request(p.chain.tip()->round);
+    bool const same = p.chain.tip()->round == p.training.base() && !p.contributions.drops_work();
     bool const own = p.proposal.lone_is(p.chain.tip_sha256()) &&
                      p.training.base().next() == p.chain.tip()->round;
-    p.machine.send(Adopt{p.machine.ask(Question::adopt), p.chain.tip()->model, own,
+    p.machine.send(Adopt{p.machine.ask(Question::adopt), p.chain.tip()->model, own || same,
                          p.contributions.dropped(), p.chain.tip()->number});
     return true;
 }

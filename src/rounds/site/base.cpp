@@ -26,7 +26,6 @@ bool has_lone_partner(Parts const& p)
 
 void begin_base(Parts& p)
 {
-    p.left.reset();
     p.proposal.discard_draft();
     p.contributions.begin(p.chain.tip()->find(*p.member)->seq);
     p.base.until = p.machine.now() + p.chain.run().params.first_base_wait;

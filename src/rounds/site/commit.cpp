@@ -32,6 +32,8 @@ bool lone_valid(Parts const& p, Commit const& next)
         if (d.refused) return false;
         included.emplace_back(d.member, d.seq, 0.0F);
     }
+    bool const work = next.kind == Commit::Kind::merge;
+    if (!work) return included.size() == p.contributions.undecided().size();
     return p.contributions.dropped().empty() && p.training.base() == p.chain.tip()->round &&
            p.payloads.made() && p.payloads.made()->key.parent == p.chain.tip()->model &&
            p.payloads.made()->key.included == included;
@@ -97,7 +99,7 @@ bool act_commit_create(Parts& p)
 void answered_commit_create(Parts& p, Input const&) { p.machine.switch_to(Phase::commit_read); }
 
 // Keeps an invalid record out of the chain, where no commit could follow it. The headers of other
-// sites are the only part that this program did not make, so they are suspected first.
+// sites are the only part that this program did not make, so it first tries without one of them.
 bool set_draft(Parts& p, Commit commit)
 {
     auto encoded = encode(commit);
@@ -106,7 +108,7 @@ bool set_draft(Parts& p, Commit commit)
         p.proposal.set_draft({std::move(commit), std::move(encoded)});
         return true;
     }
-    if (p.proposal.includes_others() && p.pending.refuse_widest(p.chain.run())) {
+    if (p.proposal.includes_others() && p.pending.postpone_widest()) {
         p.machine.go(Phase::merge);
         return false;
     }

@@ -16,7 +16,7 @@ std::int64_t Contributions::count() const { return static_cast<std::int64_t>(und
 Ranges Contributions::ranges() const
 {
     Ranges all;
-    for (auto const& own : undecided_) all += own.header.ranges;
+    for (auto const& own : undecided_) all += own.header.ranges + own.header.skipped;
     return all;
 }
 
@@ -58,8 +58,11 @@ void Contributions::remove_decided(Member const* me)
     auto const decided = [&](OwnContribution const& own) {
         return me != nullptr && own.header.seq <= me->seq;
     };
-    for (auto const& own : undecided_)
-        if (decided(own)) dropped_.push_back(own.header.seq);
+    for (auto const& own : undecided_) {
+        if (!decided(own)) continue;
+        dropped_.push_back(own.header.seq);
+        drops_work_ = drops_work_ || !own.header.ranges.empty();
+    }
     std::erase_if(undecided_, decided);
 }
 

@@ -30,7 +30,7 @@ class Contributions {
     void add(OwnContribution own);
     [[nodiscard]] std::vector<OwnContribution> const& undecided() const { return undecided_; }
     [[nodiscard]] std::int64_t count() const;  ///< number of undecided contributions
-    [[nodiscard]] Ranges ranges() const;       ///< blocks of all undecided contributions
+    [[nodiscard]] Ranges ranges() const;       ///< blocks trained on or skipped in all of them
     [[nodiscard]] Tokens tokens() const;       ///< tokens of all undecided contributions
     [[nodiscard]] Tokens unpublished_tokens() const;
     /// Returns the first contribution that is not published, or null if all are published.
@@ -44,11 +44,18 @@ class Contributions {
     void remove_decided(Member const* me);
     /// Returns the numbers of the decided contributions whose deltas the trainer still keeps.
     [[nodiscard]] std::vector<Seq> const& dropped() const { return dropped_; }
-    void forget_dropped() { dropped_.clear(); }
+    /// Returns true if one of these deltas may differ from zero.
+    [[nodiscard]] bool drops_work() const { return drops_work_; }
+    void forget_dropped()
+    {
+        dropped_.clear();
+        drops_work_ = false;
+    }
 
   private:
     std::vector<OwnContribution> undecided_;  ///< in order of seq
     std::vector<Seq> dropped_;                ///< see dropped()
+    bool drops_work_{};                       ///< see drops_work()
     Seq next_seq_{1};
     bool leaving_{};
 };

@@ -162,7 +162,8 @@ void answered_find_round(Parts& p, Input const& input)
 
 bool act_find_headers(Parts& p)
 {
-    if (!act_scan(p)) choose_entry(p);
+    if (act_scan(p)) return true;
+    if (!repeat_scan(p, others(p))) choose_entry(p);
     return true;
 }
 

@@ -1,11 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
+#include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
+#include "rounds/terms.hpp"
 
 // GENESIS, FOLD, JOIN.
 namespace curtail::rounds::site {
+namespace {
+
+// Exits if the run does not list this site. Waits while the site is in quarantine. False: the
+// process must not join now.
+bool may_join(Parts& p)
+{
+    auto const& tip = *p.chain.tip();
+    auto const& site = p.config.process.site;
+    if (may_enter(tip, site, store_now(p))) return true;
+    auto const* quarantine = quarantine_of(tip, site, store_now(p));
+    if (quarantine == nullptr) {
+        finish(p, ExitCode::config,
+               Error{ExitCode::config, "cannot join run " + tip.run.value,
+                     "site " + site.value + " is not in its list of sites",
+                     "add the site with `curtail-store amend`"});
+        return false;
+    }
+    auto const left = std::max(Millis{0}, quarantine->until - store_now(p));
+    p.machine.go(Phase::find_commit);
+    p.machine.pause_until(p.machine.now() + std::min(left, p.chain.run().params.poll_run));
+    return false;
+}
+
+// Says once in which terms the configuration differs.
+void note_differences(Parts& p)
+{
+    if (std::exchange(p.noted_differences, true)) return;
+    for (auto& text : differences(p.chain.tip()->terms, terms_of(p.config.run)))
+        p.machine.send(terms_differ_note(std::move(text)));
+}
+
+}  // namespace
 
 bool act_genesis_store(Parts& p)
 {
@@ -73,7 +108,8 @@ bool act_fold(Parts& p)
 
 bool act_join_headers(Parts& p)
 {
-    if (!act_scan(p)) p.machine.go(Phase::join_create);
+    if (act_scan(p)) return true;
+    if (!repeat_scan(p, earlier_instances(p))) p.machine.go(Phase::join_create);
     return true;
 }
 
@@ -81,8 +117,7 @@ MemberId const* own_member(Parts const& p)
 {
     auto const& members = p.chain.tip()->members;
     auto const it = std::find_if(members.begin(), members.end(), [&](Member const& m) {
-        bool const has_left = p.left && p.left->header.member == m.id;
-        return member_parts(m.id).process == p.config.process && !has_left;
+        return member_parts(m.id).process == p.config.process;
     });
     return it == members.end() ? nullptr : &it->id;
 }
@@ -91,18 +126,19 @@ bool act_join(Parts& p)
 {
     if (auto const* own = own_member(p)) {
         p.member = *own;
+        note_differences(p);
         begin_base(p);
         return true;
     }
+    if (!may_join(p)) return true;
     if (!p.proposal.builds_on(p.chain.tip_sha256())) {
         p.proposal.set_mode(Mode::roster);
         p.proposal.clear_intents();
         p.proposal.admit({p.config.process, rate(p)});
         for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
         auto const id = member_id(p.config.process, p.chain.tip()->number.next());
-        auto const last = p.left ? std::vector{*p.left} : std::vector<Found>{};
         auto commit = next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
-                           store_now(p), last, p.proposal.intents_at(*p.chain.tip()));
+                           store_now(p), {}, p.proposal.intents_at(*p.chain.tip()));
         if (!commit) throw std::logic_error("a join that changes nothing");
         if (!set_draft(p, std::move(*commit))) return true;
     }

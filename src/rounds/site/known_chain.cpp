@@ -3,6 +3,7 @@
 
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::rounds::site {
 
@@ -59,6 +60,7 @@ Result<Commit> KnownChain::read_next(std::string const& bytes) const
 void KnownChain::set_tip(Commit commit, std::string const& bytes)
 {
     tip_ = std::move(commit);
+    run_ = in_force(run_, *tip_);
     tip_sha256_ = sha256(bytes);
 }
 

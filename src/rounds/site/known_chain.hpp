@@ -11,6 +11,7 @@ namespace curtail::rounds::site {
 /// called the tip.
 class KnownChain {
   public:
+    /// Returns the run by the terms in force: those of the tip, or without a tip of run.json.
     [[nodiscard]] RunSpec const& run() const { return run_; }
     [[nodiscard]] Digest const& run_sha256() const { return run_sha256_; }
     [[nodiscard]] std::optional<Commit> const& tip() const { return tip_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "core/result.hpp"
+#include "core/time.hpp"
 
 namespace curtail::rounds::site {
 
@@ -12,9 +13,12 @@ namespace curtail::rounds::site {
 inline constexpr int tries_limit = 5;
 
 /// After this many reads of one object with invalid bytes, a site treats the object as damaged. The
-/// reads and the pauses between them take about 1.5 s. The limit is so high that a network that
-/// damages one read in 25 hardly ever ends a process or causes a refusal.
+/// limit is so high that a network that damages one read in 25 hardly ever ends a process or loses
+/// a contribution. For a commit, the reads and the pauses between them take about 1.5 s.
 inline constexpr int reads_limit = 6;
+/// The reads of a header must in addition extend over this time, because no commit includes a
+/// header that counts as damaged.
+inline constexpr Seconds unreadable_after{30};
 
 /// Returns true if this Unknown::code reports a lasting error that may concern a single object.
 /// Returns false for `unavailable`: this error lasts too, but concerns the whole store.

@@ -39,7 +39,6 @@ struct Base {
 struct Membership {
     std::optional<MemberId> member;  ///< empty: not a member
     std::optional<Removal> removal;  ///< why a commit removed the member; empty: not removed
-    bool returns{};  ///< the member leaves, or is about to, so that the process can join again
     Base base;
     Training training;
     Contributions contributions;
@@ -64,12 +63,10 @@ struct Parts : Membership {
     /// Number of this process's last attempt (Writer::attempt). The names of the models and probe
     /// objects that this process stores contain the number.
     std::int64_t attempt{0};
-    Millis store_offset{0};  ///< time by the store's clock minus monotonic time
+    bool noted_differences{};  ///< this process has compared its configuration with the terms
+    Millis store_offset{0};    ///< time by the store's clock minus monotonic time
 
     History history;
-    /// The last contribution of this process's previous member, if the process left only to join
-    /// again. It has no blocks.
-    std::optional<Found> left;
 
     Search search;
     Folded folded;

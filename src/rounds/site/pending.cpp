@@ -14,14 +14,15 @@ bool is_decided(Commit const& tip, Key const& key)
 std::vector<Found> Pending::all() const
 {
     std::vector<Found> list;
-    for (auto const& [key, found] : found_) list.push_back(found);
+    for (auto const& [key, found] : found_)
+        if (!postponed_.contains(key)) list.push_back(found);
     return list;
 }
 
 Found const* Pending::next_of(Member const& member) const
 {
     auto const it = found_.find({member.id, member.seq.next()});
-    return it == found_.end() ? nullptr : &it->second;
+    return it == found_.end() || postponed_.contains(it->first) ? nullptr : &it->second;
 }
 
 Seq Pending::last_of(Member const& member) const
@@ -47,18 +48,18 @@ bool Pending::contributes(MemberId const& member, Round round) const
     });
 }
 
-bool Pending::refuse_widest(RunSpec const& run)
+bool Pending::postpone_widest()
 {
-    auto const width = [](auto const& entry) { return entry->second.header.ranges.list().size(); };
-    auto widest = found_.end();
-    for (auto it = found_.begin(); it != found_.end(); ++it) {
-        bool const readable = it->second.header.base_round.value > 0;
-        if (readable && (widest == found_.end() || width(it) > width(widest))) widest = it;
+    auto const width = [](Header const& h) {
+        return h.ranges.list().size() + h.skipped.list().size();
+    };
+    Key const* widest = nullptr;
+    for (auto const& [key, found] : found_) {
+        bool const wider =
+            widest == nullptr || width(found.header) >= width(found_.at(*widest).header);
+        if (!postponed_.contains(key) && wider) widest = &key;
     }
-    if (widest == found_.end()) return false;
-    auto const& [member, seq] = widest->first;
-    widest->second = unreadable(run, member, seq, *widest->second.sha256);
-    return true;
+    return widest != nullptr && postponed_.insert(*widest).second;
 }
 
 bool Pending::count_absent(Key const& key)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,10 +33,11 @@ class Pending {
 
     /// Marks the contribution as bad, so that the next commit refuses it.
     void refuse(Key const& key, Refusal reason) { found_.at(key).bad = reason; }
-    /// Treats the readable header with the most ranges as unreadable, so that the next commit
-    /// refuses the contribution. The caller calls this if the next commit would be invalid, e.g.
-    /// too long. Returns false if there is no readable header.
-    bool refuse_widest(RunSpec const& run);
+    /// Leaves the header with the most ranges out of all() and next_of() until the next
+    /// resume_all(). The caller calls this if the next commit would be invalid, e.g. too long.
+    /// Returns false if all headers are left out.
+    bool postpone_widest();
+    void resume_all() { postponed_.clear(); }
     /// Counts an answer that the contribution's payload is missing. Returns true for the first four
     /// such answers: they may be out of date, so the caller must ask again. From the fifth on,
     /// returns false: the caller must refuse the contribution.
@@ -45,6 +47,7 @@ class Pending {
 
   private:
     std::map<Key, Found> found_;
+    std::set<Key> postponed_;
     std::map<Key, int> absent_;  ///< number of answers that the contribution's payload is missing
 };
 

@@ -130,7 +130,8 @@ Status status(Parts const& p)
     s.since = p.training.since();
     s.skipped = p.training.skipped();
     s.leaving = p.contributions.leaving();
-    for (auto const& own : p.contributions.undecided()) s.undecided.push_back(own.header.ranges);
+    for (auto const& own : p.contributions.undecided())
+        s.undecided.push_back(own.header.ranges + own.header.skipped);
     if (auto const& tip = p.chain.tip()) {
         s.tip = tip->number;
         s.round = tip->round;

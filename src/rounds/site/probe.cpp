@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <stdexcept>
 
 #include "rounds/site/steps.hpp"
@@ -65,12 +64,6 @@ void answered_run(Parts& p, Input const& input)
     auto run = decode_run(got->bytes);
     if (!run) return handle_invalid_record(p, run.error());
     if (auto error = difference(*run, p.config.run)) return finish(p, error->code, *error);
-    auto const& site = p.config.process.site;
-    if (std::find(run->sites.begin(), run->sites.end(), site) == run->sites.end())
-        return finish(p, ExitCode::config,
-                      Error{ExitCode::config, "cannot join run " + run->run.value,
-                            "site " + site.value + " is not in its list of sites",
-                            "list the site in the configuration that creates the run"});
     p.chain.set_run(std::move(*run), sha256(got->bytes));
     p.failures.bad_reads = 0;
     p.machine.go(Phase::find_commit);

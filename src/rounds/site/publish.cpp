@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <stdexcept>
 
 #include "rounds/notes.hpp"
@@ -8,29 +9,8 @@
 namespace curtail::rounds::site {
 namespace {
 
-// Leaves the run, so that the blocks that this member has skipped become free, and joins again.
-void join_again(Parts& p)
-{
-    auto const& last = p.contributions.undecided().back();
-    p.left = Found{last.header, last.encoded->sha256, {}};
-    p.history.left_skipping();
-    if (p.history.only_skips())
-        return finish(p, ExitCode::data,
-                      Error{ExitCode::data, "cannot continue training",
-                            "the loss or a gradient of every step was not finite, also after two "
-                            "new starts from the committed model",
-                            "check this site's hardware, or start a new run with a lower learning "
-                            "rate"});
-    p.machine.send(left_note(*p.member, p.chain.tip()->number));
-    p.machine.send(Discard{});
-    p.end_membership();
-    p.payloads.abandon(p.machine);
-    p.machine.go(Phase::find_commit);
-}
-
 void published_all(Parts& p)
 {
-    if (p.returns && !p.machine.stopping()) return join_again(p);
     if (p.contributions.leaving()) return finish(p, ExitCode::ok);
     if (p.machine.stopping()) return leave(p);
     if (lone(p) || round_over(p)) return begin_lease(p);
@@ -79,6 +59,7 @@ OwnContribution contribution_of(Parts const& p, CutReady const& ready)
     auto own = empty_contribution(p, p.training.base());
     auto& h = own.header;
     h.ranges = ready.ranges;
+    h.skipped = ready.skipped;
     h.tokens = ready.ranges.count() * p.chain.run().params.block_tokens;
     h.steps = ready.steps;
     for (auto const n : ready.nonfinite) h.nonfinite += n;
@@ -110,11 +91,25 @@ bool lone_possible(Parts const& p)
 {
     bool work = false;
     for (auto const& own : p.contributions.undecided()) {
-        work = work || !own.header.ranges.empty();
+        work = work || !own.header.ranges.empty() || !own.header.skipped.empty();
         if (own.header.nonfinite > 0) return false;
     }
     return work && lone(p) && p.training.base() == p.chain.tip()->round &&
            p.contributions.dropped().empty();
+}
+
+bool has_ranges(Contributions const& contributions)
+{
+    auto const& list = contributions.undecided();
+    return std::any_of(list.begin(), list.end(),
+                       [](OwnContribution const& own) { return !own.header.ranges.empty(); });
+}
+
+void begin_lone(Parts& p)
+{
+    if (has_ranges(p.contributions)) return p.machine.go(Phase::lone_store);
+    p.proposal.clear_intents();
+    begin_commit(p, Mode::lone);
 }
 
 }  // namespace
@@ -127,30 +122,23 @@ void begin_cut(Parts& p, bool leaving)
     if (leaving) p.contributions.leave();
 }
 
-void begin_last_cut_before_return(Parts& p)
-{
-    begin_cut(p, false);
-    p.returns = true;
-}
-
 void answered_cut(Parts& p, Input const& input)
 {
     auto const& ready = std::get<CutReady>(input);
     auto const& since = p.training.since();
-    if (ready.ranges != since)
-        throw std::logic_error("cut " + ready.ranges.to_string() + ", but trained " +
-                               since.to_string());
+    if (ready.ranges != since || ready.skipped != p.training.skipped())
+        throw std::logic_error("cut " + ready.ranges.to_string() + ", skipped " +
+                               ready.skipped.to_string() + ", but trained " + since.to_string() +
+                               ", skipped " + p.training.skipped().to_string());
     auto const parts = p.chain.run().parts.size();
     if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
         throw std::logic_error("a cut must report each part");
-    // The step that the trainer finished before the cut may have been a good one.
-    p.returns = p.returns && ready.ranges.empty();
-    if (p.returns) p.contributions.leave();
     auto own = contribution_of(p, ready);
     p.machine.send(cut_note(own.header));
     p.contributions.add(std::move(own));
     p.training.cut(p.machine.now());
-    p.machine.go(lone_possible(p) ? Phase::lone_store : Phase::publish_store);
+    if (lone_possible(p)) begin_lone(p);
+    else p.machine.go(Phase::publish_store);
 }
 
 bool act_publish_store(Parts& p)

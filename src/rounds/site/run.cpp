@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "rounds/site/steps.hpp"
+#include "rounds/skips.hpp"
 
 // RUN.
 namespace curtail::rounds::site {
@@ -27,8 +28,7 @@ bool can_merge(Parts& p)
 
 bool cut_possible(Parts const& p)
 {
-    return !p.training.since().empty() &&
-           p.contributions.count() < p.chain.run().params.max_undecided;
+    return p.training.has_work() && p.contributions.count() < p.chain.run().params.max_undecided;
 }
 
 // True if it is time for a cut. Having nothing left to train is another reason for one.
@@ -42,13 +42,15 @@ bool due(Parts& p)
 // The member's target if it committed the measured rate; 0 if no blocks are free.
 std::int64_t target_at_measured_rate(Parts const& p)
 {
-    auto left = Ranges::between(0, p.chain.run().stream_blocks()) - p.chain.tip()->done;
+    auto const& tip = *p.chain.tip();
+    auto left = Ranges::between(0, p.chain.run().stream_blocks()) - tip.done - tip.aside;
     auto const blocks_left = left.count();
     Rate sum = rate(p);
-    for (auto const& m : p.chain.tip()->members) {
+    for (auto const& m : tip.members) {
         left -= m.held;
         if (m.id != p.member) sum += m.rate;
     }
+    left -= better_elsewhere(p.config.process.site, tip, tip.members);
     return left.empty() ? 0 : grant_target(p.chain.run(), blocks_left, rate(p), sum);
 }
 
@@ -60,15 +62,6 @@ bool wants_rate(Parts const& p)
     if (!known || trainable(p).count() > p.chain.run().params.grant_quantum) return false;
     auto const& me = *p.chain.tip()->find(*p.member);
     return me.rate != rate(p) && target_at_measured_rate(p) > me.held.count();
-}
-
-// True if this member has no work to contribute and either has skipped all blocks that it may train
-// on, or keeps skipping.
-bool must_join_again(Parts const& p)
-{
-    if (p.training.skipped().empty()) return false;
-    return (trainable(p).empty() || p.training.keeps_skipping()) && p.training.since().empty() &&
-           p.contributions.count() == 0;
 }
 
 // What decides about the next action of a member that trains.
@@ -93,11 +86,10 @@ bool act_on_round(Parts& p)
 {
     auto const needs = needs_of(p);
     bool const cut_due = needs.cut || (needs.blocks && !needs.more_blocks);
-    bool const stuck = needs.blocks || (needs.cut && !p.training.since().empty());
+    bool const stuck = needs.blocks || (needs.cut && p.training.has_work());
     if (cut_possible(p) && cut_due) begin_cut(p, false);
     else if (can_merge(p)) begin_lease(p);
     else if (needs.more_blocks) commit_rate(p);
-    else if (must_join_again(p)) begin_last_cut_before_return(p);
     else if (stuck && p.machine.reached(p.schedule.scan)) begin_run_scan(p);
     else return false;
     return true;
@@ -109,7 +101,7 @@ bool wants_publishing(Parts const& p)
     bool const unpublished = p.contributions.next_unpublished() != nullptr;
     if (!unpublished || !lone(p)) return unpublished;
     return p.contributions.count() >= p.chain.run().params.max_undecided ||
-           (p.training.since().empty() && trainable(p).empty());
+           (!p.training.has_work() && trainable(p).empty());
 }
 
 // True if the scan found contributions to merge: of all members with blocks, or the round is over.

@@ -12,6 +12,7 @@ void Scan::begin(std::vector<MemberId> members)
     members_ = std::move(members);
     at_ = 0;
     unresolved_.clear();
+    repeats_ = false;
 }
 
 std::optional<Key> Scan::next(Commit const& tip, Pending const& pending, Params const& params)
@@ -34,7 +35,7 @@ void Scan::answered(Input const& input, RunSpec const& run, bool is_member, Pend
     if (unknown != nullptr && retry(*unknown, run.params, is_member, machine)) return;
     if (unknown == nullptr) unread_.erase(asked_);
     if (auto const* got = std::get_if<Got>(&input)) {
-        if (!take(got->bytes, run, pending, machine)) return machine.retry(machine.phase());
+        if (!take(got->bytes, pending, machine.now())) ++at_;
     } else ++at_;
     machine.set_tries(0);
 }
@@ -65,32 +66,37 @@ bool Scan::unread_for_long(Params const& params, MonoTime now) const
     return it != unread_.end() && now - it->second.since >= params.drop_after + params.skew;
 }
 
-// False: its bytes are invalid and must be read again.
-bool Scan::take(std::string const& bytes, RunSpec const& run, Pending& pending, Machine& machine)
+// False: the bytes are invalid.
+bool Scan::take(std::string const& bytes, Pending& pending, MonoTime now)
 {
-    auto const& [member, seq] = asked_;
-    auto const name = header_name(member, seq);
-    auto const digest = sha256(bytes);
-    if (auto header = decode_header(bytes, name)) {
-        pending.add(asked_, {std::move(*header), digest, {}});
+    auto header = decode_header(bytes, header_name(asked_.first, asked_.second));
+    if (header) {
+        invalid_.erase(asked_);
+        pending.add(asked_, {std::move(*header), sha256(bytes), {}});
         return true;
     }
-    auto const bad = ++bad_[name];
-    machine.set_tries(bad - 1);  // ignore tries without an answer: read again soon
-    if (bad < reads_limit) return false;
-    pending.add(asked_, unreadable(run, member, seq, digest));
-    return true;
+    auto& invalid = invalid_.try_emplace(asked_, Invalid{0, now, {}}).first->second;
+    ++invalid.reads;
+    invalid.why = header.error().message();
+    bool const unreadable = invalid.reads >= reads_limit && now - invalid.since >= unreadable_after;
+    if (unreadable) return false;
+    unresolved_.insert(asked_.first);
+    repeats_ = true;
+    return false;
 }
 
 std::string const* Scan::unread(Key const& key) const
 {
-    auto const it = unread_.find(key);
-    return it == unread_.end() ? nullptr : &it->second.why;
+    if (auto const it = unread_.find(key); it != unread_.end()) return &it->second.why;
+    auto const it = invalid_.find(key);
+    return it == invalid_.end() ? nullptr : &it->second.why;
 }
 
 void Scan::forget_decided(Commit const& tip)
 {
-    std::erase_if(unread_, [&](auto const& entry) { return is_decided(tip, entry.first); });
+    auto const decided = [&](auto const& entry) { return is_decided(tip, entry.first); };
+    std::erase_if(unread_, decided);
+    std::erase_if(invalid_, decided);
 }
 
 }  // namespace curtail::rounds::site

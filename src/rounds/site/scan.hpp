@@ -25,8 +25,9 @@ class Scan {
     /// Takes the answer about the header that next() returned. Adds an existing header to
     /// `pending`.
     ///
-    /// If the bytes are invalid, makes `machine` ask again after a pause. After reads_limit invalid
-    /// reads of this header, adds the result of unreadable() instead.
+    /// If the bytes are invalid, the scan goes on to the next member. A header counts as unreadable
+    /// after reads_limit reads of invalid bytes over at least unreadable_after. No commit ever
+    /// decides an unreadable header.
     ///
     /// If the answer is Unknown, makes `machine` ask again after a pause, at most tries_limit
     /// times. After that, the scan goes on to the next member. A stopping member does not ask
@@ -34,15 +35,18 @@ class Scan {
     /// without limit unless is_lasting_error() is true for the answer.
     void answered(Input const& input, RunSpec const& run, bool is_member, Pending& pending,
                   Machine& machine);
-    /// Returns true if the last scan could not find out whether the next header of `member` exists.
-    /// Exception: if this process is a member itself, returns false once the reads of that header
-    /// have failed with lasting errors for `drop_after` + `skew`.
+    /// Returns true if the last scan could not find out whether the next header of `member` exists,
+    /// or read invalid bytes. There are two exceptions. The header counts as unreadable. Or this
+    /// process is a member itself, and the reads of that header have failed with lasting errors for
+    /// `drop_after` + `skew`.
     [[nodiscard]] bool unresolved(MemberId const& member) const
     {
         return unresolved_.contains(member);
     }
-    /// If the last scan that asked for this header got a lasting error: returns the reason that the
-    /// store gave (Unknown::why). Otherwise returns null.
+    /// Returns true if this scan read invalid bytes of a header that does not count as unreadable.
+    [[nodiscard]] bool must_repeat() const { return repeats_; }
+    /// If the last scan that asked for this header got a lasting error or invalid bytes: returns
+    /// the reason. Otherwise returns null.
     [[nodiscard]] std::string const* unread(Key const& key) const;
     /// Forgets the lasting errors for headers of contributions that `tip` has decided.
     void forget_decided(Commit const& tip);
@@ -53,16 +57,23 @@ class Scan {
         MonoTime since;   ///< time at which a scan first gave up reading the header
         std::string why;  ///< the store's reason for the last lasting error
     };
+    /// A header whose reads gave invalid bytes.
+    struct Invalid {
+        int reads{};
+        MonoTime since;   ///< time of the first of these reads
+        std::string why;  ///< what is wrong with the bytes
+    };
     bool retry(Unknown const& unknown, Params const& params, bool is_member, Machine& machine);
     [[nodiscard]] bool unread_for_long(Params const& params, MonoTime now) const;
-    bool take(std::string const& bytes, RunSpec const& run, Pending& pending, Machine& machine);
+    bool take(std::string const& bytes, Pending& pending, MonoTime now);
 
     std::vector<MemberId> members_;
-    std::size_t at_{0};               ///< index in `members_` of the member whose headers are read
-    Key asked_;                       ///< the header that next() returned last
-    std::map<std::string, int> bad_;  ///< number of reads with invalid bytes, by the header's name
+    std::size_t at_{0};  ///< index in `members_` of the member whose headers are read
+    Key asked_;          ///< the header that next() returned last
+    std::map<Key, Invalid> invalid_;
     std::map<Key, Unread> unread_;
     std::set<MemberId> unresolved_;
+    bool repeats_{};  ///< see must_repeat()
 };
 
 }  // namespace curtail::rounds::site

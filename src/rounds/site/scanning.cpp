@@ -11,7 +11,6 @@ namespace curtail::rounds::site {
 void begin_scan(Parts& p, std::vector<MemberId> members)
 {
     p.scan.begin(std::move(members));
-    if (p.left) p.pending.add({p.left->header.member, p.left->header.seq}, *p.left);
     for (auto const& own : p.contributions.undecided())
         if (own.published)
             p.pending.add({own.header.member, own.header.seq},
@@ -23,6 +22,15 @@ bool act_scan(Parts& p)
     auto const key = p.scan.next(*p.chain.tip(), p.pending, p.chain.run().params);
     if (!key) return false;
     p.machine.get(header_name(key->first, key->second));
+    return true;
+}
+
+bool repeat_scan(Parts& p, std::vector<MemberId> members)
+{
+    constexpr Seconds pause{5};
+    if (!p.scan.must_repeat()) return false;
+    begin_scan(p, std::move(members));
+    p.machine.pause_until(p.machine.now() + pause);
     return true;
 }
 

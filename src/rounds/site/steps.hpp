@@ -78,8 +78,7 @@ void answered_genesis_create(Parts& p, Input const& input);
 bool act_fold(Parts& p);
 bool act_join_headers(Parts& p);
 bool act_join(Parts& p);
-/// Returns the id of this process's member in the tip. Returns null if there is none, or if this
-/// member has sent its last contribution (Parts::left).
+/// Returns the id of this process's member in the tip. Returns null if there is none.
 [[nodiscard]] MemberId const* own_member(Parts const& p);
 void answered_join(Parts& p, Input const& input);
 
@@ -126,9 +125,6 @@ bool act_run_scan(Parts& p);
 
 /// Asks the trainer for a cut. `leaving`: this is the member's last cut.
 void begin_cut(Parts& p, bool leaving);
-/// Asks the trainer for a cut. If the cut has no work, this member then leaves, and the process
-/// joins again as a new member.
-void begin_last_cut_before_return(Parts& p);
 void answered_cut(Parts& p, Input const& input);
 bool act_publish_store(Parts& p);
 bool act_publish_header(Parts& p);
@@ -177,6 +173,9 @@ void begin_scan(Parts& p, std::vector<MemberId> members);
 /// Asks for the next header of the scan. Returns false if the scan is complete.
 bool act_scan(Parts& p);
 void answered_scan(Parts& p, Input const& input);
+/// Starts the scan of a starting process again, after a pause, if Scan::must_repeat(). Otherwise
+/// returns false.
+[[nodiscard]] bool repeat_scan(Parts& p, std::vector<MemberId> members);
 /// Returns the member's first undecided contribution. Returns null if this process has not found
 /// this contribution, or if the tip does not list the member.
 [[nodiscard]] Found const* find_contribution(Parts const& p, MemberId const& id);
@@ -196,9 +195,9 @@ void begin_commit(Parts& p, Mode mode);
 bool act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
 /// If `commit` is valid, makes it the draft and returns true. Otherwise returns false:
-/// - in a fold or merge, Pending::refuse_widest() refuses a contribution, and the site merges
+/// - in a fold or merge, Pending::postpone_widest() leaves out a contribution, and the site merges
 /// again;
-/// - in another mode, or if there is no contribution to refuse, the process exits.
+/// - in another mode, or if there is no contribution to leave out, the process exits.
 bool set_draft(Parts& p, Commit commit);
 void answered_commit_read(Parts& p, Input const& input);
 /// Gives up a lease, merge or commit that failed repeatedly. A member reads the chain and returns

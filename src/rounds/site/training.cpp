@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/site/training.hpp"
 
-#include <utility>
-
 namespace curtail::rounds::site {
 
 void Training::set_loaded(MonoTime round_began, MonoTime now)
@@ -39,6 +37,7 @@ void Training::skip(Ranges const& blocks)
 void Training::cut(MonoTime now)
 {
     since_ = {};
+    skipped_ = {};
     last_cut_ = now;
     skips_in_a_row_ = 0;
 }
@@ -61,7 +60,6 @@ MonoTime Training::checkpoint_due(Params const& params) const
 // Halves the weight of older steps after every two rounds.
 void History::step(Ranges const& blocks, FractionalSeconds seconds, Params const& params)
 {
-    stepped_ = true;
     blocks_ += static_cast<double>(blocks.count());
     seconds_ += seconds.count();
     double const memory = 2 * FractionalSeconds(params.round_time).count();
@@ -75,14 +73,12 @@ Rate History::rate(Rate fallback) const
     return measured() ? static_cast<Rate>(1e6 * blocks_ / seconds_) : fallback;
 }
 
-void History::left_skipping()
-{
-    left_without_step_ = std::exchange(stepped_, false) ? 0 : left_without_step_ + 1;
-}
-
 void History::decided(Decided const& own)
 {
     not_finite_ = own.refused == Refusal::nan ? not_finite_ + 1 : 0;
+    bool const skips = !own.refused && own.ranges.empty() && !own.skipped.empty();
+    skips_ = skips ? skips_ + 1 : 0;
+    only_skipped_ = skips ? only_skipped_ + own.skipped : Ranges{};
 }
 
 }  // namespace curtail::rounds::site

@@ -23,8 +23,10 @@ class Training {
     void step(Ranges const& blocks);
     /// Records that a step on these blocks was skipped (rounds::Skipped).
     void skip(Ranges const& blocks);
-    /// Returns the blocks that this member holds but will not train on again.
+    /// Returns the blocks that the trainer skipped since the last cut.
     [[nodiscard]] Ranges const& skipped() const { return skipped_; }
+    /// Returns true if there is something to cut.
+    [[nodiscard]] bool has_work() const { return !since_.empty() || !skipped_.empty(); }
     /// Returns true if the last three steps since the last cut were all skipped.
     [[nodiscard]] bool keeps_skipping() const { return skips_in_a_row_ >= 3; }
     void cut(MonoTime now);
@@ -71,18 +73,16 @@ class History {
     /// Returns true if the last three decisions were refusals with the reason `nan`.
     [[nodiscard]] bool diverged() const { return not_finite_ >= 3; }
 
-    /// Records that this process leaves because it has skipped all blocks that it may train on.
-    void left_skipping();
-    /// Returns true if the process has left for that reason as each of its last three members, and
-    /// none of these members made a step.
-    [[nodiscard]] bool only_skips() const { return left_without_step_ >= 3; }
+    /// Returns the blocks of the last contributions in a row that had skipped blocks only. Returns
+    /// no blocks if these contributions are fewer than three.
+    [[nodiscard]] Ranges only_skipped() const { return skips_ >= 3 ? only_skipped_ : Ranges{}; }
 
   private:
-    double blocks_{0};          ///< number of blocks trained on; older blocks count less
-    double seconds_{0};         ///< duration of the steps on these blocks, weighted likewise
-    int not_finite_{0};         ///< number of refusals in a row with the reason `nan`
-    bool stepped_{false};       ///< step() was called since the last left_skipping()
-    int left_without_step_{0};  ///< calls of left_skipping() in a row without a step before
+    double blocks_{0};     ///< number of blocks trained on; older blocks count less
+    double seconds_{0};    ///< duration of the steps on these blocks, weighted likewise
+    int not_finite_{0};    ///< number of refusals in a row with the reason `nan`
+    int skips_{0};         ///< contributions in a row that had skipped blocks only
+    Ranges only_skipped_;  ///< blocks of these contributions
 };
 
 }  // namespace curtail::rounds::site

@@ -21,6 +21,8 @@ void Simulator::execute(P const& p, Get const& o)
         if (dark || is_unanswered()) return reply(p, Unknown{o.op, "no answer"});
         p->refused_since.erase(o.name);
         auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
+        if (bytes && o.name.rfind("contrib/", 0) == 0 && !decode_header(*bytes, o.name))
+            ++p->damaged_reads.try_emplace(o.name, 0, now()).first->second.first;
         if (bytes) return reply(p, Got{o.op, *bytes});
         p->answered_missing[o.name] = true;
         reply(p, Missing{o.op});
@@ -30,7 +32,7 @@ void Simulator::execute(P const& p, Get const& o)
 void Simulator::execute(P const& p, Create const& o)
 {
     require(!p->stop_delivered || o.name.rfind("merge/", 0) != 0, "a leaving site takes the lease");
-    p->check_removals(o, now() - run_.params.drop_after - run_.params.skew);
+    p->check_removals(o, now() - run_.params.drop_after - run_.params.skew, now());
     later(Millis{pick(1, 60)}, [this, p, o] {
         if (refuses_writes()) {
             ++creates_refused_;

@@ -25,7 +25,7 @@ void SimProcess::check_against_trainer() const
     require(!machine->tip()->done.overlaps(all), "own work is already done");
 }
 
-void SimProcess::check_removals(Create const& create, Millis long_ago) const
+void SimProcess::check_removals(Create const& create, Millis long_ago, Millis now) const
 {
     if (create.name.rfind("commits/", 0) != 0 || !machine->tip()) return;
     auto const commit = decode_commit(create.bytes, create.name);
@@ -38,8 +38,12 @@ void SimProcess::check_removals(Create const& create, Millis long_ago) const
         auto const missing = answered_missing.find(name);
         auto const refused = refused_since.find(name);
         bool const refused_long = refused != refused_since.end() && refused->second <= long_ago;
-        require(refused_long || (missing != answered_missing.end() && missing->second),
-                "a site removes " + r.member.value + " without reading its next header");
+        auto const damaged = damaged_reads.find(name);
+        bool const unreadable = damaged != damaged_reads.end() && damaged->second.first >= 6 &&
+                                now - damaged->second.second >= Seconds{30};
+        require(
+            refused_long || unreadable || (missing != answered_missing.end() && missing->second),
+            "a site removes " + r.member.value + " without reading its next header");
     }
 }
 

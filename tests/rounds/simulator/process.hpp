@@ -35,14 +35,17 @@ struct SimProcess {
     std::optional<MonoTime> wake;
     std::map<std::string, bool> answered_missing;  ///< by name: the last get's answer was Missing
     std::map<std::string, Millis> refused_since;   ///< by name: first refusal since an answer
+    /// By name: number of reads of a damaged header, and the time of the first.
+    std::map<std::string, std::pair<int, Millis>> damaged_reads;
 
     /// Checks that site and trainer agree on the work.
     void check_against_trainer() const;
 
     /// Checks that the site removes a member only after a get of the member's next header. The last
-    /// answer must be Missing, or the store must have refused these gets since `long_ago`. A stale
-    /// answer counts, because a site cannot detect it.
-    void check_removals(Create const& create, Millis long_ago) const;
+    /// answer must be Missing, or the store must have refused these gets since `long_ago`, or six
+    /// gets over 30 s until `now` must have given a damaged header. A stale answer counts, because
+    /// a site cannot detect it.
+    void check_removals(Create const& create, Millis long_ago, Millis now) const;
 
     /// Checks that a merge starts from the model and momentum of the newest commit that the process
     /// has read.

@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace curtail::rounds::test {
+namespace {
+
+constexpr std::int64_t tokens_per_block = 8;  // as in small_run()
+
+}  // namespace
 
 void SimTrainer::load(Tickets theta)
 {
@@ -34,7 +39,7 @@ bool SimTrainer::begin_step(std::int64_t blocks)
 {
     if (!loaded_ || !running_ || !stepping_.empty()) return false;
     auto free = held_ - since_ - skipped_;
-    for (auto const& [seq, own] : undecided_) free -= own.ranges;
+    for (auto const& [seq, own] : undecided_) free -= own.ranges + own.skipped;
     stepping_ = free.lowest(blocks);
     return !stepping_.empty();
 }
@@ -58,8 +63,9 @@ Ranges SimTrainer::skip_step()
 CutReady SimTrainer::cut(Op op, Seq seq)
 {
     pause();
-    CutReady ready{op, since_, steps_, {1.0}, {0}};
-    undecided_[seq] = {a_ - x_, since_};
+    auto const tokens = since_.count() * tokens_per_block;
+    CutReady ready{op, since_, skipped_, steps_, {static_cast<double>(tokens)}, {0}};
+    undecided_[seq] = {a_ - x_, since_, std::exchange(skipped_, {})};
     a_ = x_;
     since_ = {};
     steps_ = 0;
@@ -101,7 +107,7 @@ void SimTrainer::check() const
 std::vector<Ranges> SimTrainer::undecided() const
 {
     std::vector<Ranges> list;
-    for (auto const& [seq, own] : undecided_) list.push_back(own.ranges);
+    for (auto const& [seq, own] : undecided_) list.push_back(own.ranges + own.skipped);
     return list;
 }
 

@@ -49,6 +49,7 @@ class SimTrainer {
     struct Own {
         Tickets d;
         Ranges ranges;
+        Ranges skipped;
     };
     std::size_t blocks_;
     Tickets theta_;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refusals for broken or outlying work, and the quarantine that follows.
+#include <gmock/gmock.h>
+
+#include "chain.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using test::Chain;
+using testing::HasSubstr;
+
+class Guards : public Chain {
+  protected:
+    Guards() { admit("A"); }
+    [[nodiscard]] Found work(std::int64_t seq, double sumsq = 1)
+    {
+        auto f = contribution(a, seq, tip.round.value, at(a).held.lowest(1));
+        f.header.parts[0].sumsq = sumsq;
+        f.sha256 = encode(f.header).sha256;
+        return f;
+    }
+    [[nodiscard]] Found broken(std::int64_t seq, Refusal why = Refusal::digest)
+    {
+        auto f = work(seq);
+        f.bad = why;
+        return f;
+    }
+    MemberId const a{test::member("A", 2)};
+};
+
+TEST_F(Guards, RefuseADeltaThatIsMuchLongerThanTheOthers)
+{
+    for (int seq = 1; seq <= 8; ++seq) go({work(seq)});
+    go({work(9, 36)});
+    EXPECT_FALSE(tip.decided[0].refused) << "6 times the median is allowed";
+    go({work(10, 37)});
+    EXPECT_EQ(tip.decided[0].refused, Refusal::norm);
+}
+
+TEST_F(Guards, AllowAnyLengthBeforeEightAreKnown)
+{
+    for (int seq = 1; seq <= 7; ++seq) go({work(seq)});
+    go({work(8, 1e6)});
+    EXPECT_FALSE(tip.decided[0].refused);
+}
+
+TEST_F(Guards, ThreeRefusalsInARowQuarantineTheSite)
+{
+    go({broken(1)});
+    go({broken(2, Refusal::nan)});
+    EXPECT_EQ(at(a).refused, 2);
+    go({broken(3, Refusal::norm)});
+    EXPECT_EQ(tip.find(a), nullptr);
+    EXPECT_EQ(tip.removed[0].reason, Removal::quarantined);
+    ASSERT_EQ(tip.quarantine.size(), 1U);
+    EXPECT_EQ(tip.quarantine[0], (Quarantine{{"A"}, tip.time + Seconds{20}, Refusal::norm}));
+    Intents join;
+    join.admit = Admission{{{"A"}, 7}, 0};
+    EXPECT_FALSE(try_next({}, join));
+    now += Seconds{20};
+    go({}, join);
+    EXPECT_TRUE(tip.quarantine.empty());
+}
+
+TEST_F(Guards, AnIncludedContributionClearsTheCount)
+{
+    go({broken(1)});
+    go({broken(2)});
+    go({work(3)});
+    EXPECT_EQ(at(a).refused, 0);
+    go({broken(4)});
+    EXPECT_EQ(at(a).refused, 1);
+}
+
+TEST_F(Guards, OtherRefusalsDoNotCount)
+{
+    go({broken(1)});
+    go({broken(2, Refusal::stale)});
+    EXPECT_EQ(at(a).refused, 1);
+}
+
+TEST_F(Guards, ReadersRefuseAnAdmissionDuringTheQuarantine)
+{
+    for (int seq = 1; seq <= 3; ++seq) go({broken(seq)});
+    Intents join;
+    join.admit = Admission{{{"A"}, 7}, 0};
+    now += Seconds{20};
+    auto c = *try_next({}, join);
+    c.time = tip.time + Seconds{1};
+    c.quarantine = tip.quarantine;
+    c.members[0].seen = c.time;
+    auto const error = check(run, tip, encode(tip).sha256, c);
+    ASSERT_TRUE(error);
+    EXPECT_THAT(error->message(), HasSubstr("must belong to a site that may enter"));
+}
+
+}  // namespace
+}  // namespace curtail::rounds
