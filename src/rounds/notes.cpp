@@ -10,6 +10,7 @@ namespace {
 
 constexpr char const* contributed = "contributed";
 constexpr char const* terms_differ = "terms-differ";
+constexpr char const* clock_jump = "clock-jump";
 
 Note member_note(char const* type, MemberId const& member, CommitNumber commit)
 {
@@ -72,8 +73,13 @@ Note terms_differ_note(std::string difference)
     return {terms_differ, {{"difference", std::move(difference)}}};
 }
 
+Note clock_jump_note(Millis jump) { return {clock_jump, {{"jump_ms", jump.count()}}}; }
+
 std::optional<std::string> warning_in(Note const& note)
 {
+    if (note.type == clock_jump)
+        return "the store's clock has jumped by " +
+               std::to_string(note.details.integer_at("jump_ms").value_or(0) / 1000) + " s";
     if (note.type != terms_differ) return std::nullopt;
     return note.details.text_at("difference") + "; this site uses the run's terms";
 }

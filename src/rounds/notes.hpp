@@ -30,6 +30,8 @@ namespace curtail::rounds {
 /// The site's configuration differs from the run's terms. `difference` is one of
 /// rounds::differences().
 [[nodiscard]] Note terms_differ_note(std::string difference);
+/// The store's clock has jumped by `jump`.
+[[nodiscard]] Note clock_jump_note(Millis jump);
 /// Returns the text of a note that people should see at once, for the log. Empty: no such note.
 [[nodiscard]] std::optional<std::string> warning_in(Note const& note);
 

@@ -12,7 +12,7 @@ inline constexpr std::int64_t keep_models_limit = 1000;   ///< greatest Params::
 /// Parameters of the round protocol. They are part of run.json and therefore equal at every site.
 /// All times are real time, even in a replay. docs/rounds.md explains each parameter.
 struct Params {
-    Millis round_time{600'000};  ///< time from adopting a model to the cut; not for a lone member
+    Millis round_time{600'000};  ///< time from a merge commit to the cut; not for a lone member
     /// The cut comes after this many steps if `round_time` has not passed by then. 0: no limit. Not
     /// for a lone member.
     std::int64_t local_steps{0};

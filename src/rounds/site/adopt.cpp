@@ -67,6 +67,7 @@ bool take_next(Parts& p, std::string const& bytes)
     p.failures.bad_reads = 0;
     p.failures.loads = 0;
     p.payloads.settle(*p.chain.tip(), p.machine);
+    p.watch.observe(*p.chain.tip(), p.machine.now());
     if (p.chain.tip()->kind == Commit::Kind::merge) p.lease = {};
     p.pending.forget_decided(*p.chain.tip());
     p.pending.resume_all();
@@ -115,7 +116,7 @@ void answered_adopt(Parts& p, Input const& input)
     p.contributions.forget_dropped();
     p.failures.loads = 0;
     p.training.pause();
-    if (p.training.adopted(p.machine.now())) {
+    if (p.training.adopted(round_end(p))) {
         p.schedule.back = Phase::run;
         p.machine.send(adopted_note(*p.chain.tip()));
     }

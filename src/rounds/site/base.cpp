@@ -32,6 +32,7 @@ void begin_base(Parts& p)
     p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
     p.base.merged = false;
     p.failures.loads = 0;
+    p.watch.observe(*p.chain.tip(), p.machine.now());
     p.machine.send(joined_note(*p.member, p.chain.tip()->number));
     p.machine.go(Phase::base_wait);
 }
@@ -88,10 +89,7 @@ void answered_base_load(Parts& p, Input const& input)
         if (!load_failed(p, input)) p.machine.retry(Phase::base_forward);
         return;
     }
-    auto const age = std::clamp(store_now(p) - *p.chain.round_began(), Millis{0},
-                                p.chain.run().params.round_time);
-    auto const now = p.machine.now();
-    p.training.set_loaded(p.base.merged ? now : now - age, now);
+    p.training.set_loaded(p.machine.now(), round_end(p));
     p.failures.loads = 0;
     p.contributions.forget_dropped();
     enter_run(p);

@@ -91,8 +91,9 @@ std::optional<Commit> build(Parts const& p)
 bool act_commit_create(Parts& p)
 {
     if (!p.proposal.builds_on(p.chain.tip_sha256()) && !draft_commit(p)) return true;
+    bool const want_time = p.proposal.mode() == Mode::lone;
     p.machine.create(commit_name(p.proposal.draft()->commit.number),
-                     p.proposal.draft()->encoded.bytes);
+                     p.proposal.draft()->encoded.bytes, want_time);
     return true;
 }
 

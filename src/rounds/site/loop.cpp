@@ -78,9 +78,17 @@ bool refused_at_start(Parts& p, Input const& input)
     return true;
 }
 
+void measure_store_clock(Parts& p, Created const& created)
+{
+    if (!created.stored_at) return;
+    auto const jump = p.store_clock.measure(*created.stored_at, p.machine.asked(), p.machine.now());
+    if (jump) p.machine.send(clock_jump_note(*jump));
+}
+
 void answered(Parts& p, Op op, Input const& input)
 {
     p.machine.accept(op, input);
+    if (auto const* created = std::get_if<Created>(&input)) measure_store_clock(p, *created);
     if (refused_at_start(p, input)) return;
     auto const handler = row(p).answered;
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
@@ -88,6 +96,8 @@ void answered(Parts& p, Op op, Input const& input)
     bool const failed =
         std::holds_alternative<Unknown>(input) || std::holds_alternative<Unavailable>(input);
     p.failures.unanswered = failed ? p.failures.unanswered + 1 : 0;
+    if (failed) p.watch.unanswered(p.machine.now());
+    else p.watch.answered(p.machine.now(), p.chain.run().params.skew);
     train_through_outage(p);
 }
 
@@ -119,6 +129,7 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
 {
     if (p.machine.exited()) return {};
     p.machine.begin(now);
+    p.watch.input(p.machine.now(), p.chain.run().params.skew);
     std::visit(
         [&](auto const& in) {
             using T = std::decay_t<decltype(in)>;
@@ -152,7 +163,7 @@ void handle_invalid_record(Parts& p, Error error)
     finish(p, code, std::move(error));
 }
 
-Time store_now(Parts const& p) { return Time{p.machine.now().time_since_epoch() + p.store_offset}; }
+Time store_now(Parts const& p) { return p.store_clock.at(p.machine.now()); }
 
 MemberId writer(Parts const& p) { return p.member ? *p.member : member_id(p.config.process, {0}); }
 

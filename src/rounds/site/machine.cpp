@@ -90,6 +90,7 @@ void Machine::retry(Phase phase)
 Op Machine::ask(Question question)
 {
     open_ = OpenQuestion{++last_op_, question};
+    asked_ = now_;
     return last_op_;
 }
 

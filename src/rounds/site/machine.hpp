@@ -70,6 +70,7 @@ class Machine {
     // ---- outputs
 
     [[nodiscard]] bool asking() const { return open_.has_value(); }
+    [[nodiscard]] MonoTime asked() const { return asked_; }  ///< time of the last question
     /// Opens a question and returns its op. The caller must then send an output with this op.
     Op ask(Question question);
     /// Opens a question and sends a Get for the object `name`.
@@ -97,6 +98,7 @@ class Machine {
     MonoTime not_before_{};
     std::optional<OpenQuestion> open_;
     Op last_op_{0};
+    MonoTime asked_{};
     MonoTime now_{};
     std::optional<MonoTime> wake_;
     std::optional<StopRequested> stop_;  ///< earliest times of all stop requests; empty: none

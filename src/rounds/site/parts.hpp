@@ -15,7 +15,9 @@
 #include "rounds/site/scan.hpp"
 #include "rounds/site/schedule.hpp"
 #include "rounds/site/search.hpp"
+#include "rounds/site/store_clock.hpp"
 #include "rounds/site/training.hpp"
+#include "rounds/site/watch.hpp"
 
 // The fields of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
@@ -64,7 +66,8 @@ struct Parts : Membership {
     /// objects that this process stores contain the number.
     std::int64_t attempt{0};
     bool noted_differences{};  ///< this process has compared its configuration with the terms
-    Millis store_offset{0};    ///< time by the store's clock minus monotonic time
+    StoreClock store_clock;
+    Watch watch;
 
     History history;
 

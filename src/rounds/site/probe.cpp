@@ -25,8 +25,6 @@ void answered_probe(Parts& p, Input const& input)
         if (created == nullptr) return p.machine.retry(Phase::probe_create);
         if (!created->stored_at)
             throw std::logic_error("answer to a create lacks the requested time");
-        p.store_offset =
-            created->stored_at->time_since_epoch() - p.machine.now().time_since_epoch();
         return p.machine.go(Phase::probe_again);
     }
     if (created != nullptr)

@@ -172,7 +172,7 @@ bool act_publish_header(Parts& p)
         own.header.time = store_now(p);
         own.encoded = encode(own.header);
     }
-    p.machine.create(header_name(own.header.member, own.header.seq), own.encoded->bytes);
+    p.machine.create(header_name(own.header.member, own.header.seq), own.encoded->bytes, true);
     return true;
 }
 

@@ -185,10 +185,19 @@ Ranges trainable(Parts const& p)
            p.contributions.ranges();
 }
 
+MonoTime round_end(Parts const& p)
+{
+    auto const round_time = p.chain.run().params.round_time;
+    auto const now = p.machine.now();
+    auto const end = now + (*p.chain.round_began() - store_now(p)) + round_time;
+    return std::clamp(end, now + round_time / 10, now + round_time);
+}
+
 bool round_over(Parts& p)
 {
-    return p.training.steps_done(p.chain.run().params) ||
-           p.machine.reached(p.training.round_ends(p.chain.run().params));
+    if (p.training.steps_done(p.chain.run().params)) return true;
+    bool const may_end = p.training.tried() || trainable(p).empty();
+    return may_end && p.machine.reached(p.training.round_ends());
 }
 
 bool act_run(Parts& p)

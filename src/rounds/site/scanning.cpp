@@ -77,7 +77,10 @@ std::vector<MemberId> earlier_instances(Parts const& p)
 
 bool suspect(Parts const& p, Member const& m)
 {
-    return is_suspect(p.chain.run().params, m, store_now(p));
+    auto const& params = p.chain.run().params;
+    if (!p.member) return is_suspect(params, m, store_now(p));
+    return m.missed >= params.max_missed ||
+           p.watch.silent_for(m.id, p.machine.now()) > params.drop_after + params.skew;
 }
 
 }  // namespace curtail::rounds::site

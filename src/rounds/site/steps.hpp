@@ -114,9 +114,13 @@ bool act_run(Parts& p);
 [[nodiscard]] bool lone(Parts const& p);
 /// Returns the blocks that this member holds and has not trained on.
 [[nodiscard]] Ranges trainable(Parts const& p);
-/// Returns true if this member's round has lasted `round_time`, or if the trainer has made
-/// `local_steps` steps in it. Otherwise returns false and makes a Tick due when the round has
-/// lasted `round_time`.
+/// Returns when the round that this member now takes over ends: `round_time` after the merge commit
+/// with which it began, by the store's clock. This is at least `round_time` / 10 from now, and at
+/// most `round_time`.
+[[nodiscard]] MonoTime round_end(Parts const& p);
+/// Returns true if this member's round has ended and the trainer has tried a step in it, or if the
+/// trainer has made `local_steps` steps. Otherwise returns false, and makes a Tick due if only the
+/// time is missing.
 bool round_over(Parts& p);
 void answered_run_poll(Parts& p, Input const& input);
 bool act_run_scan(Parts& p);
@@ -179,7 +183,8 @@ void answered_scan(Parts& p, Input const& input);
 /// Returns the member's first undecided contribution. Returns null if this process has not found
 /// this contribution, or if the tip does not list the member.
 [[nodiscard]] Found const* find_contribution(Parts const& p, MemberId const& id);
-/// Returns true if the member may be removed as silent (rounds::is_suspect).
+/// Returns true if the member may be removed as silent. A member judges by what it has seen itself
+/// (Watch), a starting process by the times in the chain (rounds::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
 /// Adds the removal of a member to the next commit. A removal discards the work that the member's
 /// next header announces. So the function does nothing if the scan found this header, or if

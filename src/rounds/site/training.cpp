@@ -3,20 +3,22 @@
 
 namespace curtail::rounds::site {
 
-void Training::set_loaded(MonoTime round_began, MonoTime now)
+void Training::set_loaded(MonoTime now, MonoTime round_ends)
 {
     base_ = requested_;
     loaded_ = true;
-    round_began_ = round_began;
+    round_ends_ = round_ends;
+    tried_ = false;
     last_cut_ = now;
     steps_in_round_ = 0;
 }
 
-bool Training::adopted(MonoTime now)
+bool Training::adopted(MonoTime round_ends)
 {
     if (requested_ == base_) return false;
     base_ = requested_;
-    round_began_ = now;
+    round_ends_ = round_ends;
+    tried_ = false;
     steps_in_round_ = 0;
     return true;
 }
@@ -24,6 +26,7 @@ bool Training::adopted(MonoTime now)
 void Training::step(Ranges const& blocks)
 {
     since_ += blocks;
+    tried_ = true;
     ++steps_in_round_;
     skips_in_a_row_ = 0;
 }
@@ -31,6 +34,7 @@ void Training::step(Ranges const& blocks)
 void Training::skip(Ranges const& blocks)
 {
     skipped_ += blocks;
+    tried_ = true;
     ++skips_in_a_row_;
 }
 
@@ -45,11 +49,6 @@ void Training::cut(MonoTime now)
 bool Training::steps_done(Params const& params) const
 {
     return params.local_steps > 0 && steps_in_round_ >= params.local_steps;
-}
-
-MonoTime Training::round_ends(Params const& params) const
-{
-    return round_began_ + params.round_time;
 }
 
 MonoTime Training::checkpoint_due(Params const& params) const

@@ -14,12 +14,12 @@ class Training {
 
     /// Records that the Site has asked the trainer to load or adopt the model of this round.
     void request(Round round) { requested_ = round; }
-    /// Records that the trainer has loaded the requested model. `round_began` is the time at which
-    /// the round began for this member. It determines round_ends().
-    void set_loaded(MonoTime round_began, MonoTime now);
+    /// Records that the trainer has loaded the requested model, whose round ends at `round_ends`
+    /// for this member.
+    void set_loaded(MonoTime now, MonoTime round_ends);
     /// Records that the trainer has adopted the requested model. Returns true if this model belongs
-    /// to another round than the trainer's previous model.
-    bool adopted(MonoTime now);
+    /// to another round than the trainer's previous model. Otherwise ignores `round_ends`.
+    bool adopted(MonoTime round_ends);
     void step(Ranges const& blocks);
     /// Records that a step on these blocks was skipped (rounds::Skipped).
     void skip(Ranges const& blocks);
@@ -39,8 +39,9 @@ class Training {
     /// Returns true if the trainer has made Params::local_steps steps in this round. Then the round
     /// is over even before round_ends(). Returns false if `local_steps` is 0.
     [[nodiscard]] bool steps_done(Params const& params) const;
-    /// Returns the time at which this member's round has lasted Params::round_time.
-    [[nodiscard]] MonoTime round_ends(Params const& params) const;
+    [[nodiscard]] MonoTime round_ends() const { return round_ends_; }
+    /// Returns true if the trainer has made or skipped a step in this round.
+    [[nodiscard]] bool tried() const { return tried_; }
     /// Returns the time at which a lone member must commit its weights again.
     [[nodiscard]] MonoTime checkpoint_due(Params const& params) const;
 
@@ -49,9 +50,8 @@ class Training {
     bool paused_{true};
     Round base_;
     Round requested_;
-    /// Time at which the round began for this member. After set_loaded(): `round_began`. In a later
-    /// round: when the trainer adopted the round's model.
-    MonoTime round_began_{};
+    MonoTime round_ends_{};
+    bool tried_{};
     MonoTime last_cut_{};  ///< when the trainer last made a cut or loaded a model
     std::int64_t steps_in_round_{0};
     Ranges since_;

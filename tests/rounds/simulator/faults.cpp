@@ -43,9 +43,13 @@ bool Simulator::maybe_inject_fault()
 void Simulator::inject_fault()
 {
     auto const list = living();
-    auto const fault = pick(0, 15);
+    auto const fault = pick(0, 16);
     if (fault == 10) return fill_store(Millis{pick(1'000, 20'000)});
     if (fault == 15) return take_store_away(Millis{pick(1'000, 20'000)});
+    if (fault == 16) {
+        clock_offset_ = Millis{pick(-3'600'000, 3'600'000)};
+        return;
+    }
     if (fault == 13) {
         headers_unreadable_until_ = now() + Millis{pick(1'000, 20'000)};
         return;

@@ -46,7 +46,8 @@ void Simulator::execute(P const& p, Create const& o)
         bool const created = store_.create(o.name, o.bytes);
         if (created) log_line(p, "created", o.name);
         if (chance(chaos_.lost_reply)) return reply(p, Unknown{o.op, "reply lost"});
-        if (created) reply(p, Created{o.op, Time{now() + Millis{1'700'000'000'000}}});
+        if (created)
+            reply(p, Created{o.op, Time{now() + clock_offset_ + Millis{1'700'000'000'000}}});
         else reply(p, Exists{o.op});
     });
 }

@@ -26,7 +26,8 @@ struct Chaos {
     double refused{0};       ///< of a contribution in a merge: refused although valid
     double faults_per_s{
         0};         ///< rate per simulated second of all other faults: crashes, starts,
-                    ///< second instances, freezes, stop requests, failing writes, outages,
+                    ///< second instances, freezes, stop requests, failing writes, outages, jumps of
+                    ///< the store's clock,
                     ///< broken hardware, unreadable headers, and objects that Curtail did not write
     double nan{0};  ///< of a cut: its delta has values that are not finite
     double skipped{0};  ///< of a step: its gradient is not finite, so it is skipped
@@ -143,6 +144,7 @@ class Simulator : public SimTime {
     Millis last_fault_check_{0};
     Millis full_until_{0};
     Millis away_until_{0};
+    Millis clock_offset_{0};              ///< error of the store's clock
     Millis headers_unreadable_until_{0};  ///< until then, gets of headers get no answer; if the
                                           ///< number is odd, the store refuses them
     int creates_refused_{0};

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// For how long a member counts as silent, and how a site follows the store's clock.
+#include "rounds/site/watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rounds/simulator/simulator.hpp"
+#include "rounds/site/store_clock.hpp"
+
+#include "fixtures.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using site::StoreClock;
+using site::Watch;
+
+constexpr Millis skew{2'000};
+
+MonoTime at(int seconds) { return MonoTime{Seconds{seconds}}; }
+
+Commit tip(Seq seq)
+{
+    Commit c;
+    Member m;
+    m.id = test::member("A", 2);
+    m.seq = seq;
+    c.members = {m};
+    return c;
+}
+
+class Silence : public testing::Test {
+  protected:
+    Silence() { watch.observe(tip({1}), at(10)); }
+    [[nodiscard]] Millis silent(int seconds) const
+    {
+        return watch.silent_for(test::member("A", 2), at(seconds));
+    }
+    Watch watch;
+};
+
+TEST_F(Silence, CountsFromTheCommitThatLastShowedProgress)
+{
+    watch.observe(tip({1}), at(15));
+    EXPECT_EQ(silent(20), Seconds{10});
+    watch.observe(tip({2}), at(20));
+    EXPECT_EQ(silent(21), Seconds{1});
+}
+
+TEST_F(Silence, BeginsAgainAfterAnOutage)
+{
+    for (int second : {11, 12, 14}) watch.unanswered(at(second));
+    watch.answered(at(15), skew);
+    EXPECT_EQ(silent(20), Seconds{5});
+}
+
+TEST_F(Silence, IgnoresAFewLostAnswers)
+{
+    for (int second : {11, 14}) watch.unanswered(at(second));
+    watch.answered(at(15), skew);
+    for (int i = 0; i < 3; ++i) watch.unanswered(at(16));
+    watch.answered(at(17), skew);
+    EXPECT_EQ(silent(20), Seconds{10}) << "two are too few, three at once are too short";
+}
+
+TEST_F(Silence, BeginsAgainAfterASuspension)
+{
+    watch.input(at(11), skew);
+    watch.input(at(13), skew);
+    EXPECT_EQ(silent(13), Seconds{3});
+    watch.input(at(16), skew);
+    EXPECT_EQ(silent(20), Seconds{4});
+}
+
+TEST(StoreClock, FollowsQuickAnswersOnly)
+{
+    StoreClock clock;
+    Time const noon = from_unix_ms(1'700'000'000'000);
+    EXPECT_FALSE(clock.measure(noon, at(1), at(2)));
+    EXPECT_EQ(clock.at(at(12)), noon + Seconds{10});
+    EXPECT_FALSE(clock.measure(noon + Seconds{60}, at(10), at(16)));
+    EXPECT_EQ(clock.at(at(12)), noon + Seconds{10}) << "the answer took 6 s";
+    EXPECT_EQ(clock.measure(noon + Seconds{70}, at(11), at(12)), Seconds{60});
+    EXPECT_EQ(clock.at(at(12)), noon + Seconds{70});
+}
+
+TEST(Outage, LongerThanTheLimitOfSilenceRemovesNoLivingMember)
+{
+    test::Simulator s(test::small_run(2000, {{"A"}, {"B"}}), 31, {});
+    s.start(0);
+    s.start(1);
+    s.run_until(Seconds{20}, [] { return false; });
+    s.take_store_away(Seconds{40});
+    s.run_until(s.now() + Seconds{80}, [] { return false; });
+    auto const& chain = s.store().chain();
+    EXPECT_GT(chain.back().time - from_unix_ms(1'700'000'000'000), Seconds{70});
+    for (auto const& commit : chain) EXPECT_TRUE(commit.removed.empty());
+}
+
+}  // namespace
+}  // namespace curtail::rounds
