@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,27 +25,28 @@ class ScriptedSite : public testing::Test {
     /// the site's last outputs.
     std::vector<Output> serve(Input input)
     {
+        std::deque<Input> inputs{std::move(input)};
         for (int i = 0;; ++i) {
             now += Millis{10};
-            auto outputs = site.on(now, input);
-            std::optional<Input> answer;
+            auto outputs = site.on(now, inputs.front());
+            inputs.pop_front();
             for (auto const& output : outputs) {
-                if (auto const* get = std::get_if<Get>(&output)) answer = got(*get);
-                if (auto const* create = std::get_if<Create>(&output)) answer = created(*create);
+                if (auto const* get = std::get_if<Get>(&output)) inputs.push_back(got(*get));
+                if (auto const* create = std::get_if<Create>(&output))
+                    inputs.push_back(created(*create));
                 if (auto const* make = std::get_if<MakeInitial>(&output))
-                    answer = Stored{make->op, {part(make->parts[0].part, make->parts[0].name)}};
+                    inputs.push_back(
+                        Stored{make->op, {part(make->parts[0].part, make->parts[0].name)}});
                 if (std::holds_alternative<Exit>(output)) return outputs;
-                if (auto const worked = work(output)) answer = worked;
+                if (auto const worked = work(output)) inputs.push_back(*worked);
             }
-            if (!answer) {
-                bool const asks = std::any_of(outputs.begin(), outputs.end(), [](Output const& o) {
-                    return std::holds_alternative<LoadModel>(o);
-                });
-                if (asks || !site.wake() || i > 10'000) return outputs;
-                now = std::max(now, *site.wake());
-                answer = Tick{};
-            }
-            input = *answer;
+            if (!inputs.empty()) continue;
+            bool const asks = std::any_of(outputs.begin(), outputs.end(), [](Output const& o) {
+                return std::holds_alternative<LoadModel>(o);
+            });
+            if (asks || !site.wake() || i > 10'000) return outputs;
+            now = std::max(now, *site.wake());
+            inputs.push_back(Tick{});
         }
     }
     /// Answers an output as the trainer or a merge would. If the result is empty, the test itself

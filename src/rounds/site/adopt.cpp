@@ -60,6 +60,7 @@ void resume(Parts& p)
 
 bool take_next(Parts& p, std::string const& bytes)
 {
+    auto const before = p.chain.tip()->amended;
     if (auto error = p.chain.advance(bytes)) {
         handle_invalid_record(p, *error);
         return false;
@@ -69,6 +70,9 @@ bool take_next(Parts& p, std::string const& bytes)
     p.payloads.settle(*p.chain.tip(), p.machine);
     p.watch.observe(*p.chain.tip(), p.machine.now());
     if (p.chain.tip()->kind == Commit::Kind::merge) p.lease = {};
+    bool const news =
+        p.chain.tip()->kind == Commit::Kind::merge || p.chain.tip()->amended != before;
+    if (news) p.amendments.look_again();
     p.pending.forget_decided(*p.chain.tip());
     p.pending.resume_all();
     p.scan.forget_decided(*p.chain.tip());

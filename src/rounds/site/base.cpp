@@ -116,18 +116,23 @@ bool load_failed(Parts& p, Input const& input)
     return true;
 }
 
+bool replaced(Parts const& p)
+{
+    auto const& members = p.chain.tip()->members;
+    return std::any_of(members.begin(), members.end(), [&](Member const& m) {
+        return m.site == p.config.process.site &&
+               member_parts(m.id).admitted > member_parts(*p.member).admitted;
+    });
+}
+
 // No longer in the member table: undecided work is void. Joins again as a new member, unless
 // another process has taken the place.
 void removed(Parts& p)
 {
-    auto const& members = p.chain.tip()->members;
-    bool const other = std::any_of(members.begin(), members.end(), [&](Member const& m) {
-        return m.site == p.config.process.site &&
-               member_parts(m.id).admitted > member_parts(*p.member).admitted;
-    });
+    bool const other = replaced(p);
     if (p.training.loaded()) p.machine.send(Discard{});
-    if (p.machine.stopping() || other || p.removal == Removal::succeeded ||
-        p.removal == Removal::left)
+    if (p.removal == Removal::left) return exit_after_leaving(p);
+    if (p.machine.stopping() || other || p.removal == Removal::succeeded)
         return finish(p, ExitCode::ok);
     p.end_membership();
     p.payloads.abandon(p.machine);

@@ -9,7 +9,7 @@ namespace {
 void after_commit(Parts& p)
 {
     p.schedule.back = Phase::run;
-    p.machine.go(p.proposal.mode() == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
+    p.machine.go(p.member ? Phase::adopt_forward : Phase::find_commit);
 }
 
 void landed(Parts& p)
@@ -47,8 +47,7 @@ bool draft_commit(Parts& p)
     bool const lone = p.proposal.mode() == Mode::lone;
     if (!commit || (lone && !lone_valid(p, *commit))) {
         p.payloads.abandon(p.machine);
-        auto const otherwise =
-            p.proposal.mode() == Mode::fold ? Phase::find_commit : Phase::adopt_forward;
+        auto const otherwise = p.member ? Phase::adopt_forward : Phase::find_commit;
         p.machine.go(lone ? Phase::publish_store : otherwise);
         return false;
     }
@@ -124,8 +123,8 @@ void answered_commit_read(Parts& p, Input const& input)
         auto const round = p.chain.tip()->round;
         if (!take_next(p, got->bytes)) return;
         if (p.proposal.is_draft(p.chain.tip_sha256())) return landed(p);
-        bool const rebuild = p.proposal.mode() != Mode::fold && p.chain.tip()->round == round &&
-                             p.chain.tip()->find(*p.member) != nullptr;
+        bool const rebuild =
+            p.member && p.chain.tip()->round == round && p.chain.tip()->find(*p.member) != nullptr;
         if (rebuild) return p.machine.go(Phase::commit_create);
         p.payloads.abandon(p.machine);
         return after_commit(p);
@@ -155,7 +154,7 @@ void give_up(Parts& p)
     p.payloads.abandon(p.machine);
     p.schedule.merge = p.machine.now() + p.chain.run().params.lease / 4;
     p.schedule.back = Phase::run;
-    if (p.proposal.mode() == Mode::fold && !p.member) p.machine.retry(Phase::find_commit);
+    if (!p.member) p.machine.retry(Phase::find_commit);
     else p.machine.go(Phase::adopt_forward);
 }
 

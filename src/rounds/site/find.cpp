@@ -47,6 +47,8 @@ bool alive(Parts const& p, Member const& m)
     return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
 }
 
+}  // namespace
+
 // FOLD if there are members and none of them seems alive, else JOIN.
 void choose_entry(Parts& p)
 {
@@ -59,8 +61,6 @@ void choose_entry(Parts& p)
     begin_scan(p, earlier_instances(p));
     p.machine.go(Phase::join_headers);
 }
-
-}  // namespace
 
 bool act_find_commit(Parts& p)
 {
@@ -163,7 +163,9 @@ void answered_find_round(Parts& p, Input const& input)
 bool act_find_headers(Parts& p)
 {
     if (act_scan(p)) return true;
-    if (!repeat_scan(p, others(p))) choose_entry(p);
+    if (repeat_scan(p, others(p))) return true;
+    p.amendments.look_again();
+    p.machine.go(Phase::find_amendment);
     return true;
 }
 

@@ -20,10 +20,7 @@ bool may_join(Parts& p)
     if (may_enter(tip, site, store_now(p))) return true;
     auto const* quarantine = quarantine_of(tip, site, store_now(p));
     if (quarantine == nullptr) {
-        finish(p, ExitCode::config,
-               Error{ExitCode::config, "cannot join run " + tip.run.value,
-                     "site " + site.value + " is not in its list of sites",
-                     "add the site with `curtail-store amend`"});
+        finish(p, ExitCode::config, retired_error(p));
         return false;
     }
     auto const left = std::max(Millis{0}, quarantine->until - store_now(p));

@@ -4,6 +4,7 @@
 
 #include "rounds/next.hpp"
 #include "rounds/site.hpp"
+#include "rounds/site/amendments.hpp"
 #include "rounds/site/contributions.hpp"
 #include "rounds/site/garbage.hpp"
 #include "rounds/site/known_chain.hpp"
@@ -71,6 +72,7 @@ struct Parts : Membership {
 
     History history;
 
+    Amendments amendments;
     Search search;
     Folded folded;
     Schedule schedule;

@@ -28,6 +28,8 @@ constexpr Row rows[] = {
      answered_find_round},
     {Phase::find_headers, State::find, early,
      "pending contributions of members that may have stopped", act_find_headers, answered_scan},
+    {Phase::find_amendment, State::find, early, "the next amendment", act_amendment,
+     answered_amendment},
     {Phase::genesis_store, State::genesis, early, "the store to take the initial weights",
      act_genesis_store, answered_genesis_store},
     {Phase::genesis_create, State::genesis, early, "commit 1 to be created", act_genesis_create,
@@ -51,6 +53,8 @@ constexpr Row rows[] = {
     {Phase::run_poll, State::run, late, "the end of the round", act_next_commit, answered_run_poll},
     {Phase::run_scan, State::run, late, "contributions of other members (no blocks left to train)",
      act_run_scan, answered_scan},
+    {Phase::run_amendment, State::run, late, "the end of the round", act_amendment,
+     answered_amendment},
     {Phase::cut, State::cut, late, "the trainer to finish its step", act_nothing, answered_cut},
     {Phase::publish_store, State::publish, late, "the store to take the contribution's payload",
      act_publish_store, answered_publish},
@@ -111,7 +115,8 @@ char const* waiting_for(Parts const& p, bool is_member)
 {
     auto const phase = p.machine.phase();
     if (row(p).state == State::run && !is_member) return "the newest commit";
-    bool const trains = phase == Phase::run || phase == Phase::run_poll;
+    bool const trains =
+        phase == Phase::run || phase == Phase::run_poll || phase == Phase::run_amendment;
     return trains && trainable(p).empty() ? "blocks to train" : row(p).waiting_for;
 }
 

@@ -8,8 +8,9 @@
 namespace curtail::rounds::site {
 
 /// The purpose of the next commit. `fold`, `roster` and `merge` are words of docs/glossary.md.
-/// `lone` is a checkpoint: a lone member commits its own weights.
-enum class Mode { fold, roster, merge, lone };
+/// `lone` is a checkpoint: a lone member commits its own weights. `amend` is a roster commit by a
+/// process that is not a member.
+enum class Mode { fold, roster, merge, lone, amend };
 
 /// A commit that is ready to be created in the store.
 struct Draft {
@@ -31,6 +32,7 @@ class Proposal {
     /// Forgets the admission, the rate and the removals that the functions below have added.
     void clear_intents();
     void admit(Admission admission) { intents_.admit = std::move(admission); }
+    void amend(TakeIn take) { intents_.amend = std::move(take); }
     void set_rate(MemberId const& member, Rate rate) { intents_.rate = {member, rate}; }
     /// Adds the removal of a member. `last_decided` is the number of the member's last decided
     /// contribution. The caller must have looked for the header of the member's next contribution.

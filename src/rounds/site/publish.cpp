@@ -11,7 +11,7 @@ namespace {
 
 void published_all(Parts& p)
 {
-    if (p.contributions.leaving()) return finish(p, ExitCode::ok);
+    if (p.contributions.leaving()) return exit_after_leaving(p);
     if (p.machine.stopping()) return leave(p);
     if (lone(p) || round_over(p)) return begin_lease(p);
     enter_run(p);
@@ -194,6 +194,12 @@ void answered_publish(Parts& p, Input const& input)
     p.machine.retry(Phase::run);
     p.schedule.publish = p.machine.pause_ends() + p.chain.run().params.poll_wait;
     enter_run(p);
+}
+
+void exit_after_leaving(Parts& p)
+{
+    if (retired(p) && !p.machine.stopping()) finish(p, ExitCode::config, retired_error(p));
+    else finish(p, ExitCode::ok);
 }
 
 void leave(Parts& p)

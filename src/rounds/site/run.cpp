@@ -202,7 +202,9 @@ bool round_over(Parts& p)
 
 bool act_run(Parts& p)
 {
-    if (p.machine.stopping()) leave(p);
+    if (p.machine.stopping() || retired(p) || replaced(p)) leave(p);
+    else if (p.amendments.due() && p.machine.reached(p.schedule.amendment))
+        p.machine.switch_to(Phase::run_amendment);
     else if (p.machine.reached(p.schedule.poll)) p.machine.switch_to(Phase::run_poll);
     else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
         p.machine.go(Phase::publish_store);

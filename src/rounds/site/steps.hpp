@@ -69,6 +69,18 @@ void answered_find_sent(Parts& p, Input const& input);
 bool act_find_round(Parts& p);
 void answered_find_round(Parts& p, Input const& input);
 
+/// Continues a start whose headers and amendment are known: enters `fold` or `join`.
+void choose_entry(Parts& p);
+
+// ---- amendments.cpp: the next amendment, retired sites
+
+bool act_amendment(Parts& p);
+void answered_amendment(Parts& p, Input const& input);
+/// Returns true if the terms in force do not list this site.
+[[nodiscard]] bool retired(Parts const& p);
+/// Returns the error with which the process of such a site exits.
+[[nodiscard]] Error retired_error(Parts const& p);
+
 // ---- join.cpp: GENESIS, FOLD, JOIN
 
 bool act_genesis_store(Parts& p);
@@ -94,6 +106,8 @@ void answered_base_forward(Parts& p, Input const& input);
 /// Handles `input`, which reports that the newest model could not be read. Exits at the eighth
 /// Corrupt for the same tip. Returns true if the process exits.
 bool load_failed(Parts& p, Input const& input);
+/// Returns true if a newer process of this site is a member.
+[[nodiscard]] bool replaced(Parts const& p);
 /// Handles the removal of this member. The process exits if it is stopping, or if another process
 /// of the site has replaced the member. Otherwise the process joins again.
 void removed(Parts& p);
@@ -134,6 +148,8 @@ bool act_publish_store(Parts& p);
 bool act_publish_header(Parts& p);
 bool act_publish_read(Parts& p);
 void answered_publish(Parts& p, Input const& input);
+/// Exits because this member has left the run and its work is safe.
+void exit_after_leaving(Parts& p);
 /// Starts to leave the run: asks the trainer for the last cut. A member without a model publishes
 /// an empty last contribution instead.
 void leave(Parts& p);

@@ -43,9 +43,10 @@ bool Simulator::maybe_inject_fault()
 void Simulator::inject_fault()
 {
     auto const list = living();
-    auto const fault = pick(0, 16);
+    auto const fault = pick(0, 17);
     if (fault == 10) return fill_store(Millis{pick(1'000, 20'000)});
     if (fault == 15) return take_store_away(Millis{pick(1'000, 20'000)});
+    if (fault == 17) return amend();
     if (fault == 16) {
         clock_offset_ = Millis{pick(-3'600'000, 3'600'000)};
         return;
@@ -82,6 +83,26 @@ void Simulator::thaw(P const& p)
 {
     if (p->frozen_until > now()) return;
     for (; !p->inbox.empty() && !p->dead; p->inbox.pop_front()) handle(p, p->inbox.front());
+}
+
+void Simulator::amend()
+{
+    if (store_.chain().empty() || store_.chain().back().complete) return;
+    auto const& tip = store_.chain().back();
+    Amendment a;
+    a.run = run_.run;
+    a.n = tip.amended ? tip.amended->n + 1 : 1;
+    a.previous = chance(0.1) ? sha256("another run") : store_.last_amendment();
+    a.terms = tip.terms;
+    a.terms.params.round_time = Millis{pick(2'000, 4'000)};
+    a.terms.params.max_undecided = pick(1, 3);
+    if (chance(0.3)) a.terms.budget = Tokens{pick(1, 8 * static_cast<int>(store_.blocks()))};
+    a.terms.sites = {run_.sites.front()};
+    for (std::size_t i = 1; i < run_.sites.size(); ++i)
+        if (chance(0.7)) a.terms.sites.push_back(run_.sites[i]);
+    auto bytes = encode(a).bytes;
+    if (chance(0.1)) bytes = "{}";
+    store_.create(amendment_name(a.n), bytes);
 }
 
 void Simulator::inject(int type)

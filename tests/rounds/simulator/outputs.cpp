@@ -170,7 +170,8 @@ void Simulator::execute(P const& p, Exit const& o)
         std::any_of(injected_.begin(), injected_.end(), [&](std::string const& name) {
             return o.error->message().find(name) != std::string::npos;
         });
-    bool const fine = o.code == ExitCode::ok || not_finite || name_taken ||
+    bool const retired = o.code == ExitCode::config && p->is_retired();
+    bool const fine = o.code == ExitCode::ok || retired || not_finite || name_taken ||
                       (p->stopping && o.code == ExitCode::unavailable);
     require(fine, "a site exited: " + (o.error ? o.error->message() : "without error"));
     log_line(p, "exit");

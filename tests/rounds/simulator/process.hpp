@@ -38,6 +38,13 @@ struct SimProcess {
     /// By name: number of reads of a damaged header, and the time of the first.
     std::map<std::string, std::pair<int, Millis>> damaged_reads;
 
+    /// Returns true if the newest commit that the process has read does not list its site.
+    [[nodiscard]] bool is_retired() const
+    {
+        auto const& sites = machine->tip()->terms.sites;
+        return std::find(sites.begin(), sites.end(), identity.site) == sites.end();
+    }
+
     /// Checks that site and trainer agree on the work.
     void check_against_trainer() const;
 

@@ -27,7 +27,7 @@ struct Chaos {
     double faults_per_s{
         0};         ///< rate per simulated second of all other faults: crashes, starts,
                     ///< second instances, freezes, stop requests, failing writes, outages, jumps of
-                    ///< the store's clock,
+                    ///< the store's clock, amendments,
                     ///< broken hardware, unreadable headers, and objects that Curtail did not write
     double nan{0};  ///< of a cut: its delta has values that are not finite
     double skipped{0};  ///< of a step: its gradient is not finite, so it is skipped
@@ -55,6 +55,9 @@ class Simulator : public SimTime {
     /// foreign_header_types are those of foreign_header(). The types from there on are those of
     /// foreign_lease().
     void inject(int type);
+    /// Proposes the next amendment: other times, another budget, or a site that retires or returns.
+    /// The first site is always listed. Some amendments are damaged.
+    void amend();
     void kill_all_but(std::shared_ptr<void> const& survivor);
     void kill(std::size_t nth);
     [[nodiscard]] std::shared_ptr<void> any_living();

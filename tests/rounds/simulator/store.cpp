@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/simulator/store.hpp"
 
+#include "rounds/terms.hpp"
+
 namespace curtail::rounds::test {
 
 void require(bool good, std::string const& what)
@@ -115,6 +117,7 @@ void SimStore::committed(std::string const& name, std::string const& bytes)
     require(*model == tickets_of(commit->done, blocks_),
             "commit " + std::to_string(commit->number.value) + " has model " + bytes_of(*model) +
                 "but ledger " + commit->done.to_string());
+    amended(*commit);
     for (auto const& d : commit->decided) {
         if (!d.header) continue;
         auto const header = get(header_name(d.member, d.seq));
@@ -136,6 +139,28 @@ void SimStore::committed(std::string const& name, std::string const& bytes)
     digests_.push_back(sha256(bytes));
     pending();
     kept();
+}
+
+// The terms are those of the amendment that the commit names, or stay as they are.
+void SimStore::amended(Commit const& commit) const
+{
+    if (chain_.empty() || commit.amended == chain_.back().amended) return;
+    auto const name = amendment_name(commit.amended->n);
+    auto const bytes = get(name);
+    require(bytes && sha256(*bytes) == commit.amended->sha256, "a commit names no such amendment");
+    auto const amendment = decode_amendment(*bytes, name);
+    bool const changed = commit.terms != chain_.back().terms;
+    require(!changed || (amendment && commit.terms == amendment->terms),
+            "the terms are not those of the amendment");
+    bool const valid =
+        amendment && amendment->previous == last_amendment() && !obstacle(run_, commit, *amendment);
+    require(!valid || commit.terms == amendment->terms, "a valid amendment was taken for void");
+}
+
+Digest SimStore::last_amendment() const
+{
+    auto const& last = chain_.back().amended;
+    return last ? last->sha256 : sha256(small_.at(run_name));
 }
 
 void SimStore::contributed(std::string const& name, std::string const& bytes)
@@ -172,8 +197,9 @@ void SimStore::kept() const
 {
     if (chain_.empty()) return;
     auto const newest = chain_.back().round.value;
+    auto const keep = run_.params.keep_models;
     for (auto const& c : chain_)
-        if (c.kind != Commit::Kind::roster && c.round.value > newest - run_.params.keep_models)
+        if (c.kind != Commit::Kind::roster && c.round.value > newest - keep)
             require(payload(c.model.parts.at(0)) != nullptr,
                     "model of round " + std::to_string(c.round.value) + " was deleted");
 }

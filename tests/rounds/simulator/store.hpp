@@ -56,8 +56,13 @@ class SimStore {
 
     [[nodiscard]] chain::VerifySource source() const;
 
+    /// Returns the digest that the next amendment must name.
+    [[nodiscard]] Digest last_amendment() const;
+
   private:
     void committed(std::string const& name, std::string const& bytes);
+
+    void amended(Commit const& commit) const;
 
     void contributed(std::string const& name, std::string const& bytes);
 
