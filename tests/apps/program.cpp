@@ -319,7 +319,7 @@ TEST(Program, ClosedPipeIsNotAnError)
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     close(ends[0]);
-    auto* const before = signal(SIGPIPE, SIG_IGN);
+    auto* const before = signal(SIGPIPE, SIG_DFL);
     EXPECT_EQ(code_with_output_at(("/proc/self/fd/" + std::to_string(ends[1])).c_str(), {}), 0);
     signal(SIGPIPE, before);
     close(ends[1]);

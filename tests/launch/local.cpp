@@ -110,6 +110,17 @@ TEST_P(LocalOnEachKernel, JobRunsItsScriptAndRecordsItsExitCode)
     EXPECT_EQ(read_file(folder_ / "site/job-i1.log").value(), "/run.json A i1\n");
 }
 
+TEST_P(LocalOnEachKernel, JobDoesNotInheritAnIgnoredSignal)
+{
+    auto launcher = with_script("kill -PIPE $$");
+    auto* const before = signal(SIGPIPE, SIG_IGN);
+    auto const started = launcher.submit({"w1"}, {"i1"});
+    signal(SIGPIPE, before);
+    ASSERT_TRUE(started);
+    ASSERT_TRUE(ends(launcher));
+    EXPECT_EQ(only_job(launcher).exit_code, 128 + SIGPIPE);
+}
+
 TEST_F(Local, SameIntentStartsOneJob)
 {
     auto launcher = with_script("echo started");

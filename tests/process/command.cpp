@@ -106,11 +106,13 @@ TEST_P(CommandTest, LostExitCodeIsAnError)
 
 TEST_P(CommandTest, ChildDoesNotInheritIgnoredSignals)
 {
-    auto* const before = signal(SIGUSR1, SIG_IGN);
-    auto const done = run(command({"bash", "-c", "kill -USR1 $$"}));
-    signal(SIGUSR1, before);
-    ASSERT_TRUE(done);
-    EXPECT_EQ(done->exit_code, 128 + SIGUSR1);
+    for (int const number : {SIGUSR1, SIGPIPE}) {
+        auto* const before = signal(number, SIG_IGN);
+        auto const done = run(command({"bash", "-c", "kill -$0 $$", std::to_string(number)}));
+        signal(number, before);
+        ASSERT_TRUE(done);
+        EXPECT_EQ(done->exit_code, 128 + number);
+    }
 }
 
 TEST_P(CommandTest, MissingProgramIsUnavailable)
