@@ -6,69 +6,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <random>
 #include <thread>
 
+#include "s3/failing_server.hpp"
 #include "support/eventually.hpp"
-#include "support/s3_server.hpp"
 
 namespace curtail::s3 {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr std::int64_t mib = std::int64_t{1} << 20;
-
-class FailingServer : public testing::Test {
-  protected:
-    static void SetUpTestSuite() { shared_server = std::make_unique<test::S3Server>(); }
-    static void TearDownTestSuite() { shared_server.reset(); }
-    FailingServer()
-    {
-        server_.control("reset");
-        server_.write_credentials(test::S3Server::secret);
-    }
-    [[nodiscard]] Bucket bucket(Addressing addressing = Addressing::path,
-                                std::string const& name = "bucket") const
-    {
-        bool const by_host = addressing == Addressing::virtual_host;
-        auto location = complete({.bucket = name,
-                                  .prefix = "p",
-                                  .endpoint = by_host ? server_.localhost_url() : server_.url(),
-                                  .addressing = addressing,
-                                  .allow_http = by_host})
-                            .value();
-        return Bucket(std::make_shared<Session>(
-                          std::move(location),
-                          std::make_shared<CredentialSource>(
-                              CredentialOptions{.file = server_.credentials()}, Environment{}),
-                          http::Connection{}, std::make_shared<SystemClock>()),
-                      {.single_limit = {mib}, .part = {mib}, .parallel = 3});
-    }
-    static std::string bytes(std::size_t size)
-    {
-        std::mt19937 random(static_cast<unsigned>(size));
-        std::string text(size, '\0');
-        for (auto& c : text) c = static_cast<char>(random());
-        return text;
-    }
-    static Result<std::string> read(Bucket& from, std::string const& key)
-    {
-        std::string text;
-        auto const found = from.get(key, {100 * mib}, [&](auto piece, Bytes) {
-            text.append(reinterpret_cast<char const*>(piece.data()), piece.size());
-        });
-        if (!found) return tl::unexpected(found.error());
-        return *found ? text : "(missing)";
-    }
-
-    static inline std::unique_ptr<test::S3Server> shared_server;
-    test::S3Server& server_{*shared_server};
-};
 
 TEST_F(FailingServer, EveryRequestIsSignedInBothStyles)
 {
@@ -208,94 +156,6 @@ TEST_F(FailingServer, AServerThatIgnoresRangesIsAnError)
     EXPECT_FALSE(read(b, "k"));
 }
 
-TEST_F(FailingServer, LargeObjectsTravelInParts)
-{
-    auto b = bucket();
-    auto const content = bytes(5'500'000);
-    Pieces pieces;
-    std::string_view const view(content);
-    pieces.add(std::as_bytes(std::span(view.substr(0, 1'234'567))));
-    pieces.add(std::as_bytes(std::span(view.substr(1'234'567))));
-    ASSERT_TRUE(b.put("k", pieces));
-    EXPECT_THAT(server_.requests("PUT"), SizeIs(6));
-    std::vector<std::byte> back(content.size());
-    ASSERT_TRUE(*b.download("k", back));
-    EXPECT_TRUE(std::equal(back.begin(), back.end(), std::as_bytes(std::span(view)).begin()));
-    EXPECT_THAT(server_.requests("GET"), SizeIs(6));
-    EXPECT_THAT(b.list_uploads("", {})->uploads, IsEmpty());
-}
-
-TEST_F(FailingServer, ALargeObjectIsReadInOrderWithSeveralRequests)
-{
-    auto b = bucket();
-    auto const content = bytes(6'500'000);
-    ASSERT_TRUE(b.put("k", std::string_view(content)));
-    server_.control("method=GET&fault=gather:3&times=3");
-    server_.control("method=GET&fault=cut_off:1000&times=2");
-    EXPECT_TRUE(*read(b, "k") == content);
-    EXPECT_EQ(server_.most_active(), 3);
-    server_.control("method=GET&path=k&fault=status403:AccessDenied&times=99");
-    EXPECT_EQ(read(b, "k").error().code, ExitCode::permission);
-}
-
-TEST_F(FailingServer, PartsSurviveFailuresOfTheServer)
-{
-    auto b = bucket();
-    auto const content = bytes(3'500'000);
-    for (auto const* fault : {"lost_reply", "status500", "status400:XAmzContentSHA256Mismatch"})
-        server_.control(std::string("method=PUT&fault=") + fault);
-    server_.control("method=POST&fault=status500&times=2");
-    ASSERT_TRUE(b.put("k", std::string_view(content)));
-    server_.control("method=GET&fault=cut_off:1000&times=3");
-    std::vector<std::byte> back(content.size());
-    ASSERT_TRUE(*b.download("k", back));
-    EXPECT_TRUE(std::memcmp(back.data(), content.data(), back.size()) == 0);
-}
-
-TEST_F(FailingServer, ACompletionWhoseReplyIsLostSucceeds)
-{
-    auto b = bucket();
-    server_.control("method=POST&path=uploadId&fault=lost_reply");
-    EXPECT_TRUE(b.put("k", std::string_view(bytes(2'500'000))));
-    EXPECT_EQ((*b.head("k"))->size, Bytes{2'500'000});
-}
-
-TEST_F(FailingServer, AnErrorAfterStatus200IsAnError)
-{
-    auto b = bucket();
-    server_.control("method=POST&path=uploadId&fault=late_error&times=2");
-    EXPECT_TRUE(b.put("k", std::string_view(bytes(2'500'000)))) << "repeated";
-    server_.control("method=POST&path=uploadId&fault=late_error&times=9");
-    auto const failed = b.put("other", std::string_view(bytes(2'500'000)));
-    ASSERT_FALSE(failed);
-    EXPECT_THAT(failed.error().message(), HasSubstr("InternalError"));
-}
-
-TEST_F(FailingServer, AFailedUploadIsAborted)
-{
-    auto b = bucket();
-    server_.control("method=PUT&path=partNumber=2&fault=status403:AccessDenied&times=9");
-    EXPECT_EQ(b.put("k", std::string_view(bytes(4'500'000))).error().code, ExitCode::permission);
-    EXPECT_THAT(server_.requests("DELETE"), SizeIs(1));
-    EXPECT_THAT(b.list_uploads("", {})->uploads, IsEmpty());
-    EXPECT_EQ(*b.head("k"), std::nullopt);
-}
-
-TEST_F(FailingServer, SlowDownHalvesTheRequestsAtATime)
-{
-    auto b = bucket();
-    auto const content = bytes(6'500'000);
-    server_.control("method=PUT&fault=gather:3&times=3");
-    ASSERT_TRUE(b.put("k", std::string_view(content)));
-    EXPECT_EQ(server_.most_active(), 3);
-    EXPECT_EQ(b.session().parallelism(3), 3);
-    server_.control("method=PUT&path=partNumber=1&fault=status503:SlowDown");
-    ASSERT_TRUE(b.put("k", std::string_view(content)));
-    EXPECT_EQ(b.session().parallelism(3), 2) << "halved to 1, and one more after the success";
-    ASSERT_TRUE(b.put("k", std::string_view(content)));
-    EXPECT_EQ(b.session().parallelism(3), 3);
-}
-
 TEST_F(FailingServer, AListingHasAllItsPages)
 {
     auto b = bucket();
@@ -311,23 +171,8 @@ TEST_F(FailingServer, AListingHasAllItsPages)
     EXPECT_THAT(keys, ElementsAre("p/a/1", "p/a/2", "p/a/3", "p/a/4", "p/a/5"));
 }
 
-TEST_F(FailingServer, ADownloadTellsMissingObjectsFromThoseOfAnotherSize)
-{
-    auto b = bucket();
-    std::vector<std::byte> out(2'500'000);
-    EXPECT_FALSE(*b.download("none", out));
-    for (std::size_t const size : {0UL, 1UL, 2'499'999UL, 2'500'001UL}) {
-        ASSERT_TRUE(b.put("k", std::string_view(bytes(size))));
-        auto const refused = b.download("k", out);
-        ASSERT_FALSE(refused) << size;
-        EXPECT_EQ(refused.error().code, ExitCode::data) << refused.error().message();
-    }
-    std::vector<std::byte> nothing;
-    ASSERT_TRUE(b.put("k", Pieces{}));
-    EXPECT_TRUE(*b.download("k", nothing));
-}
-
 // The server never answers: only cancelling or the time limit ends the operation.
+
 TEST_F(FailingServer, AnOperationEndsWhenItIsCancelled)
 {
     auto b = bucket();
