@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <condition_variable>
 #include <map>
-#include <thread>
 #include <vector>
 
 #include "s3/download.hpp"
+#include "s3/parts.hpp"
 
 namespace curtail::s3 {
 namespace {
@@ -23,8 +23,8 @@ class Window {
     {
         std::unique_lock lock(mutex_);
         changed_.wait(lock,
-                      [this] { return error_ || next_ == count_ || next_ < delivered_ + width_; });
-        if (error_ || next_ == count_) return std::nullopt;
+                      [this] { return closed_ || next_ == count_ || next_ < delivered_ + width_; });
+        if (closed_ || next_ == count_) return std::nullopt;
         return next_++;
     }
     void arrived(std::size_t part, Buffer buffer)
@@ -33,17 +33,23 @@ class Window {
         ready_.emplace(part, std::move(buffer));
         changed_.notify_all();
     }
-    void failed(Error error)
+    // Ends all waiting. wait_for() returns the first error, or throws the first exception.
+    void close(std::optional<Error> error = {}, std::exception_ptr exception = {})
     {
         std::lock_guard const guard(mutex_);
-        if (!error_) error_ = std::move(error);
+        if (!closed_) {
+            error_ = std::move(error);
+            exception_ = std::move(exception);
+        }
+        closed_ = true;
         changed_.notify_all();
     }
     // Waits for a part. The parts are asked for in order.
     Result<Buffer> wait_for(std::size_t part)
     {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return error_ || ready_.contains(part); });
+        changed_.wait(lock, [&] { return closed_ || ready_.contains(part); });
+        if (exception_) std::rethrow_exception(exception_);
         if (error_) return tl::unexpected(*error_);
         return std::move(ready_.extract(part).mapped());
     }
@@ -62,7 +68,83 @@ class Window {
     std::size_t next_{0};
     std::size_t delivered_{0};
     std::map<std::size_t, Buffer> ready_;
+    bool closed_{false};
     std::optional<Error> error_;
+    std::exception_ptr exception_;
+};
+
+// The workers that read ahead. However the reader leaves, the destructor cancels their requests,
+// ends their waiting and waits for them.
+class Workers {
+  public:
+    Workers(Session& session, RangeReader& reader, Window& window, std::size_t whole,
+            TransferSizes const& sizes, Call const& call)
+        : session_(session),
+          reader_(reader),
+          window_(window),
+          whole_(whole),
+          part_(static_cast<std::size_t>(sizes.part.value)),
+          parallel_(sizes.parallel),
+          until_(call.until),
+          forward_(call.cancel, Stop{stop_})
+    {
+    }
+    ~Workers() { end(); }
+    Workers(Workers const&) = delete;
+    Workers& operator=(Workers const&) = delete;
+
+    // Starts up to `count` workers. Fails if not even one can start.
+    Result<void> start(std::size_t count)
+    {
+        auto started =
+            start_threads(threads_, static_cast<int>(count), [this](int worker) { run(worker); });
+        return threads_.empty() ? started : Result<void>{};
+    }
+    void end()
+    {
+        stop_.request_stop();
+        window_.close();
+        threads_.clear();
+    }
+
+  private:
+    struct Stop {
+        std::stop_source source;
+        void operator()() { source.request_stop(); }
+    };
+    void run(int worker)
+    {
+        try {
+            read_parts(worker);
+        } catch (...) {
+            window_.close({}, std::current_exception());
+        }
+    }
+    // After a SlowDown, the workers with the highest numbers end.
+    void read_parts(int worker)
+    {
+        Call const call{stop_.get_token(), until_};
+        while (worker < session_.parallelism(parallel_)) {
+            auto const number = window_.take();
+            if (!number) return;
+            auto const offset = *number * part_;
+            Buffer buffer(std::min(part_, whole_ - offset));
+            if (auto read = reader_.read(offset, buffer, call); !read)
+                return window_.close(read.error());
+            window_.arrived(*number, std::move(buffer));
+        }
+    }
+
+    Session& session_;
+    RangeReader& reader_;
+    Window& window_;
+    std::size_t whole_;
+    std::size_t part_;
+    int parallel_;
+    std::optional<MonoTime> until_;
+    std::stop_source stop_;
+    std::stop_callback<Stop> forward_;
+    std::vector<std::jthread> threads_;
 };
 
 }  // namespace
@@ -76,26 +158,12 @@ Result<bool> read_in_order(Session& session, std::string const& key, std::size_t
         std::min(count, static_cast<std::size_t>(session.parallelism(sizes.parallel)));
     Window window(count, width);
     RangeReader reader(session, key, whole);
-    std::stop_source stop;
-    std::stop_callback const forward(call.cancel, [&] { stop.request_stop(); });
-    Call const inner{stop.get_token(), call.until};
-    auto const work = [&] {
-        while (auto const number = window.take()) {
-            auto const offset = *number * part;
-            Buffer buffer(std::min(part, whole - offset));
-            if (auto read = reader.read(offset, buffer, inner); !read) {
-                stop.request_stop();
-                return window.failed(read.error());
-            }
-            window.arrived(*number, std::move(buffer));
-        }
-    };
-    std::vector<std::jthread> workers;
-    for (std::size_t i = 0; i < width; ++i) workers.emplace_back(work);
+    Workers workers(session, reader, window, whole, sizes, call);
+    if (auto started = workers.start(width); !started) return tl::unexpected(started.error());
     for (std::size_t number = 0; number < count; ++number) {
         auto const buffer = window.wait_for(number);
         if (!buffer) {
-            workers.clear();
+            workers.end();
             if (reader.missing()) return false;
             return tl::unexpected(reader.size_error().value_or(buffer.error()));
         }

@@ -2,13 +2,71 @@
 #include "s3/parts.hpp"
 
 #include <algorithm>
-#include <thread>
+#include <system_error>
 
 namespace curtail::s3 {
+namespace {
+
+// The parts that are left, and how the work on them has ended.
+class Progress {
+  public:
+    explicit Progress(std::size_t count) : count_(count) {}
+
+    // The next part; empty if there is none, or after a failure.
+    std::optional<std::size_t> take()
+    {
+        std::lock_guard const guard(mutex_);
+        if (failed() || next_ == count_) return std::nullopt;
+        return next_++;
+    }
+    void failed(Error error)
+    {
+        std::lock_guard const guard(mutex_);
+        if (!failed()) error_ = std::move(error);
+    }
+    void failed(std::exception_ptr exception)
+    {
+        std::lock_guard const guard(mutex_);
+        if (!failed()) exception_ = std::move(exception);
+    }
+    // How the work has ended, once no thread works.
+    Result<void> result() const
+    {
+        if (exception_) std::rethrow_exception(exception_);
+        if (error_) return tl::unexpected(*error_);
+        if (next_ == count_) return {};
+        return fail(ExitCode::temporary, "cannot transfer an object",
+                    "the operation was cancelled");
+    }
+
+  private:
+    [[nodiscard]] bool failed() const { return error_ || exception_; }
+
+    std::size_t count_;
+    std::mutex mutex_;
+    std::size_t next_{0};
+    std::optional<Error> error_;
+    std::exception_ptr exception_;
+};
+
+}  // namespace
 
 std::size_t part_size(std::size_t object_size, std::size_t wanted)
 {
     return std::max(wanted, (object_size + most_parts - 1) / most_parts);
+}
+
+Result<void> start_threads(std::vector<std::jthread>& threads, int count,
+                           std::function<void(int number)> const& body)
+{
+    threads.reserve(static_cast<std::size_t>(count));
+    try {
+        for (int number = 0; number < count; ++number) threads.emplace_back(body, number);
+    } catch (std::system_error const& refused) {
+        return fail(ExitCode::temporary, "cannot transfer an object",
+                    std::string("cannot start a thread: ") + refused.what(), "will retry");
+    }
+    return {};
 }
 
 Result<void> for_each_part(
@@ -18,39 +76,35 @@ Result<void> for_each_part(
     std::stop_source stop;
     std::stop_callback const forward(call.cancel, [&] { stop.request_stop(); });
     Call const inner{stop.get_token(), call.until};
-    std::mutex mutex;
-    std::size_t next = 0;
-    std::optional<Error> error;
+    Progress progress(count);
 
-    // Returns the next part for the worker of this number; `count` if it has to end.
-    auto const take = [&](int worker) {
-        int const allowed = session.parallelism(parallel);
-        std::lock_guard const guard(mutex);
-        bool const enough = worker >= allowed || error || stop.stop_requested();
-        return enough ? count : std::min(next, count) == count ? count : next++;
-    };
+    // After a SlowDown, the workers with the highest numbers end.
     auto const run = [&](int worker) {
-        for (auto part = take(worker); part < count; part = take(worker)) {
-            auto const done = work(part, inner);
-            if (done) continue;
-            std::lock_guard const guard(mutex);
-            if (!error) error = done.error();
+        try {
+            while (worker < session.parallelism(parallel) && !stop.stop_requested()) {
+                auto const part = progress.take();
+                if (!part) return;
+                auto const done = work(*part, inner);
+                if (done) continue;
+                progress.failed(done.error());
+                stop.request_stop();
+            }
+        } catch (...) {
+            progress.failed(std::current_exception());
             stop.request_stop();
         }
     };
-    auto const workers = static_cast<int>(
-        std::min(count, static_cast<std::size_t>(std::max(1, session.parallelism(parallel)))));
+    auto const workers =
+        static_cast<int>(std::min(count, static_cast<std::size_t>(session.parallelism(parallel))));
     {
         std::vector<std::jthread> threads;
-        for (int worker = 1; worker < workers; ++worker) threads.emplace_back(run, worker);
+        // This thread is the worker 0. It does all the work if no other one can start.
+        (void)start_threads(threads, workers - 1, [&](int number) { run(number + 1); });
         run(0);
     }
-    if (error) return tl::unexpected(*error);
-    if (next < count)
-        return fail(ExitCode::temporary, "cannot transfer an object",
-                    "the operation was cancelled");
-    session.transferred();
-    return {};
+    auto const result = progress.result();
+    if (result) session.transferred();
+    return result;
 }
 
 }  // namespace curtail::s3
