@@ -104,6 +104,22 @@ TEST_F(Transfers, SlowDownHalvesTheRequestsAtATime)
     EXPECT_EQ(b.session().parallelism(3), 3);
 }
 
+TEST_F(Transfers, ASlowDownDuringAReadHalvesItsRequestsAtATime)
+{
+    auto b = bucket();
+    auto const content = bytes(12'500'000);
+    ASSERT_TRUE(b.put("k", std::string_view(content)));
+    server_.control("method=GET&fault=status503:SlowDown");
+    server_.control("method=GET&fault=pause:0.05&times=99");
+    std::string back;
+    ASSERT_TRUE(*b.get("k", {100 * mib}, [&](auto piece, Bytes) {
+        if (back.size() == 4 * mib) server_.control("forget_active");
+        back.append(reinterpret_cast<char const*>(piece.data()), piece.size());
+    }));
+    EXPECT_EQ(server_.most_active(), 1);
+    EXPECT_TRUE(back == content);
+}
+
 TEST_F(Transfers, ADownloadTellsMissingObjectsFromThoseOfAnotherSize)
 {
     auto b = bucket();

@@ -137,6 +137,8 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(404, "NoSuchBucket")
         if self.fault.startswith("gather:"):
             self.wait_for_others(int(self.fault[7:]))
+        if self.fault.startswith("pause:"):
+            self.state.release.wait(float(self.fault[6:]))
         operations = {"GET": self.get, "HEAD": self.get, "PUT": self.put, "POST": self.post,
                       "DELETE": self.delete}
         status, body, headers = operations[self.command]()
@@ -325,6 +327,8 @@ class Handler(BaseHTTPRequestHandler):
         if "fault" in query:
             state.faults.append([query["fault"], int(query.get("times", "1")),
                                  query.get("method", ""), query.get("path", "")])
+        if "forget_active" in query:
+            state.most_active = 0
         if "clock_offset_s" in query:
             state.clock_offset = timedelta(seconds=int(query["clock_offset_s"]))
         if "secret" in query:
