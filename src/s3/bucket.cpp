@@ -94,7 +94,7 @@ Result<bool> Bucket::get(std::string const& key, Bytes limit, Sink const& sink, 
     auto const size = (*found)->size;
     if (size <= sizes_.single_limit || size > limit)
         return Stream(*session_, key, limit, sink, call).run();
-    return read_in_order(*session_, key, static_cast<std::size_t>(size.value), sizes_, sink, call);
+    return read_in_order(*session_, key, **found, sizes_, sink, call);
 }
 
 Result<bool> Bucket::download(std::string const& key, std::span<std::byte> out, Call const& call)

@@ -56,9 +56,10 @@ class Bucket {
     /// Receives one piece of an object. `whole` is the size of the whole object.
     using Sink = std::function<void(std::span<std::byte const> piece, Bytes whole)>;
     /// Reads an object and passes its content to `sink` in consecutive pieces, in the thread of the
-    /// caller. Reads a large object in several ranges at a time. After a broken connection, goes on
-    /// where it broke off. Returns false if the object does not exist. Fails with `data` if the
-    /// object has more than `limit` bytes. In both cases, does not call `sink`.
+    /// caller. Reads a large object in several ranges at a time, and holds as many parts in memory.
+    /// After a broken connection, goes on where it broke off. Returns false if the object does not
+    /// exist. Fails with `data` if the object has more than `limit` bytes. In both cases, does not
+    /// call `sink`. Fails with `temporary` if the object is replaced or removed while it is read.
     [[nodiscard]] Result<bool> get(std::string const& key, Bytes limit, Sink const& sink,
                                    Call const& call = {});
     /// Reads an object into `out`, several ranges at a time if it is large. Returns false if the

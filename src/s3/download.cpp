@@ -17,6 +17,11 @@ Failure cut_short(std::string const& what)
             Failure::Cure::wait};
 }
 
+tl::unexpected<Error> replaced(std::string const& what)
+{
+    return fail(ExitCode::temporary, what, "it was replaced while it was read", "will retry");
+}
+
 }  // namespace
 
 Stream::Stream(Session& session, std::string const& key, Bytes limit, Bucket::Sink const& sink,
@@ -39,8 +44,7 @@ Result<bool> Stream::run()
     if (!response) return tl::unexpected(response.error());
     if (response->status == 404) return false;
     if (response->is_success()) return true;
-    if (response->status == 412)
-        return fail(ExitCode::temporary, what_, "it was replaced while it was read", "will retry");
+    if (response->status == 412) return replaced(what_);
     return tl::unexpected(failure_of(*response, what_).error);
 }
 
@@ -77,8 +81,13 @@ bool Stream::accept(http::Response const& head, std::span<std::byte const> piece
     return true;
 }
 
-RangeReader::RangeReader(Session& session, std::string const& key, std::size_t whole)
-    : session_(session), key_(key), whole_(whole), what_("cannot read " + key)
+RangeReader::RangeReader(Session& session, std::string const& key, std::size_t whole,
+                         std::string etag)
+    : session_(session),
+      key_(key),
+      whole_(whole),
+      etag_(std::move(etag)),
+      what_("cannot read " + key)
 {
 }
 
@@ -118,6 +127,7 @@ Session::Attempt RangeReader::request_rest(Range& range, Call const& call)
     if (range.rest() < whole_)
         order.headers = {{"range", range_of(static_cast<std::int64_t>(range.requested_from),
                                             static_cast<std::int64_t>(range.rest()))}};
+    if (!etag_.empty()) order.headers.push_back({"if-match", etag_});
     order.sink = [&](http::Response const& head, std::span<std::byte const> piece) {
         auto const extent = extent_of(head);
         if (!extent || extent->first != static_cast<std::int64_t>(range.requested_from) ||
@@ -139,7 +149,8 @@ Result<void> RangeReader::read(std::size_t offset, std::span<std::byte> out, Cal
     auto const response = session_.repeat([&] { return request_rest(range, call); }, call);
     if (!response) return tl::unexpected(response.error());
     if (response->is_success()) return {};
-    missing_ = response->status == 404;
+    if (response->status == 404) missing_ = true;
+    if (response->status == 412) return replaced(what_);
     if (response->status == 416)
         return fail(ExitCode::data, what_, fmt::format("it has less than {} bytes", whole_));
     return tl::unexpected(failure_of(*response, what_).error);

@@ -37,8 +37,9 @@ class Stream {
 /// Reads ranges of one object. Thread-safe. Private to Bucket.
 class RangeReader {
   public:
-    /// `whole` is the size that the object must have.
-    RangeReader(Session& session, std::string const& key, std::size_t whole);
+    /// `whole` is the size that the object must have. `etag` is the ETag that it must have; empty:
+    /// any.
+    RangeReader(Session& session, std::string const& key, std::size_t whole, std::string etag = {});
     /// Reads the bytes from `offset` on into `out`. After a broken connection, goes on where it
     /// broke off.
     [[nodiscard]] Result<void> read(std::size_t offset, std::span<std::byte> out, Call const& call);
@@ -57,6 +58,7 @@ class RangeReader {
     Session& session_;
     std::string const& key_;
     std::size_t whole_;
+    std::string etag_;
     std::string what_;
     std::atomic<bool> missing_{false};
     std::atomic<std::int64_t> other_size_{-1};
@@ -66,11 +68,12 @@ class RangeReader {
 [[nodiscard]] Result<bool> download(Session& session, std::string const& key,
                                     std::span<std::byte> out, TransferSizes const& sizes,
                                     Call const& call);
-/// Reads an object of the size `whole` in several ranges at a time, and passes its content to
+/// Reads the object that `found` describes in several ranges at a time, and passes its content to
 /// `sink` in order. Holds as many parts in memory as it requests at a time. Returns false if the
-/// object does not exist.
+/// object does not exist any more; then it has not called `sink`. Fails with `temporary` if the
+/// object is replaced or removed later.
 [[nodiscard]] Result<bool> read_in_order(Session& session, std::string const& key,
-                                         std::size_t whole, TransferSizes const& sizes,
+                                         ObjectHead const& found, TransferSizes const& sizes,
                                          Bucket::Sink const& sink, Call const& call);
 
 }  // namespace curtail::s3

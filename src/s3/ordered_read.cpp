@@ -149,25 +149,29 @@ class Workers {
 
 }  // namespace
 
-Result<bool> read_in_order(Session& session, std::string const& key, std::size_t whole,
+Result<bool> read_in_order(Session& session, std::string const& key, ObjectHead const& found,
                            TransferSizes const& sizes, Bucket::Sink const& sink, Call const& call)
 {
+    auto const whole = static_cast<std::size_t>(found.size.value);
     auto const part = static_cast<std::size_t>(sizes.part.value);
     auto const count = (whole + part - 1) / part;
     auto const width =
         std::min(count, static_cast<std::size_t>(session.parallelism(sizes.parallel)));
     Window window(count, width);
-    RangeReader reader(session, key, whole);
+    RangeReader reader(session, key, whole, found.etag);
     Workers workers(session, reader, window, whole, sizes, call);
     if (auto started = workers.start(width); !started) return tl::unexpected(started.error());
     for (std::size_t number = 0; number < count; ++number) {
         auto const buffer = window.wait_for(number);
         if (!buffer) {
             workers.end();
-            if (reader.missing()) return false;
+            if (reader.missing() && number == 0) return false;
+            if (reader.missing())
+                return fail(ExitCode::temporary, "cannot read " + key,
+                            "it was removed while it was read", "will retry");
             return tl::unexpected(reader.size_error().value_or(buffer.error()));
         }
-        sink(*buffer, {static_cast<std::int64_t>(whole)});
+        sink(*buffer, found.size);
         window.delivered();
     }
     session.transferred();

@@ -104,6 +104,24 @@ TEST_F(Transfers, SlowDownHalvesTheRequestsAtATime)
     EXPECT_EQ(b.session().parallelism(3), 3);
 }
 
+TEST_F(Transfers, ALargeObjectThatChangesDuringAReadIsATemporaryError)
+{
+    auto b = bucket();
+    auto const content = bytes(9'500'000);
+    for (bool const removes : {false, true}) {
+        ASSERT_TRUE(b.put("k", std::string_view(content)));
+        bool changed = false;
+        auto const change = [&](auto, Bytes) {
+            if (std::exchange(changed, true)) return;
+            ASSERT_TRUE(removes ? b.remove("k")
+                                : b.put("k", std::string_view(std::string(content.size(), 'x'))));
+        };
+        auto const failed = b.get("k", {100 * mib}, change);
+        ASSERT_FALSE(failed) << removes;
+        EXPECT_EQ(failed.error().code, ExitCode::temporary) << failed.error().message();
+    }
+}
+
 TEST_F(Transfers, ASlowDownDuringAReadHalvesItsRequestsAtATime)
 {
     auto b = bucket();
