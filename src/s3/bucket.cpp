@@ -12,10 +12,20 @@
 namespace curtail::s3 {
 namespace {
 
-// An answer that the operation does not expect, for example 409 to a GET.
+// An answer that the operation does not expect, for example 416 to a PUT.
 tl::unexpected<Error> unexpected_answer(http::Response const& response, std::string const& what)
 {
     return tl::unexpected(failure_of(response, what).error);
+}
+
+Result<std::optional<ObjectHead>> head_of(http::Response const& response,
+                                          std::optional<std::int64_t> size, std::string const& what)
+{
+    auto const modified = http::parse_date(response.header("last-modified"));
+    if (!size || !modified)
+        return fail(ExitCode::protocol, what, "the response has no size or no time",
+                    "check that the endpoint is an S3 server");
+    return ObjectHead{{*size}, *modified, std::string(response.header("etag"))};
 }
 
 }  // namespace
@@ -37,7 +47,6 @@ Result<Creation> Bucket::create(std::string const& key, Pieces const& bytes, Cal
     if (!response) return tl::unexpected(response.error().error);
     if (response->is_success()) return Creation::created;
     if (response->status == 412) return Creation::exists;
-    if (response->status == 409) return Creation::unknown;  // another create is under way
     return unexpected_answer(*response, "cannot create " + key);
 }
 
@@ -63,26 +72,24 @@ Result<std::optional<ObjectHead>> Bucket::head(std::string const& key, Call cons
     auto const response =
         session_->send({.method = http::Method::head, .key = key, .what = what}, call);
     if (!response) return tl::unexpected(response.error());
-    if (response->status == 404) return confirm_missing(key, call);
+    if (response->status == 404) return head_by_get(key, call);
     if (!response->is_success()) return unexpected_answer(*response, what);
-    auto const size = leading_integer(response->header("content-length"));
-    auto const modified = http::parse_date(response->header("last-modified"));
-    if (!size || !modified)
-        return fail(ExitCode::protocol, what, "the response has no size or no time",
-                    "check that the endpoint is an S3 server");
-    return ObjectHead{{*size}, *modified, std::string(response->header("etag"))};
+    return head_of(*response, leading_integer(response->header("content-length")), what);
 }
 
-// Without a body, the response to HEAD does not say whether the bucket is missing too.
-Result<std::optional<ObjectHead>> Bucket::confirm_missing(std::string const& key, Call const& call)
+// Without a body, a response of status 404 does not say whether the object, the bucket or the
+// server is missing. An empty object has no range.
+Result<std::optional<ObjectHead>> Bucket::head_by_get(std::string const& key, Call const& call)
 {
-    auto const response = session_->send(
-        {.key = key, .headers = {{"range", range_of(0, 1)}}, .what = "cannot look up " + key},
-        call);
+    auto const what = "cannot look up " + key;
+    auto const response =
+        session_->send({.key = key, .headers = {{"range", range_of(0, 1)}}, .what = what}, call);
     if (!response) return tl::unexpected(response.error());
     if (response->status == 404) return std::nullopt;
-    return fail(ExitCode::temporary, "cannot look up " + key, "it has just been created",
-                "will retry");
+    if (!response->is_success())
+        return fail(ExitCode::temporary, what, "it has just been created", "will retry");
+    auto const extent = extent_of(*response);
+    return head_of(*response, extent ? std::optional(extent->whole) : std::nullopt, what);
 }
 
 Result<bool> Bucket::get(std::string const& key, Bytes limit, Sink const& sink, Call const& call)

@@ -32,7 +32,9 @@ struct TransferSizes {
 ///
 /// The functions fail with
 /// - `permission` if the server rejects the credentials or denies access;
-/// - `unavailable` if the bucket does not exist;
+/// - `unavailable` if the bucket does not exist, or if the status is 404 without a reason that an
+/// S3
+///   server gives (see is_answer());
 /// - `io` if the storage is full, or if data arrive damaged again and again;
 /// - `temporary` if the server does not answer, or answers with errors, five times in a row; or if
 ///   the operation was cancelled;
@@ -88,10 +90,10 @@ class Bucket {
     [[nodiscard]] Session& session() const { return *session_; }
 
   private:
-    /// Returns an empty optional if the object of this key does not exist. Fails if the bucket does
-    /// not exist.
-    [[nodiscard]] Result<std::optional<ObjectHead>> confirm_missing(std::string const& key,
-                                                                    Call const& call);
+    /// Does what head() does, with a GET of one byte. Fails with `temporary` if the object exists
+    /// and is empty.
+    [[nodiscard]] Result<std::optional<ObjectHead>> head_by_get(std::string const& key,
+                                                                Call const& call);
     std::shared_ptr<Session> session_;
     TransferSizes sizes_;
 };

@@ -43,6 +43,7 @@ constexpr std::array meanings{
     Meaning{"XAmzContentSHA256Mismatch", ExitCode::io, Cure::wait, "check the network"},
     Meaning{"RequestTimeout", ExitCode::temporary, Cure::wait, ""},
     Meaning{"SlowDown", ExitCode::temporary, Cure::slow_down, ""},
+    Meaning{"ServiceUnavailable", ExitCode::temporary, Cure::slow_down, ""},
 };
 
 Meaning meaning_of(long status, std::string_view code)
@@ -53,7 +54,12 @@ Meaning meaning_of(long status, std::string_view code)
     if (status == 429 || status == 503) return {"", ExitCode::temporary, Cure::slow_down, ""};
     if (status == 507)
         return {"", ExitCode::io, Cure::none, "free some space in the object storage"};
-    if (status == 408 || status >= 500) return {"", ExitCode::temporary, Cure::wait, ""};
+    if (status == 404)
+        return {"", ExitCode::unavailable, Cure::wait,
+                "check the endpoint, and the proxy or load balancer before it"};
+    // Of status 200: a server that begins its response early reports an error in the body.
+    if (status < 300 || status == 408 || status == 409 || status >= 500)
+        return {"", ExitCode::temporary, Cure::wait, ""};
     if (status == 401 || status == 403)
         return {"", ExitCode::permission, Cure::none, "check the credentials and their rights"};
     if (status >= 300 && status < 400)
@@ -63,12 +69,14 @@ Meaning meaning_of(long status, std::string_view code)
 
 }  // namespace
 
-bool is_answer(http::Response const& response)
+bool is_answer(http::Method method, http::Response const& response)
 {
     auto const status = response.status;
-    if (status == 404) return parse_error(response.body).code != "NoSuchBucket";
-    return (status >= 200 && status < 300) || status == 304 || status == 409 || status == 412 ||
-           status == 416;
+    if (status == 404 && method == http::Method::head) return true;
+    auto const code = parse_error(response.body).code;
+    if (status == 404) return code == "NoSuchKey" || code == "NoSuchUpload";
+    if (response.is_success()) return code.empty();
+    return status == 304 || status == 412 || status == 416;
 }
 
 Failure failure_of(http::Response const& response, std::string const& what)
@@ -85,7 +93,8 @@ Failure failure_of(http::Response const& response, std::string const& what)
 Failure failure_of(Error const& error, std::string const& what)
 {
     auto const cure = error.code == ExitCode::temporary ? Cure::wait : Cure::none;
-    return {{error.code, what, error.why, error.remedy}, cure};
+    auto const code = error.code == ExitCode::data ? ExitCode::protocol : error.code;
+    return {{code, what, error.why, error.remedy}, cure};
 }
 
 Millis pause_before(int attempt, double random, std::optional<Seconds> retry_after)

@@ -25,12 +25,16 @@ struct Failure {
     std::optional<Seconds> retry_after{};  ///< how long the server asks to wait
 };
 
-/// Tells whether the response settles the request: status 200 to 299, 304, 404 without the code
-/// NoSuchBucket, 409, 412 or 416.
-[[nodiscard]] bool is_answer(http::Response const& response);
-/// Returns the meaning of a response that is no answer. `what` is the operation that failed.
+/// Tells whether the response settles the request: status 200 to 299 without an error in the body,
+/// 304, 412, 416, or 404 with the code NoSuchKey or NoSuchUpload. Any other 404 may come from a
+/// proxy or load balancer. A response to HEAD has no code: its 404 counts as an answer, which the
+/// caller must confirm with a GET.
+[[nodiscard]] bool is_answer(http::Method method, http::Response const& response);
+/// Returns the meaning of a response that is no answer, or not the expected one. `what` is the
+/// operation that failed.
 [[nodiscard]] Failure failure_of(http::Response const& response, std::string const& what);
-/// Returns the meaning of an error of http::Client::send().
+/// Returns the meaning of an error of http::Client::send(). A response that is too large or does
+/// not fit the request becomes `protocol`: the object itself may be good.
 [[nodiscard]] Failure failure_of(Error const& error, std::string const& what);
 
 /// Returns how long to wait before attempt number `attempt` (2, 3 and so on), if the server does

@@ -95,7 +95,7 @@ Session::Attempt Session::send_signed(Order const& order, Credentials const& cre
     Lease client(*this);
     auto response = (*client).send(request);
     if (!response) return tl::unexpected(failure_of(response.error(), order.what));
-    if (is_answer(*response)) return std::move(*response);
+    if (is_answer(order.method, *response)) return std::move(*response);
     auto failure = failure_of(*response, order.what);
     // The response to HEAD has no body, so it does not say why the server refuses.
     bool const refused = response->status == 400 || response->status == 403;

@@ -83,21 +83,12 @@ Result<std::string> Uploader::send_part(std::string const& upload, std::size_t p
 Result<void> Uploader::complete(std::string const& upload)
 {
     auto const body = completion_of(etags_);
-    auto const response = session_.repeat(
-        [&]() -> Session::Attempt {
-            auto answer = session_.attempt({.method = http::Method::post,
-                                            .key = key_,
-                                            .query = {{"uploadId", upload}},
-                                            .body = std::string_view(body),
-                                            .what = what_},
-                                           call_);
-            // A server may answer 200 before it is done, and report an error in the body.
-            if (answer && !parse_error(answer->body).code.empty() && answer->is_success())
-                return tl::unexpected(Failure{failure_of(*answer, what_).error, Failure::Cure::wait,
-                                              answer->retry_after});
-            return answer;
-        },
-        call_);
+    auto const response = session_.send({.method = http::Method::post,
+                                         .key = key_,
+                                         .query = {{"uploadId", upload}},
+                                         .body = std::string_view(body),
+                                         .what = what_},
+                                        call_);
     if (!response) return tl::unexpected(response.error());
     if (response->is_success() || (response->status == 404 && is_stored())) return {};
     return tl::unexpected(failure_of(*response, what_).error);

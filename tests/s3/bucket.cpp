@@ -94,6 +94,36 @@ TEST_F(FailingServer, AMissingBucketIsNotAMissingObject)
     EXPECT_EQ(b.put("k", std::string_view("x")).error().code, ExitCode::unavailable);
 }
 
+TEST_F(FailingServer, A404ThatIsNotOfTheStoreIsNotAMissingObject)
+{
+    auto b = bucket();
+    ASSERT_TRUE(b.put("k", std::string_view("x")));
+    server_.control("fault=html404&times=99");
+    auto const code_of = [](auto const& result) {
+        return result ? ExitCode::ok : result.error().code;
+    };
+    EXPECT_EQ(code_of(read(b, "k")), ExitCode::unavailable);
+    EXPECT_EQ(code_of(b.head("k")), ExitCode::unavailable);
+    EXPECT_EQ(code_of(b.remove("k")), ExitCode::unavailable);
+    EXPECT_EQ(code_of(b.abort("k", "upload-1")), ExitCode::unavailable);
+    server_.control("reset");
+    ASSERT_TRUE(b.put("k", std::string_view("x")));
+    server_.control("fault=html404&times=2");
+    auto const found = b.head("k");
+    ASSERT_TRUE(found && *found) << "repeated";
+    EXPECT_EQ((*found)->size, Bytes{1});
+}
+
+TEST_F(FailingServer, AConflictOfAnotherRequestIsRepeated)
+{
+    auto b = bucket();
+    for (auto const* code : {"ConditionalRequestConflict", "OperationAborted"}) {
+        server_.control(std::string("method=PUT&times=2&fault=status409:") + code);
+        auto const stored = b.put("k", std::string_view("x"));
+        EXPECT_TRUE(stored) << stored.error().message();
+    }
+}
+
 TEST_F(FailingServer, AClockThatIsWrongByHoursIsCorrected)
 {
     auto b = bucket();
@@ -153,7 +183,7 @@ TEST_F(FailingServer, AServerThatIgnoresRangesIsAnError)
     ASSERT_TRUE(b.put("k", std::string_view(content)));
     server_.control("fault=cut_off:100000&method=GET");
     server_.control("fault=ignore_range&method=GET&times=9");
-    EXPECT_FALSE(read(b, "k"));
+    EXPECT_EQ(read(b, "k").error().code, ExitCode::protocol) << "the object may be good";
 }
 
 TEST_F(FailingServer, AListingHasAllItsPages)

@@ -78,12 +78,16 @@ http::Response response(long status, std::string const& code = {})
 
 TEST(Failure, StatusesThatAnswerAreNone)
 {
-    for (long const status : {200L, 204L, 206L, 304L, 404L, 409L, 412L, 416L})
-        EXPECT_TRUE(is_answer(response(status))) << status;
-    for (long const status : {301L, 400L, 403L, 429L, 500L, 503L})
-        EXPECT_FALSE(is_answer(response(status))) << status;
-    EXPECT_TRUE(is_answer(response(404, "NoSuchKey")));
-    EXPECT_FALSE(is_answer(response(404, "NoSuchBucket")));
+    using http::Method;
+    for (long const status : {200L, 204L, 206L, 304L, 412L, 416L})
+        EXPECT_TRUE(is_answer(Method::get, response(status))) << status;
+    for (long const status : {301L, 400L, 403L, 404L, 409L, 429L, 500L, 503L})
+        EXPECT_FALSE(is_answer(Method::get, response(status))) << status;
+    for (auto const* code : {"NoSuchKey", "NoSuchUpload"})
+        EXPECT_TRUE(is_answer(Method::get, response(404, code))) << code;
+    EXPECT_FALSE(is_answer(Method::get, response(404, "NoSuchBucket")));
+    EXPECT_TRUE(is_answer(Method::head, response(404))) << "it has no body";
+    EXPECT_FALSE(is_answer(Method::post, response(200, "InternalError")));
 }
 
 TEST(Failure, HasACureAndAnExitCode)
@@ -102,6 +106,13 @@ TEST(Failure, HasACureAndAnExitCode)
           Case{403, "RequestTimeTooSkewed", ExitCode::permission, Cure::set_clock},
           Case{403, "", ExitCode::permission, Cure::none},
           Case{404, "NoSuchBucket", ExitCode::unavailable, Cure::none},
+          Case{404, "", ExitCode::unavailable, Cure::wait},
+          Case{409, "OperationAborted", ExitCode::temporary, Cure::wait},
+          Case{409, "", ExitCode::temporary, Cure::wait},
+          Case{200, "InternalError", ExitCode::temporary, Cure::wait},
+          Case{200, "SlowDown", ExitCode::temporary, Cure::slow_down},
+          Case{200, "AccessDenied", ExitCode::permission, Cure::none},
+          Case{200, "Unheard", ExitCode::temporary, Cure::wait},
           Case{301, "PermanentRedirect", ExitCode::config, Cure::none},
           Case{403, "QuotaExceeded", ExitCode::io, Cure::none},
           Case{507, "", ExitCode::io, Cure::none},

@@ -76,6 +76,7 @@ TEST_F(Transfers, AnErrorAfterStatus200IsAnError)
     server_.control("method=POST&path=uploadId&fault=late_error&times=9");
     auto const failed = b.put("other", std::string_view(bytes(2'500'000)));
     ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, ExitCode::temporary);
     EXPECT_THAT(failed.error().message(), HasSubstr("InternalError"));
 }
 

@@ -125,6 +125,8 @@ class Handler(BaseHTTPRequestHandler):
             status, _, code = self.fault[6:].partition(":")
             headers = {"Retry-After": "1"} if code == "SlowDownASecond" else {}
             raise Refused(int(status), code or "Requested", headers)
+        if self.fault == "html404":  # as of a load balancer
+            return self.reply(404, b"<html><body>no backend</body></html>")
         if self.fault == "lost_request":
             self.close_connection = True
             return
