@@ -101,11 +101,13 @@ Millis pause_before(int attempt, double random, std::optional<Seconds> retry_aft
 {
     constexpr Millis first{100};
     constexpr Millis longest{5'000};
+    constexpr Millis longest_asked{30'000};
     auto const exponent = std::clamp(attempt - 2, 0, 10);
     auto const pause = std::min(longest, first * (1 << exponent));
     Millis const jittered(static_cast<std::int64_t>(static_cast<double>(pause.count()) *
                                                     (1 - 0.5 * std::clamp(random, 0.0, 1.0))));
-    return retry_after ? std::max<Millis>(jittered, *retry_after) : jittered;
+    if (!retry_after) return jittered;
+    return std::clamp<Millis>(*retry_after, jittered, longest_asked);
 }
 
 }  // namespace curtail::s3

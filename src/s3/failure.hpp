@@ -37,9 +37,9 @@ struct Failure {
 /// not fit the request becomes `protocol`: the object itself may be good.
 [[nodiscard]] Failure failure_of(Error const& error, std::string const& what);
 
-/// Returns how long to wait before attempt number `attempt` (2, 3 and so on), if the server does
-/// not ask for more: 0.1 s, doubled with each attempt, at most 5 s. `random`, from 0 to 1, takes up
-/// to half of it away, so that clients do not return together.
+/// Returns how long to wait before attempt number `attempt` (2, 3 and so on): 0.1 s, doubled with
+/// each attempt, at most 5 s. `random`, from 0 to 1, takes up to half of it away, so that clients
+/// do not return together. If the server asks for more, returns that, at most 30 s.
 [[nodiscard]] Millis pause_before(int attempt, double random, std::optional<Seconds> retry_after);
 
 }  // namespace curtail::s3

@@ -163,12 +163,13 @@ bool Session::wait_before(int attempt, Failure const& failure, Call const& call)
         std::lock_guard const guard(mutex_);
         random = std::uniform_real_distribution<>(0, 1)(random_);
     }
-    auto const end = monotonic_now() + pause_before(attempt, random, failure.retry_after);
-    if (call.until && end >= *call.until) return false;
+    auto const now = monotonic_now();
+    auto pause = pause_before(attempt, random, failure.retry_after);
+    if (call.until) pause = std::min(pause, (*call.until - now) / 2);
     std::mutex mutex;
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
-    stopped.wait_until(lock, call.cancel, end, [] { return false; });
+    stopped.wait_until(lock, call.cancel, now + pause, [] { return false; });
     return !call.is_over();
 }
 

@@ -71,7 +71,8 @@ class Session {
     /// Returns whether the server's clock differs so much that it may reject requests.
     [[nodiscard]] bool clock_differs(http::Response const& response) const;
     [[nodiscard]] bool correct_clock(http::Response const& response);
-    /// Waits before attempt number `attempt`. Returns false if the call is over before.
+    /// Waits before attempt number `attempt`, for at most half of the time that is left to the
+    /// call. Returns false if the call is over.
     [[nodiscard]] bool wait_before(int attempt, Failure const& failure, Call const& call);
     void slow_down();
     [[nodiscard]] Time now() const;

@@ -231,6 +231,15 @@ TEST_F(FailingServer, AnOperationEndsAtItsTimeLimit)
     EXPECT_LT(monotonic_now() - start, Seconds{20});
 }
 
+TEST_F(FailingServer, APauseIsShorterThanTheTimeThatIsLeft)
+{
+    auto b = bucket();
+    server_.control("fault=status503:SlowDownADay");
+    auto const stored =
+        b.put("k", std::string_view("x"), {.until = monotonic_now() + Millis{3'000}});
+    EXPECT_TRUE(stored) << stored.error().message();
+}
+
 TEST_F(FailingServer, AProxyPassesRequestsOn)
 {
     Bucket b(std::make_shared<Session>(

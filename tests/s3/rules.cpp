@@ -135,6 +135,7 @@ TEST(Pause, GrowsAndVariesAndFollowsTheServer)
     EXPECT_EQ(pause_before(4, 0, {}), Millis{400});
     EXPECT_EQ(pause_before(99, 0, {}), Millis{5'000});
     EXPECT_EQ(pause_before(2, 0.5, Seconds{3}), Millis{3'000});
+    EXPECT_EQ(pause_before(2, 0.5, Seconds{86'400}), Millis{30'000});
 }
 
 TEST(Answers, OfAListing)

@@ -123,7 +123,7 @@ class Handler(BaseHTTPRequestHandler):
     def handle_request(self, bucket):
         if self.fault.startswith("status"):
             status, _, code = self.fault[6:].partition(":")
-            headers = {"Retry-After": "1"} if code == "SlowDownASecond" else {}
+            headers = {"Retry-After": "86400"} if code == "SlowDownADay" else {}
             raise Refused(int(status), code or "Requested", headers)
         if self.fault == "html404":  # as of a load balancer
             return self.reply(404, b"<html><body>no backend</body></html>")
