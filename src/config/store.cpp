@@ -39,14 +39,16 @@ void read_s3(json::ObjectReader& r, std::filesystem::path const& file, store::Ad
         [&](json::ObjectReader& o) {
             read_access(o, file, address.access);
             address.region = o.text("region", "");
-            address.addressing =
-                static_cast<s3::Addressing>(o.one_of("addressing", {"path", "virtual_host"}, 0));
+            if (o.any("addressing") != nullptr)
+                address.addressing =
+                    static_cast<s3::Addressing>(o.one_of("addressing", {"path", "virtual_host"}));
             address.allow_http = o.boolean("allow_http", false);
         },
         false);
     auto location = s3::parse_location(address.url);
     if (!location) return r.reject(location.error());
     location->endpoint = address.access.endpoint;
+    location->addressing = address.addressing;
     location->allow_http = address.allow_http;
     if (auto const complete = s3::complete(*location); !complete) r.reject(complete.error());
 }

@@ -52,10 +52,14 @@ std::size_t end_of_host(std::string_view host_and_port)
     return std::min(colon, host_and_port.size());
 }
 
-bool is_port(std::string_view colon_and_port)
+// Reads ":PORT" into `port`. Returns false if it is no such text; an empty text names no port.
+bool read_port(std::string_view text, std::optional<int>& port)
 {
-    return colon_and_port.empty() || (colon_and_port.size() > 1 && colon_and_port.size() <= 6 &&
-                                      consists_of(colon_and_port.substr(1), digits));
+    if (text.empty()) return true;
+    text.remove_prefix(1);
+    if (text.empty() || text.size() > 5 || !consists_of(text, digits)) return false;
+    port = static_cast<int>(*leading_integer(text));
+    return *port <= 65'535;
 }
 
 }  // namespace
@@ -64,7 +68,7 @@ std::optional<Url> parse_url(std::string_view text)
 {
     auto const mark = text.find("://");
     if (mark == std::string_view::npos || !is_visible_ascii(text)) return std::nullopt;
-    Url url{lower(text.substr(0, mark)), {}, false};
+    Url url{lower(text.substr(0, mark)), {}};
     text.remove_prefix(mark + 3);
     auto authority = text.substr(0, text.find_first_of("/?#\\"));
     auto const at = authority.rfind('@');
@@ -73,7 +77,7 @@ std::optional<Url> parse_url(std::string_view text)
     auto const end = end_of_host(authority);
     url.host = lower(authority.substr(0, end));
     if (url.scheme.empty() || !consists_of(url.scheme, letters) || !is_host(url.host) ||
-        !is_port(authority.substr(end)))
+        !read_port(authority.substr(end), url.port))
         return std::nullopt;
     return url;
 }

@@ -13,6 +13,7 @@ struct Url {
     std::string scheme;           ///< lower case
     std::string host;             ///< lower case; an IPv6 address in brackets
     bool has_credentials{false};  ///< `user@` or `user:password@` before the host
+    std::optional<int> port{};    ///< empty: the URL names none
 };
 
 /// Splits a URL of the form `SCHEME://[CREDENTIALS@]HOST[:PORT][/PATH][?QUERY]`. Returns an empty

@@ -35,6 +35,20 @@ bool is_prefix(std::string_view prefix)
                         [](auto part) { return part.empty() || part == "." || part == ".."; });
 }
 
+// Over https, the certificate matters.
+bool is_amazon(http::Url const& url)
+{
+    return url.scheme == "https" &&
+           (url.host.ends_with(".amazonaws.com") || url.host.ends_with(".amazonaws.com.cn"));
+}
+
+std::string without_default_port(http::Url const& url)
+{
+    int const usual = url.scheme == "https" ? 443 : 80;
+    bool const shown = url.port && *url.port != usual;
+    return url.scheme + "://" + url.host + (shown ? ":" + std::to_string(*url.port) : "");
+}
+
 }  // namespace
 
 Result<Location> parse_location(std::string_view url)
@@ -56,10 +70,9 @@ Result<Location> parse_location(std::string_view url)
 
 Result<Location> complete(Location location)
 {
-    if (location.endpoint.empty()) {
-        location.endpoint = "https://s3." + location.region + ".amazonaws.com";
-        location.addressing = Addressing::virtual_host;
-    }
+    bool const has_dot = location.bucket.find('.') != std::string::npos;
+    bool const is_default = location.endpoint.empty();
+    if (is_default) location.endpoint = "https://s3." + location.region + ".amazonaws.com";
     auto const what = "endpoint " + printable(location.endpoint);
     auto const url = http::check_url(location.endpoint, what, location.allow_http);
     if (!url) {
@@ -72,6 +85,13 @@ Result<Location> complete(Location location)
     auto const after_scheme = location.endpoint.find("://") + 3;
     if (location.endpoint.find_first_of("/?#\\", after_scheme) != std::string::npos)
         return fail(ExitCode::config, what, "it has a path", "write only https://HOST");
+    location.endpoint = without_default_port(*url);
+    if (location.addressing == Addressing::virtual_host && has_dot && is_amazon(*url))
+        return fail(ExitCode::config, "bucket " + location.bucket,
+                    "Amazon's certificate does not cover a host with its name, which has a dot",
+                    "set s3.addressing to path");
+    if (!location.addressing)
+        location.addressing = is_default && !has_dot ? Addressing::virtual_host : Addressing::path;
     return location;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,8 @@ struct Location {
     std::string bucket;
     std::string prefix{};  ///< of all keys; empty, or without a slash at either end
     std::string endpoint;  ///< URL of the server, without a path: `https://s3.example.org`
-    std::string region{"us-east-1"};  ///< part of every signature; many servers ignore it
-    Addressing addressing{Addressing::path};
+    std::string region{"us-east-1"};         ///< part of every signature; many servers ignore it
+    std::optional<Addressing> addressing{};  ///< empty: see complete()
     bool allow_http{false};  ///< accepts an endpoint with http that is not on this machine
 };
 
@@ -29,9 +30,16 @@ struct Location {
 /// `config` for any other text.
 [[nodiscard]] Result<Location> parse_location(std::string_view url);
 
-/// Fills in the endpoint of Amazon S3 in the region if `location` has none, with virtual-host
-/// addressing. Fails with `config` if the endpoint is not a URL, has a path, or has http without
-/// `allow_http`.
+/// Fills in what `location` lacks:
+/// - the endpoint: Amazon S3 in the region, over https;
+/// - the addressing: by virtual host if the endpoint was filled in, otherwise by path. A bucket
+///   with a dot in its name is always addressed by path, because the certificate of Amazon S3 does
+///   not cover it as a host.
+/// Removes the default port from the endpoint, because libcurl sends no such port in the header
+/// Host, which is part of the signature.
+///
+/// Fails with `config` if the endpoint is not a URL, has a path, or has http without `allow_http`,
+/// or if the addressing was virtual_host and cannot work.
 [[nodiscard]] Result<Location> complete(Location location);
 
 /// Host, with the port if the endpoint names one, and path of the object `key`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "http/client.hpp"
@@ -21,8 +22,8 @@ struct Address {
     std::string url;  ///< `file:///absolute/folder` or `s3://BUCKET/PREFIX`
     // The rest applies only to s3.
     S3Access access{};
-    std::string region{};  ///< empty: that of s3::Location
-    s3::Addressing addressing{s3::Addressing::path};
+    std::string region{};                        ///< empty: that of s3::Location
+    std::optional<s3::Addressing> addressing{};  ///< empty: that of s3::complete()
     bool allow_http{false};
 
     /// Returns the address of a store in the absolute path `folder`.

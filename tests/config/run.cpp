@@ -97,6 +97,15 @@ TEST_F(RunFile, RejectsContradictions)
                 HasSubstr("must be 0.001"));
 }
 
+TEST_F(RunFile, RejectsAnAddressingThatCannotWork)
+{
+    std::string const folder_store = "\"store\": \"file:../../results/demo/store\"";
+    std::string const bucket_store =
+        R"("store": "s3://my.bucket/x", "s3": {"addressing": "virtual_host"})";
+    EXPECT_THAT(message_with(folder_store, bucket_store),
+                HasSubstr("bucket my.bucket: Amazon's certificate"));
+}
+
 TEST_F(RunFile, RejectsAReferenceSiteThatTheRunDoesNotHave)
 {
     EXPECT_THAT(message_with("\"seed\": 1", "\"reference_site\": \"NEM_SB\""),

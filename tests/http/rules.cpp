@@ -16,17 +16,35 @@ TEST(Url, SplitsSchemeHostAndCredentials)
     EXPECT_EQ(url.scheme, "https");
     EXPECT_EQ(url.host, "api.example.org");
     EXPECT_TRUE(url.has_credentials);
+    EXPECT_EQ(url.port, 8443);
     EXPECT_EQ(parse_url("http://[::1]:80/")->host, "[::1]");
+    EXPECT_EQ(parse_url("http://[::1]:80/")->port, 80);
+    EXPECT_EQ(parse_url("http://[::1]/")->port, std::nullopt);
     EXPECT_FALSE(parse_url("http://127.0.0.1?user@host")->has_credentials);
 }
 
 TEST(Url, RejectsTextThatLibcurlMightReadDifferently)
 {
-    for (auto const* text :
-         {"", "::", "example.org", "https:/example.org", "https://", "https:///path", "://host",
-          "https://a b/", "https://a\tb/", "https://ex\xC3\xA4mple.org/", "https://a%2eb/",
-          "https://[::1", "https://[127.0.0.1]/", "https://[::1]x/", "https://a:b/", "https://a:/",
-          "https://a:1234567/", "https://a:80:80/", "ht-tp://a/"})
+    for (auto const* text : {"",
+                             "::",
+                             "example.org",
+                             "https:/example.org",
+                             "https://",
+                             "https:///path",
+                             "://host",
+                             "https://a b/",
+                             "https://a\tb/",
+                             "https://ex\xC3\xA4mple.org/",
+                             "https://a%2eb/",
+                             "https://[::1",
+                             "https://[127.0.0.1]/",
+                             "https://[::1]x/",
+                             "https://a:b/",
+                             "https://a:/",
+                             "https://a:1234567/",
+                             "https://a:65536/",
+                             "https://a:80:80/",
+                             "ht-tp://a/"})
         EXPECT_FALSE(parse_url(text)) << text;
     // Some parsers end the host at a backslash, others do not: the host must be harmless both ways.
     EXPECT_EQ(parse_url("http://example.org\\@127.0.0.1/")->host, "example.org");

@@ -34,7 +34,7 @@ TEST(Location, RefusesOtherTexts)
         EXPECT_FALSE(parse_location(bad)) << bad;
 }
 
-Location at(std::string endpoint, Addressing addressing = Addressing::path)
+Location at(std::string endpoint, std::optional<Addressing> addressing = {})
 {
     return {.bucket = "bucket",
             .prefix = "p",
@@ -54,6 +54,41 @@ TEST(Location, ByPathAndByVirtualHost)
     EXPECT_EQ(by_host.path, "/p/k");
     EXPECT_EQ(address_of(complete(at("")).value(), "").scheme_and_host,
               "https://bucket.s3.us-east-1.amazonaws.com");
+}
+
+TEST(Location, TheHostOfASignatureHasNoDefaultPort)
+{
+    for (auto const& [endpoint, host] : {std::pair{"https://s3.example.org:443", "s3.example.org"},
+                                         {"https://S3.example.org:0443/", "s3.example.org"},
+                                         {"https://s3.example.org:080", "s3.example.org:80"},
+                                         {"http://127.0.0.1:80", "127.0.0.1"},
+                                         {"http://127.0.0.1:443", "127.0.0.1:443"},
+                                         {"https://[::1]:443", "[::1]"},
+                                         {"https://[::1]:9000", "[::1]:9000"}}) {
+        auto const address = address_of(complete(at(endpoint)).value(), "k");
+        EXPECT_EQ(address.host, host) << endpoint;
+        EXPECT_TRUE(address.scheme_and_host.ends_with("//" + address.host)) << endpoint;
+    }
+}
+
+TEST(Location, TheAddressingThatIsSetWinsOrIsRefused)
+{
+    auto const host_of = [](std::string endpoint, std::optional<Addressing> addressing,
+                            std::string const& bucket) -> std::string {
+        auto const location =
+            complete({.bucket = bucket, .endpoint = std::move(endpoint), .addressing = addressing});
+        return location ? address_of(*location, "k").host : location.error().message();
+    };
+    constexpr auto by_path = Addressing::path;
+    constexpr auto by_host = Addressing::virtual_host;
+    std::string const amazon = "s3.us-east-1.amazonaws.com";
+    EXPECT_EQ(host_of("", {}, "bucket"), "bucket." + amazon);
+    EXPECT_EQ(host_of("", by_path, "bucket"), amazon);
+    EXPECT_EQ(host_of("", {}, "my.bucket"), amazon);
+    EXPECT_THAT(host_of("", by_host, "my.bucket"), HasSubstr("s3.addressing"));
+    EXPECT_THAT(host_of("https://" + amazon, by_host, "my.bucket"), HasSubstr("s3.addressing"));
+    EXPECT_EQ(host_of("https://example.org", {}, "bucket"), "example.org");
+    EXPECT_EQ(host_of("https://example.org", by_host, "my.bucket"), "my.bucket.example.org");
 }
 
 TEST(Location, PlainHttpNeedsPermission)
