@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t error_limit{65'536};
 // How often to look for the end of a child that has no descriptor.
 constexpr Millis child_poll_interval{10};
+// How often to look for a stop request.
+constexpr Millis cancel_interval{100};
 
 struct Pipe {
     Fd reader;
@@ -115,6 +117,8 @@ class Collector {
         auto const deadline = monotonic_now() + command_.deadline;
         for (bool ended = false; !ended;) {
             auto const left = deadline - monotonic_now();
+            if (command_.cancel.stop_requested())
+                return cannot(ExitCode::temporary, "it was cancelled");
             if (left <= Millis(0))
                 return cannot(ExitCode::temporary,
                               "no answer within " + format_duration(command_.deadline));
@@ -143,7 +147,8 @@ class Collector {
     {
         bool const has_fd = child_.fd() >= 0;
         bool const ended = !has_fd && child_.has_ended();
-        auto const pause = has_fd ? left : std::min(left, ended ? Millis(0) : child_poll_interval);
+        auto pause = has_fd ? left : std::min(left, ended ? Millis(0) : child_poll_interval);
+        if (command_.cancel.stop_possible()) pause = std::min(pause, cancel_interval);
         if (::poll(watched_, 3, static_cast<int>(pause.count())) < 0) {
             if (errno != EINTR) return cannot(ExitCode::os_error, errno_text(errno));
             return false;

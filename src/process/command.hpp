@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ struct Command {
     std::vector<std::pair<std::string, std::string>> environment;
     Millis deadline{10'000};  ///< maximum duration; after it the program's process group is killed
     std::size_t output_limit{std::size_t{8} * 1024 * 1024};  ///< maximum size of stdout in bytes
+    std::stop_token cancel{};  ///< soon after a stop request, the process group is killed
 };
 
 /// What a command left when it ended.
@@ -33,9 +35,9 @@ struct Finished {
 /// the calling thread dies.
 ///
 /// Fails with `unavailable` if the program does not exist. Fails with `temporary` if the deadline
-/// passed. Fails with `data` if the output is larger than `output_limit`. Fails with `os_error` if
-/// the command could not be started or its exit code is lost. A command that ends with an exit code
-/// other than 0 is a result, not an error.
+/// passed or the command was cancelled. Fails with `data` if the output is larger than
+/// `output_limit`. Fails with `os_error` if the command could not be started or its exit code is
+/// lost. A command that ends with an exit code other than 0 is a result, not an error.
 [[nodiscard]] Result<Finished> run_command(Command const& command, Kernel const& kernel = {});
 
 /// Finds `program` in `path`, a list of folders in the form of $PATH. A `program` with a slash is

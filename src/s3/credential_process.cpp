@@ -10,7 +10,7 @@
 namespace curtail::s3 {
 namespace {
 
-constexpr Millis deadline{60'000};
+constexpr Millis longest{60'000};
 constexpr std::size_t output_limit = std::size_t{64} << 10;
 
 // Collects the words of a command line, character by character.
@@ -53,13 +53,14 @@ Result<std::vector<std::string>> split_command(std::string_view command)
                 "write the program and its arguments, separated by spaces");
 }
 
-Result<Credentials> run_credential_process(std::string_view command, std::string const& source)
+Result<Credentials> run_credential_process(std::string_view command, std::string const& source,
+                                           Call const& call)
 {
     auto words = split_command(command);
     if (!words) return tl::unexpected(words.error().with_context(source));
     auto const program = words->front();
-    auto finished = process::run_command(
-        {std::move(*words), process::plain_environment(), deadline, output_limit});
+    auto finished = process::run_command({std::move(*words), process::plain_environment(),
+                                          call.time_left(longest), output_limit, call.cancel});
     if (!finished) return tl::unexpected(finished.error().with_context(source));
     if (finished->exit_code != 0) {
         wipe(finished->output);

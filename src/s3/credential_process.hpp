@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/call.hpp"
 #include "core/result.hpp"
 #include "s3/credentials.hpp"
 
@@ -17,13 +18,14 @@ namespace curtail::s3 {
 
 /// Runs a program that prints credentials, as `credential_process` of the AWS command line does:
 /// JSON with Version (1), AccessKeyId, SecretAccessKey and, for temporary credentials, SessionToken
-/// and Expiration. The program runs without a shell, for at most one minute. `source` names the
-/// setting in messages.
+/// and Expiration. The program runs without a shell, for at most one minute, and within `call`.
+/// `source` names the setting in messages.
 ///
 /// Fails with `permission` if the program fails; the message holds the first line of its stderr.
 /// Fails with `data` if its output is not such JSON; the message does not contain the output. Also
 /// fails like process::run_command().
 [[nodiscard]] Result<Credentials> run_credential_process(std::string_view command,
-                                                         std::string const& source);
+                                                         std::string const& source,
+                                                         Call const& call = {});
 
 }  // namespace curtail::s3

@@ -13,8 +13,9 @@
 namespace curtail::s3 {
 namespace {
 
-constexpr Seconds margin{300};  // credentials are renewed so long before they expire
-constexpr Seconds pause{10};    // between two readings after a server has rejected credentials
+constexpr Seconds margin{300};      // credentials are renewed so long before they expire
+constexpr Seconds early_pause{30};  // between two readings before the credentials have expired
+constexpr Seconds pause{10};        // between two readings after a server has rejected credentials
 constexpr char const* container_host = "http://169.254.170.2";
 
 bool expires_by(Credentials const& credentials, Time time)
@@ -22,14 +23,21 @@ bool expires_by(Credentials const& credentials, Time time)
     return credentials.expiration && *credentials.expiration <= time;
 }
 
-Result<Credentials> from_profile(Profile const& profile, std::string const& source)
+// Whether `now` is less than `span` after `begin`. False if the clock was set back.
+bool is_within(Seconds span, std::optional<Time> begin, Time now)
+{
+    return begin && now >= *begin && now - *begin < span;
+}
+
+Result<Credentials> from_profile(Profile const& profile, std::string const& source,
+                                 Call const& call)
 {
     auto const value = [&](char const* key) {
         auto const found = profile.find(key);
         return found == profile.end() ? std::string() : found->second;
     };
     if (auto const command = value("credential_process"); !command.empty())
-        return run_credential_process(command, "credential_process in " + source);
+        return run_credential_process(command, "credential_process in " + source, call);
     Credentials credentials{.key_id = value("aws_access_key_id"),
                             .key = Secret(value("aws_secret_access_key")),
                             .token = Secret(value("aws_session_token"))};
@@ -73,27 +81,87 @@ std::string CredentialSource::profile() const
     return named.empty() ? "default" : named;
 }
 
-Result<std::shared_ptr<Credentials const>> CredentialSource::get(Time now)
-{
-    std::lock_guard const guard(mutex_);
-    if (current_ && !expires_by(*current_, now + margin)) return current_;
-    auto found = find();
-    if (found && !expires_by(*found, now)) {
-        current_ = std::make_shared<Credentials const>(std::move(*found));
-        read_at_ = now;
-        return current_;
+// Opens the lock while credentials are read, and ends the reading on every path.
+struct CredentialSource::Reading {
+    Reading(CredentialSource& owner, std::unique_lock<std::mutex>& mutex)
+        : source(owner), lock(mutex)
+    {
+        source.reading_ = true;
+        lock.unlock();
     }
-    if (current_ && !expires_by(*current_, now)) return current_;
-    if (!found) return tl::unexpected(found.error());
-    return fail(ExitCode::permission, "cannot sign requests to the object storage",
-                "the credentials have expired", "renew them");
+    ~Reading()
+    {
+        lock.lock();
+        source.reading_ = false;
+        source.read_ended_.notify_all();
+    }
+    Reading(Reading const&) = delete;
+    Reading& operator=(Reading const&) = delete;
+
+    CredentialSource& source;
+    std::unique_lock<std::mutex>& lock;
+};
+
+Result<CredentialSource::Shared> CredentialSource::get(Time now, Call const& call)
+{
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        bool const is_valid = current_ && !expires_by(*current_, now);
+        bool const expires_soon = current_ && expires_by(*current_, now + margin);
+        if (is_valid && (!expires_soon || reading_ || is_within(early_pause, tried_at_, now)))
+            return current_;
+        if (!reading_) return read(lock, now, call);
+        auto const before = readings_;
+        if (!wait_for_reader(lock, call))
+            return fail(ExitCode::temporary, "cannot sign requests to the object storage",
+                        "the credentials were not renewed in time", "will retry");
+        if (readings_ != before && (!current_ || expires_by(*current_, now)))
+            return tl::unexpected(error_);
+    }
 }
 
-bool CredentialSource::renew(std::shared_ptr<Credentials const> const& refused, Time now)
+bool CredentialSource::wait_for_reader(std::unique_lock<std::mutex>& lock, Call const& call)
+{
+    auto const ended = [this] { return !reading_; };
+    if (!call.until) return read_ended_.wait(lock, call.cancel, ended);
+    return read_ended_.wait_until(lock, call.cancel, *call.until, ended);
+}
+
+Result<CredentialSource::Shared> CredentialSource::read(std::unique_lock<std::mutex>& lock,
+                                                        Time now, Call const& call)
+{
+    tried_at_ = now;
+    auto found = [&] {
+        Reading const reading(*this, lock);
+        return find(call);
+    }();
+    auto const failure = found ? std::optional<Error>() : found.error();
+    // A caller that has given up says nothing about the credentials.
+    bool const gave_up = failure && call.is_over();
+    if (!gave_up) keep(std::move(found), now);
+    if (current_ && !expires_by(*current_, now)) return current_;
+    return tl::unexpected(gave_up ? *failure : error_);
+}
+
+void CredentialSource::keep(Result<Credentials> found, Time now)
+{
+    ++readings_;
+    if (!found) {
+        error_ = found.error();
+    } else if (expires_by(*found, now)) {
+        error_ = {ExitCode::permission, "cannot sign requests to the object storage",
+                  "the credentials have expired", "renew them"};
+    } else {
+        current_ = std::make_shared<Credentials const>(std::move(*found));
+        read_at_ = now;
+    }
+}
+
+bool CredentialSource::renew(Shared const& refused, Time now)
 {
     std::lock_guard const guard(mutex_);
     if (current_ != refused) return true;  // another thread has renewed them
-    if (now - read_at_ < pause && now >= read_at_) return false;
+    if (is_within(pause, read_at_, now)) return false;
     current_.reset();
     return true;
 }
@@ -106,8 +174,8 @@ std::filesystem::path CredentialSource::user_file(std::string const& name,
     return home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".aws" / file;
 }
 
-Result<std::optional<Credentials>> CredentialSource::from_private_file(
-    std::filesystem::path const& file) const
+CredentialSource::Found CredentialSource::from_private_file(std::filesystem::path const& file,
+                                                            Call const& call) const
 {
     auto text = read_private_file(file);
     if (!text) return tl::unexpected(text.error());
@@ -116,11 +184,11 @@ Result<std::optional<Credentials>> CredentialSource::from_private_file(
     wipe(**text);
     if (!profile) return tl::unexpected(profile.error());
     if (!*profile) return std::nullopt;
-    return from_profile(**profile, file.string());
+    return from_profile(**profile, file.string(), call);
 }
 
 // Such a file is often readable by others. It may therefore name a program, but hold no key.
-Result<std::optional<Credentials>> CredentialSource::from_config_file() const
+CredentialSource::Found CredentialSource::from_config_file(Call const& call) const
 {
     auto const file = user_file("AWS_CONFIG_FILE", "config");
     if (file.empty()) return std::nullopt;
@@ -132,10 +200,10 @@ Result<std::optional<Credentials>> CredentialSource::from_config_file() const
         find_profile(**text, name == "default" ? name : "profile " + name, file.string());
     if (!found) return tl::unexpected(found.error());
     if (!*found || !(*found)->contains("credential_process")) return std::nullopt;
-    return from_profile(**found, file.string());
+    return from_profile(**found, file.string(), call);
 }
 
-Result<std::optional<Credentials>> CredentialSource::from_variables() const
+CredentialSource::Found CredentialSource::from_variables() const
 {
     if (variable("AWS_ACCESS_KEY_ID").empty() || variable("AWS_SECRET_ACCESS_KEY").empty())
         return std::nullopt;
@@ -144,29 +212,31 @@ Result<std::optional<Credentials>> CredentialSource::from_variables() const
                        .token = Secret(variable("AWS_SESSION_TOKEN"))};
 }
 
-Result<std::optional<Credentials>> CredentialSource::from_services() const
+CredentialSource::Found CredentialSource::from_services(Call const& call) const
 {
     if (auto const url = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI"); !url.empty())
-        return container_credentials(url, Secret(variable("AWS_CONTAINER_AUTHORIZATION_TOKEN")));
+        return container_credentials(url, Secret(variable("AWS_CONTAINER_AUTHORIZATION_TOKEN")),
+                                     call);
     if (auto const path = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"); !path.empty())
-        return container_credentials(container_host + path, Secret());
-    if (!options_.instance_role.empty()) return instance_role_credentials(options_.instance_role);
+        return container_credentials(container_host + path, Secret(), call);
+    if (!options_.instance_role.empty())
+        return instance_role_credentials(options_.instance_role, call);
     return std::nullopt;
 }
 
-Result<std::optional<Credentials>> CredentialSource::search() const
+CredentialSource::Found CredentialSource::search(Call const& call) const
 {
     auto const shared = user_file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
     auto found = from_variables();
-    if (found && !*found && !shared.empty()) found = from_private_file(shared);
-    if (found && !*found) found = from_config_file();
-    if (found && !*found) found = from_services();
+    if (found && !*found && !shared.empty()) found = from_private_file(shared, call);
+    if (found && !*found) found = from_config_file(call);
+    if (found && !*found) found = from_services(call);
     return found;
 }
 
-Result<Credentials> CredentialSource::find() const
+Result<Credentials> CredentialSource::find(Call const& call) const
 {
-    auto found = options_.file.empty() ? search() : from_private_file(options_.file);
+    auto found = options_.file.empty() ? search(call) : from_private_file(options_.file, call);
     if (!found) return tl::unexpected(found.error());
     if (*found) return std::move(**found);
     if (!options_.file.empty())

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <condition_variable>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -7,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "core/call.hpp"
 #include "core/result.hpp"
 #include "s3/credentials.hpp"
 
@@ -45,27 +48,42 @@ class CredentialSource {
   public:
     CredentialSource(CredentialOptions options, Environment environment);
 
+    using Shared = std::shared_ptr<Credentials const>;
+
     /// Returns credentials that have not expired at `now`. Reads them again five minutes before
-    /// they expire. If that fails, returns the previous ones until they expire.
+    /// they expire, at most once every 30 seconds. If that fails, returns the previous ones until
+    /// they expire. Only one caller at a time reads. Meanwhile, the others get the previous ones,
+    /// or wait for its result if these have expired.
     ///
     /// Fails with `permission` if there are none, `no_input` if CredentialOptions::file lacks the
-    /// profile, `config` if a profile lacks a key, or like the source itself.
-    [[nodiscard]] Result<std::shared_ptr<Credentials const>> get(Time now);
+    /// profile, `config` if a profile lacks a key, `temporary` if `call` is over first, or like the
+    /// source itself.
+    [[nodiscard]] Result<Shared> get(Time now, Call const& call = {});
     /// Forgets `refused`, which a server has rejected, so that get() reads credentials again.
     /// Returns false if credentials were read less than ten seconds before `now`: then they have
     /// hardly changed.
-    bool renew(std::shared_ptr<Credentials const> const& refused, Time now);
+    bool renew(Shared const& refused, Time now);
 
   private:
-    [[nodiscard]] Result<Credentials> find() const;
+    struct Reading;
+    using Found = Result<std::optional<Credentials>>;
+
+    /// Reads the credentials. `lock` is of `mutex_`; it is open meanwhile.
+    [[nodiscard]] Result<Shared> read(std::unique_lock<std::mutex>& lock, Time now,
+                                      Call const& call);
+    /// Keeps what a reading has found, if it is of use.
+    void keep(Result<Credentials> found, Time now);
+    /// Waits until no caller reads. Returns false if `call` is over first.
+    [[nodiscard]] bool wait_for_reader(std::unique_lock<std::mutex>& lock, Call const& call);
+    [[nodiscard]] Result<Credentials> find(Call const& call) const;
     /// Looks in all places, in order. Returns an empty optional if none holds credentials.
-    [[nodiscard]] Result<std::optional<Credentials>> search() const;
+    [[nodiscard]] Found search(Call const& call) const;
     // Each of these four returns an empty optional if its place holds no credentials.
-    [[nodiscard]] Result<std::optional<Credentials>> from_variables() const;
-    [[nodiscard]] Result<std::optional<Credentials>> from_private_file(
-        std::filesystem::path const& file) const;
-    [[nodiscard]] Result<std::optional<Credentials>> from_config_file() const;
-    [[nodiscard]] Result<std::optional<Credentials>> from_services() const;
+    [[nodiscard]] Found from_variables() const;
+    [[nodiscard]] Found from_private_file(std::filesystem::path const& file,
+                                          Call const& call) const;
+    [[nodiscard]] Found from_config_file(Call const& call) const;
+    [[nodiscard]] Found from_services(Call const& call) const;
     /// Returns the file that the variable `name` names, or else `file` in `~/.aws`. Returns an
     /// empty path if HOME is not set either.
     [[nodiscard]] std::filesystem::path user_file(std::string const& name,
@@ -76,8 +94,13 @@ class CredentialSource {
     CredentialOptions options_;
     Environment environment_;
     std::mutex mutex_;
-    std::shared_ptr<Credentials const> current_;
-    Time read_at_{};
+    std::condition_variable_any read_ended_;
+    bool reading_{false};
+    std::uint64_t readings_{0};  ///< so many have ended, other than by the end of a Call
+    Shared current_;
+    Error error_{};                 ///< of the last reading that found no valid credentials
+    std::optional<Time> read_at_;   ///< when current_ was read
+    std::optional<Time> tried_at_;  ///< when the last reading began
 };
 
 }  // namespace curtail::s3

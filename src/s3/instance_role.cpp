@@ -16,9 +16,10 @@ constexpr std::size_t body_limit = std::size_t{64} << 10;
 constexpr char const* role_path = "/latest/meta-data/iam/security-credentials/";
 
 // The body of a successful response.
-Result<std::string> ask(http::Client& client, http::Request request)
+Result<std::string> ask(http::Client& client, http::Request request, Call const& call)
 {
-    request.deadline = deadline;
+    request.deadline = call.time_left(deadline);
+    request.cancel = call.cancel;
     request.body_limit = body_limit;
     request.allow_http = true;  // the service answers only on the machine's own network
     auto response = client.send(request);
@@ -33,29 +34,34 @@ Result<std::string> ask(http::Client& client, http::Request request)
 
 }  // namespace
 
-Result<Credentials> instance_role_credentials(std::string const& url)
+Result<Credentials> instance_role_credentials(std::string const& url, Call const& call)
 {
     http::Client client;
-    auto token = ask(client, {.url = url + "/latest/api/token",
-                              .username = {},
-                              .method = http::Method::put,
-                              .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}}});
+    auto token = ask(client,
+                     {.url = url + "/latest/api/token",
+                      .username = {},
+                      .method = http::Method::put,
+                      .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}}},
+                     call);
     if (!token) return tl::unexpected(token.error());
     std::vector<http::Header> const headers{{"X-aws-ec2-metadata-token", *token}};
-    auto const roles = ask(client, {.url = url + role_path, .username = {}, .headers = headers});
+    auto const roles =
+        ask(client, {.url = url + role_path, .username = {}, .headers = headers}, call);
     if (!roles) return tl::unexpected(roles.error());
     std::string const role(trim(split(*roles, '\n').front()));
-    auto answer = ask(client, {.url = url + role_path + role, .username = {}, .headers = headers});
+    auto answer =
+        ask(client, {.url = url + role_path + role, .username = {}, .headers = headers}, call);
     if (!answer) return tl::unexpected(answer.error());
     return credentials_from_json(*answer, "Token", url);
 }
 
-Result<Credentials> container_credentials(std::string const& url, Secret const& token)
+Result<Credentials> container_credentials(std::string const& url, Secret const& token,
+                                          Call const& call)
 {
     http::Client client;
     http::Request request{.url = url, .username = {}};
     if (!token.empty()) request.headers = {{"Authorization", token.reveal()}};
-    auto answer = ask(client, std::move(request));
+    auto answer = ask(client, std::move(request), call);
     if (!answer) return tl::unexpected(answer.error());
     return credentials_from_json(*answer, "Token", http::without_query(url));
 }

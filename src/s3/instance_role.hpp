@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "core/call.hpp"
 #include "core/result.hpp"
 #include "s3/credentials.hpp"
 
@@ -13,13 +14,15 @@ namespace curtail::s3 {
 /// Asks the metadata service of a virtual machine (IMDSv2 of EC2) at `url`, for example
 /// `http://169.254.169.254`, for the credentials of the machine's role.
 ///
-/// Fails with `temporary` if the service does not answer, `permission` if the machine has no role,
-/// and `data` if the answer is malformed.
-[[nodiscard]] Result<Credentials> instance_role_credentials(std::string const& url);
+/// Waits at most 5 s for each answer, and keeps within `call`. Fails with `temporary` if the
+/// service does not answer, `permission` if the machine has no role, and `data` if the answer is
+/// malformed.
+[[nodiscard]] Result<Credentials> instance_role_credentials(std::string const& url,
+                                                            Call const& call = {});
 
 /// Asks the credential endpoint of a container at `url`. Sends `token`, unless it is empty, as the
 /// header Authorization. Fails like instance_role_credentials().
-[[nodiscard]] Result<Credentials> container_credentials(std::string const& url,
-                                                        Secret const& token);
+[[nodiscard]] Result<Credentials> container_credentials(std::string const& url, Secret const& token,
+                                                        Call const& call = {});
 
 }  // namespace curtail::s3

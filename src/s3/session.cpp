@@ -89,9 +89,8 @@ Session::Attempt Session::send_signed(Order const& order, Credentials const& cre
                           .stall_limit = stall_limit,
                           .cancel = call.cancel,
                           .allow_http = location_.allow_http};
-    request.deadline = deadline_for(order.sink ? std::size_t{5} << 30 : order.body.size());
-    if (call.until)
-        request.deadline = std::clamp(*call.until - monotonic_now(), Millis{1}, request.deadline);
+    request.deadline =
+        call.time_left(deadline_for(order.sink ? std::size_t{5} << 30 : order.body.size()));
     Lease client(*this);
     auto response = (*client).send(request);
     if (!response) return tl::unexpected(failure_of(response.error(), order.what));
@@ -125,7 +124,7 @@ bool Session::correct_clock(http::Response const& response)
 Session::Attempt Session::attempt(Order const& order, Call const& call)
 {
     for (bool second = false;; second = true) {
-        auto const credentials = credentials_->get(now());
+        auto const credentials = credentials_->get(now(), call);
         if (!credentials) return tl::unexpected(failure_of(credentials.error(), order.what));
         auto response = send_signed(order, **credentials, call);
         if (response || second) return response;

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "process/identity.hpp"
@@ -139,6 +141,27 @@ TEST_P(CommandTest, DeadlineKillsTheProcessGroup)
         auto const stat = read_process_stat(grandchild);
         return !stat || stat->state == 'Z';
     }));
+}
+
+TEST_P(CommandTest, AStopRequestKillsTheProcessGroup)
+{
+    test::TemporaryFolder const folder;
+    auto const pid_file = (folder / "pid").string();
+    std::stop_source stop;
+    auto one = command({"bash", "-c", "echo $$ > \"$0\"; sleep 600", pid_file});
+    one.deadline = Seconds{60};
+    one.cancel = stop.get_token();
+    std::jthread const canceller([&] {
+        EXPECT_TRUE(
+            test::eventually([&] { return read_file(pid_file).value_or("").ends_with('\n'); }));
+        stop.request_stop();
+    });
+    auto const begun = monotonic_now();
+    auto const done = run(one);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ExitCode::temporary);
+    EXPECT_LT(monotonic_now() - begun, Seconds{20});
+    EXPECT_FALSE(read_process_stat(std::stoi(read_file(pid_file).value())));
 }
 
 TEST_P(CommandTest, ReturnsAtTheProgramsEndThoughADescendantHoldsItsOutput)

@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
+#include <future>
 
 #include "core/clock.hpp"
+#include "core/files.hpp"
 #include "s3/credential_process.hpp"
 #include "s3/credential_source.hpp"
 #include "s3/shared_file.hpp"
+#include "support/eventually.hpp"
 #include "support/s3_server.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -150,6 +154,110 @@ TEST_F(Sources, CredentialsAreReadAgainBeforeTheyExpire)
     std::filesystem::remove(file);
     EXPECT_EQ((*source.get(now + Seconds{118 * 60}))->key_id, "second") << "still valid";
     EXPECT_FALSE(source.get(now + Seconds{121 * 60}));
+}
+
+// A source whose program waits, once the file `stay` exists, until the file `go` exists.
+class SlowSource : public Sources {
+  protected:
+    SlowSource()
+    {
+        auto const program = write("program",
+                                   "#!/bin/sh\ncd $(dirname $0)\necho x >> runs\n"
+                                   "while [ -e stay ] && [ ! -e go ]; do sleep 0.01; done\n"
+                                   "cat answer\n",
+                                   0700);
+        keys_ = write("keys", "[default]\ncredential_process = " + program.string() + "\n");
+        print("first", "2026-11-24T13:00:00Z");
+    }
+    ~SlowSource() override { write("go", ""); }
+    void print(std::string const& id, std::string const& end)
+    {
+        write("answer", R"({"AccessKeyId": ")" + id +
+                            R"(", "SecretAccessKey": "s", "Expiration": ")" + end + "\"}");
+    }
+    [[nodiscard]] std::size_t runs() const
+    {
+        auto const text = read_file(folder_ / "runs").value_or("");
+        return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    }
+    static std::string id(Result<std::shared_ptr<Credentials const>> const& found)
+    {
+        return found ? (*found)->key_id : found.error().message();
+    }
+
+    std::filesystem::path keys_;
+    Time const soon_{now + Seconds{56 * 60}};  // the first ones expire in four minutes
+    Time const late_{now + Seconds{61 * 60}};  // they have expired
+};
+
+TEST_F(SlowSource, OneCallerRenewsAndTheOthersUseTheOldCredentials)
+{
+    CredentialSource source({.file = keys_}, {});
+    EXPECT_EQ(id(source.get(now)), "first");
+    print("second", "2026-11-24T15:00:00Z");
+    write("stay", "");
+    auto renewing = std::async(std::launch::async, [&] { return source.get(soon_); });
+    EXPECT_TRUE(test::eventually([&] { return runs() == 2; }));
+    auto other = std::async(std::launch::async, [&] { return source.get(soon_); });
+    EXPECT_EQ(other.wait_for(Seconds{5}), std::future_status::ready);
+    write("go", "");
+    EXPECT_EQ(id(other.get()), "first");
+    EXPECT_EQ(id(renewing.get()), "second");
+    EXPECT_EQ(runs(), 2U);
+}
+
+TEST_F(SlowSource, AnEarlyRenewalThatFailsPausesBeforeTheNext)
+{
+    CredentialSource source({.file = keys_}, {});
+    EXPECT_EQ(id(source.get(now)), "first");
+    std::filesystem::remove(folder_ / "answer");
+    for (int i = 0; i < 30; ++i) EXPECT_EQ(id(source.get(soon_ + Seconds{i})), "first");
+    EXPECT_EQ(runs(), 2U);
+    EXPECT_EQ(id(source.get(soon_ + Seconds{31})), "first");
+    EXPECT_EQ(runs(), 3U);
+}
+
+TEST_F(SlowSource, CredentialsThatAreStillTheOldOnesAreNotReadWithEveryRequest)
+{
+    CredentialSource source({.file = keys_}, {});
+    EXPECT_EQ(id(source.get(now)), "first");
+    for (int i = 0; i < 30; ++i) EXPECT_EQ(id(source.get(soon_ + Seconds{i})), "first");
+    EXPECT_EQ(runs(), 2U);
+}
+
+TEST_F(SlowSource, AReaderAndThoseWhoWaitKeepWithinTheirCalls)
+{
+    CredentialSource source({.file = keys_}, {});
+    EXPECT_EQ(id(source.get(now)), "first");
+    print("second", "2026-11-24T15:00:00Z");
+    write("stay", "");
+    std::stop_source stop;
+    auto reading = std::async(std::launch::async,
+                              [&] { return source.get(late_, {.cancel = stop.get_token()}); });
+    EXPECT_TRUE(test::eventually([&] { return runs() == 2; }));
+    auto const waited = source.get(late_, {.until = monotonic_now() + Millis{50}});
+    ASSERT_FALSE(waited);
+    EXPECT_EQ(waited.error().code, ExitCode::temporary);
+    stop.request_stop();
+    auto const cancelled = reading.get();
+    ASSERT_FALSE(cancelled);
+    EXPECT_EQ(cancelled.error().code, ExitCode::temporary);
+    write("go", "");
+    EXPECT_EQ(id(source.get(late_)), "second") << "the cancelled reading has no consequence";
+}
+
+TEST_F(SlowSource, ThoseWhoWaitGetTheResultOfTheReader)
+{
+    CredentialSource source({.file = keys_}, {});
+    print("second", "2026-11-24T15:00:00Z");
+    write("stay", "");
+    std::vector<std::future<Result<std::shared_ptr<Credentials const>>>> callers;
+    for (int i = 0; i < 4; ++i)
+        callers.push_back(std::async(std::launch::async, [&] { return source.get(now); }));
+    EXPECT_TRUE(test::eventually([&] { return runs() == 1; }));
+    write("go", "");
+    for (auto& caller : callers) EXPECT_EQ(id(caller.get()), "second");
+    EXPECT_EQ(runs(), 1U);
 }
 
 TEST_F(Sources, RefusedCredentialsAreReadAgainButNotAtOnce)
