@@ -94,7 +94,7 @@ void Client::Handle::connect_by(Connection const& connection, bool https, bool l
 {
     if (restrict_protocols(easy.get(), https, has_protocol_names()) != CURLE_OK)
         throw std::runtime_error("libcurl cannot restrict protocols");
-    if (!https && loopback) set(CURLOPT_NOPROXY, "*");
+    if (connection.direct || (!https && loopback)) set(CURLOPT_NOPROXY, "*");
     else if (!connection.proxy.empty()) set(CURLOPT_PROXY, connection.proxy.c_str());
     set(CURLOPT_SSL_VERIFYPEER, 1L);
     set(CURLOPT_SSL_VERIFYHOST, 2L);

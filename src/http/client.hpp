@@ -18,6 +18,7 @@ struct Connection {
     /// URL of the proxy, for example `http://proxy.example.org:3128`. If empty, the environment
     /// decides, for example `https_proxy`. Never used for http to the loopback interface.
     std::string proxy{};
+    bool direct{false};  ///< uses no proxy, not even one of the environment
 };
 
 /// A sender of HTTP requests. The client always verifies certificates. It never decompresses a

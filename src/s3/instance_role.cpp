@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "core/text.hpp"
 #include "http/client.hpp"
 #include "http/url.hpp"
@@ -36,7 +39,7 @@ Result<std::string> ask(http::Client& client, http::Request request, Call const&
 
 Result<Credentials> instance_role_credentials(std::string const& url, Call const& call)
 {
-    http::Client client;
+    http::Client client({.direct = true});
     auto token = ask(client,
                      {.url = url + "/latest/api/token",
                       .username = {},
@@ -55,10 +58,23 @@ Result<Credentials> instance_role_credentials(std::string const& url, Call const
     return credentials_from_json(*answer, "Token", url);
 }
 
+Result<void> check_container_url(std::string const& url)
+{
+    constexpr std::array<std::string_view, 3> known{"169.254.170.2", "169.254.170.23",
+                                                    "[fd00:ec2::23]"};
+    auto const parsed = http::parse_url(url);
+    bool const allow_http =
+        parsed && std::find(known.begin(), known.end(), parsed->host) != known.end();
+    return http::check_url(url, "cannot get credentials from " + http::without_query(url),
+                           allow_http)
+        .map([](http::Url const&) {});
+}
+
 Result<Credentials> container_credentials(std::string const& url, Secret const& token,
                                           Call const& call)
 {
-    http::Client client;
+    if (auto good = check_container_url(url); !good) return tl::unexpected(good.error());
+    http::Client client({.direct = true});
     http::Request request{.url = url, .username = {}};
     if (!token.empty()) request.headers = {{"Authorization", token.reveal()}};
     auto answer = ask(client, std::move(request), call);

@@ -7,7 +7,7 @@
 #include "s3/credentials.hpp"
 
 // Temporary credentials from a metadata service: a server that only this machine or container can
-// reach.
+// reach. No proxy can reach it, so none is ever asked.
 
 namespace curtail::s3 {
 
@@ -20,8 +20,13 @@ namespace curtail::s3 {
 [[nodiscard]] Result<Credentials> instance_role_credentials(std::string const& url,
                                                             Call const& call = {});
 
+/// Accepts an https URL, and an http URL to this machine or to an address at which AWS serves the
+/// credentials of containers: 169.254.170.2 (ECS), 169.254.170.23 and [fd00:ec2::23] (EKS). Fails
+/// with `config` for any other URL: others could read the credentials.
+[[nodiscard]] Result<void> check_container_url(std::string const& url);
+
 /// Asks the credential endpoint of a container at `url`. Sends `token`, unless it is empty, as the
-/// header Authorization. Fails like instance_role_credentials().
+/// header Authorization. Fails like check_container_url() and instance_role_credentials().
 [[nodiscard]] Result<Credentials> container_credentials(std::string const& url, Secret const& token,
                                                         Call const& call = {});
 

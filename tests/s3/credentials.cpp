@@ -12,6 +12,7 @@
 #include "core/files.hpp"
 #include "s3/credential_process.hpp"
 #include "s3/credential_source.hpp"
+#include "s3/instance_role.hpp"
 #include "s3/shared_file.hpp"
 #include "support/eventually.hpp"
 #include "support/s3_server.hpp"
@@ -286,6 +287,43 @@ TEST_F(Sources, TheServicesOfAMachineAndOfAContainer)
     CredentialSource stranger(
         {}, {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url() + "/container"}});
     EXPECT_EQ(stranger.get(SystemClock{}.now()).error().code, ExitCode::permission);
+}
+
+// Sets an environment variable for the lifetime of the object.
+class Variable {
+  public:
+    Variable(char const* name, std::string const& value) : name_(name)
+    {
+        setenv(name, value.c_str(), 1);
+    }
+    ~Variable() { unsetenv(name_); }
+    Variable(Variable const&) = delete;
+    Variable& operator=(Variable const&) = delete;
+
+  private:
+    char const* name_;
+};
+
+TEST_F(Sources, TheServiceOfAMachineIsNotAskedThroughAProxy)
+{
+    test::S3Server proxy;
+    Variable const variable("http_proxy", proxy.url());
+    // No machine has this address (RFC 5737).
+    CredentialSource machine({.instance_role = "http://192.0.2.1"}, {});
+    EXPECT_FALSE(machine.get(SystemClock{}.now(), {.until = monotonic_now() + Millis{200}}));
+}
+
+TEST_F(Sources, AContainersPlainHttpServiceIsOnThisMachineOrOneOfAws)
+{
+    for (auto const* url : {"http://192.0.2.1/x", "http://169.254.169.254.example.org/x",
+                            "http://169.254.170.2.example.org/x", "http://user@169.254.170.2/x"}) {
+        CredentialSource source({}, {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", url}});
+        EXPECT_EQ(source.get(now).error().code, ExitCode::config) << url;
+    }
+    for (auto const* url :
+         {"http://127.0.0.1:1/x", "http://169.254.170.2/x", "http://169.254.170.23/x",
+          "http://[fd00:ec2::23]/x", "https://example.org/x"})
+        EXPECT_TRUE(check_container_url(url)) << url;
 }
 
 TEST(SharedFile, MessagesShowNoContent)
