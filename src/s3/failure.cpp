@@ -35,6 +35,7 @@ constexpr std::array meanings{
             "set this machine's clock"},
     Meaning{"NoSuchBucket", ExitCode::unavailable, Cure::none,
             "create the bucket, or correct `store` in the run file"},
+    Meaning{"NoSuchUpload", ExitCode::temporary, Cure::none, "will retry"},
     Meaning{"AuthorizationHeaderMalformed", ExitCode::config, Cure::none, "check the region"},
     Meaning{"PermanentRedirect", ExitCode::config, Cure::none, "check the endpoint and the region"},
     Meaning{"QuotaExceeded", ExitCode::io, Cure::none, "free some space, or raise the quota"},

@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/upload.hpp"
 
-#include "core/text.hpp"
+#include <fmt/format.h>
+
+#include <random>
+
 #include "s3/parts.hpp"
 
 namespace curtail::s3 {
 namespace {
 
 constexpr Millis abort_deadline{10'000};
+constexpr char const* mark_header = "x-amz-meta-curtail-upload";
+
+std::string random_mark()
+{
+    std::random_device random;
+    std::string mark;
+    for (int i = 0; i < 4; ++i) mark += fmt::format("{:08x}", random());
+    return mark;
+}
 
 }  // namespace
 
@@ -19,6 +31,7 @@ Uploader::Uploader(Session& session, std::string const& key, Pieces const& bytes
       sizes_(sizes),
       call_(call),
       what_("cannot write " + key),
+      mark_(random_mark()),
       part_size_(part_size(bytes.size(), static_cast<std::size_t>(sizes.part.value))),
       etags_((bytes.size() + part_size_ - 1) / part_size_)
 {
@@ -31,8 +44,8 @@ Result<void> Uploader::run()
     auto stored = send_parts(*upload);
     if (stored) stored = complete(*upload);
     if (stored) return {};
-    // The caller may have cancelled, but the parts should not stay behind. A sweep finds them if
-    // this fails too.
+    // The caller may have cancelled, but the parts should not stay behind. If this fails too, they
+    // stay until somebody aborts the upload (docs/object-storage.md).
     static_cast<void>(
         abort_upload(session_, key_, *upload, {.until = monotonic_now() + abort_deadline}));
     return stored;
@@ -40,9 +53,12 @@ Result<void> Uploader::run()
 
 Result<std::string> Uploader::begin()
 {
-    auto const response = session_.send(
-        {.method = http::Method::post, .key = key_, .query = {{"uploads", ""}}, .what = what_},
-        call_);
+    auto const response = session_.send({.method = http::Method::post,
+                                         .key = key_,
+                                         .query = {{"uploads", ""}},
+                                         .headers = {{mark_header, mark_}},
+                                         .what = what_},
+                                        call_);
     if (!response) return tl::unexpected(response.error());
     if (!response->is_success()) return tl::unexpected(failure_of(*response, what_).error);
     return parse_upload_id(response->body);
@@ -98,9 +114,7 @@ bool Uploader::is_stored()
 {
     auto const head =
         session_.send({.method = http::Method::head, .key = key_, .what = what_}, call_);
-    return head && head->is_success() &&
-           leading_integer(head->header("content-length")) ==
-               static_cast<std::int64_t>(bytes_.size());
+    return head && head->is_success() && head->header(mark_header) == mark_;
 }
 
 Result<void> abort_upload(Session& session, std::string const& key, std::string const& upload,

@@ -18,7 +18,7 @@ class Uploader {
     [[nodiscard]] Result<std::string> send_part(std::string const& upload, std::size_t part,
                                                 Call const& call);
     [[nodiscard]] Result<void> complete(std::string const& upload);
-    /// Returns whether the object exists with the right size: an earlier attempt to complete the
+    /// Returns whether the object is the one of this upload: an earlier attempt to complete the
     /// upload succeeded, but its reply was lost.
     [[nodiscard]] bool is_stored();
 
@@ -28,6 +28,7 @@ class Uploader {
     TransferSizes sizes_;
     Call const& call_;
     std::string what_;
+    std::string mark_;  ///< metadata that only the object of this upload has
     std::size_t part_size_;
     std::vector<std::string> etags_;
 };

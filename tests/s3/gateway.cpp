@@ -42,5 +42,15 @@ TEST_F(Gateway, ALargeObjectTravelsInParts)
     EXPECT_TRUE(back == content);
 }
 
+TEST_F(Gateway, AnUploadLeavesItsMarkOnTheObject)
+{
+    auto b = bucket();
+    ASSERT_TRUE(b.put("k", std::string_view(std::string(static_cast<std::size_t>(part) + 1, 'x'))));
+    auto const head =
+        b.session().send({.method = http::Method::head, .key = "k", .what = "cannot look"}, {});
+    ASSERT_TRUE(head) << head.error().message();
+    EXPECT_EQ(head->header("x-amz-meta-curtail-upload").size(), 32U);
+}
+
 }  // namespace
 }  // namespace curtail::s3

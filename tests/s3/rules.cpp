@@ -142,6 +142,7 @@ TEST(Failure, HasACureAndAnExitCode)
           Case{403, "", ExitCode::permission, Cure::none},
           Case{404, "NoSuchBucket", ExitCode::unavailable, Cure::none},
           Case{404, "", ExitCode::unavailable, Cure::wait},
+          Case{404, "NoSuchUpload", ExitCode::temporary, Cure::none},
           Case{409, "OperationAborted", ExitCode::temporary, Cure::wait},
           Case{409, "", ExitCode::temporary, Cure::wait},
           Case{200, "InternalError", ExitCode::temporary, Cure::wait},

@@ -68,6 +68,16 @@ TEST_F(Transfers, ACompletionWhoseReplyIsLostSucceeds)
     EXPECT_EQ((*b.head("k"))->size, Bytes{2'500'000});
 }
 
+TEST_F(Transfers, AnOlderObjectIsNotTakenForAnUploadThatIsGone)
+{
+    auto b = bucket();
+    ASSERT_TRUE(b.put("k", std::string_view(bytes(2'500'000))));
+    server_.control("method=POST&path=uploadId&fault=status404:NoSuchUpload");
+    auto const failed = b.put("k", std::string_view(std::string(2'500'000, 'x')));
+    ASSERT_FALSE(failed);
+    EXPECT_THAT(failed.error().message(), HasSubstr("NoSuchUpload"));
+}
+
 TEST_F(Transfers, AnErrorAfterStatus200IsAnError)
 {
     auto b = bucket();

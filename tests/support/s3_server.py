@@ -33,8 +33,8 @@ class State:
         self.secrets = {"test-id": self.original}
         self.token = None  # the only valid session token, if any
         self.clock_offset = timedelta()
-        self.objects = {}  # key -> (bytes, time)
-        self.uploads = {}  # id -> (key, {number: bytes}, time)
+        self.objects = {}  # key -> (bytes, time, metadata)
+        self.uploads = {}  # id -> (key, {number: bytes}, time, metadata)
         self.next_upload = 1
         self.faults = []  # [name, times left, method, part of the path]
         self.requests = []
@@ -162,10 +162,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.list()
         if self.key not in state.objects:
             raise Refused(404, "NoSuchKey")
-        data, time = state.objects[self.key]
+        data, time, metadata = state.objects[self.key]
         if self.headers.get("If-Match", etag_of(data)) != etag_of(data):
             raise Refused(412, "PreconditionFailed")
-        headers = {"ETag": etag_of(data), "Last-Modified": format_datetime(time, usegmt=True)}
+        headers = {"ETag": etag_of(data), "Last-Modified": format_datetime(time, usegmt=True),
+                   **metadata}
         wanted = self.headers.get("Range")
         if wanted and self.fault != "ignore_range":
             first, _, last = wanted.removeprefix("bytes=").partition("-")
@@ -188,7 +189,7 @@ class Handler(BaseHTTPRequestHandler):
             conditional = self.headers.get("If-None-Match") == "*"
             if conditional and self.key in state.objects and self.fault != "ignore_conditions":
                 raise Refused(412, "PreconditionFailed")
-            state.objects[self.key] = (self.body, state.now())
+            state.objects[self.key] = (self.body, state.now(), self.metadata_headers())
         return 200, b"", {"ETag": etag_of(self.body)}
 
     def post(self):
@@ -197,7 +198,7 @@ class Handler(BaseHTTPRequestHandler):
             if "uploads" in self.query:
                 upload = f"upload-{state.next_upload}"
                 state.next_upload += 1
-                state.uploads[upload] = (self.key, {}, state.now())
+                state.uploads[upload] = (self.key, {}, state.now(), self.metadata_headers())
                 return 200, (f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId>"
                              "</InitiateMultipartUploadResult>").encode(), {}
             upload = state.uploads.get(self.query["uploadId"])
@@ -206,9 +207,12 @@ class Handler(BaseHTTPRequestHandler):
             if self.fault == "late_error":
                 return 200, b"<Error><Code>InternalError</Code><Message>late</Message></Error>", {}
             data = b"".join(upload[1][number] for number in sorted(upload[1]))
-            state.objects[self.key] = (data, state.now())
+            state.objects[self.key] = (data, state.now(), upload[3])
             del state.uploads[self.query["uploadId"]]
         return 200, b"<CompleteMultipartUploadResult/>", {}
+
+    def metadata_headers(self):
+        return {k: v for k, v in self.headers.items() if k.lower().startswith("x-amz-meta-")}
 
     def delete(self):
         if "uploadId" in self.query:
@@ -227,7 +231,7 @@ class Handler(BaseHTTPRequestHandler):
             rows = "".join(
                 f"<Upload><Key>{escape(key)}</Key><UploadId>{upload}</UploadId>"
                 f"<Initiated>{iso(time)}</Initiated></Upload>"
-                for upload, (key, _, time) in state.uploads.items() if key.startswith(prefix))
+                for upload, (key, _, time, _) in state.uploads.items() if key.startswith(prefix))
             return 200, f"<ListMultipartUploadsResult>{rows}</ListMultipartUploadsResult>".encode(), {}
         keys = sorted(key for key in state.objects if key.startswith(prefix))
         begin = int(query.get("continuation-token", 0))
