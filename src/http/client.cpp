@@ -134,6 +134,7 @@ void Client::Handle::prepare(Request const& request, curl_slist* headers)
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_TIMEOUT_MS, std::max<long>(1, request.deadline.count()));
     set(CURLOPT_USERAGENT, user_agent.c_str());
+    if (request.once) set(CURLOPT_FRESH_CONNECT, 1L);
     if (request.sink) set(CURLOPT_BUFFERSIZE, buffer_bytes);
 #if LIBCURL_VERSION_NUM >= 0x073e00
     if (!request.body.empty()) set(CURLOPT_UPLOAD_BUFFERSIZE, buffer_bytes);

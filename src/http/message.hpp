@@ -65,6 +65,10 @@ struct Request {
     Millis stall_limit{0};
     std::stop_token cancel{};  ///< ends the transfer within a second of a stop request
     bool allow_http{false};
+    /// Sends the request over a new connection. libcurl repeats a request by itself if a connection
+    /// that it has used before breaks without a response, although the server may have carried the
+    /// request out. It never does so on a new connection.
+    bool once{false};
 };
 
 /// Largest accepted size of all HTTP headers of a response together, in bytes.

@@ -41,7 +41,8 @@ Result<Creation> Bucket::create(std::string const& key, Pieces const& bytes, Cal
                                              .key = key,
                                              .headers = {{"if-none-match", "*"}},
                                              .body = bytes,
-                                             .what = "cannot create " + key},
+                                             .what = "cannot create " + key,
+                                             .once = true},
                                             call);
     if (!response && response.error().error.code == ExitCode::temporary) return Creation::unknown;
     if (!response) return tl::unexpected(response.error().error);

@@ -43,8 +43,11 @@ class Bucket {
   public:
     explicit Bucket(std::shared_ptr<Session> session, TransferSizes sizes = {});
 
-    /// Stores an object unless one of this key exists (If-None-Match: *). Never repeats a request
-    /// that may have had an effect, so it fails only if it certainly stored nothing.
+    /// Stores an object unless one of this key exists (If-None-Match: *). Sends the request once,
+    /// over a new connection. Repeats it only if the server has rejected the signature, i.e. has
+    /// stored nothing. Fails only if it certainly stored nothing. A proxy may still repeat a
+    /// request: then this returns `exists`, although this call created the object. So a caller that
+    /// gets `exists` or `unknown` must read the object back.
     [[nodiscard]] Result<Creation> create(std::string const& key, Pieces const& bytes,
                                           Call const& call = {});
     /// Stores an object, and replaces an existing one. Large objects are stored in parts, several

@@ -88,7 +88,8 @@ Session::Attempt Session::send_signed(Order const& order, Credentials const& cre
                           .sink = order.sink,
                           .stall_limit = stall_limit,
                           .cancel = call.cancel,
-                          .allow_http = location_.allow_http};
+                          .allow_http = location_.allow_http,
+                          .once = order.once};
     request.deadline =
         call.time_left(deadline_for(order.sink ? std::size_t{5} << 30 : order.body.size()));
     Lease client(*this);

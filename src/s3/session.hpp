@@ -25,6 +25,7 @@ struct Order {
     std::optional<Digest> body_digest{};  ///< of `body`; computed if empty
     http::Sink sink{};                    ///< see http::Request::sink
     std::string what{};                   ///< the operation, for messages: "cannot read x"
+    bool once{false};                     ///< see http::Request::once
 };
 
 /// Largest accepted response without a sink: a page of a listing.

@@ -41,6 +41,19 @@ TEST_F(FailingServer, ACreateWhoseReplyIsLostIsUnknownAndNotRepeated)
     EXPECT_EQ(*b.create("other", std::string_view("x")), Creation::unknown);
 }
 
+TEST_F(FailingServer, ACreateIsNotRepeatedOnAConnectionThatWasOpen)
+{
+    auto b = bucket();
+    for (auto const* fault : {"lost_reply", "lost_request"}) {
+        server_.control("reset");
+        server_.control("no_continue");  // libcurl repeats nothing after any response
+        ASSERT_TRUE(b.head("k")) << "leaves a connection open";
+        server_.control(std::string("method=PUT&fault=") + fault);
+        EXPECT_EQ(*b.create("k", std::string_view("x")), Creation::unknown) << fault;
+        EXPECT_THAT(server_.requests("PUT"), SizeIs(1)) << fault;
+    }
+}
+
 TEST_F(FailingServer, ACreateAfterALostReplyFindsTheObject)
 {
     auto b = bucket();

@@ -49,8 +49,8 @@ class S3Server {
         chmod(credentials().c_str(), 0600);
     }
     /// Sets the server's behaviour, e.g. `fault=lost_reply&method=PUT&times=2`,
-    /// `clock_offset_s=3600`, `forget_active` (see most_active()), or `reset` (the state after
-    /// start-up).
+    /// `clock_offset_s=3600`, `forget_active` (see most_active()), `no_continue` (no response
+    /// to `Expect: 100-continue`), or `reset` (the state after start-up).
     void control(std::string const& query) { (void)get("/_control?" + query); }
     /// All requests so far, e.g. `GET /bucket/key`. Only those that begin with `prefix` are listed.
     [[nodiscard]] std::vector<std::string> requests(std::string const& prefix = "")

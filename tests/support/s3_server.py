@@ -39,6 +39,7 @@ class State:
         self.faults = []  # [name, times left, method, part of the path]
         self.requests = []
         self.most_active = 0
+        self.says_continue = True  # answers `Expect: 100-continue`
         self.role_asked = 0
 
     def now(self):
@@ -78,6 +79,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+    def handle_expect_100(self):
+        return super().handle_expect_100() if self.state.says_continue else True
 
     def date_time_string(self, timestamp=None):
         return format_datetime(self.state.now(), usegmt=True)
@@ -335,6 +339,8 @@ class Handler(BaseHTTPRequestHandler):
                                  query.get("method", ""), query.get("path", "")])
         if "forget_active" in query:
             state.most_active = 0
+        if "no_continue" in query:
+            state.says_continue = False
         if "clock_offset_s" in query:
             state.clock_offset = timedelta(seconds=int(query["clock_offset_s"]))
         if "secret" in query:
