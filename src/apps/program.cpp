@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 
 #include "apps/command_line.hpp"
@@ -96,6 +97,12 @@ std::vector<Option> all_options(Command const& command)
     if (command.json) options.push_back(json_option());
     for (auto& option : common_options()) options.push_back(std::move(option));
     return options;
+}
+
+void end_at_once(int code)
+{
+    (void)std::fflush(nullptr);
+    std::_Exit(code);
 }
 
 int run(Program const& program, int argc, char const* const* argv)

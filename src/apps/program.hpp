@@ -64,4 +64,9 @@ struct Program {
 /// exception gives the exit code `software` (70); a failed write to stdout gives `io` (74).
 [[nodiscard]] int run(Program const& program, int argc, char const* const* argv);
 
+/// Ends the process with `code`, without exit handlers and destructors of static objects. For a
+/// program in which threads may still run: the handlers would free what these use, for example the
+/// state of OpenSSL.
+[[noreturn]] void end_at_once(int code);
+
 }  // namespace curtail::apps

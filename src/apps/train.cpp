@@ -83,7 +83,8 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
 int main(int argc, char** argv)
 {
     using apps::OptionType;
-    return apps::run(
+    // Threads of store operations may still run (train/operation_table.hpp).
+    apps::end_at_once(apps::run(
         {"curtail-train",
          "Trains a run at one site, with one rank per device under mpirun. Normally started by "
          "slurm/site_train.sh.",
@@ -133,5 +134,5 @@ int main(int argc, char** argv)
          "On a terminal, the trainer shows its progress. Ranks under mpirun have no terminal: see "
          "metrics.jsonl and\n"
          "curtail-status.\n"},
-        argc, argv);
+        argc, argv));
 }

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
-#include <thread>
 
 namespace curtail::train {
 namespace {
@@ -15,16 +14,27 @@ constexpr Millis tolerance{1'000};
 // So long the table waits at its end for operations that it has cancelled.
 constexpr Millis patience{1'500};
 
+OperationTable::Finish result_of(OperationTable::Work const& work, Call const& call)
+{
+    try {
+        return work(call);
+    } catch (...) {
+        return [error = std::current_exception()]() -> std::optional<rounds::Input> {
+            std::rethrow_exception(error);
+        };
+    }
+}
+
 }  // namespace
 
 // What the threads share with the table. The last of them deletes it.
 struct OperationTable::Shared {
     std::mutex mutex;
-    std::condition_variable changed;  // an operation has ended
+    std::condition_variable changed;  // a thread has nothing left to do
     std::function<void()> notify;     // empty once the table is gone
-    std::set<rounds::Op> wanted;      // operations whose results the table waits for
+    std::set<rounds::Op> running;     // operations whose threads still use something
+    std::set<rounds::Op> wanted;      // those of them whose results the table waits for
     std::vector<std::pair<rounds::Op, Finish>> ended;
-    int abandoned{0};
 };
 
 OperationTable::OperationTable(std::function<void()> notify) : shared_(std::make_shared<Shared>())
@@ -32,66 +42,97 @@ OperationTable::OperationTable(std::function<void()> notify) : shared_(std::make
     shared_->notify = std::move(notify);
 }
 
-// A thread that ends the process while another one uses OpenSSL may crash. So cancelled transfers
-// get the time to end. Only threads that hang in a file operation are still running afterwards.
+// Joins every thread that ends in time: then the variables that OpenSSL keeps for it are gone too.
+// Other threads still run afterwards, for example one that hangs in a file system, aborts an upload
+// or hashes a payload. They own what they use, but exit handlers would free the state of OpenSSL
+// and libcurl. That is why the program must end without them.
 OperationTable::~OperationTable()
 {
-    for (auto& [op, running] : running_) running.stop.request_stop();
-    std::unique_lock lock(shared_->mutex);
-    shared_->changed.wait_for(lock, patience, [this] { return shared_->wanted.empty(); });
-    shared_->notify = nullptr;
-    shared_->abandoned += static_cast<int>(shared_->wanted.size());
-    shared_->wanted.clear();
+    cancel();
+    std::set<rounds::Op> left;
+    decltype(shared_->ended) unwanted;
+    {
+        std::unique_lock lock(shared_->mutex);
+        shared_->changed.wait_for(lock, patience, [this] { return shared_->running.empty(); });
+        shared_->notify = nullptr;
+        shared_->wanted.clear();
+        shared_->ended.swap(unwanted);
+        left = shared_->running;
+    }
+    for (auto& [op, running] : running_) abandoned_.emplace(op, std::move(running.thread));
+    for (auto& [op, thread] : abandoned_) {
+        if (left.contains(op)) thread.detach();
+        else thread.join();
+    }
 }
 
-void OperationTable::run(std::shared_ptr<Shared> const& shared, rounds::Op op, Work const& work,
-                         Call const& call)
+void OperationTable::cancel()
 {
-    Finish finish;
-    try {
-        finish = work(call);
-    } catch (...) {
-        finish = [error = std::current_exception()]() -> std::optional<rounds::Input> {
-            std::rethrow_exception(error);
-        };
+    for (auto& [op, running] : running_) running.stop.request_stop();
+}
+
+void OperationTable::run(Shared& shared, rounds::Op op, Work work, Call const& call)
+{
+    auto finish = result_of(work, call);
+    work = nullptr;  // may own the store
+    std::unique_lock lock(shared.mutex);
+    if (!shared.wanted.contains(op)) {
+        lock.unlock();
+        finish = nullptr;
+        lock.lock();
     }
-    std::lock_guard const guard(shared->mutex);
-    if (shared->wanted.erase(op) == 0) {
-        --shared->abandoned;
-        return;
-    }
-    shared->ended.emplace_back(op, std::move(finish));
-    shared->changed.notify_all();
-    if (shared->notify) shared->notify();
+    shared.running.erase(op);
+    shared.changed.notify_all();
+    if (shared.wanted.erase(op) == 0) return;
+    shared.ended.emplace_back(op, std::move(finish));
+    if (shared.notify) shared.notify();
 }
 
 void OperationTable::start(rounds::Op op, Millis limit, Work work, Finish late)
 {
     auto const until = monotonic_now() + limit;
-    Running running{{}, until, std::move(late)};
-    Call const call{running.stop.get_token(), until};
+    Running running{{}, until, std::move(late), {}};
     std::lock_guard const guard(shared_->mutex);
-    if (shared_->abandoned >= most_abandoned) {
+    if (abandoned_threads() >= most_abandoned) {
         shared_->ended.emplace_back(op, std::move(running.late));
         if (shared_->notify) shared_->notify();
         return;
     }
+    // The thread cannot end before it is in the table, because it needs the lock.
+    running.thread = std::thread([shared = shared_, op, work = std::move(work),
+                                  call = Call{running.stop.get_token(), until}]() mutable {
+        run(*shared, op, std::move(work), call);
+    });
+    shared_->running.insert(op);
     shared_->wanted.insert(op);
     running_.emplace(op, std::move(running));
-    std::thread([shared = shared_, op, work = std::move(work), call] {
-        run(shared, op, work, call);
-    }).detach();
 }
 
 std::vector<OperationTable::Finish> OperationTable::take_ended()
 {
     std::vector<Finish> results;
-    std::lock_guard const guard(shared_->mutex);
-    for (auto& [op, finish] : shared_->ended) {
-        results.push_back(std::move(finish));
-        running_.erase(op);
+    std::vector<std::thread> over;
+    {
+        std::lock_guard const guard(shared_->mutex);
+        for (auto& [op, finish] : shared_->ended) {
+            results.push_back(std::move(finish));
+            if (auto found = running_.extract(op)) over.push_back(std::move(found.mapped().thread));
+        }
+        shared_->ended.clear();
+        abandon_late(results);
+        for (auto it = abandoned_.begin(); it != abandoned_.end();) {
+            auto const current = it++;
+            if (shared_->running.contains(current->first)) continue;
+            over.push_back(std::move(current->second));
+            abandoned_.erase(current);
+        }
     }
-    shared_->ended.clear();
+    for (auto& thread : over) thread.join();
+    return results;
+}
+
+void OperationTable::abandon_late(std::vector<Finish>& results)
+{
     auto const now = monotonic_now();
     for (auto it = running_.begin(); it != running_.end();) {
         auto& [op, running] = *it;
@@ -101,11 +142,10 @@ std::vector<OperationTable::Finish> OperationTable::take_ended()
         }
         running.stop.request_stop();
         shared_->wanted.erase(op);
-        ++shared_->abandoned;
         results.push_back(std::move(running.late));
+        abandoned_.emplace(op, std::move(running.thread));
         it = running_.erase(it);
     }
-    return results;
 }
 
 std::optional<MonoTime> OperationTable::next_limit() const
@@ -116,10 +156,15 @@ std::optional<MonoTime> OperationTable::next_limit() const
     return next;
 }
 
+int OperationTable::abandoned_threads() const
+{
+    return static_cast<int>(shared_->running.size() - shared_->wanted.size());
+}
+
 int OperationTable::abandoned() const
 {
     std::lock_guard const guard(shared_->mutex);
-    return shared_->abandoned;
+    return abandoned_threads();
 }
 
 }  // namespace curtail::train

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "core/call.hpp"
@@ -16,7 +17,8 @@ namespace curtail::train {
 ///
 /// If an operation does not end in time, the table abandons its thread and drops its late result.
 /// Such a thread may wait for a file server for hours. While `most_abandoned` of them exist, the
-/// table starts no other operation. The process can exit in spite of them.
+/// table starts no other operation. They may outlive the table, so the program must end without
+/// exit handlers (apps::end_at_once()).
 class OperationTable {
   public:
     /// What the owner does once an operation has ended. Returns the answer to the protocol's
@@ -31,13 +33,16 @@ class OperationTable {
     /// `notify` says that take_ended() has something to return. It is called from any thread, but
     /// not after the destructor.
     explicit OperationTable(std::function<void()> notify);
-    /// Cancels all operations. Waits up to 1.5 s for them, and abandons the threads of the others.
+    /// Cancels all operations. Waits up to 1.5 s until all threads have ended, also the abandoned
+    /// ones. Leaves the others to themselves.
     ~OperationTable();
     OperationTable(OperationTable const&) = delete;
     OperationTable& operator=(OperationTable const&) = delete;
 
-    /// Starts an operation. `late` is what take_ended() returns for it if it does not end within
-    /// `limit`, or if too many threads are abandoned.
+    /// Asks all operations to end.
+    void cancel();
+    /// Starts an operation. No other one has the number `op`. `late` is what take_ended() returns
+    /// for it if it does not end within `limit`, or if too many threads are abandoned.
     void start(rounds::Op op, Millis limit, Work work, Finish late);
     /// Returns the results of all operations that have ended or whose time is over. A result throws
     /// the exception that the work threw, if any.
@@ -58,12 +63,17 @@ class OperationTable {
         std::stop_source stop;
         MonoTime until;
         Finish late;
+        std::thread thread;
     };
-    static void run(std::shared_ptr<Shared> const& shared, rounds::Op op, Work const& work,
-                    Call const& call);
+    static void run(Shared& shared, rounds::Op op, Work work, Call const& call);
+    // The caller of these two holds the mutex of `shared_`.
+    /// Abandons operations whose time is over. Adds their results to `results`.
+    void abandon_late(std::vector<Finish>& results);
+    [[nodiscard]] int abandoned_threads() const;
 
     std::shared_ptr<Shared> shared_;
     std::map<rounds::Op, Running> running_;
+    std::map<rounds::Op, std::thread> abandoned_;
 };
 
 }  // namespace curtail::train

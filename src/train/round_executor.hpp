@@ -52,6 +52,8 @@ class RoundExecutor {
     [[nodiscard]] std::optional<MonoTime> next_limit() const { return operations_.next_limit(); }
     /// Waits a second at most until all deletions have ended.
     void finish_deletions();
+    /// Asks all operations to end, since their answers are not needed any more.
+    void cancel() { operations_.cancel(); }
     /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
     /// anchor of a CutMade, because the protocol may later ask to store them.
     [[nodiscard]] rounds::Input translate(LoopEvent event);

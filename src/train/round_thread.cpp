@@ -70,6 +70,8 @@ void RoundThread::run()
     }
     watchdog_.leaving(leave_ ? leave_->error : std::nullopt);
     executor_.finish_deletions();
+    // Cancelled uploads abort themselves while the loop writes the last snapshot.
+    executor_.cancel();
 }
 
 void RoundThread::run_until_exit()

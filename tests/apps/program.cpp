@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "core/files.hpp"
@@ -323,6 +324,16 @@ TEST(Program, ClosedPipeIsNotAnError)
     EXPECT_EQ(code_with_output_at(("/proc/self/fd/" + std::to_string(ends[1])).c_str(), {}), 0);
     signal(SIGPIPE, before);
     close(ends[1]);
+}
+
+TEST(Program, EndsAtOnceWithoutExitHandlers)
+{
+    auto const end = [] {
+        (void)std::atexit([] { (void)write_all(STDERR_FILENO, "handler"); });
+        std::fputs("flushed", stderr);
+        end_at_once(3);
+    };
+    EXPECT_EXIT(end(), testing::ExitedWithCode(3), "^flushed$");
 }
 
 TEST(Program, RestoresSigchldThatTheCallerIgnored)

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "chain/chain.hpp"
 #include "train/counting_site.hpp"
@@ -200,6 +201,91 @@ TEST_F(Table, AnExceptionReachesTheOwner)
         [](Call const&) -> OperationTable::Finish { throw std::runtime_error("broken"); },
         answer(0));
     EXPECT_THROW((void)wait_for(1).at(0)(), std::runtime_error);
+}
+
+// Notes its end, which takes a while.
+struct SlowToEnd {
+    explicit SlowToEnd(std::atomic<bool>& flag) : ended(flag) {}
+    ~SlowToEnd()
+    {
+        std::this_thread::sleep_for(Millis{100});
+        ended = true;
+    }
+    SlowToEnd(SlowToEnd const&) = delete;
+    SlowToEnd& operator=(SlowToEnd const&) = delete;
+    std::atomic<bool>& ended;
+};
+
+TEST(TableEnd, WaitsUntilAThreadHasLetGoOfTheStore)
+{
+    std::atomic<bool> ended{false};
+    {
+        OperationTable table([] {});
+        auto store = std::make_shared<SlowToEnd>(ended);
+        table.start(
+            1, Seconds{20},
+            [store = std::move(store)](Call const&) -> OperationTable::Finish { return {}; }, {});
+    }
+    EXPECT_TRUE(ended);
+}
+
+TEST(TableEnd, WaitsForTheVariablesOfAThread)
+{
+    std::atomic<bool> ended{false};
+    {
+        OperationTable table([] {});
+        table.start(1, Seconds{20},
+                    [&](Call const&) -> OperationTable::Finish {
+                        thread_local SlowToEnd const library_state(ended);
+                        return {};
+                    },
+                    {});
+    }
+    EXPECT_TRUE(ended);
+}
+
+TEST(TableEnd, WaitsForAnAbandonedThreadThatEndsSoon)
+{
+    std::atomic<bool> answers{false};
+    std::atomic<bool> ended{false};
+    {
+        OperationTable table([] {});
+        table.start(1, Millis{1},
+                    [&](Call const&) -> OperationTable::Finish {
+                        SlowToEnd const work(ended);
+                        (void)curtail::test::eventually([&] { return answers.load(); },
+                                                        long_enough);
+                        return {};
+                    },
+                    {});
+        ASSERT_TRUE(
+            curtail::test::eventually([&] { return !table.take_ended().empty(); }, long_enough));
+        EXPECT_EQ(table.abandoned(), 1);
+        answers = true;
+    }
+    EXPECT_TRUE(ended);
+}
+
+TEST(TableEnd, DoesNotWaitForAThreadThatHangs)
+{
+    std::atomic<bool> answers{false};
+    std::atomic<bool> ended{false};
+    auto const begun = monotonic_now();
+    {
+        OperationTable table([] { ADD_FAILURE() << "notified"; });
+        table.start(1, Seconds{20},
+                    [&](Call const&) -> OperationTable::Finish {
+                        (void)curtail::test::eventually([&] { return answers.load(); },
+                                                        long_enough);
+                        ended = true;
+                        return {};
+                    },
+                    {});
+    }
+    EXPECT_LT(monotonic_now() - begun, Seconds{15});
+    EXPECT_FALSE(ended);
+    answers = true;
+    EXPECT_TRUE(curtail::test::eventually([&] { return ended.load(); }));
 }
 
 TEST_F(Table, ItsEndCancelsWhatIsUnderWay)
