@@ -32,7 +32,7 @@ enum class CreateOutcome {
 /// What a store knows about an object without reading its content.
 struct ObjectInfo {
     Bytes size;
-    Time modified;  ///< time of the last change, by the store's own clock
+    Time modified;  ///< time of the last change, by the store's clock; maybe rounded down to 1 s
     friend bool operator==(ObjectInfo const&, ObjectInfo const&) = default;
 };
 
