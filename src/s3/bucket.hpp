@@ -51,8 +51,8 @@ class Bucket {
     [[nodiscard]] Result<Creation> create(std::string const& key, Pieces const& bytes,
                                           Call const& call = {});
     /// Stores an object, and replaces an existing one. Large objects are stored in parts, several
-    /// at a time; if that fails, the upload is aborted. The server checks the SHA-256 of the object
-    /// or of each part.
+    /// at a time; if that fails, tries to abort the upload. The server checks the SHA-256 of the
+    /// object or of each part.
     [[nodiscard]] Result<void> put(std::string const& key, Pieces const& bytes,
                                    Call const& call = {});
     /// Returns an empty optional if the object does not exist.

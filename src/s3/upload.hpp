@@ -9,7 +9,8 @@ class Uploader {
   public:
     Uploader(Session& session, std::string const& key, Pieces const& bytes, TransferSizes sizes,
              Call const& call);
-    /// Begins an upload, sends all parts and completes the upload. Aborts the upload if this fails.
+    /// Begins an upload, sends all parts and completes the upload. If this fails, tries for up to
+    /// ten seconds to abort the upload, also after a stop request.
     [[nodiscard]] Result<void> run();
 
   private:

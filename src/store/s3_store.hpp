@@ -6,7 +6,7 @@
 namespace curtail::store {
 
 /// A store in a bucket of an S3 server. The name of an object is its key, after the prefix of the
-/// bucket's location. docs/store.md lists the requirements on the server.
+/// bucket's location. docs/object-storage.md lists the requirements on the server.
 class S3Store final : public ObjectStore {
   public:
     explicit S3Store(s3::Bucket bucket) : bucket_(std::move(bucket)) {}
