@@ -105,19 +105,24 @@ struct CredentialSource::Reading {
 Result<CredentialSource::Shared> CredentialSource::get(Time now, Call const& call)
 {
     std::unique_lock lock(mutex_);
-    for (;;) {
-        bool const is_valid = current_ && !expires_by(*current_, now);
-        bool const expires_soon = current_ && expires_by(*current_, now + margin);
-        if (is_valid && (!expires_soon || reading_ || is_within(early_pause, tried_at_, now)))
-            return current_;
+    while (!is_good_enough(now)) {
         if (!reading_) return read(lock, now, call);
         auto const before = readings_;
         if (!wait_for_reader(lock, call))
             return fail(ExitCode::temporary, "cannot sign requests to the object storage",
                         "the credentials were not renewed in time", "will retry");
-        if (readings_ != before && (!current_ || expires_by(*current_, now)))
-            return tl::unexpected(error_);
+        if (readings_ != before && !is_valid(now)) return tl::unexpected(error_);
     }
+    return current_;
+}
+
+bool CredentialSource::is_valid(Time now) const { return current_ && !expires_by(*current_, now); }
+
+bool CredentialSource::is_good_enough(Time now) const
+{
+    if (!is_valid(now)) return false;
+    return !expires_by(*current_, now + margin) || reading_ ||
+           is_within(early_pause, tried_at_, now);
 }
 
 bool CredentialSource::wait_for_reader(std::unique_lock<std::mutex>& lock, Call const& call)
@@ -139,7 +144,7 @@ Result<CredentialSource::Shared> CredentialSource::read(std::unique_lock<std::mu
     // A caller that has given up says nothing about the credentials.
     bool const gave_up = failure && call.is_over();
     if (!gave_up) keep(std::move(found), now);
-    if (current_ && !expires_by(*current_, now)) return current_;
+    if (is_valid(now)) return current_;
     return tl::unexpected(gave_up ? *failure : error_);
 }
 

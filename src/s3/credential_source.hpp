@@ -68,6 +68,11 @@ class CredentialSource {
     struct Reading;
     using Found = Result<std::optional<Credentials>>;
 
+    // The caller of the next five holds `mutex_`.
+    /// Returns whether current_ has not expired.
+    [[nodiscard]] bool is_valid(Time now) const;
+    /// Returns whether current_ is valid and needs no renewal now.
+    [[nodiscard]] bool is_good_enough(Time now) const;
     /// Reads the credentials. `lock` is of `mutex_`; it is open meanwhile.
     [[nodiscard]] Result<Shared> read(std::unique_lock<std::mutex>& lock, Time now,
                                       Call const& call);

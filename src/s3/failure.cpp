@@ -47,25 +47,33 @@ constexpr std::array meanings{
     Meaning{"ServiceUnavailable", ExitCode::temporary, Cure::slow_down, ""},
 };
 
-Meaning meaning_of(long status, std::string_view code)
+// Also status 200: a server that begins its response early reports an error in the body.
+bool may_pass(long status)
 {
-    auto const found = std::find_if(meanings.begin(), meanings.end(),
-                                    [&](Meaning const& known) { return known.code == code; });
-    if (found != meanings.end()) return *found;
+    return status < 300 || status == 408 || status == 409 || status >= 500;
+}
+
+Meaning meaning_of_status(long status)
+{
     if (status == 429 || status == 503) return {"", ExitCode::temporary, Cure::slow_down, ""};
     if (status == 507)
         return {"", ExitCode::io, Cure::none, "free some space in the object storage"};
     if (status == 404)
         return {"", ExitCode::unavailable, Cure::wait,
                 "check the endpoint, and the proxy or load balancer before it"};
-    // Of status 200: a server that begins its response early reports an error in the body.
-    if (status < 300 || status == 408 || status == 409 || status >= 500)
-        return {"", ExitCode::temporary, Cure::wait, ""};
+    if (may_pass(status)) return {"", ExitCode::temporary, Cure::wait, ""};
     if (status == 401 || status == 403)
         return {"", ExitCode::permission, Cure::none, "check the credentials and their rights"};
     if (status >= 300 && status < 400)
         return {"", ExitCode::config, Cure::none, "check the endpoint and the region"};
     return {"", ExitCode::protocol, Cure::none, "check that the endpoint is an S3 server"};
+}
+
+Meaning meaning_of(long status, std::string_view code)
+{
+    auto const found = std::find_if(meanings.begin(), meanings.end(),
+                                    [&](Meaning const& known) { return known.code == code; });
+    return found != meanings.end() ? *found : meaning_of_status(status);
 }
 
 }  // namespace

@@ -49,6 +49,19 @@ std::string without_default_port(http::Url const& url)
     return url.scheme + "://" + url.host + (shown ? ":" + std::to_string(*url.port) : "");
 }
 
+Result<Addressing> choose_addressing(Location const& location, http::Url const& url,
+                                     bool is_default)
+{
+    bool const has_dot = location.bucket.find('.') != std::string::npos;
+    if (!location.addressing)
+        return is_default && !has_dot ? Addressing::virtual_host : Addressing::path;
+    if (location.addressing == Addressing::virtual_host && has_dot && is_amazon(url))
+        return fail(ExitCode::config, "bucket " + location.bucket,
+                    "Amazon's certificate does not cover a host with its name, which has a dot",
+                    "set s3.addressing to path");
+    return *location.addressing;
+}
+
 }  // namespace
 
 Result<Location> parse_location(std::string_view url)
@@ -70,7 +83,6 @@ Result<Location> parse_location(std::string_view url)
 
 Result<Location> complete(Location location)
 {
-    bool const has_dot = location.bucket.find('.') != std::string::npos;
     bool const is_default = location.endpoint.empty();
     if (is_default) location.endpoint = "https://s3." + location.region + ".amazonaws.com";
     auto const what = "endpoint " + printable(location.endpoint);
@@ -86,12 +98,9 @@ Result<Location> complete(Location location)
     if (location.endpoint.find_first_of("/?#\\", after_scheme) != std::string::npos)
         return fail(ExitCode::config, what, "it has a path", "write only https://HOST");
     location.endpoint = without_default_port(*url);
-    if (location.addressing == Addressing::virtual_host && has_dot && is_amazon(*url))
-        return fail(ExitCode::config, "bucket " + location.bucket,
-                    "Amazon's certificate does not cover a host with its name, which has a dot",
-                    "set s3.addressing to path");
-    if (!location.addressing)
-        location.addressing = is_default && !has_dot ? Addressing::virtual_host : Addressing::path;
+    auto const addressing = choose_addressing(location, *url, is_default);
+    if (!addressing) return tl::unexpected(addressing.error());
+    location.addressing = *addressing;
     return location;
 }
 
