@@ -12,22 +12,26 @@ class Progress {
   public:
     explicit Progress(std::size_t count) : count_(count) {}
 
-    // The next part; empty if there is none, or after a failure.
+    // Asked to stop as soon as the work on any part has failed.
+    [[nodiscard]] std::stop_source const& stop() const { return stop_; }
+    // The next part; empty if there is none, or after a stop request.
     std::optional<std::size_t> take()
     {
         std::lock_guard const guard(mutex_);
-        if (failed() || next_ == count_) return std::nullopt;
+        if (stop_.stop_requested() || next_ == count_) return std::nullopt;
         return next_++;
     }
     void failed(Error error)
     {
         std::lock_guard const guard(mutex_);
-        if (!failed()) error_ = std::move(error);
+        if (!has_failed()) error_ = std::move(error);
+        stop_.request_stop();
     }
     void failed(std::exception_ptr exception)
     {
         std::lock_guard const guard(mutex_);
-        if (!failed()) exception_ = std::move(exception);
+        if (!has_failed()) exception_ = std::move(exception);
+        stop_.request_stop();
     }
     // How the work has ended, once no thread works.
     Result<void> result() const
@@ -40,9 +44,10 @@ class Progress {
     }
 
   private:
-    [[nodiscard]] bool failed() const { return error_ || exception_; }
+    [[nodiscard]] bool has_failed() const { return error_ || exception_; }
 
     std::size_t count_;
+    std::stop_source stop_;
     std::mutex mutex_;
     std::size_t next_{0};
     std::optional<Error> error_;
@@ -73,33 +78,31 @@ Result<void> for_each_part(
     Session& session, std::size_t count, int parallel, Call const& call,
     std::function<Result<void>(std::size_t part, Call const& call)> const& work)
 {
-    std::stop_source stop;
-    std::stop_callback const forward(call.cancel, [&] { stop.request_stop(); });
-    Call const inner{stop.get_token(), call.until};
     Progress progress(count);
+    std::stop_callback const forward(call.cancel,
+                                     [stop = progress.stop()]() mutable { stop.request_stop(); });
+    Call const inner{progress.stop().get_token(), call.until};
 
     // After a SlowDown, the workers with the highest numbers end.
     auto const run = [&](int worker) {
         try {
-            while (worker < session.parallelism(parallel) && !stop.stop_requested()) {
+            while (worker < session.parallelism(parallel)) {
                 auto const part = progress.take();
                 if (!part) return;
-                auto const done = work(*part, inner);
-                if (done) continue;
-                progress.failed(done.error());
-                stop.request_stop();
+                if (auto const done = work(*part, inner); !done) progress.failed(done.error());
             }
         } catch (...) {
             progress.failed(std::current_exception());
-            stop.request_stop();
         }
     };
-    auto const workers =
-        static_cast<int>(std::min(count, static_cast<std::size_t>(session.parallelism(parallel))));
+    auto const others = std::min(std::max<std::size_t>(count, 1),
+                                 static_cast<std::size_t>(session.parallelism(parallel))) -
+                        1;
     {
         std::vector<std::jthread> threads;
         // This thread is the worker 0. It does all the work if no other one can start.
-        (void)start_threads(threads, workers - 1, [&](int number) { run(number + 1); });
+        (void)start_threads(threads, static_cast<int>(others),
+                            [&](int number) { run(number + 1); });
         run(0);
     }
     auto const result = progress.result();

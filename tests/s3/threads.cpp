@@ -70,6 +70,14 @@ TEST_F(Threads, PartsNeedNoThreadOfTheirOwn)
     EXPECT_TRUE(b_.put("other", std::string_view(content_)));
 }
 
+TEST_F(Threads, NoPartsNeedNoThread)
+{
+    auto const never = [](std::size_t, Call const&) -> Result<void> {
+        throw std::logic_error("there is no part");
+    };
+    EXPECT_TRUE(for_each_part(b_.session(), 0, 3, {}, never));
+}
+
 TEST_F(Threads, AnExceptionOfTheSinkEndsARead)
 {
     EXPECT_THROW(
