@@ -58,14 +58,21 @@ bool is_file(std::string_view text, std::string_view suffix, bool (*is_stem)(std
 }
 
 bool is_count(std::string_view text) { return is_number(text); }
-bool is_commit(std::string_view text) { return is_number(text, 8, 8); }
+bool is_eight_digits(std::string_view text) { return is_number(text, 8, 8); }
 
 bool is_probe(std::string_view text) { return is_attempt(text, is_process); }
 bool is_model_writer(std::string_view text) { return is_attempt(text, is_member); }
-bool is_commit_file(std::string_view text) { return is_file(text, ".json", is_commit); }
+bool is_commit_file(std::string_view text) { return is_file(text, ".json", is_eight_digits); }
 bool is_count_file(std::string_view text) { return is_file(text, ".json", is_count); }
 bool is_site_file(std::string_view text) { return is_file(text, ".json", is_plain_name); }
 bool is_part_file(std::string_view text) { return is_file(text, ".h5", is_part); }
+bool is_piece_file(std::string_view text) { return is_file(text, ".jsonl", is_eight_digits); }
+
+bool is_stream(std::string_view text)
+{
+    constexpr std::array<std::string_view, 4> streams{"poller", "signals", "trainer", "metrics"};
+    return std::find(streams.begin(), streams.end(), text) != streams.end();
+}
 
 using IsSegment = bool (*)(std::string_view text);
 
@@ -85,7 +92,7 @@ bool has_form(std::vector<std::string_view> const& path, Form const& form)
 // `path` follows `runs/<run>/` and is split at slashes.
 bool has_known_form(std::vector<std::string_view> const& path)
 {
-    static std::array<Form, 8> const forms{{
+    static std::array<Form, 9> const forms{{
         {"run.json", {}},
         {"probe", {is_probe}},
         {"commits", {is_commit_file}},
@@ -94,6 +101,7 @@ bool has_known_form(std::vector<std::string_view> const& path)
         {"models", {is_count, is_model_writer, is_part_file}},
         {"merge", {is_count, is_count_file}},
         {"status", {is_site_file}},
+        {"journal", {is_plain_name, is_stream, is_piece_file}},
     }};
     return std::any_of(forms.begin(), forms.end(),
                        [&](Form const& form) { return has_form(path, form); });

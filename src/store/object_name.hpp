@@ -22,12 +22,14 @@ namespace curtail::store {
 ///     runs/<run>/models/<round>/<member>-<attempt>/<part>.h5
 ///     runs/<run>/merge/<round>/<k>.json
 ///     runs/<run>/status/<site>.json
+///     runs/<run>/journal/<site>/<stream>/<8 digits>.jsonl
 ///
 /// The placeholders, as regular expressions:
 ///
 ///     run, site                            [A-Za-z0-9][A-Za-z0-9_-]{0,31}
 ///     member                               <site>[.][0-9a-f]{8}[.][0-9]{1,8}
 ///     part (such as w0)                    [a-z][a-z0-9_]{0,31}
+///     stream                               poller|signals|trainer|metrics
 ///     8 hex                                [0-9a-f]{8}
 ///     8 digits                             [0-9]{8}
 ///     round, base round, seq, k, attempt   [0-9]{1,18}

@@ -17,6 +17,10 @@ TEST(ObjectName, EveryFormOfTheProtocolIsAccepted)
              "runs/demo/models/7/NEM_SA.0123abcd.12-2/m0_b.h5",
              "runs/demo/merge/7/1.json",
              "runs/demo/status/NEM_SA.json",
+             "runs/demo/journal/NEM_SA/poller/00000001.jsonl",
+             "runs/demo/journal/NEM_SA/signals/00000001.jsonl",
+             "runs/demo/journal/NEM_SA/trainer/00000001.jsonl",
+             "runs/demo/journal/NEM_SA/metrics/99999999.jsonl",
          }) {
         auto const name = ObjectName::parse(good);
         ASSERT_TRUE(name) << name.error().message();
@@ -66,6 +70,11 @@ TEST(ObjectName, TextOfAnyOtherFormIsRefused)
              "runs/demo/models/x/A.0123abcd.1-1/w.h5"s,
              "runs/demo/probe/A.0123abcd"s,
              "runs/demo/probe/A-1"s,
+             "runs/demo/journal/A/metrics/1.jsonl"s,
+             "runs/demo/journal/A/metrics/00000001.json"s,
+             "runs/demo/journal/A/other/00000001.jsonl"s,
+             "runs/demo/journal/../metrics/00000001.jsonl"s,
+             "runs/demo/journal/A/B/metrics/00000001.jsonl"s,
              "runs/demo/status/..json"s,
              "runs/demo/status/.json"s,
              "runs/demo/status/"s + std::string(33, 'a') + ".json"s,
