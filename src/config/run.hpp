@@ -111,6 +111,11 @@ struct Run {
         return folder / "sites" / site.value;
     }
     [[nodiscard]] std::filesystem::path poller_folder() const { return folder / "poller"; }
+    /// Returns the folder where the poller writes what it logs about a site.
+    [[nodiscard]] std::filesystem::path poller_folder(SiteId const& site) const
+    {
+        return poller_folder() / "sites" / site.value;
+    }
 };
 
 /// Reads a run file, and the model and site files that the run file names. A relative path in one
