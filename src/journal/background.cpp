@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/background.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace curtail::journal {
+namespace {
+
+// A thread that ends the process while another one uses OpenSSL may crash. So a cancelled transfer
+// gets this time to end.
+constexpr Millis patience{1'500};
+
+}  // namespace
+
+// What the thread shares with the owner. The last of them deletes it.
+struct Background::Shared {
+    Work work;
+    Millis interval;
+    Millis limit;
+    std::stop_source stop{};
+    std::mutex mutex{};
+    std::condition_variable changed{};
+    std::optional<MonoTime> last_until{};  // the next time is the last one, and ends at this time
+    bool cancelled{false};
+    bool ended{false};
+};
+
+Background::Background(Work work, Millis interval, Millis limit)
+    : shared_(std::make_shared<Shared>(std::move(work), interval, limit))
+{
+    std::thread([shared = shared_] { run(shared); }).detach();
+}
+
+void Background::run(std::shared_ptr<Shared> const& shared)
+{
+    std::unique_lock lock(shared->mutex);
+    while (!shared->cancelled) {
+        auto const last = shared->last_until;
+        auto const until = monotonic_now() + shared->limit;
+        Call const call{shared->stop.get_token(), last ? std::min(*last, until) : until};
+        lock.unlock();
+        shared->work(call);
+        lock.lock();
+        if (last) break;
+        shared->changed.wait_for(lock, shared->interval, [&] {
+            return shared->cancelled || shared->last_until.has_value();
+        });
+    }
+    shared->ended = true;
+    shared->changed.notify_all();
+}
+
+bool Background::finish(MonoTime until)
+{
+    std::unique_lock lock(shared_->mutex);
+    if (!shared_->last_until) shared_->last_until = until;
+    shared_->changed.notify_all();
+    return shared_->changed.wait_until(lock, until, [this] { return shared_->ended; });
+}
+
+Background::~Background()
+{
+    shared_->stop.request_stop();
+    std::unique_lock lock(shared_->mutex);
+    shared_->cancelled = true;
+    shared_->changed.notify_all();
+    shared_->changed.wait_for(lock, patience, [this] { return shared_->ended; });
+}
+
+}  // namespace curtail::journal

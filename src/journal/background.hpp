@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "core/call.hpp"
+
+namespace curtail::journal {
+
+/// Repeats some work in a thread of its own, so that its owner never waits for the store.
+///
+/// If the work hangs, for example because a file server does not answer, the thread is abandoned.
+/// The process can exit in spite of it, unless the kernel does not let it.
+class Background {
+  public:
+    /// The work. It may outlive the object, so it must own all that it uses. It should end soon
+    /// after its Call is over. It must not throw.
+    using Work = std::function<void(Call const&)>;
+
+    /// Starts the thread. It works at once, then `interval` after the end of the previous time.
+    /// `limit` is the time limit of each time.
+    Background(Work work, Millis interval, Millis limit);
+    /// Cancels the work and ends the thread. Waits up to 1.5 s for it, and then abandons it.
+    ~Background();
+    Background(Background const&) = delete;
+    Background& operator=(Background const&) = delete;
+
+    /// Works a last time, after the work that is under way. Returns false if this work has not
+    /// ended by `until`; it is then cancelled as by the destructor.
+    bool finish(MonoTime until);
+
+  private:
+    struct Shared;
+    static void run(std::shared_ptr<Shared> const& shared);
+    std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace curtail::journal

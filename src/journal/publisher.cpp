@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/publisher.hpp"
+
+namespace curtail::journal {
+namespace {
+
+std::vector<Stream> streams_of(Source source)
+{
+    if (source == Source::poller) return {Stream::poller, Stream::signals};
+    return {Stream::trainer, Stream::metrics};
+}
+
+}  // namespace
+
+Publisher::Publisher(config::Run const& run, SiteId const& site, Source source, Hold hold,
+                     std::shared_ptr<store::ObjectStore> store, WriterOptions const& options,
+                     Log log)
+    : hold_(hold), log_(std::move(log))
+{
+    for (auto const stream : streams_of(source)) {
+        StreamId const id{run.run, site, stream};
+        auto const file = local_file(run, site, stream);
+        folder_ = file.parent_path();
+        writers_.push_back({id, StreamWriter(StreamObjects(store, id), file, options)});
+    }
+}
+
+bool Publisher::publish(Call const& call)
+{
+    std::error_code error;
+    if (!std::filesystem::is_directory(folder_, error)) return true;
+    if (!lock_) {
+        auto lock = FileLock::take(folder_ / "publish.lock");
+        if (!lock) return lock.error().code == ExitCode::temporary;
+        lock_ = std::move(*lock);
+    }
+    bool is_complete = true;
+    for (auto& writer : writers_) is_complete = publish_one(writer, call) && is_complete;
+    if (hold_ == Hold::briefly) lock_.reset();
+    return is_complete;
+}
+
+bool Publisher::publish_one(Writer& writer, Call const& call)
+{
+    auto const pass = writer.writer.publish(call);
+    auto const trouble = pass ? std::string() : pass.error().message();
+    if (trouble != writer.trouble) {
+        if (!trouble.empty()) log_.warning(trouble + " (trying again)");
+        else log_.info(writer.id.text() + " is published again");
+        writer.trouble = trouble;
+    }
+    return pass && pass->complete;
+}
+
+}  // namespace curtail::journal
