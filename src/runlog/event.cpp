@@ -49,18 +49,22 @@ Result<void> EventLog::append(Event const& event) const
     return append_line(path_, json::to_string(line), false);
 }
 
-Result<EventFile> read_events(std::filesystem::path const& path)
+EventFile parse_events(std::string_view text)
 {
-    auto const content = read_file_if_exists(path);
-    if (!content) return tl::unexpected(content.error());
     EventFile file;
-    if (!*content) return file;
-    for (auto line : split(**content, '\n')) {
+    for (auto line : split(text, '\n')) {
         if (trim(line).empty()) continue;
         if (auto event = parse_event(line)) file.events.push_back(std::move(*event));
         else ++file.broken_lines;
     }
     return file;
+}
+
+Result<EventFile> read_events(std::filesystem::path const& path)
+{
+    auto const content = read_file_if_exists(path);
+    if (!content) return tl::unexpected(content.error());
+    return parse_events(*content ? std::string_view(**content) : std::string_view());
 }
 
 }  // namespace curtail::runlog

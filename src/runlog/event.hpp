@@ -46,6 +46,8 @@ struct EventFile {
     std::vector<Event> events;
     int broken_lines{0};  ///< number of damaged or incomplete lines, which are skipped
 };
+/// Reads all valid lines of a text.
+[[nodiscard]] EventFile parse_events(std::string_view text);
 /// Reads all valid lines of a file. A missing file counts as empty.
 [[nodiscard]] Result<EventFile> read_events(std::filesystem::path const& path);
 

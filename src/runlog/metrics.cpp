@@ -98,9 +98,7 @@ Result<void> append_metrics(std::filesystem::path const& path, StepMetrics const
     return append_line(path, json::to_string(line), false);
 }
 
-namespace {
-
-MetricsFile parse_lines(std::string_view text)
+MetricsFile parse_metrics(std::string_view text)
 {
     MetricsFile file;
     for (auto line : split(text, '\n')) {
@@ -111,13 +109,11 @@ MetricsFile parse_lines(std::string_view text)
     return file;
 }
 
-}  // namespace
-
 Result<MetricsFile> read_metrics(std::filesystem::path const& path)
 {
     auto const content = read_file_if_exists(path);
     if (!content) return tl::unexpected(content.error());
-    return parse_lines(*content ? std::string_view(**content) : std::string_view());
+    return parse_metrics(*content ? std::string_view(**content) : std::string_view());
 }
 
 Result<MetricsFile> read_newest_metrics(std::filesystem::path const& path, FractionalSeconds least)
@@ -129,7 +125,7 @@ Result<MetricsFile> read_newest_metrics(std::filesystem::path const& path, Fract
         bool const whole = std::ssize(*text) < bytes;
         // The first line is probably cut.
         auto const begin = whole ? 0 : std::min(text->find('\n'), text->size());
-        auto file = parse_lines(std::string_view(*text).substr(begin));
+        auto file = parse_metrics(std::string_view(*text).substr(begin));
         FractionalSeconds time{0};
         for (auto const& step : file.steps) time += step.duration;
         if (whole || time >= least || bytes >= most_bytes) return file;

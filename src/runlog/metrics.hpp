@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -58,6 +59,8 @@ struct MetricsFile {
     std::vector<StepMetrics> steps;
     int broken_lines{0};  ///< number of damaged or incomplete lines, which are skipped
 };
+/// Reads all valid lines of a text.
+[[nodiscard]] MetricsFile parse_metrics(std::string_view text);
 /// Reads all valid lines of a file. A missing file counts as empty.
 [[nodiscard]] Result<MetricsFile> read_metrics(std::filesystem::path const& path);
 /// Reads the newest valid lines of a file: enough that their durations add up to `least`, or all

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 
@@ -120,8 +121,10 @@ class SeriesBuilder {
     void add(std::string const& region, Sample const& sample)
     {
         if (samples_.count(region) == 0) order_.push_back(region);
-        samples_[region].try_emplace(sample.time, sample);
+        auto const [known, is_new] = samples_[region].try_emplace(sample.time, sample);
+        if (!is_new && known->second.intensity != sample.intensity) ++contradictions_;
     }
+    [[nodiscard]] std::int64_t contradictions() const { return contradictions_; }
     [[nodiscard]] std::vector<RegionSeries> take() const
     {
         std::vector<RegionSeries> out;
@@ -142,12 +145,14 @@ class SeriesBuilder {
   private:
     std::vector<std::string> order_;
     std::map<std::string, std::map<Time, Sample>> samples_;
+    std::int64_t contradictions_{0};
 };
 
 SampleFile file_of(std::map<SignalType, SeriesBuilder>& series, int broken_lines)
 {
     SampleFile file;
     file.broken_lines = broken_lines;
+    for (auto const& [type, builder] : series) file.contradictions += builder.contradictions();
     file.regions = series[SignalType::marginal].take();
     file.averages = series[SignalType::average].take();
     series[SignalType::marginal].each([&](Sample const& sample) {
@@ -207,20 +212,28 @@ Result<void> SampleLog::write()
     return written;
 }
 
+SampleFile parse_samples(std::span<SampleText const> texts)
+{
+    std::map<SignalType, SeriesBuilder> series;
+    int broken_lines = 0;
+    for (auto const& [text, region] : texts)
+        for (auto const one : split(text, '\n')) {
+            if (trim(one).empty()) continue;
+            auto const line = parse_line(one);
+            bool const counts = line && (!region || line->region == region->value);
+            if (counts) series[line->sample.type].add(line->region, line->sample);
+            else ++broken_lines;
+        }
+    return file_of(series, broken_lines);
+}
+
 Result<SampleFile> read_sample_log(std::filesystem::path const& path)
 {
     auto const content = read_file_if_exists(path);
     if (!content) return tl::unexpected(content.error());
-    if (!*content) return SampleFile{};
-    std::map<SignalType, SeriesBuilder> series;
-    int broken_lines = 0;
-    for (auto const text : split(**content, '\n')) {
-        if (trim(text).empty()) continue;
-        auto const line = parse_line(text);
-        if (line) series[line->sample.type].add(line->region, line->sample);
-        else ++broken_lines;
-    }
-    return file_of(series, broken_lines);
+    std::array const texts{
+        SampleText{*content ? std::string_view(**content) : std::string_view(), {}}};
+    return parse_samples(texts);
 }
 
 }  // namespace curtail::signals

@@ -56,12 +56,22 @@ struct SampleFile {
     std::set<std::string> providers;     ///< of the samples of kind `marginal`
     std::int64_t samples{0};             ///< number of samples in `regions`
     std::int64_t estimated{0};           ///< how many of these the provider marked as estimated
+    /// Number of samples with another value than an earlier one of the same region, kind and time.
+    std::int64_t contradictions{0};
     int broken_lines{0};  ///< number of skipped lines: damaged, or cut short by a crash
 };
-/// Reads a whole file. A line without the key `kind` has a marginal sample. If a region has several
-/// samples of one kind with the same time, the first of them in the file counts. A line whose
-/// intensity is below min_intensity or above max_intensity is damaged. If the file is missing, the
-/// result has no samples.
+
+/// A text of which each line is a sample.
+struct SampleText {
+    std::string_view text;
+    /// The only region whose samples the text may have; lines of others are damaged. Empty: all.
+    std::optional<RegionId> region{};
+};
+/// Reads all lines of all texts. A line without the key `kind` has a marginal sample. If a region
+/// has several samples of one kind with the same time, the first of them counts. A line whose
+/// intensity is below min_intensity or above max_intensity is damaged.
+[[nodiscard]] SampleFile parse_samples(std::span<SampleText const> texts);
+/// Reads a whole file. If the file is missing, the result has no samples.
 [[nodiscard]] Result<SampleFile> read_sample_log(std::filesystem::path const& path);
 
 }  // namespace curtail::signals
