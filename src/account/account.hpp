@@ -7,6 +7,7 @@
 
 #include "account/loss.hpp"
 #include "account/progress.hpp"
+#include "account/publication.hpp"
 #include "account/scenario.hpp"
 #include "account/times.hpp"
 #include "core/ids.hpp"
@@ -140,6 +141,10 @@ struct SiteAccount {
     GramsPerKwh open_below{100};
     GramsPerKwh close_above{100};
     double close_delay_s{600};
+    Publication publication;
+    /// Real seconds for which the site has had devices since Publication::until. The bill lacks
+    /// their energy.
+    double unpublished{};
 };
 
 /// Where one number of the report comes from.

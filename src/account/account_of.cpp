@@ -75,6 +75,8 @@ std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timelin
         site.rate = rates[s];
         site.trained_tokens = Tokens{};
         for (auto const& step : files.sites[s].metrics) *site.trained_tokens += step.tokens;
+        site.publication = files.sites[s].publication;
+        site.unpublished = FractionalSeconds(timeline.sites[s].unpublished).count();
     }
     return out;
 }
@@ -103,12 +105,15 @@ std::optional<Speed> speed_of(RunFiles const& files)
     return speed_of(work);
 }
 
-// The bill of a site with unlogged work lacks the energy of that work.
-void mark_unlogged(Account& account)
+// The bill of a site with unlogged work lacks the energy of that work, and a bill with a long
+// unpublished end lacks the energy of that time.
+void mark_partial(Account& account)
 {
-    for (auto& site : account.sites)
+    for (auto& site : account.sites) {
         for (auto const& work : account.unlogged)
             if (work.site == site.id) site.bill.total.partial = true;
+        if (lacks_energy(site, account.clock_factor)) site.bill.total.partial = true;
+    }
 }
 
 // Name, model and clock.
@@ -173,7 +178,7 @@ Account account_of(RunFiles const& files)
     account.sites = sites_of(files, timeline, rates);
     account.unlogged = unlogged_work(files, timeline, work, rates);
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
-    mark_unlogged(account);
+    mark_partial(account);
     account.loss = std::move(training.loss);
     account.step = training.step;
     account.target = target_of(files);

@@ -52,6 +52,20 @@ std::string signal_text(Account const& a)
                        a.estimated_samples);
 }
 
+// Up to when the sites have published their logs. Says nothing of a run that has no remote site.
+std::string logs_text(Account const& a)
+{
+    std::string text;
+    bool has_remote = false;
+    for (auto const& site : a.sites) {
+        auto const published = publication_text(site);
+        has_remote = has_remote || site.publication.is_remote;
+        if (published.empty()) continue;
+        text += (text.empty() ? "" : "; ") + site.id.value + ": " + published;
+    }
+    return has_remote ? text : "";
+}
+
 std::string average_text(Account const& a)
 {
     if (!a.average) return "not known (curtail-report --average-trace FILE adds it)";
@@ -110,6 +124,7 @@ std::vector<AuditLine> audit_of(Account const& a)
                      "Marginal figures are consequential: they estimate the emissions that the run "
                      "caused. They are no Scope 2 inventory, which needs average intensity or "
                      "contracts (GHG Protocol)"});
+    if (auto const logs = logs_text(a); !logs.empty()) lines.push_back({"logs", "Logs", logs});
     lines.push_back({"average", "Average intensity", average_text(a)});
     lines.push_back({"sci", "SCI", sci_text(a)});
     return lines;

@@ -8,12 +8,6 @@
 namespace curtail::account {
 namespace {
 
-std::string utc(Time time)
-{
-    auto const text = format_time(std::chrono::floor<Seconds>(time));
-    return fmt::format("{} {} UTC", text.substr(0, 10), text.substr(11, 8));
-}
-
 FactGroup run_facts(RunFiles const& files, Timeline const& timeline, Account const& a)
 {
     auto const first =
@@ -21,8 +15,8 @@ FactGroup run_facts(RunFiles const& files, Timeline const& timeline, Account con
     return {"Run",
             false,
             {{"run", a.name},
-             {"time zero", utc(a.time_zero)},
-             {"executed", utc(first) + " to " + utc(timeline.end)},
+             {"time zero", utc_text(a.time_zero)},
+             {"executed", utc_text(first) + " to " + utc_text(timeline.end)},
              {"clock factor", fmt::format("{:g} s of signal in one real second", a.clock_factor)},
              {"commits",
               fmt::format("{} merged from several sites, {} of a lone site, {} of the roster",

@@ -84,6 +84,33 @@ double allocated_s(Account const& account)
 
 double held_s(SiteAccount const& site) { return seconds_in(site) - seconds_in(site, "provision"); }
 
+std::string utc_text(Time time)
+{
+    auto const text = format_time(std::chrono::floor<Seconds>(time));
+    return fmt::format("{} {} UTC", text.substr(0, 10), text.substr(11, 8));
+}
+
+bool lacks_energy(SiteAccount const& site, double clock_factor)
+{
+    auto const missing = clock_factor * site.unpublished;
+    return missing > energy::Tally::most_unknown * (held_s(site) + missing);
+}
+
+std::string publication_text(SiteAccount const& site)
+{
+    auto const& publication = site.publication;
+    if (publication.is_missing) return "nothing is published yet";
+    if (!publication.is_remote) return "";
+    std::string text = "nothing readable is published";
+    if (publication.until && site.unpublished > 0)
+        text = fmt::format(
+            "not yet published after {} (then {} with devices)", utc_text(*publication.until),
+            format_duration(std::chrono::round<Millis>(FractionalSeconds(site.unpublished))));
+    else if (publication.until) text = "published until " + utc_text(*publication.until);
+    for (auto const& problem : publication.problems) text += "; damaged: " + problem;
+    return text;
+}
+
 std::optional<double> goodput(SiteAccount const& site)
 {
     double const allocated = seconds_in(site);

@@ -27,6 +27,14 @@ namespace curtail::account {
 [[nodiscard]] double allocated_s(Account const& account);
 /// Returns the seconds in which a site had devices, on the signal's clock.
 [[nodiscard]] double held_s(SiteAccount const& site);
+/// Returns a time for people: `2026-01-11 10:00:00 UTC`.
+[[nodiscard]] std::string utc_text(Time time);
+/// Returns whether a site's bill lacks more than energy::Tally::most_unknown of its time with
+/// devices, because the site has not yet published the end of its logs.
+[[nodiscard]] bool lacks_energy(SiteAccount const& site, double clock_factor);
+/// Returns, for people, up to when a site has published its logs, and what is missing. Returns an
+/// empty text if the logs are those of this machine.
+[[nodiscard]] std::string publication_text(SiteAccount const& site);
 /// Returns the fraction of a site's allocated time in which it trained for the committed model.
 /// This time is the time in the state `training`, multiplied by the fraction of the trained tokens
 /// that the model includes. Returns an empty optional if the site has no allocated time, or if the

@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "account/account.hpp"
+#include "account/site_logs.hpp"
 #include "chain/run_objects.hpp"
 #include "config/run.hpp"
-#include "core/clock_file.hpp"
 #include "rounds/record.hpp"
 #include "runlog/evaluation.hpp"
 #include "runlog/event.hpp"
 #include "runlog/metrics.hpp"
 #include "signals/sample_log.hpp"
 
-// Reads the files of a run's folder (docs/report.md lists them) and the commits in the run's
-// store. Computes nothing from them. The run may be in progress.
+// Reads the logs of a run's sites, the commits in the run's store, and files of the run's folder
+// (docs/report.md lists them). Computes nothing from them. The run may be in progress.
 namespace curtail::account {
 
 using runlog::Event;
@@ -26,6 +26,7 @@ using runlog::StepMetrics;
 struct SiteFiles {
     std::vector<Event> events;
     std::vector<StepMetrics> metrics;
+    Publication publication{};
 };
 
 /// A contribution that a commit included or refused.
@@ -56,7 +57,7 @@ struct CommitSummary {
 struct RunFiles {
     config::Run run;
     std::optional<TimeScale> clock;    ///< clock of the replay; empty if the run is live
-    std::vector<Event> poller_events;  ///< the events that the poller logged
+    std::vector<Event> poller_events;  ///< the events that the poller logged, by site
     std::vector<SiteFiles> sites;      ///< one per site, in the order of run.sites
     std::vector<CommitSummary> commits;
     std::optional<rounds::RunSpec> spec;  ///< run.json of the store; empty if the run has not begun
@@ -69,6 +70,8 @@ struct RunFiles {
     bool trace_from_file{false};
     std::int64_t estimated_samples{0};  ///< samples of `trace` that their provider marked as
                                         ///< estimated
+    /// Samples of `trace` with another value than that of an earlier site in the same region.
+    std::int64_t contradicting_samples{0};
     /// Samples of average intensity. They never enter the marginal bill. May be empty.
     std::vector<RegionSeries> averages;
     /// The time up to which the poller has evaluated the windows of all sites, on the signal's
@@ -81,7 +84,8 @@ struct RunFiles {
     int broken_lines{0};
 };
 
-/// Reads all files. `run_file` must exist, and so must the model and site files that it names. If
+/// Reads all files, and the logs in the store. `run_file` must exist, and so must the model and
+/// site files that it names. Local logs only add lines that are not yet published. If
 /// `trace_file` is given, it must exist. If `average_file` is given, it must be a trace of average
 /// intensity, which becomes RunFiles::averages; otherwise, the poller's average samples do. Any
 /// other missing file counts as empty. For missing commits, see read_commits().

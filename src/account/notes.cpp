@@ -159,6 +159,31 @@ void add_unlogged(Notes& notes, Account const& a)
                         work.in_run_file ? "" : ", and the run file does not list this site"));
 }
 
+void add_unpublished(Notes& notes, Account const& a)
+{
+    for (auto const& site : a.sites) {
+        bool const is_damaged = !site.publication.problems.empty();
+        if (site.unpublished <= 0 && !is_damaged) continue;
+        notes.emplace_back(
+            is_damaged ? "Damaged journal" : "Not yet published",
+            fmt::format("Logs of {}: {}. {}", site.id.value, publication_text(site),
+                        lacks_energy(site, a.clock_factor)
+                            ? "The energy of this time is missing, so the run's energy is a lower "
+                              "bound and its CO₂ is unknown."
+                            : "What is missing is not in these figures."));
+    }
+}
+
+void add_contradictions(Notes& notes, std::int64_t samples)
+{
+    if (samples <= 0) return;
+    notes.emplace_back("Contradicting samples",
+                       fmt::format("{} samples of the signal differ from those of another site in "
+                                   "the same region. Those of the site that is first in the run "
+                                   "file count.",
+                                   grouped(samples)));
+}
+
 void add_broken_lines(Notes& notes, int broken_lines)
 {
     if (broken_lines <= 0) return;
@@ -168,9 +193,20 @@ void add_broken_lines(Notes& notes, int broken_lines)
                                    broken_lines));
 }
 
+// The sites whose bills lack energy because it is not yet published; empty if there are none.
+std::string unpublished_sites(Account const& a)
+{
+    std::string text;
+    for (auto const& site : a.sites)
+        if (lacks_energy(site, a.clock_factor)) text += (text.empty() ? "" : ", ") + site.id.value;
+    return text;
+}
+
 // Why the energy of some work is not recorded; empty if all is.
 std::string no_log(Account const& a)
 {
+    if (auto const sites = unpublished_sites(a); a.unlogged.empty() && !sites.empty())
+        return "the logs of " + sites + " are not yet published to the end";
     std::string text;
     for (auto const& work : a.unlogged) {
         text += (text.empty() ? "there is no log of the work of " : ", ") + work.site.value;
@@ -182,7 +218,7 @@ std::string no_log(Account const& a)
 // Why the run's CO2 is unknown; empty if it is known.
 std::string no_carbon(RunFiles const& files, Account const& a)
 {
-    if (!a.unlogged.empty()) return no_log(a);
+    if (auto const why = no_log(a); !why.empty()) return why;
     if (files.trace.empty()) return no_signal;
     std::string blind;
     for (auto const& site : a.sites)
@@ -204,7 +240,7 @@ std::string no_ratio(Scenario const& scenario)
 // Why no region has a percentage of always-on; empty if one has.
 std::string no_ratio(Account const& a)
 {
-    if (!a.unlogged.empty()) return no_log(a);
+    if (auto const why = no_log(a); !why.empty()) return why;
     if (auto const total = total_of(a); !total.whole())
         return fmt::format("the intensity of {:.1f} % of the run's energy is unknown",
                            100 * total.unknown.value / total.energy.value);
@@ -266,6 +302,8 @@ Explanation explain(RunFiles const& files, Timeline const& timeline, Account con
     add_missing_regions(out.notes, figures);
     add_uncommitted(out.notes, files, figures.tokens);
     add_unlogged(out.notes, figures);
+    add_unpublished(out.notes, figures);
+    add_contradictions(out.notes, files.contradicting_samples);
     add_broken_lines(out.notes, files.broken_lines);
     for (auto const& warning : out.warnings) out.notes.emplace_back("Warning", warning + ".");
     return out;

@@ -255,14 +255,24 @@ Time first_time(RunFiles const& files)
     return empty ? Time{} : files.trace[0].points[0].time;
 }
 
+// Until when it is known what a site did, if the run ended at `end`.
+Time known_until(SiteFiles const& site, Time end)
+{
+    return std::min(end, site.publication.until.value_or(end));
+}
+
 std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> const& poller,
                                    Axis const& axis, Time end)
 {
     std::vector<SiteTimeline> out;
-    for (std::size_t s = 0; s < files.sites.size(); ++s)
-        out.push_back(
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        auto const until = known_until(files.sites[s], end);
+        auto& site = out.emplace_back(
             site_timeline(jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site),
-                          files.sites[s], axis, end));
+                          files.sites[s], axis, until));
+        bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
+        if (has_open_job) site.unpublished = end - until;
+    }
     return out;
 }
 

@@ -67,6 +67,9 @@ struct SiteTimeline {
     /// state `provision`, which `held` leaves out.
     std::vector<StateSpan> states;
     std::vector<double> drains;  ///< real seconds from a stop request to the trainer's exit
+    /// How long the site's last job has had devices since the end of what the site has published.
+    /// This time is in none of the lists above.
+    Millis unpublished{0};
 };
 
 /// What happened in a run.

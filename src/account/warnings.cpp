@@ -18,6 +18,17 @@ Millis largest_step_back(std::vector<Line> const& lines)
     return largest;
 }
 
+// The events of each site were written one after the other.
+Millis largest_step_back_of_poller(RunFiles const& files)
+{
+    std::map<std::string, std::vector<Event>> by_site;
+    for (auto const& event : files.poller_events) by_site[event.site].push_back(event);
+    Millis largest{0};
+    for (auto const& [site, events] : by_site)
+        largest = std::max(largest, largest_step_back(events));
+    return largest;
+}
+
 // Launchers count in whole seconds, and two threads may write in another order than they read the
 // clock.
 constexpr Millis tolerance{1000};
@@ -62,7 +73,7 @@ Millis set_forward_by(std::vector<StepMetrics> const& steps, std::vector<JobTime
 std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline)
 {
     std::vector<std::string> warnings;
-    check_clock(warnings, "the poller", largest_step_back(files.poller_events));
+    check_clock(warnings, "the poller", largest_step_back_of_poller(files));
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         auto const& name = files.run.sites[s].site.value;
         check_clock(warnings, name,

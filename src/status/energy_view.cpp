@@ -2,6 +2,7 @@
 #include "status/energy_view.hpp"
 
 #include "account/parts.hpp"
+#include "core/clock_file.hpp"
 #include "runlog/trainer_events.hpp"
 #include "signals/sample_log.hpp"
 

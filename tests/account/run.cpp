@@ -9,6 +9,7 @@
 #include "account/account_of.hpp"
 #include "account/figures.hpp"
 #include "account/synthetic_run.hpp"
+#include "core/clock_file.hpp"
 #include "core/files.hpp"
 #include "report/document.hpp"
 #include "report/tables.hpp"
