@@ -15,6 +15,7 @@
 #include "train/alone_training.hpp"
 #include "train/fail_together.hpp"
 #include "train/free_memory.hpp"
+#include "train/log_publisher.hpp"
 #include "train/rank_energy.hpp"
 #include "train/rank_memory.hpp"
 #include "train/resume.hpp"
@@ -126,6 +127,8 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     recorder.state(energy::State::starting);
     recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json()});
     PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);
+    std::optional<LogPublisher> publisher;
+    if (!options.alone) publisher.emplace(inputs.run, inputs.site, log);
     try {
         LeaderContext context{
             inputs.run, inputs.site, recorder,
@@ -135,6 +138,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
         auto done = options.alone ? lead_alone(ranks, context, inputs)
                                   : lead_in_run(ranks, context, inputs);
         recorder.ended(done ? ExitCode::ok : done.error().code, cause());
+        if (publisher) publisher->finish(stop, context.stop_times);
         return done;
     } catch (comm::CommError const& broken) {
         recorder.ended(broken.to_error().code, cause());
