@@ -52,12 +52,21 @@ void Background::run(std::shared_ptr<Shared> const& shared)
     shared->changed.notify_all();
 }
 
-bool Background::finish(MonoTime until)
+void Background::begin_finish(MonoTime until)
 {
-    std::unique_lock lock(shared_->mutex);
+    std::lock_guard const guard(shared_->mutex);
     if (!shared_->last_until) shared_->last_until = until;
     shared_->changed.notify_all();
-    return shared_->changed.wait_until(lock, until, [this] { return shared_->ended; });
+}
+
+bool Background::finish(MonoTime until)
+{
+    begin_finish(until);
+    std::unique_lock lock(shared_->mutex);
+    bool const ended =
+        shared_->changed.wait_until(lock, until, [this] { return shared_->ended; });
+    if (!ended) shared_->stop.request_stop();
+    return ended;
 }
 
 Background::~Background()

@@ -25,8 +25,11 @@ class Background {
     Background(Background const&) = delete;
     Background& operator=(Background const&) = delete;
 
-    /// Works a last time, after the work that is under way. Returns false if this work has not
-    /// ended by `until`; it is then cancelled as by the destructor.
+    /// Begins to work a last time, after the work that is under way. The last work has the time
+    /// until `until`. Returns at once.
+    void begin_finish(MonoTime until);
+    /// Calls begin_finish(), and waits for the last work. If it has not ended by `until`, cancels it
+    /// and returns false.
     bool finish(MonoTime until);
 
   private:

@@ -21,7 +21,8 @@ Publisher::Publisher(config::Run const& run, SiteId const& site, Source source, 
         StreamId const id{run.run, site, stream};
         auto const file = local_file(run, site, stream);
         folder_ = file.parent_path();
-        writers_.push_back({id, StreamWriter(StreamObjects(store, id), file, options)});
+        writers_.push_back({id, StreamWriter(StreamObjects(store, id), file, options),
+                            trouble_file(run, site, stream)});
     }
 }
 
@@ -43,13 +44,31 @@ bool Publisher::publish(Call const& call)
 bool Publisher::publish_one(Writer& writer, Call const& call)
 {
     auto const pass = writer.writer.publish(call);
-    auto const trouble = pass ? std::string() : pass.error().message();
-    if (trouble != writer.trouble) {
-        if (!trouble.empty()) log_.warning(trouble + " (trying again)");
-        else log_.info(writer.id.text() + " is published again");
-        writer.trouble = trouble;
-    }
+    report(writer, pass ? std::string() : pass.error().message());
     return pass && pass->complete;
+}
+
+void Publisher::report(Writer& writer, std::string const& trouble) const
+{
+    if (!writer.trouble)
+        writer.trouble =
+            read_file_if_exists(writer.trouble_file).value_or(std::nullopt).value_or("");
+    if (trouble == *writer.trouble) return;
+    writer.trouble = trouble;
+    std::error_code ignored;
+    if (trouble.empty()) {
+        log_.info(writer.id.text() + " is published again");
+        std::filesystem::remove(writer.trouble_file, ignored);
+    } else {
+        log_.warning(trouble + " (trying again)");
+        (void)write_file(writer.trouble_file, trouble);
+    }
+}
+
+std::filesystem::path trouble_file(config::Run const& run, SiteId const& site, Stream stream)
+{
+    auto file = local_file(run, site, stream);
+    return file.replace_extension(".unpublished");
 }
 
 }  // namespace curtail::journal

@@ -33,7 +33,8 @@ class Publisher {
 
     /// Publishes what the streams lack. Does nothing if another publisher holds the lock, or if the
     /// folder of the local files does not exist. Logs an error when it begins or changes, and when
-    /// it has ended.
+    /// it has ended. A file beside the local file keeps the error, so that the next process does
+    /// not log it again.
     ///
     /// Returns true if nothing is left to publish: the streams have all complete lines that the
     /// local files had when the call began, or another publisher serves them.
@@ -43,9 +44,11 @@ class Publisher {
     struct Writer {
         StreamId id;
         StreamWriter writer;
-        std::string trouble{};  ///< the error that was logged last; empty if there is none
+        std::filesystem::path trouble_file;
+        std::optional<std::string> trouble{};  ///< the error that was logged last, empty text: none
     };
     [[nodiscard]] bool publish_one(Writer& writer, Call const& call);
+    void report(Writer& writer, std::string const& trouble) const;
 
     std::filesystem::path folder_;
     Hold hold_;
@@ -53,5 +56,10 @@ class Publisher {
     std::vector<Writer> writers_;
     Log log_;
 };
+
+/// Returns the path of the file that keeps the error of a stream's publisher. The file exists only
+/// while there is an error.
+[[nodiscard]] std::filesystem::path trouble_file(config::Run const& run, SiteId const& site,
+                                                 Stream stream);
 
 }  // namespace curtail::journal

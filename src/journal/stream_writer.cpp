@@ -26,10 +26,10 @@ Error taken_by_another(StreamObjects const& objects, std::filesystem::path const
                 file.string() + " away"};
 }
 
-Error in_use(StreamObjects const& objects, Millis age)
+Error in_use(StreamObjects const& objects)
 {
     return {ExitCode::temporary, what(objects),
-            "another folder published in this stream " + format_duration(age) + " ago",
+            "another folder published in this stream a short time ago",
             "let only one folder poll and train the site"};
 }
 
@@ -132,8 +132,8 @@ Result<Start> StreamWriter::choose_start(LocalFile const& file, StreamEnd const&
     auto const superseded = is_superseded(objects_, file, *end.good, call);
     if (!superseded) return tl::unexpected(superseded.error());
     if (*superseded) return tl::unexpected(taken_by_another(objects_, file_));
-    auto const age = options_.now() - end.good->header.time;
-    if (age < options_.takeover_after) return tl::unexpected(in_use(objects_, age));
+    if (options_.now() - end.good->header.time < options_.takeover_after)
+        return tl::unexpected(in_use(objects_));
     return Start{0, true};
 }
 
