@@ -113,11 +113,16 @@ StoredState rebuild(FolderContents const& contents)
     return state;
 }
 
+// Each site has a file of its own: a crash of the machine may lose the end of one of them.
 void drop_written(StoredState& state, std::vector<runlog::Event> const& events)
 {
-    auto const arrived = runlog::highest_number(events);
-    while (!state.outbox.empty() && state.outbox.front().number <= arrived)
-        state.outbox.pop_front();
+    std::map<std::string, std::vector<runlog::Event>> by_site;
+    for (auto const& event : events) by_site[event.site].push_back(event);
+    std::erase_if(state.outbox, [&](NumberedEvent const& waiting) {
+        auto const written = by_site.find(waiting.event.site);
+        return written != by_site.end() &&
+               waiting.number <= runlog::highest_number(written->second);
+    });
 }
 
 }  // namespace

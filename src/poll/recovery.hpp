@@ -12,7 +12,7 @@ namespace curtail::poll {
 /// is real time.
 ///
 /// Applies the journal entries that the stored state does not include. Removes an event from the
-/// outbox if events.jsonl already contains it.
+/// outbox if the site's events.jsonl already contains it.
 ///
 /// If state.json is missing, rebuilds two things from the journal and the events: the intents that
 /// have no outcome, and the jobs that have not ended. In that case, also fills

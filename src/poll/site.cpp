@@ -104,7 +104,7 @@ WindowResult SitePoller::evaluate(Time signal_now)
     windows::Rule const rule{parts_.site.signal_max_age, parts_.site.window};
     auto const answer =
         parts_.provider->samples(parts_.site.region, from - rule.max_age, signal_now);
-    auto const recorded = store_.record(parts_.site.region, answer.samples);
+    auto const recorded = store_.record(id(), parts_.site.region, answer.samples);
     auto evaluation =
         evaluate_window({id(), checked.record, answer.samples, rule, from, signal_now, real_now()});
     evaluation.status.error = checked.error ? checked.error : answer.problem;

@@ -10,10 +10,15 @@ StateStore::StateStore(std::filesystem::path folder, std::optional<FileLock> loc
     : folder_(std::move(folder)),
       lock_(std::move(lock)),
       journal_(folder_ / "journal.jsonl"),
-      event_log_(folder_ / "events.jsonl"),
-      samples_(folder_ / "signals.jsonl"),
       state_(std::move(state))
 {
+    for (auto const& [site, record] : state_.sites)
+        samples_.emplace(site, site_folder(site) / "signals.jsonl");
+}
+
+std::filesystem::path StateStore::site_folder(SiteId const& site) const
+{
+    return folder_ / "sites" / site.value;
 }
 
 Result<std::unique_ptr<StateStore>> StateStore::open(std::filesystem::path folder,
@@ -30,7 +35,8 @@ Result<std::unique_ptr<StateStore>> StateStore::open(std::filesystem::path folde
 
 Result<void> StateStore::prepare_files()
 {
-    if (auto loaded = samples_.load(); !loaded) return loaded;
+    for (auto& [site, samples] : samples_)
+        if (auto loaded = samples.load(); !loaded) return loaded;
     // A full disk must not prevent stopping jobs. The next save tries again and reports the error.
     if (!save()) return {};
     return journal_.rotate();
@@ -88,12 +94,22 @@ Result<void> StateStore::append(JournalStep step)
     return written;
 }
 
-Result<bool> StateStore::record(RegionId const& region, std::span<signals::Sample const> samples)
+Result<bool> StateStore::record(SiteId const& site, RegionId const& region,
+                                std::span<signals::Sample const> samples)
 {
     if (!may_write()) return false;
     std::lock_guard const guard(mutex_);
-    bool const is_new = samples_.add(region, samples);
-    return samples_.write().map([is_new] { return is_new; });
+    bool const is_new = samples_.at(site).add(region, samples);
+    if (is_new)
+        if (auto made = make_folder(site_folder(site)); !made) return tl::unexpected(made.error());
+    return samples_.at(site).write().map([is_new] { return is_new; });
+}
+
+Result<void> StateStore::write_samples()
+{
+    for (auto& [site, samples] : samples_)
+        if (auto written = samples.write(); !written) return written;
+    return {};
 }
 
 bool StateStore::set_folder_warning(std::string const& warning)
@@ -117,7 +133,7 @@ Result<void> StateStore::save_locked()
 {
     if (!may_write() || !unsaved_) return {};
     // Samples first: the poller may not request those before `evaluated_until` again.
-    if (auto written = samples_.write(); !written) return written;
+    if (auto written = write_samples(); !written) return written;
     auto const text = json::to_string(to_json(state_)) + "\n";
     if (auto written = write_file(folder_ / "state.json", text); !written) return written;
     unsaved_ = !state_.outbox.empty();
@@ -128,7 +144,11 @@ Result<void> StateStore::send_events()
 {
     auto& outbox = state_.outbox;
     while (!outbox.empty()) {
-        if (auto appended = event_log_.append(outbox.front().event); !appended) return appended;
+        auto const& event = outbox.front().event;
+        auto const folder = site_folder(SiteId{event.site});
+        if (auto made = make_folder(folder); !made) return made;
+        runlog::EventLog const log(folder / "events.jsonl");
+        if (auto appended = log.append(event); !appended) return appended;
         outbox.pop_front();
     }
     return {};

@@ -29,8 +29,8 @@ struct JournalStep {
 };
 
 /// The poller's state on disk, in the folder `poller/` (mode 0700) of the run's folder. It consists
-/// of a lock, state.json, journal.jsonl, events.jsonl and signals.jsonl. This class stores what it
-/// receives and makes no decisions. Thread-safe.
+/// of a lock, state.json and journal.jsonl, and of events.jsonl and signals.jsonl in a folder for
+/// each site. This class stores what it receives and makes no decisions. Thread-safe.
 ///
 /// A change may wait in memory. Each write of state.json includes all waiting changes.
 ///
@@ -69,11 +69,11 @@ class StateStore {
     /// Appends the entry of `step` to the journal, and returns when the entry is on disk. The jobs
     /// and events of `step` wait in memory. Throws std::logic_error if there is no lock.
     [[nodiscard]] Result<void> append(JournalStep step);
-    /// Appends to signals.jsonl those of `samples` that are newer than the newest stored sample of
-    /// `region` with the same kind. Returns when they are on disk; the result is true if there was
-    /// at least one. `samples` must be in order of time. Without a lock, appends nothing and
-    /// returns false.
-    [[nodiscard]] Result<bool> record(RegionId const& region,
+    /// Appends to the site's signals.jsonl those of `samples` that are newer than the newest stored
+    /// sample of `region` with the same kind. Returns when they are on disk; the result is true if
+    /// there was at least one. `samples` must be in order of time. Without a lock, appends nothing
+    /// and returns false.
+    [[nodiscard]] Result<bool> record(SiteId const& site, RegionId const& region,
                                       std::span<signals::Sample const> samples);
     /// Stores the warning about the run's folders, with the next write of state.json. Returns
     /// whether it differs from the stored one.
@@ -87,13 +87,14 @@ class StateStore {
     [[nodiscard]] Result<void> prepare_files();
     [[nodiscard]] Result<void> save_locked();
     [[nodiscard]] Result<void> send_events();
+    [[nodiscard]] Result<void> write_samples();
+    [[nodiscard]] std::filesystem::path site_folder(SiteId const& site) const;
 
     std::filesystem::path folder_;
     std::optional<FileLock> lock_;
     Journal journal_;
-    runlog::EventLog event_log_;
-    signals::SampleLog samples_;
     mutable std::mutex mutex_;  ///< guards the files and all members below
+    std::map<SiteId, signals::SampleLog> samples_;
     StoredState state_;
     bool unsaved_{true};
 };

@@ -50,6 +50,22 @@ Result<void> read_journals(std::filesystem::path const& folder, FolderContents& 
     return read_journal(folder / "journal.jsonl", after, contents.journal);
 }
 
+// The events of all sites. Earlier versions wrote them to one file.
+Result<std::vector<runlog::Event>> read_all_events(std::filesystem::path const& folder)
+{
+    std::vector<std::filesystem::path> files{folder / "events.jsonl"};
+    std::error_code error;
+    for (auto const& site : std::filesystem::directory_iterator(folder / "sites", error))
+        files.push_back(site.path() / "events.jsonl");
+    std::vector<runlog::Event> all;
+    for (auto const& file : files) {
+        auto const events = runlog::read_events(file);
+        if (!events) return tl::unexpected(events.error());
+        all.insert(all.end(), events->events.begin(), events->events.end());
+    }
+    return all;
+}
+
 bool needs_events(FolderContents const& contents)
 {
     return !contents.state || !contents.state->outbox.empty() || !contents.journal.empty();
@@ -119,9 +135,9 @@ Result<FolderContents> read_folder(std::filesystem::path const& folder)
     contents.state = std::move(*state);
     if (auto read = read_journals(folder, contents); !read) return tl::unexpected(read.error());
     if (!needs_events(contents)) return contents;
-    auto events = runlog::read_events(folder / "events.jsonl");
+    auto events = read_all_events(folder);
     if (!events) return tl::unexpected(events.error());
-    contents.events = std::move(events->events);
+    contents.events = std::move(*events);
     return contents;
 }
 

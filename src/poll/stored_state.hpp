@@ -25,7 +25,7 @@ struct StoredState {
     std::map<SiteId, SiteRecord> sites;
     std::int64_t last_entry{0};        ///< number of the newest journal entry that `sites` includes
     std::int64_t last_event{0};        ///< number of the newest event; 0 before the first
-    std::deque<NumberedEvent> outbox;  ///< events that events.jsonl may not contain yet
+    std::deque<NumberedEvent> outbox;  ///< events that the sites' events.jsonl may not contain yet
     std::string folder_warning;        ///< the last one that the poller logged; empty if none holds
 
     /// Numbers the events of a site and appends them to the outbox.
@@ -41,10 +41,11 @@ struct StoredState {
 struct FolderContents {
     std::optional<StoredState> state;   ///< empty if state.json does not exist
     std::vector<JournalEntry> journal;  ///< the entries that `state` does not include, in order
-    std::vector<runlog::Event> events;  ///< content of events.jsonl; empty if not read
+    /// Content of the events.jsonl of all sites, one site after the other; empty if not read.
+    std::vector<runlog::Event> events;
 };
 /// Reads state.json and journal.jsonl. If state.json is missing, also reads journal.1.jsonl and
-/// events.jsonl. Also reads events.jsonl if the outbox is not empty, or if the state does not
+/// every events.jsonl. Also reads these if the outbox is not empty, or if the state does not
 /// include all journal entries.
 [[nodiscard]] Result<FolderContents> read_folder(std::filesystem::path const& folder);
 

@@ -147,7 +147,7 @@ TEST_F(Failures, FullDiskPreventsNoDrainAndStartsNoJob)
     }
     once(1200, {50, 500, 500, 500, 50});
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1", "submit"));
-    auto const text = read_file(run_.poller_folder() / "signals.jsonl").value();
+    auto const text = read_file(run_.poller_folder({"A"}) / "signals.jsonl").value();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
 }
 

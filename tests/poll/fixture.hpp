@@ -179,10 +179,12 @@ class Poll : public testing::Test {
     std::vector<std::string> event_types(std::string const& site)
     {
         std::vector<std::string> types;
-        auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
-        for (auto const& event : file.events)
-            if (event.site == site) types.push_back(event.type);
+        for (auto const& event : events(site)) types.push_back(event.type);
         return types;
+    }
+    std::vector<runlog::Event> events(std::string const& site)
+    {
+        return runlog::read_events(run_.poller_folder({site}) / "events.jsonl").value().events;
     }
 
     test::TemporaryFolder folder_;

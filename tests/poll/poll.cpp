@@ -38,9 +38,8 @@ TEST_F(Poll, LatePollAppliesMissedSamplesAtTheirOwnTimes)
     auto const result = once(1600, {500, 50, 500, 500, 500, 50});
     EXPECT_EQ(result.sites[0].signal.phase, windows::Phase::open);
     std::vector<std::string> times;
-    auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
-    for (auto const& event : file.events)
-        if (event.site == "A" && event.type == "decision")
+    for (auto const& event : events("A"))
+        if (event.type == "decision")
             times.push_back(*event.details.find("signal_time")->as_text());
     EXPECT_THAT(times, ElementsAre(format_time(at(300)), format_time(at(600)),
                                    format_time(at(1200)), format_time(at(1500))));
@@ -60,10 +59,9 @@ TEST_F(Poll, JobEventsContainTheLaunchersTimes)
     }
     once(60, {50});
     std::map<std::string, std::string> times;
-    auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
-    for (auto const& event : file.events)
+    for (auto const& event : events("A"))
         for (auto const* key : {"started", "ended"})
-            if (auto const* time = event.details.find(key); event.site == "A" && time != nullptr)
+            if (auto const* time = event.details.find(key); time != nullptr)
                 times[event.type + " " + key] = *time->as_text();
     EXPECT_THAT(times, ElementsAre(std::pair("job-ended ended", format_time(at(15))),
                                    std::pair("job-failed ended", format_time(at(15))),
@@ -75,13 +73,14 @@ TEST_F(Poll, RecordsTheSamplesOfItsDecisions)
     once(400, {50, 60, 70});
     once(700, {50, 60, 70});
     std::vector<std::string> times;
-    auto const text = read_file(run_.poller_folder() / "signals.jsonl").value();
+    auto const text = read_file(run_.poller_folder({"A"}) / "signals.jsonl").value();
     for (auto const line : split(text, '\n'))
         if (!line.empty())
             times.push_back(
                 *json::parse(line, "line").value().as_object()->find("time")->as_text());
-    EXPECT_THAT(times, ElementsAre(format_time(at(0)), format_time(at(300)), format_time(at(600))))
-        << "sites of one region share them";
+    EXPECT_THAT(times, ElementsAre(format_time(at(0)), format_time(at(300)), format_time(at(600))));
+    EXPECT_EQ(read_file(run_.poller_folder({"B"}) / "signals.jsonl").value(), text)
+        << "each site has its own file";
 }
 
 TEST_F(Poll, ReplayThatLostItsStateRepeatsNoEventAndKeepsItsJob)
@@ -98,10 +97,13 @@ TEST_F(Poll, ReplayThatLostItsStateRepeatsNoEventAndKeepsItsJob)
     once(1800, {500, 50, 500, 50, 500, 500, 500});
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1"));
     std::set<std::int64_t> numbers;
-    auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
-    for (auto const& event : file.events)
-        numbers.insert(*event.details.find("number")->as_integer());
-    EXPECT_EQ(numbers.size(), file.events.size());
+    std::size_t written = 0;
+    for (auto const* site : {"A", "B"})
+        for (auto const& event : events(site)) {
+            numbers.insert(*event.details.find("number")->as_integer());
+            ++written;
+        }
+    EXPECT_EQ(numbers.size(), written);
     auto const types = event_types("A");
     EXPECT_EQ(std::count(types.begin(), types.end(), "window-close"), 1);
 }

@@ -58,7 +58,7 @@ class StateStoreTest : public testing::Test {
     std::vector<std::string> event_types()
     {
         std::vector<std::string> types;
-        auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
+        auto const file = runlog::read_events(run_.poller_folder(a) / "events.jsonl").value();
         for (auto const& event : file.events) types.push_back(event.type);
         return types;
     }
@@ -165,7 +165,7 @@ TEST_F(StateStoreTest, OutcomeThatTheStateLacksComesFromTheJournal)
     auto const expected = store->site(a);
     store.reset();
     restore("state.json", old_state);
-    restore("events.jsonl", "");
+    restore("sites/A/events.jsonl", "");
     EXPECT_EQ(open()->site(a), expected);
     EXPECT_THAT(event_types(), ElementsAre("job-submitted"));
 }
@@ -204,7 +204,7 @@ TEST_F(StateStoreTest, LostStateIsRebuiltFromOpenIntentsAndJobs)
     EXPECT_THAT(event_types(), ElementsAre("job-submitted", "job-ended"));
     ASSERT_TRUE(conclude(*store, again, "8", at(5)));
     EXPECT_THAT(event_types(), ElementsAre("job-submitted", "job-ended", "job-submitted"));
-    EXPECT_THAT(content("events.jsonl"), HasSubstr("\"number\":3"));
+    EXPECT_THAT(content("sites/A/events.jsonl"), HasSubstr("\"number\":3"));
     EXPECT_THAT(content("journal.jsonl"), HasSubstr("{\"number\":4,"));
     store.reset();
     std::filesystem::remove(run_.poller_folder() / "state.json");
@@ -222,16 +222,16 @@ TEST_F(StateStoreTest, EachEventIsWrittenOnceWhereverThePollerDies)
             Durability::now));
     };
     change(1);
-    auto const after_one = content("events.jsonl");
+    auto const after_one = content("sites/A/events.jsonl");
     change(2);
     auto const state = content("state.json");
-    auto const events = content("events.jsonl");
+    auto const events = content("sites/A/events.jsonl");
     store.reset();
     // Killed after the state was written and none, one, one and a half or both of its events.
     auto const first_line = events.find('\n', after_one.size()) + 1;
     for (auto const length : {after_one.size(), first_line, first_line + 10, events.size()}) {
         restore("state.json", state);
-        restore("events.jsonl", events.substr(0, length));
+        restore("sites/A/events.jsonl", events.substr(0, length));
         store = open();
         change(3);
         store.reset();
@@ -257,10 +257,10 @@ TEST_F(StateStoreTest, JournalLineCutShortIsSkipped)
 TEST_F(StateStoreTest, EachSampleIsRecordedOnceWhereverThePollerDies)
 {
     auto store = open();
-    ASSERT_TRUE(store->record({"R"}, samples(0, 3)));
-    ASSERT_TRUE(store->record({"S"}, samples(0, 1)));
-    ASSERT_TRUE(store->record({"R"}, samples(1, 3)));
-    auto const whole = content("signals.jsonl");
+    ASSERT_TRUE(store->record(a, {"R"}, samples(0, 3)));
+    ASSERT_TRUE(store->record(a, {"S"}, samples(0, 1)));
+    ASSERT_TRUE(store->record(a, {"R"}, samples(1, 3)));
+    auto const whole = content("sites/A/signals.jsonl");
     auto const line = [](char const* region, int second, int grams) {
         return "{\"region\":\"" + std::string(region) + "\",\"time\":\"" + format_time(at(second)) +
                "\",\"intensity_gco2_per_kwh\":" + std::to_string(grams) +
@@ -270,12 +270,12 @@ TEST_F(StateStoreTest, EachSampleIsRecordedOnceWhereverThePollerDies)
                          line("S", 0, 100) + line("R", 900, 103));
     for (auto const kept : {whole.size(), whole.size() - 1, whole.size() - 20, whole.size() / 2}) {
         store.reset();
-        restore("signals.jsonl", whole.substr(0, kept));
+        restore("sites/A/signals.jsonl", whole.substr(0, kept));
         store = open();
-        ASSERT_TRUE(store->record({"R"}, samples(0, 4)));
-        ASSERT_TRUE(store->record({"S"}, samples(0, 1)));
+        ASSERT_TRUE(store->record(a, {"R"}, samples(0, 4)));
+        ASSERT_TRUE(store->record(a, {"S"}, samples(0, 1)));
         std::multiset<std::string> lines;
-        auto const text = content("signals.jsonl");
+        auto const text = content("sites/A/signals.jsonl");
         for (auto const one : split(text, '\n'))
             if (one.ends_with('}')) lines.insert(std::string(one) + "\n");
         EXPECT_EQ(lines, (std::multiset<std::string>{line("R", 0, 100), line("R", 300, 101),
@@ -290,16 +290,16 @@ TEST_F(StateStoreTest, RecordsSamplesWithoutValueAndContinuesALongRecord)
 {
     auto store = open();
     ASSERT_TRUE(store->record(
-        {"R"},
+        a, {"R"},
         std::vector{signals::Sample{{at(0), {}}, "watttime", signals::SignalType::marginal, {}}}));
-    EXPECT_THAT(content("signals.jsonl"),
+    EXPECT_THAT(content("sites/A/signals.jsonl"),
                 HasSubstr("\"intensity_gco2_per_kwh\":null,\"provider\":\"watttime\""));
-    ASSERT_TRUE(store->record({"R"}, samples(1, 5000)));
+    ASSERT_TRUE(store->record(a, {"R"}, samples(1, 5000)));
     store.reset();
-    auto const size = content("signals.jsonl").size();
+    auto const size = content("sites/A/signals.jsonl").size();
     store = open();
-    ASSERT_TRUE(store->record({"R"}, samples(4990, 11)));
-    EXPECT_EQ(content("signals.jsonl").size(), size);
+    ASSERT_TRUE(store->record(a, {"R"}, samples(4990, 11)));
+    EXPECT_EQ(content("sites/A/signals.jsonl").size(), size);
 }
 
 TEST_F(StateStoreTest, FolderMustBePrivate)
@@ -332,7 +332,7 @@ TEST_F(StateStoreTest, ReadAccessWritesNothing)
         auto const store = open(Access::read);
         ASSERT_TRUE(
             store->set_window(a, {{}, at(1), {}}, {{at(1), "decision", "", {}}}, Durability::now));
-        ASSERT_TRUE(store->record({"R"}, samples(0, 1)));
+        ASSERT_TRUE(store->record(a, {"R"}, samples(0, 1)));
         ASSERT_TRUE(store->save());
     }
     EXPECT_FALSE(std::filesystem::exists(run_.poller_folder()));

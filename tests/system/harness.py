@@ -244,7 +244,9 @@ class SmallRun:
         return [event for event in events if kind is None or event["type"] == kind]
 
     def poller_events(self, kind):
-        events = read_json_lines(self.out / "poller/events.jsonl")
+        files = self.out.glob("poller/sites/*/events.jsonl")
+        events = [event for file in files for event in read_json_lines(file)]
+        events.sort(key=lambda event: event["number"])
         return [event for event in events if event["type"] == kind]
 
     def commits(self):

@@ -319,7 +319,7 @@ TEST_F(LivePoller, AMissingScriptDoesNotKeepJobsOfAnOpenRunFromBeingDrained)
     auto const late = poll({});
     EXPECT_EQ(late.exit_code, 78);
     EXPECT_THAT(late.errors, HasSubstr("job.sh: No such file or directory"));
-    EXPECT_THAT(read_file(folder_ / "out/poller/events.jsonl").value(),
+    EXPECT_THAT(read_file(folder_ / "out/poller/sites/CAISO_NORTH/events.jsonl").value(),
                 HasSubstr("\"type\":\"job-drained\""));
 }
 

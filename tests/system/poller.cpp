@@ -97,9 +97,17 @@ class Poller : public testing::Test {
     std::filesystem::path out(std::string const& name) { return folder_ / name / "out"; }
     std::vector<runlog::Event> events(std::string const& name)
     {
-        return runlog::read_events(out(name) / "poller/events.jsonl")
-            .value_or(runlog::EventFile{})
-            .events;
+        std::vector<runlog::Event> all;
+        std::error_code error;
+        for (auto const& site :
+             std::filesystem::directory_iterator(out(name) / "poller/sites", error)) {
+            auto const file = runlog::read_events(site.path() / "events.jsonl").value();
+            all.insert(all.end(), file.events.begin(), file.events.end());
+        }
+        std::sort(all.begin(), all.end(), [](auto const& x, auto const& y) {
+            return x.integer("number") < y.integer("number");
+        });
+        return all;
     }
     // A trace of one intensity for all sites, `length` seconds long.
     std::string flat_trace(double intensity, int length)

@@ -131,7 +131,8 @@ class Rig:
         self.watch.join()
         if kind is not None:
             for path in [*self.run.folder.glob("*.log"), *self.site.glob("*.log"),
-                         self.run.out / "poller/events.jsonl", self.site / "permission.json"]:
+                         *self.run.out.glob("poller/sites/*/events.jsonl"),
+                         self.site / "permission.json"]:
                 if path.exists():
                     print(f"== {path.name}\n{path.read_text()[-3000:]}", file=sys.stderr)
         if self.poller is not None and self.poller.poll() is None:
