@@ -3,6 +3,7 @@
 #include "apps/poll/job_files.hpp"
 #include "apps/poll/options.hpp"
 #include "apps/poll/signal_source.hpp"
+#include "apps/poll/site_publishers.hpp"
 #include "apps/poll/sites.hpp"
 #include "apps/poll/stop_signals.hpp"
 #include "apps/program.hpp"
@@ -47,15 +48,20 @@ Result<poll::PollContext> prepare(config::Run const& run, Sites sites, PollOptio
     return context;
 }
 
-Result<poll::PollResult> watch(poll::PollContext context, PollOptions const& options)
+Result<poll::PollResult> watch(config::Run const& run, Sites const& sites,
+                               poll::PollContext context, PollOptions const& options)
 {
+    constexpr Millis budget{10'000};
     StopSignals const signals;
+    SitePublishers publishers(run, sites, context.log);
     Progress progress("replay", "s of trace");
     poll::WatchOptions watch;
     watch.intervals.jobs = options.job_interval;
     watch.drain_on_exit = options.drain_on_exit;
     watch.progress = [&](double done, double total) { progress.update(done, total); };
-    return poll::watch(std::move(context), watch, signals.request());
+    auto result = poll::watch(std::move(context), watch, signals.request());
+    publishers.finish(budget);
+    return result;
 }
 
 // The error for the exit code. Errors of single sites do not count after a watch: it logged them
@@ -74,15 +80,27 @@ void print_result(poll::PollResult const& result, PollOptions const& options,
     else if (options.explain) console.print(poll::explain(result.sites, options.is_dry_run()));
 }
 
+// Polls once, and then publishes the logs. The poller's lock is free by then: a store that does not
+// answer delays no poll.
+Result<poll::PollResult> poll_once(config::Run const& run, Sites const& sites,
+                                   poll::PollContext context, bool dry_run, Log const& log)
+{
+    constexpr Millis budget{10'000};
+    auto result = poll::poll_once(std::move(context), dry_run);
+    if (!dry_run && result) SitePublishers(run, sites, log).finish(budget);
+    return result;
+}
+
 // Polls sites that all have usable files for their jobs, or that may have jobs already.
 Result<void> poll_chosen(config::Run const& run, Sites sites, PollOptions const& options,
                          Console const& console)
 {
-    auto context = prepare(run, std::move(sites), options, console.log);
+    auto context = prepare(run, sites, options, console.log);
     if (!context) return tl::unexpected(context.error());
-    auto const result = options.mode == PollOptions::Mode::watch
-                            ? watch(std::move(*context), options)
-                            : poll::poll_once(std::move(*context), options.is_dry_run());
+    auto const result =
+        options.mode == PollOptions::Mode::watch
+            ? watch(run, sites, std::move(*context), options)
+            : poll_once(run, sites, std::move(*context), options.is_dry_run(), console.log);
     if (!result) return tl::unexpected(result.error());
     print_result(*result, options, console);
     if (auto const error = final_error(*result, options)) return tl::unexpected(*error);
@@ -108,9 +126,9 @@ Result<void> poll_sites(config::Run const& run, PollOptions const& options, Cons
 Result<void> drain_paused(config::Run const& run, Sites sites, PollOptions const& options,
                           Console const& console)
 {
-    auto context = prepare(run, std::move(sites), options, console.log);
+    auto context = prepare(run, sites, options, console.log);
     if (!context) return tl::unexpected(context.error());
-    auto const result = poll::poll_once(std::move(*context), false);
+    auto const result = poll_once(run, sites, std::move(*context), false, console.log);
     if (!result && result.error().code == ExitCode::temporary) {
         console.log.info(
             "another poller is active; a job that it does not drain stops because its permission "

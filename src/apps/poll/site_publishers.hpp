@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "config/run.hpp"
+#include "core/log.hpp"
+#include "journal/background.hpp"
+
+namespace curtail::apps {
+
+/// Publishes, in the run's store, what the poller logs about its sites, and what their trainers
+/// have left unpublished. Each site has a thread of its own, so no site waits for another, and the
+/// poller waits for none.
+class SitePublishers {
+  public:
+    SitePublishers(config::Run const& run, std::vector<config::Site const*> const& sites,
+                   Log const& log);
+
+    /// Publishes the last lines. Takes no longer than `budget`; what is left then is published by
+    /// the next poller.
+    void finish(Millis budget);
+
+  private:
+    std::vector<std::unique_ptr<journal::Background>> sites_;
+};
+
+}  // namespace curtail::apps
