@@ -119,29 +119,6 @@ Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
     return all;
 }
 
-// Takes over the clock, what the pollers logged and evaluated, and what the sites logged.
-Result<void> take_logs(RunFiles& files, std::vector<SiteLogs>& logs)
-{
-    auto const clock = read_run_clock(files.run, logs);
-    if (!clock) return tl::unexpected(clock.error());
-    files.clock = *clock;
-    auto common = read_common_events(files.run);
-    if (!common) return tl::unexpected(common.error());
-    files.poller_events = std::move(common->events);
-    files.broken_lines += common->broken_lines;
-    auto const until = read_evaluated_until(files.run, logs);
-    if (!until) return tl::unexpected(until.error());
-    files.evaluated_until = *until;
-    for (auto& site : logs) {
-        files.broken_lines += site.broken_lines;
-        auto publication = publication_of(site);
-        append(files.poller_events, std::move(site.poller_events));
-        files.sites.push_back(
-            {std::move(site.events), std::move(site.metrics), std::move(publication)});
-    }
-    return {};
-}
-
 using NamedFile = std::pair<fs::path, std::string>;
 
 Result<void> add_digests_of(RunFiles& files, std::vector<NamedFile> const& named)
@@ -212,6 +189,28 @@ Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
 
 }  // namespace
 
+Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
+{
+    auto const clock = read_run_clock(files.run, logs);
+    if (!clock) return tl::unexpected(clock.error());
+    files.clock = *clock;
+    auto common = read_common_events(files.run);
+    if (!common) return tl::unexpected(common.error());
+    files.poller_events = std::move(common->events);
+    files.broken_lines += common->broken_lines;
+    auto const until = read_evaluated_until(files.run, logs);
+    if (!until) return tl::unexpected(until.error());
+    files.evaluated_until = *until;
+    for (auto& site : logs) {
+        files.broken_lines += site.broken_lines;
+        auto publication = publication_of(site);
+        append(files.poller_events, std::move(site.poller_events));
+        files.sites.push_back(
+            {std::move(site.events), std::move(site.metrics), std::move(publication)});
+    }
+    return {};
+}
+
 Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> const& trace_file,
                           std::optional<fs::path> const& average_file)
 {
@@ -234,7 +233,8 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
         return tl::unexpected(read.error());
     if (auto added = add_digests(files, trace_file, *run_json, *logs); !added)
         return tl::unexpected(added.error());
-    if (auto taken = take_logs(files, *logs); !taken) return tl::unexpected(taken.error());
+    if (auto taken = take_logs(files, std::move(*logs)); !taken)
+        return tl::unexpected(taken.error());
     if (!average_file) return files;
     if (auto read = read_averages(files, *average_file); !read) return tl::unexpected(read.error());
     return files;

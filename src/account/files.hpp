@@ -97,6 +97,11 @@ struct RunFiles {
     std::filesystem::path const& run_file, std::optional<std::filesystem::path> const& trace_file,
     std::optional<std::filesystem::path> const& average_file = std::nullopt);
 
+/// Takes over what the logs contain, except the samples: the clock, the events and the steps.
+/// `files.run` must be set, and `logs` must be in the order of its sites. Also reads the clock, the
+/// state and the old logs of the local poller in the run's folder.
+[[nodiscard]] Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs);
+
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
 /// `protocol` if a commit is damaged or does not name the digest of its parent. Fails with
 /// `protocol` if a commit is missing and one of the next 1000 commits exists.

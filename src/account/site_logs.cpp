@@ -5,6 +5,7 @@
 
 #include "core/clock_file.hpp"
 #include "core/files.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {
@@ -31,6 +32,29 @@ template <class Line>
 void extend(std::optional<Time>& until, std::vector<Line> const& lines)
 {
     for (auto const& line : lines) until = std::max(until.value_or(line.time), line.time);
+}
+
+// Whether a trainer logged no exit before the site's next one started.
+bool has_killed_trainer(std::string_view text)
+{
+    bool is_running = false;
+    for (auto const& event : runlog::parse_events(text).events) {
+        if (runlog::trainer_exit_in(event)) is_running = false;
+        if (!runlog::trainer_start_in(event)) continue;
+        if (is_running) return true;
+        is_running = true;
+    }
+    return false;
+}
+
+Result<SiteLog> read_newest_steps(journal::LogReader const& reader, SiteId const& site,
+                                  FractionalSeconds least)
+{
+    return reader.read_newest(site, Stream::metrics, [&](std::string_view text) {
+        FractionalSeconds time{0};
+        for (auto const& step : runlog::parse_metrics(text).steps) time += step.duration;
+        return time >= least;
+    });
 }
 
 std::filesystem::path common_file(config::Run const& run, char const* name)
@@ -60,11 +84,15 @@ runlog::MetricsFile metrics_in(SiteLog const& log)
     return file;
 }
 
-Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site)
+Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site,
+                                std::optional<FractionalSeconds> newest_steps)
 {
     SiteLogs logs;
     for (auto const stream : journal::all_streams) {
-        auto text = reader.read(site, stream);
+        bool const reads_end = stream == Stream::metrics && newest_steps &&
+                               !has_killed_trainer(logs.text(Stream::trainer).text);
+        auto text =
+            reads_end ? read_newest_steps(reader, site, *newest_steps) : reader.read(site, stream);
         if (!text) return tl::unexpected(text.error());
         logs.texts.at(static_cast<std::size_t>(stream)) = std::move(*text);
     }

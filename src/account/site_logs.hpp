@@ -31,7 +31,11 @@ struct SiteLogs {
 };
 
 /// Reads the logs of one site. Fails if the store or a local file cannot be read.
-[[nodiscard]] Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site);
+///
+/// With `newest_steps`, reads only the end of the metrics: at least the steps of this training
+/// time. Reads all of them nevertheless if a trainer of the site was killed.
+[[nodiscard]] Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site,
+                                              std::optional<FractionalSeconds> newest_steps = {});
 
 /// Reads the events in a site's log. Leaves out, and counts as broken, the lines of other sites and
 /// those with an impossible time.

@@ -38,8 +38,9 @@ constexpr std::string_view clear_screen = "\x1b[H\x1b[2J";
 Result<void> show(config::Run const& run, Output const& output, std::string_view before,
                   apps::Console const& console)
 {
-    auto const overview =
-        status::read_overview(run, store::open_store(run.store), SystemClock{}.now());
+    auto const store = store::open_store(run.store).map(
+        [](auto&& opened) { return std::shared_ptr<store::ObjectStore>(std::move(opened)); });
+    auto const overview = status::read_overview(run, store, SystemClock{}.now());
     if (!output.prometheus.empty()) {
         auto const text = status::prometheus_text(overview);
         if (auto written = status::write_prometheus(output.prometheus, text); !written)

@@ -139,6 +139,7 @@ json::Object site_json(SiteView const& site, SiteEnergy const* energy)
             {"closing_since", time_json(site.closing_since)},
             {"evaluated_until", time_json(site.evaluated_until)},
             {"polled", time_json(site.polled)},
+            {"published_until", time_json(site.published_until)},
             {"permission", permission_json(site.permission)},
             {"hold", hold_json(site)},
             {"jobs", std::move(jobs)},

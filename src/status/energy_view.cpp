@@ -1,60 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "status/energy_view.hpp"
 
+#include <algorithm>
+
 #include "account/parts.hpp"
-#include "core/clock_file.hpp"
-#include "runlog/trainer_events.hpp"
-#include "signals/sample_log.hpp"
 
 namespace curtail::status {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a trainer logged no exit before the site's next one started.
-bool has_killed_trainer(std::vector<runlog::Event> const& events)
+Result<std::vector<account::SiteLogs>> all_of(LogView const& view)
 {
-    bool running = false;
-    for (auto const& event : events) {
-        if (runlog::trainer_exit_in(event)) running = false;
-        if (!runlog::trainer_start_in(event)) continue;
-        if (running) return true;
-        running = true;
+    std::vector<account::SiteLogs> logs;
+    for (auto const& site : view.sites) {
+        if (!site) return tl::unexpected(site.error());
+        logs.push_back(*site);
     }
-    return false;
-}
-
-Result<account::SiteFiles> read_site(fs::path const& folder,
-                                     std::vector<runlog::StepMetrics> const& newest)
-{
-    auto events = runlog::read_events(folder / "events.jsonl");
-    if (!events) return tl::unexpected(events.error());
-    if (!has_killed_trainer(events->events))
-        return account::SiteFiles{std::move(events->events), newest};
-    auto metrics = runlog::read_metrics(folder / "metrics.jsonl");
-    if (!metrics) return tl::unexpected(metrics.error());
-    return account::SiteFiles{std::move(events->events), std::move(metrics->steps)};
+    return logs;
 }
 
 // Reads what the computation of energy needs; the other fields stay empty.
-Result<account::RunFiles> read_files(config::Run const& run, WorkView const& work)
+Result<account::RunFiles> files_of(config::Run const& run, LogView const& view)
 {
     account::RunFiles files;
     files.run = run;
-    auto const clock = read_clock(run.folder);
-    if (!clock) return tl::unexpected(clock.error());
-    files.clock = *clock;
-    auto poller = runlog::read_events(run.poller_folder() / "events.jsonl");
-    if (!poller) return tl::unexpected(poller.error());
-    files.poller_events = std::move(poller->events);
-    auto samples = signals::read_sample_log(run.poller_folder() / "signals.jsonl");
+    auto logs = all_of(view);
+    if (!logs) return tl::unexpected(logs.error());
+    auto samples = account::read_samples(run, *logs);
     if (!samples) return tl::unexpected(samples.error());
     files.trace = std::move(samples->regions);
-    for (std::size_t s = 0; s < run.sites.size(); ++s) {
-        auto site = read_site(run.site_folder(run.sites[s].site), work.sites.at(s));
-        if (!site) return tl::unexpected(site.error());
-        files.sites.push_back(std::move(*site));
-    }
+    if (auto taken = account::take_logs(files, std::move(*logs)); !taken)
+        return tl::unexpected(taken.error());
     return files;
 }
 
@@ -75,6 +52,16 @@ EnergyView energy_in(account::RunFiles const& files)
     return view;
 }
 
+// Whether a poller, here or elsewhere, has served the run.
+bool has_poller(config::Run const& run, LogView const& logs)
+{
+    std::error_code error;
+    if (fs::exists(run.poller_folder() / "state.json", error)) return true;
+    return std::any_of(logs.sites.begin(), logs.sites.end(), [](auto const& site) {
+        return site && !site->text(journal::Stream::poller).is_missing();
+    });
+}
+
 }  // namespace
 
 energy::Tally EnergyView::total() const
@@ -84,11 +71,10 @@ energy::Tally EnergyView::total() const
     return total;
 }
 
-EnergyReading read_energy(config::Run const& run, WorkView const& work)
+EnergyReading read_energy(config::Run const& run, LogView const& logs)
 {
-    std::error_code error;
-    if (!fs::exists(run.poller_folder() / "state.json", error)) return {};
-    auto const files = read_files(run, work);
+    if (!has_poller(run, logs)) return {};
+    auto const files = files_of(run, logs);
     if (!files)
         return {{}, {files.error().with_context("energy and carbon are unknown").message()}};
     return {energy_in(*files), {}};

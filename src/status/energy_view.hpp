@@ -7,7 +7,7 @@
 #include "config/run.hpp"
 #include "core/intensity.hpp"
 #include "energy/tally.hpp"
-#include "status/work_view.hpp"
+#include "status/log_view.hpp"
 
 namespace curtail::status {
 
@@ -25,14 +25,13 @@ struct EnergyView {
 
 /// What read_energy() found.
 struct EnergyReading {
-    std::optional<EnergyView> energy;  ///< empty if the poller's files cannot be read or no poller
-                                       ///< has run for this run
+    std::optional<EnergyView> energy;  ///< empty if a log cannot be read or no poller has run for
+                                       ///< this run
     std::vector<std::string> notes;    ///< messages for the user: why files could not be read
 };
 
-/// Reads the files of the poller and the trainers in the run's folder, and computes energy and
-/// carbon from them. Reads only the end of metrics.jsonl (`work`), unless a trainer of the site was
-/// killed: its time in training then ended with its last step.
-[[nodiscard]] EnergyReading read_energy(config::Run const& run, WorkView const& work);
+/// Computes energy and carbon from the logs of the sites, and reads what else it needs from the
+/// run's folder.
+[[nodiscard]] EnergyReading read_energy(config::Run const& run, LogView const& logs);
 
 }  // namespace curtail::status

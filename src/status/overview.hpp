@@ -23,9 +23,10 @@ struct Overview {
 };
 
 /// Reads the state of a run from its store and its folder. `store` is the result of open_store().
-/// If `store` is an error, or read_chain_view() fails, that error becomes Overview::store_error.
+/// If `store` is an error, or read_chain_view() fails, that error becomes Overview::store_error,
+/// and the logs are those of this machine.
 [[nodiscard]] Overview read_overview(config::Run const& run,
-                                     Result<std::unique_ptr<store::ObjectStore>> const& store,
+                                     Result<std::shared_ptr<store::ObjectStore>> const& store,
                                      Time now);
 
 /// How many of the run's blocks are done, held and free in its newest commit.

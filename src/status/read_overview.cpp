@@ -13,7 +13,7 @@ void append(std::vector<std::string>& notes, std::vector<std::string> more)
 }
 
 // A store that cannot be read leaves the chain empty.
-void read_store(Overview& overview, Result<std::unique_ptr<store::ObjectStore>> const& store)
+void read_store(Overview& overview, Result<std::shared_ptr<store::ObjectStore>> const& store)
 {
     if (!store) {
         overview.store_error = store.error();
@@ -41,16 +41,18 @@ void note_changed_budget(Overview& overview, config::Run const& run)
 }  // namespace
 
 Overview read_overview(config::Run const& run,
-                       Result<std::unique_ptr<store::ObjectStore>> const& store, Time now)
+                       Result<std::shared_ptr<store::ObjectStore>> const& store, Time now)
 {
-    Overview overview{run.run, run.store.url, now, {}, read_sites(run)};
+    Overview overview{run.run, run.store.url, now, {}, {}};
     read_store(overview, store);
     note_changed_budget(overview, run);
-    auto work = read_work(run);
-    auto energy = read_energy(run, work);
-    overview.speed = account::speed_of(work.all());
+    journal::LogReader const reader(run, overview.store_error ? nullptr : *store);
+    auto const logs = read_logs(run, reader);
+    overview.sites = read_sites(run, logs);
+    auto energy = read_energy(run, logs);
+    overview.speed = account::speed_of(logs.work());
     overview.energy = std::move(energy.energy);
-    append(overview.sites.notes, std::move(work.notes));
+    append(overview.sites.notes, logs.notes());
     append(overview.sites.notes, std::move(energy.notes));
     return overview;
 }

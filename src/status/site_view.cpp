@@ -3,8 +3,11 @@
 
 #include <sys/stat.h>
 
+#include "core/files.hpp"
 #include "core/text.hpp"
+#include "journal/publisher.hpp"
 #include "runlog/trainer_events.hpp"
+#include "status/poller_log.hpp"
 
 namespace curtail::status {
 namespace {
@@ -17,31 +20,42 @@ std::optional<Time> modified(std::filesystem::path const& file)
                         info.st_mtim.tv_nsec / 1'000'000);
 }
 
-void read_poller(config::Run const& run, SitesView& view)
+// Takes over what the local poller stored about its sites. Returns whether there is such a state.
+bool read_poller(config::Run const& run, SitesView& view)
 {
     auto const path = run.poller_folder() / "state.json";
     view.poller_wrote = modified(path);
     auto const stored = runlog::read_poller_sites(path);
-    if (!stored) return view.notes.push_back(stored.error().message());
-    if (!*stored) return view.notes.push_back("no poller has run for this run yet");
+    if (!stored) view.notes.push_back(stored.error().message());
+    if (!stored || !*stored) return !stored;
     for (auto const& known : **stored)
         for (auto& site : view.sites)
             if (known.site == site.site) static_cast<runlog::PollerSite&>(site) = known;
+    return true;
 }
 
-void read_trainer(config::Run const& run, SitesView& view, SiteView& site)
+void take_trainer(SiteView& site, std::vector<runlog::Event> const& events)
 {
-    auto const path = run.site_folder(site.site) / "events.jsonl";
-    auto const file = runlog::read_events(path);
-    if (!file) {
-        view.notes.push_back(file.error().message());
-        return;
-    }
-    for (auto const& event : file->events) {
+    for (auto const& event : events) {
         auto const change = runlog::state_change_in(event);
         if (!change || change->state.empty()) continue;
         site.trainer = printable(change->state);
         site.trainer_since = event.time;
+    }
+}
+
+void take_publication(SiteView& site, account::SiteLogs const& logs)
+{
+    auto const publication = account::publication_of(logs);
+    if (publication.is_remote) site.published_until = publication.until;
+}
+
+// Why the publisher of a stream fails, if it does.
+void read_trouble(config::Run const& run, SitesView& view, SiteId const& site)
+{
+    for (auto const stream : journal::all_streams) {
+        auto const text = read_file_if_exists(journal::trouble_file(run, site, stream), 1 << 16);
+        if (text && *text) view.notes.push_back("not published: " + printable(**text));
     }
 }
 
@@ -58,7 +72,7 @@ void read_permission(config::Run const& run, SitesView& view, SiteView& site)
 
 }  // namespace
 
-SitesView read_sites(config::Run const& run)
+SitesView read_sites(config::Run const& run, LogView const& logs)
 {
     SitesView view;
     for (auto const& site : run.sites) {
@@ -66,11 +80,19 @@ SitesView read_sites(config::Run const& run)
         view.sites.back().site = site.site;
         view.sites.back().failures_before_hold = site.launcher.failures_before_hold;
     }
-    read_poller(run, view);
-    for (auto& site : view.sites) {
-        read_trainer(run, view, site);
+    bool has_poller = read_poller(run, view);
+    for (std::size_t s = 0; s < view.sites.size(); ++s) {
+        auto& site = view.sites[s];
         read_permission(run, view, site);
+        read_trouble(run, view, site.site);
+        if (!logs.sites.at(s)) continue;
+        auto const& log = *logs.sites[s];
+        has_poller = has_poller || !log.poller_events.empty();
+        if (!site.polled && site.window.empty()) take_poller_events(site, log.poller_events);
+        take_trainer(site, log.events);
+        take_publication(site, log);
     }
+    if (!has_poller) view.notes.insert(view.notes.begin(), "no poller has run for this run yet");
     return view;
 }
 

@@ -9,6 +9,7 @@
 #include "permission/hold.hpp"
 #include "permission/permission.hpp"
 #include "runlog/poller_state.hpp"
+#include "status/log_view.hpp"
 
 namespace curtail::status {
 
@@ -21,6 +22,9 @@ struct SiteView : runlog::PollerSite {
     std::optional<permission::Permission> permission{};  ///< empty if no poller has served the site
     std::optional<permission::Hold>
         decision{};  ///< a person's last decision; empty if there is none
+    /// Real time up to which the site's logs are published, if only the store has them. Then the
+    /// site's poller and trainer run elsewhere.
+    std::optional<Time> published_until{};
     friend bool operator==(SiteView const&, SiteView const&) = default;
 };
 
@@ -34,10 +38,10 @@ struct SitesView {
     std::optional<Time> poller_wrote{};
 };
 
-/// Reads poller/state.json in the run's folder. Also reads events.jsonl, permission.json and
-/// hold.json of each site. A value
-/// that is missing or damaged keeps its default. Each file that cannot be read adds a note. A
-/// missing state.json adds a note too; a missing events.jsonl does not.
-[[nodiscard]] SitesView read_sites(config::Run const& run);
+/// Reads poller/state.json, and permission.json and hold.json of each site, in the run's folder. A
+/// value that is missing or damaged keeps its default. Each file that cannot be read adds a note.
+/// What state.json does not say about a site comes from the poller's events in `logs`; the state of
+/// the trainer comes from the trainer's events. If nothing is known of any poller, adds a note.
+[[nodiscard]] SitesView read_sites(config::Run const& run, LogView const& logs);
 
 }  // namespace curtail::status

@@ -174,6 +174,8 @@ std::string ages_text(SiteView const& site, SiteEnergy const* energy, Time now)
     if (energy != nullptr && energy->sample && site.evaluated_until)
         parts.push_back("signal " + age(energy->sample->time, *site.evaluated_until) +
                         " old at that poll");
+    if (site.published_until)
+        parts.push_back("logs published up to " + age(*site.published_until, now) + " ago");
     auto hold = hold_text(site);
     if (site.permission) parts.push_back(permission_text(*site.permission, !hold.empty(), now));
     if (!hold.empty()) parts.push_back(std::move(hold));

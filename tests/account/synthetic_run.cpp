@@ -101,8 +101,8 @@ class Maker {
         train();
         std::stable_sort(poller_.begin(), poller_.end(),
                          [](auto const& a, auto const& b) { return a.time < b.time; });
-        write_events(folder_ / "poller/events.jsonl", poller_);
         for (std::size_t s = 0; s < names.size(); ++s) {
+            write_poller_events(names[s]);
             auto& events = events_[s];
             std::stable_sort(events.begin(), events.end(),
                              [](auto const& a, auto const& b) { return a.time < b.time; });
@@ -123,6 +123,14 @@ class Maker {
     }
 
   private:
+    void write_poller_events(std::string const& site)
+    {
+        std::vector<runlog::Event> mine;
+        std::copy_if(poller_.begin(), poller_.end(), std::back_inserter(mine),
+                     [&](runlog::Event const& event) { return event.site == site; });
+        write_events(folder_ / "poller/sites" / site / "events.jsonl", mine);
+    }
+
     struct Job {
         std::size_t site;
         Time first;  // real: trains from here

@@ -25,17 +25,20 @@ class Energy : public testing::Test {
     {
         account::test::write_synthetic_run(folder_.path(), how);
         run_ = config::read_run(folder_ / "run.json").value();
-        signals::SampleLog log(run_.poller_folder() / "signals.jsonl");
         auto const trace = signals::read_trace(folder_ / "trace.csv").value();
-        for (auto const& series : trace.series()) {
+        for (auto const& site : run_.sites) {
             std::vector<signals::Sample> samples;
-            for (auto const& point : series.points)
+            for (auto const& point : trace.samples(site.region).value())
                 samples.push_back({point, "trace", signals::SignalType::marginal, {}});
-            log.add(series.region, samples);
+            signals::SampleLog log(run_.poller_folder(site.site) / "signals.jsonl");
+            log.add(site.region, samples);
+            ASSERT_TRUE(log.write());
         }
-        ASSERT_TRUE(log.write());
     }
-    [[nodiscard]] EnergyReading read() const { return read_energy(run_, read_work(run_)); }
+    [[nodiscard]] EnergyReading read() const
+    {
+        return read_energy(run_, read_logs(run_, journal::LogReader(run_, nullptr)));
+    }
     [[nodiscard]] account::Account reported() const
     {
         return account::account_of(account::load_run(run_.file, {}).value());
@@ -100,8 +103,9 @@ TEST_F(Energy, IsUnknownWithoutThePollersFiles)
     EXPECT_FALSE(read().energy);
     EXPECT_THAT(read().notes, ElementsAre());
     write({});
-    std::filesystem::remove(run_.poller_folder() / "events.jsonl");
-    std::filesystem::create_directory(run_.poller_folder() / "events.jsonl");
+    auto const events = run_.poller_folder(run_.sites[0].site) / "events.jsonl";
+    std::filesystem::remove(events);
+    std::filesystem::create_directory(events);
     EXPECT_FALSE(read().energy);
     EXPECT_THAT(read().notes, ElementsAre(HasSubstr("energy and carbon are unknown")));
 }

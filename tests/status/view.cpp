@@ -164,6 +164,11 @@ TEST_F(View, AnUnknownRateIsNull)
     EXPECT_TRUE(rate().is_null());
 }
 
+SitesView read_local(config::Run const& run)
+{
+    return read_sites(run, read_logs(run, journal::LogReader(run, nullptr)));
+}
+
 config::Run run_in(std::filesystem::path const& folder)
 {
     config::Run run;
@@ -196,7 +201,7 @@ TEST(Sites, TheLastStateOfPollerAndTrainerIsShown)
     ASSERT_TRUE(
         events.append({*parse_time("2026-11-21T10:00:06Z"), "merged", "A", {{"round", 3}}}));
 
-    auto const view = read_sites(run);
+    auto const view = read_local(run);
     ASSERT_EQ(view.sites.size(), 2U);
     auto const& a = view.sites[0];
     EXPECT_EQ(a.window, "closing");
@@ -365,16 +370,16 @@ TEST(Sites, AMissingOrDamagedFileIsANoteNotAnError)
 {
     curtail::test::TemporaryFolder const folder;
     auto const run = run_in(folder.path());
-    EXPECT_THAT(read_sites(run).notes, ElementsAre("no poller has run for this run yet"));
+    EXPECT_THAT(read_local(run).notes, ElementsAre("no poller has run for this run yet"));
     ASSERT_TRUE(make_folder(run.poller_folder()));
     ASSERT_TRUE(write_file(run.poller_folder() / "state.json", "{\"sites\": ["));
-    auto const view = read_sites(run);
+    auto const view = read_local(run);
     EXPECT_THAT(view.notes, ElementsAre(HasSubstr("state.json")));
     EXPECT_EQ(view.sites.size(), 2U);
     for (auto const* odd :
          {"[]", "7", "{\"sites\":{}}", "{\"sites\":[{\"site\":\"A\",\"window\":3,\"jobs\":[]}]}"}) {
         ASSERT_TRUE(write_file(run.poller_folder() / "state.json", odd));
-        EXPECT_EQ(read_sites(run).sites[0].window, "") << odd;
+        EXPECT_EQ(read_local(run).sites[0].window, "") << odd;
     }
 }
 
