@@ -17,13 +17,22 @@ namespace {
 
 using namespace curtail;
 
-Result<void> verify(config::Run const& run, store::ObjectStore& objects,
+Result<std::shared_ptr<store::ObjectStore>> open(config::Run const& run)
+{
+    return store::open_store(run.store).map(
+        [](auto&& opened) { return std::shared_ptr<store::ObjectStore>(std::move(opened)); });
+}
+
+Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> const& objects,
                     apps::Console const& console)
 {
-    auto const summary = chain::verify_run({objects, run.run});
-    if (!summary) return tl::unexpected(summary.error());
-    if (console.json) console.print_json(status::verified_json(*summary, run.store.url));
-    else console.print(status::verified_text(*summary, run.store.url));
+    auto const chain = chain::verify_run({*objects, run.run});
+    if (!chain) return tl::unexpected(chain.error());
+    journal::Reader const reader(objects, run.run, journal::Cache({}));
+    auto const journal = journal::verify_journals(reader, chain->run.sites);
+    if (!journal) return tl::unexpected(journal.error());
+    if (console.json) console.print_json(status::verified_json(*chain, *journal, run.store.url));
+    else console.print(status::verified_text(*chain, *journal, run.store.url));
     return {};
 }
 
@@ -112,9 +121,9 @@ Result<void> run_status(apps::Arguments const& arguments, apps::Console const& c
         return {};
     }
     if (arguments.flag("verify")) {
-        auto const objects = store::open_store(run->store);
+        auto const objects = open(*run);
         if (!objects) return tl::unexpected(objects.error());
-        return verify(*run, **objects, console);
+        return verify(*run, *objects, console);
     }
     if (!output->every) return show(*run, *output, "", console);
     watch(*run, *output, *output->every, console);
@@ -125,8 +134,9 @@ std::vector<apps::Option> options()
 {
     using apps::OptionType;
     return {{"verify", OptionType::flag, "", "",
-             "Recompute the run from its store: check that the chain is unbroken, that all digests "
-             "match and that no block is in the model twice. At the first fault, exit with 76 and "
+             "Recompute the run from its store: check that the chain and the sites' journals are "
+             "unbroken, that all digests match and that no block is in the model twice. At the "
+             "first fault, exit with 76 and "
              "name the object and the reason"},
             {"watch",
              OptionType::number,

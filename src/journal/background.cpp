@@ -63,8 +63,7 @@ bool Background::finish(MonoTime until)
 {
     begin_finish(until);
     std::unique_lock lock(shared_->mutex);
-    bool const ended =
-        shared_->changed.wait_until(lock, until, [this] { return shared_->ended; });
+    bool const ended = shared_->changed.wait_until(lock, until, [this] { return shared_->ended; });
     if (!ended) shared_->stop.request_stop();
     return ended;
 }

@@ -28,8 +28,8 @@ class Background {
     /// Begins to work a last time, after the work that is under way. The last work has the time
     /// until `until`. Returns at once.
     void begin_finish(MonoTime until);
-    /// Calls begin_finish(), and waits for the last work. If it has not ended by `until`, cancels it
-    /// and returns false.
+    /// Calls begin_finish(), and waits for the last work. If it has not ended by `until`, cancels
+    /// it and returns false.
     bool finish(MonoTime until);
 
   private:

@@ -179,7 +179,8 @@ json::Object overview_json(Overview const& overview)
             {"notes", std::move(notes)}};
 }
 
-json::Object verified_json(chain::ChainSummary const& s, std::string const& store)
+json::Object verified_json(chain::ChainSummary const& s, journal::JournalSummary const& journal,
+                           std::string const& store)
 {
     json::Array sites;
     for (auto const& [site, share] : s.sites)
@@ -205,6 +206,10 @@ json::Object verified_json(chain::ChainSummary const& s, std::string const& stor
             {"refused", s.refused},
             {"headers", s.headers},
             {"payloads", s.payloads},
+            {"journal", json::Object{{"sites", journal.sites},
+                                     {"streams", journal.streams},
+                                     {"pieces", journal.pieces},
+                                     {"bytes", journal.bytes}}},
             {"sites", std::move(sites)}};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "chain/verify.hpp"
 #include "core/json.hpp"
+#include "journal/verify.hpp"
 #include "status/overview.hpp"
 
 // The JSON that curtail-status prints with --json (docs/status.md).
@@ -11,6 +12,7 @@ namespace curtail::status {
 [[nodiscard]] json::Object overview_json(Overview const& overview);
 /// Returns the JSON that a successful `--verify` prints. `store` is the store's address.
 [[nodiscard]] json::Object verified_json(chain::ChainSummary const& summary,
+                                         journal::JournalSummary const& journal,
                                          std::string const& store);
 
 }  // namespace curtail::status

@@ -228,7 +228,8 @@ std::string overview_text(Overview const& overview)
     return text + notes_text(overview.sites.notes);
 }
 
-std::string verified_text(chain::ChainSummary const& s, std::string const& store)
+std::string verified_text(chain::ChainSummary const& s, journal::JournalSummary const& journal,
+                          std::string const& store)
 {
     auto text = fmt::format("run {} in {} is sound\n", s.run.run.value, store);
     text += fmt::format(
@@ -244,6 +245,8 @@ std::string verified_text(chain::ChainSummary const& s, std::string const& store
     text +=
         fmt::format("digests   of run.json, {} commits, {} headers and {} payloads are correct\n",
                     s.commits, s.headers, s.payloads);
+    text += fmt::format("journal   {} streams of {} sites, with {} pieces and {} bytes\n",
+                        journal.streams, journal.sites, journal.pieces, journal.bytes);
     for (auto const& [site, share] : s.sites)
         text += fmt::format("{:<16} {} tokens in {} contributions, {} refused\n", site.value,
                             share.tokens.value, share.contributions, share.refused);

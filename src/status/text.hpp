@@ -3,6 +3,7 @@
 #include <string>
 
 #include "chain/verify.hpp"
+#include "journal/verify.hpp"
 #include "status/overview.hpp"
 
 // The text that curtail-status prints without --json (docs/status.md).
@@ -12,6 +13,7 @@ namespace curtail::status {
 [[nodiscard]] std::string overview_text(Overview const& overview);
 /// Returns the text that a successful `--verify` prints. `store` is the store's address.
 [[nodiscard]] std::string verified_text(chain::ChainSummary const& summary,
+                                        journal::JournalSummary const& journal,
                                         std::string const& store);
 
 }  // namespace curtail::status

@@ -2,6 +2,7 @@
 """Shared by the end-to-end tests: a small run in a temporary folder, the programs under test, and
 helpers that find and end processes by pid."""
 import atexit
+import hashlib
 import json
 import os
 import shutil
@@ -83,6 +84,26 @@ def read_json_lines(path):
     """The complete lines of a JSON Lines file. A line without its newline is not yet complete."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+STREAMS = {"poller": "poller/sites/{}/events.jsonl", "signals": "poller/sites/{}/signals.jsonl",
+           "trainer": "sites/{}/events.jsonl", "metrics": "sites/{}/metrics.jsonl"}
+
+
+def published(pieces):
+    """The content of the pieces of one stream, given in order. Each must follow from the last."""
+    text, previous, at, continuation = b"", None, 0, 1
+    for number, piece in enumerate(pieces, 1):
+        line, _, content = piece.partition(b"\n")
+        header = json.loads(line)
+        expect(header["number"] == number and header["previous"] == previous, f"{header}")
+        if header["continuation"] != continuation:
+            continuation, at = continuation + 1, header["from"]
+        expect((header["continuation"], header["from"]) == (continuation, at), f"{header}")
+        expect(header["to"] - at == len(content) <= 1 << 20, f"{header}")
+        text, at = text + content, header["to"]
+        previous = hashlib.sha256(piece).hexdigest()
+    return text
 
 
 def wait_for(condition, what, timeout=30.0, pause=0.02):
@@ -253,6 +274,21 @@ class SmallRun:
         """The records of the chain in the store, in order."""
         folder = self.store / "commits"
         return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+    def pieces(self, site, stream):
+        """The pieces of one stream of a site's journal, in order."""
+        return [path.read_bytes()
+                for path in sorted((self.store / "journal" / site / stream).glob("*.jsonl"))]
+
+    def check_journal(self, site, streams=tuple(STREAMS), out=None):
+        """The journal must have each byte of the complete lines of the local files, once."""
+        for stream in streams:
+            path = (out or self.out) / STREAMS[stream].format(site)
+            local = path.read_bytes() if path.exists() else b""
+            local = local[:local.rfind(b"\n") + 1]
+            found = published(self.pieces(site, stream))
+            expect(found == local, f"journal/{site}/{stream} has {len(found)} bytes, and {path} "
+                                   f"{len(local)}")
 
     def verify(self):
         return execute(program("curtail-status"), self.run_file, "--verify", timeout=120)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sends kill -9 at seeded random times to ranks, mpirun, the poller and a merging site. Afterwards
-the chain must verify, and no site may have run two jobs at once.
+the chain must verify, no site may have run two jobs at once, and the journal must have each line of
+the sites' logs once.
 
     kill_test.py                 two seeds
     kill_test.py --seed 7        one seed; a failure names its seed
@@ -143,6 +144,8 @@ def one_run(seed):
             tip = run.commits()[-1]
             expect(tip["totals"]["tokens"] > 0, "nothing was committed")
             check_jobs(scene)
+            for site in "AB":
+                run.check_journal(site)
             print(f"      seed {seed}: killed {', '.join(struck)}; {tip['number']} commits,"
                   f" {tip['totals']['tokens']} tokens", flush=True)
         except Exception as error:

@@ -85,6 +85,10 @@ class StoredRun(SmallRun):
         """The keys below runs/small/, for example those of `commits/`."""
         return self.storage.list(f"{self.prefix}/runs/small/{below}")
 
+    def pieces(self, site, stream):
+        return [self.storage.request("GET", "/runs/" + key)
+                for key in self.objects(f"journal/{site}/{stream}/")]
+
     def commits(self):
         try:
             return [json.loads(self.storage.request("GET", "/runs/" + key))

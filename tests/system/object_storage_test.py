@@ -25,6 +25,8 @@ def two_sites_merge_through_a_bucket():
             job.send_signal(signal.SIGUSR1)
         expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
         run.verify()
+        for site in ("A", "B"):
+            run.check_journal(site)
         status = json.loads(execute(program("curtail-status"), run.run_file, "--json").stdout)
         expect(status["store"] == f"s3://runs/{run.prefix}", status["store"])
         loss = execute(program("curtail-model"), "evaluate", run.run_file, "--quiet", "--json")
@@ -48,6 +50,8 @@ def training_goes_on_after_the_gateway_was_killed():
             job.send_signal(signal.SIGUSR1)
         expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
         run.verify()
+        for site in ("A", "B"):
+            run.check_journal(site)
 
 
 def wrong_settings_are_explained():
