@@ -29,9 +29,12 @@ Result<std::string> read_newest_lines(std::filesystem::path const& file,
 
 }  // namespace
 
-LogReader::LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store) : run_(run)
+LogReader::LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store,
+                     ReadLimits limits)
+    : run_(run)
 {
-    if (store) reader_.emplace(std::move(store), run.run, Cache(run.folder / "cache" / "journal"));
+    Cache cache(run.folder / "cache" / "journal");
+    if (store) reader_.emplace(std::move(store), run.run, std::move(cache), limits);
 }
 
 Result<SiteLog> LogReader::with_tail(StreamContent content, SiteId const& site, Stream stream) const

@@ -27,8 +27,10 @@ struct SiteLog {
 class LogReader {
   public:
     /// `run` must outlive the reader. `store` may be null: then only the local files are read.
-    /// Keeps copies of pieces in the folder `cache` of the run's folder.
-    LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store);
+    /// Keeps copies of pieces in the folder `cache` of the run's folder. A stream beyond `limits`
+    /// is not read, and becomes a problem.
+    LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store,
+              ReadLimits limits = {});
 
     /// Reads a whole log. Damage in the stream becomes a problem. Fails if the store or the local
     /// file cannot be read.

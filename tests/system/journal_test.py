@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two owners share nothing but a store. Each polls and trains its own site. Afterwards, reports,
 status, evaluation, samples and verification need the store alone."""
+import fcntl
 import json
 import shutil
 import signal
+import socket
+import time
 from pathlib import Path
 
 from harness import (SmallRun, descendants, execute, expect, kill, main, program, read_json_lines,
@@ -213,6 +216,42 @@ def next_process_publishes_what_a_killed_one_left():
         run.check_journal("A")
 
 
+def store_that_does_not_answer_delays_no_poll():
+    """A server that accepts connections and never answers."""
+    with SmallRun(sites=("A",)) as run, socket.create_server(("127.0.0.1", 0)) as server:
+        run.config["store"] = "s3://bucket/x"
+        credentials = run.folder / "credentials"
+        credentials.touch(mode=0o600)
+        credentials.write_text("[default]\naws_access_key_id = a\naws_secret_access_key = b\n")
+        run.config["s3"] = {"endpoint": f"http://127.0.0.1:{server.getsockname()[1]}",
+                            "credentials": str(credentials)}
+        run.save()
+        trace = run.folder / "trace.csv"
+        trace.write_text("point_time,A\n2026-01-11T00:00:00Z,400\n2026-01-12T00:00:00Z,400\n")
+        poll = (program("curtail-poll"), run.run_file, "--trace", trace)
+        began = time.monotonic()
+        first = run.start(*poll)
+        wait_for((run.out / "poller/sites/A/signals.jsonl").exists, "the first poll")
+        wait_for(lambda: held_lock(run.out / "poller/sites/A/publish.lock"), "the publisher")
+        for _ in range(2):
+            execute(*poll, timeout=20)  # would exit with 75 if the first held the poller's lock
+        expect(first.wait(30) == 0, run.log()[-2000:])
+        expect(time.monotonic() - began < 25, "the polls took too long")
+        log = run.log()
+        expect(log.count("(trying again)") <= 2, log)
+
+
+def held_lock(path):
+    if not path.exists():
+        return False
+    with open(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def published_steps(run):
     steps = run.folder / "published.jsonl"
     steps.write_bytes(b"".join(piece.partition(b"\n")[2] for piece in run.pieces("A", "metrics")))
@@ -220,4 +259,5 @@ def published_steps(run):
 
 
 main([any_owner_makes_the_bill, every_program_reads_the_store_alone, missing_end_is_named,
-      next_process_publishes_what_a_killed_one_left])
+      next_process_publishes_what_a_killed_one_left,
+      store_that_does_not_answer_delays_no_poll])
