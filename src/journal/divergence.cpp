@@ -125,16 +125,16 @@ Result<std::int64_t> common_end(StreamObjects const& objects, LocalFile const& f
                                 Call const& call)
 {
     auto at = tip;
-    for (auto limit = file.size();;) {
+    for (;;) {
         auto const agreed = agreement_with(objects, file, at, call);
         if (!agreed) return tl::unexpected(agreed.error());
-        if (*agreed) return std::min(limit, **agreed);
+        if (*agreed) return **agreed;
         auto const first = first_piece(objects, at, call);
         if (!first) return tl::unexpected(first.error());
         auto const& header = first->tip.header;
         if (header.range.from == 0 || header.number.value == 1) return 0;
-        // Up to here, the continuation is a copy of the one before it.
-        limit = std::min(limit, header.range.from);
+        // The file has nothing of this continuation. It may have the begin, which the pieces before
+        // contain.
         auto before = read_existing(objects, {header.number.value - 1}, call);
         if (!before) return tl::unexpected(before.error());
         at = before->tip;

@@ -14,8 +14,9 @@ namespace curtail::journal {
 /// Returns whether the file has the bytes of the piece `tip`.
 [[nodiscard]] Result<bool> has_bytes_of(LocalFile const& file, Tip const& tip);
 
-/// Returns up to which offset the file is a copy of what the stream contains of its newest local
-/// file, in whole lines. `tip` is the stream's newest piece, whose bytes the file lacks.
+/// Returns up to which offset the file is a copy of a file that the stream contains, in whole
+/// lines. If files that are continued by the newest one agree, the newest of them counts. `tip` is
+/// the stream's newest piece, whose bytes the file lacks.
 [[nodiscard]] Result<std::int64_t> common_end(StreamObjects const& objects, LocalFile const& file,
                                               Tip const& tip, Call const& call);
 

@@ -124,6 +124,13 @@ TEST(JournalAssembler, OldContinuationDoesNotReturn)
     third.tip.header.continuation = 1;
     third.tip.header.first = {1};
     EXPECT_EQ(assemble({first, other, third}).text, "a\nx\n");
+    third.tip.header.number = {4};
+    Assembler with_gap(stream_id);
+    with_gap.add(first);
+    with_gap.add(other);
+    with_gap.skip({3}, "bad");
+    with_gap.add(third);
+    EXPECT_EQ(with_gap.take().text, "a\nx\n");
 }
 
 TEST(JournalAssembler, FirstPieceHasNoPredecessor)

@@ -97,8 +97,11 @@ TEST_F(ReaderTest, CopiesOfAnotherRunAreNotUsed)
     store_ = std::make_shared<store::MemoryStore>();
     counting_ = std::make_shared<CountingStore>(*store_);
     std::filesystem::remove_all(file_.parent_path());
-    publish_lines(50, 10);
-    EXPECT_EQ(text(), lines(50, 10));
+    publish_lines(50, 3);
+    EXPECT_EQ(text(), lines(50, 3));
+    EXPECT_THAT(read()->problems, IsEmpty());
+    publish_lines(53, 9);
+    EXPECT_EQ(text(), lines(50, 12));
 }
 
 TEST_F(ReaderTest, DamagedCopyIsReadAgain)

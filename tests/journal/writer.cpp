@@ -172,6 +172,19 @@ TEST_F(Writer, FileThatLostItsEndTwiceIsNotPublishedTwice)
     EXPECT_EQ(stream().tip->header.continuation, 3);
 }
 
+TEST_F(Writer, FileThatWasRestoredIsNotPublishedTwice)
+{
+    append(lines(0, 10));
+    (void)publish();
+    replace(lines(0, 6) + lines(100, 4));
+    (void)publish();
+    replace(lines(0, 10));
+    EXPECT_EQ(publish().pieces, 0);
+    append(lines(10, 1));
+    EXPECT_EQ(publish().pieces, 1);
+    EXPECT_EQ(stream().text, lines(0, 10) + lines(100, 4) + lines(10, 1));
+}
+
 TEST_F(Writer, StaleViewOfAShorterFilePublishesNothing)
 {
     append(lines(0, 10));
