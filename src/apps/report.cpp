@@ -183,12 +183,12 @@ int main(int argc, char** argv)
            {"logs", apps::OptionType::text, "FOLDER", shipped("results/reference").string(),
             "Logs of the experiment in arXiv:2602.22760, for --reference"},
            {"trace", apps::OptionType::text, "FILE", "",
-            "Trace of carbon intensity (CSV) that the run followed. Default: the samples in "
-            "poller/signals.jsonl of the run's folder; with --reference, "
+            "Trace of carbon intensity (CSV) that the run followed. Default: the samples that the "
+            "pollers kept and published; with --reference, "
             "signals/mci_2026-01-11.csv of the checkout"},
            {"average-trace", apps::OptionType::text, "FILE", "",
             "Trace of average carbon intensity (CSV), for location-based CO2 beside the marginal "
-            "figures. Default: the average samples in poller/signals.jsonl, if there are any"},
+            "figures. Default: the average samples that the pollers kept, if there are any"},
            {"out", apps::OptionType::text, "FILE", "",
             "HTML page to write; the JSON document has the same name with .json. Default: "
             "report.html in the run's folder; with --reference, no page"},

@@ -13,7 +13,7 @@
 #include "core/result.hpp"
 #include "signals/sample.hpp"
 
-// The file poller/signals.jsonl contains every sample with which the poller evaluated a window.
+// A site's signals.jsonl contains every sample with which the poller evaluated the site's window.
 // Each line is one JSON object:
 // `{"region":"CAISO_NORTH","time":TIME,"intensity_gco2_per_kwh":394.6,"provider":"watttime",
 // "kind":"marginal","period_s":300,"estimated":false,"generated_at":TIME}`.
