@@ -13,23 +13,36 @@ std::optional<Time> StreamContent::published_until() const
     return tip->header.time;
 }
 
-std::string Assembler::contradiction(Header const& header) const
+namespace {
+
+// Why a piece of the same continuation does not follow from `last`.
+std::string contradiction_in_continuation(Header const& last, Header const& header, bool is_next)
 {
-    if (!content_.tip) {
-        bool const is_first = header.number.value == 1;
-        return is_first && header.previous ? "the first piece must have no predecessor" : "";
-    }
-    auto const& [last, digest] = *content_.tip;
+    if (header.first != last.first) return "its continuation has another first piece";
+    if (header.range.from < last.range.to) return "it repeats bytes of an earlier piece";
+    if (is_next && header.range.from > last.range.to) return "it leaves out bytes";
+    return "";
+}
+
+// Why `header` does not follow from `tip`. There may be missing pieces between them.
+std::string contradiction_between(Tip const& tip, Header const& header)
+{
+    auto const& [last, digest] = tip;
     bool const is_next = header.number == last.number.next();
     if (is_next && header.previous != digest) return "it names another predecessor";
-    if (header.continuation == last.continuation) {
-        if (header.first != last.first) return "its continuation has another first piece";
-        if (header.range.from < last.range.to) return "it repeats bytes of an earlier piece";
-        if (is_next && header.range.from > last.range.to) return "it leaves out bytes";
-        return "";
-    }
+    if (header.continuation == last.continuation)
+        return contradiction_in_continuation(last, header, is_next);
     if (header.continuation < last.continuation) return "its continuation has ended before";
     return is_next && header.first != header.number ? "its continuation has no first piece" : "";
+}
+
+}  // namespace
+
+std::string Assembler::contradiction(Header const& header) const
+{
+    if (content_.tip) return contradiction_between(*content_.tip, header);
+    bool const is_first = header.number.value == 1;
+    return is_first && header.previous ? "the first piece must have no predecessor" : "";
 }
 
 void Assembler::note(PieceNumber number, std::string const& why)

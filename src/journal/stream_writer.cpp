@@ -60,7 +60,7 @@ bool StreamWriter::is_up_to_date(LocalFile const& file)
         if (noted_) known_ = noted_->header.number;
     }
     if (!noted_ || noted_->header.range.to != file.size()) return false;
-    return journal::has_bytes_of(file, *noted_).value_or(false);
+    return has_bytes_of(file, *noted_).value_or(false);
 }
 
 Result<Pass> StreamWriter::publish_lines(LocalFile const& file, Call const& call)
@@ -89,31 +89,38 @@ Result<Pass> StreamWriter::publish_lines(LocalFile const& file, Call const& call
     return pass;
 }
 
-// Finds the end of the stream unless it is known, and the place in the file after which the stream
-// goes on.
-Result<void> StreamWriter::find_start(LocalFile const& file, Call const& call)
+Result<bool> StreamWriter::is_start_valid(LocalFile const& file) const
 {
-    auto const good = end_ ? end_->good : std::nullopt;
-    if (end_ && !start_.new_continuation) {
-        if (!good) return {};
-        auto const same = journal::has_bytes_of(file, *good);
-        if (!same) return tl::unexpected(same.error());
-        if (*same) return {};
-    }
-    end_.reset();
+    if (!end_ || start_.new_continuation) return false;
+    return end_->good ? has_bytes_of(file, *end_->good) : true;
+}
+
+Result<PieceNumber> StreamWriter::newest(Call const& call)
+{
     auto const exists = [&](PieceNumber number) { return objects_.exists(number, call); };
     if (known_.value > 0) {
         auto const still = exists(known_);
         if (!still) return tl::unexpected(still.error());
         if (!*still) known_ = {};
     }
-    auto const newest = find_newest(exists, known_);
-    if (!newest) return tl::unexpected(newest.error());
-    auto end = read_end_of(objects_, *newest, call);
+    return find_newest(exists, known_);
+}
+
+// Finds the end of the stream unless it is known, and the place in the file after which the stream
+// goes on.
+Result<void> StreamWriter::find_start(LocalFile const& file, Call const& call)
+{
+    auto const valid = is_start_valid(file);
+    if (!valid) return tl::unexpected(valid.error());
+    if (*valid) return {};
+    end_.reset();
+    auto const number = newest(call);
+    if (!number) return tl::unexpected(number.error());
+    auto end = read_end_of(objects_, *number, call);
     if (!end) return tl::unexpected(end.error());
     auto start = choose_start(file, *end, call);
     if (!start) return tl::unexpected(start.error());
-    known_ = *newest;
+    known_ = *number;
     end_ = std::move(*end);
     start_ = *start;
     return {};
@@ -123,7 +130,7 @@ Result<Start> StreamWriter::choose_start(LocalFile const& file, StreamEnd const&
                                          Call const& call) const
 {
     if (!end.good) return Start{};
-    auto const same = journal::has_bytes_of(file, *end.good);
+    auto const same = has_bytes_of(file, *end.good);
     if (!same) return tl::unexpected(same.error());
     if (*same) return Start{end.good->header.range.to, end.good->header.number != end.number};
     auto const common = common_end(objects_, file, *end.good, call);

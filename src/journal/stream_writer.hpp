@@ -47,6 +47,9 @@ class StreamWriter {
     [[nodiscard]] bool is_up_to_date(LocalFile const& file);
     [[nodiscard]] Result<Pass> publish_lines(LocalFile const& file, Call const& call);
     [[nodiscard]] Result<void> find_start(LocalFile const& file, Call const& call);
+    /// Returns whether the file still goes on after the end of the stream that the last pass found.
+    [[nodiscard]] Result<bool> is_start_valid(LocalFile const& file) const;
+    [[nodiscard]] Result<PieceNumber> newest(Call const& call);
     [[nodiscard]] Result<Start> choose_start(LocalFile const& file, StreamEnd const& end,
                                              Call const& call) const;
     /// Creates the next piece of `content`. Returns false if another piece has its number.
