@@ -134,6 +134,23 @@ Result<ListPage> Bucket::list(std::string const& prefix, std::string const& toke
     return parse_list(response->body);
 }
 
+Result<ListPage> Bucket::list_after(std::string const& prefix, std::string const& after,
+                                    Call const& call)
+{
+    if (after.empty()) return list(prefix, "", call);
+    auto const what = "cannot list " + prefix;
+    auto const& location = session_->location();
+    auto const response = session_->send({.key = {},
+                                          .query = {{"list-type", "2"},
+                                                    {"prefix", full_key(location, prefix)},
+                                                    {"start-after", full_key(location, after)}},
+                                          .what = what},
+                                         call);
+    if (!response) return tl::unexpected(response.error());
+    if (!response->is_success()) return unexpected_answer(*response, what);
+    return parse_list(response->body);
+}
+
 Result<UploadPage> Bucket::list_uploads(std::string const& prefix, UploadPage const& page,
                                         Call const& call)
 {

@@ -79,6 +79,10 @@ class Bucket {
     /// page are complete.
     [[nodiscard]] Result<ListPage> list(std::string const& prefix, std::string const& token,
                                         Call const& call = {});
+    /// Lists objects in the same way, but only those whose keys are greater than `after`, which is
+    /// relative to the location's prefix. The pages after the first are those of list().
+    [[nodiscard]] Result<ListPage> list_after(std::string const& prefix, std::string const& after,
+                                              Call const& call = {});
     /// Lists uploads that have neither completed nor been aborted. `page` is empty for the first
     /// page.
     [[nodiscard]] Result<UploadPage> list_uploads(std::string const& prefix, UploadPage const& page,

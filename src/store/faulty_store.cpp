@@ -24,10 +24,10 @@ void FaultyStore::land_some_delayed()
     }
 }
 
-Result<void> FaultyStore::begin(char const* act, ObjectName const& name, bool writes)
+Result<void> FaultyStore::begin(char const* act, std::string const& name, bool writes)
 {
     land_some_delayed();
-    auto const what = std::string("cannot ") + act + " " + name.text();
+    auto const what = std::string("cannot ") + act + " " + name;
     if (draw(faults_.unavailable))
         return fail(ExitCode::temporary, what, "the store does not answer (injected)");
     if (writes && draw(faults_.no_space))
@@ -39,7 +39,8 @@ Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std:
                                           Call const& call)
 {
     std::lock_guard const guard(mutex_);
-    if (auto ready = begin("create", name, true); !ready) return tl::unexpected(ready.error());
+    if (auto ready = begin("create", name.text(), true); !ready)
+        return tl::unexpected(ready.error());
     if (draw(faults_.lost_request)) return CreateOutcome::unknown;
     if (draw(faults_.delayed_create)) {
         delayed_.push_back({name, Content(bytes.begin(), bytes.end())});
@@ -53,7 +54,7 @@ Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std:
 Result<void> FaultyStore::put(ObjectName const& name, Pieces const& bytes, Call const& call)
 {
     std::lock_guard const guard(mutex_);
-    if (auto ready = begin("write", name, true); !ready) return ready;
+    if (auto ready = begin("write", name.text(), true); !ready) return ready;
     return inner_.put(name, bytes, call);
 }
 
@@ -73,7 +74,8 @@ Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& 
     Content content;
     {
         std::lock_guard const guard(mutex_);
-        if (auto ready = begin("read", name, false); !ready) return tl::unexpected(ready.error());
+        if (auto ready = begin("read", name.text(), false); !ready)
+            return tl::unexpected(ready.error());
         if (draw(faults_.stale_missing)) return false;
         auto whole = inner_.get(name, limit, call);
         if (!whole) return tl::unexpected(whole.error());
@@ -88,7 +90,8 @@ Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& 
 Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name, Call const& call)
 {
     std::lock_guard const guard(mutex_);
-    if (auto ready = begin("inspect", name, false); !ready) return tl::unexpected(ready.error());
+    if (auto ready = begin("inspect", name.text(), false); !ready)
+        return tl::unexpected(ready.error());
     if (draw(faults_.stale_missing)) return std::optional<ObjectInfo>{};
     return inner_.stat(name, call);
 }
@@ -96,8 +99,52 @@ Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name, Call
 Result<void> FaultyStore::remove(ObjectName const& name, Call const& call)
 {
     std::lock_guard const guard(mutex_);
-    if (auto ready = begin("remove", name, false); !ready) return ready;
+    if (auto ready = begin("remove", name.text(), false); !ready) return ready;
     return inner_.remove(name, call);
+}
+
+Result<void> FaultyStore::list(ObjectFolder const& folder, std::string const& after,
+                               Visit const& visit, Call const& call)
+{
+    std::vector<Listed> found;
+    {
+        std::lock_guard const guard(mutex_);
+        if (auto ready = begin("list", folder.text(), false); !ready) return ready;
+        auto const listed = inner_.list(
+            folder, after,
+            [&](Listed const& object) {
+                if (!draw(faults_.unlisted)) found.push_back(object);
+                return true;
+            },
+            call);
+        if (!listed) return listed;
+    }
+    for (auto const& object : found)
+        if (!visit(object)) break;
+    return {};
+}
+
+Result<std::vector<Leftover>> FaultyStore::leftovers(ObjectFolder const& folder, Call const& call)
+{
+    std::lock_guard const guard(mutex_);
+    if (auto ready = begin("list", folder.text(), false); !ready)
+        return tl::unexpected(ready.error());
+    return inner_.leftovers(folder, call);
+}
+
+Result<void> FaultyStore::remove_leftover(Leftover const& leftover, Call const& call)
+{
+    std::lock_guard const guard(mutex_);
+    if (auto ready = begin("remove", leftover.name, false); !ready) return ready;
+    return inner_.remove_leftover(leftover, call);
+}
+
+Result<bool> FaultyStore::keeps_versions(Call const& call)
+{
+    std::lock_guard const guard(mutex_);
+    if (auto ready = begin("inspect", "the store", false); !ready)
+        return tl::unexpected(ready.error());
+    return inner_.keeps_versions(call);
 }
 
 void FaultyStore::set_faults(Faults faults)

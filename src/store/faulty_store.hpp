@@ -14,6 +14,7 @@ struct Faults {
     /// create returns `unknown`. Each later request creates the object with probability 0.2.
     double delayed_create{0};
     double stale_missing{0};  ///< read and stat report an existing object as missing
+    double unlisted{0};       ///< list leaves out an object
     double short_read{0};     ///< read passes on only the first part of the object, and succeeds
     double corrupt_read{0};   ///< read flips one bit of the content, and succeeds
     /// Any request fails with `temporary` (not with `unavailable`) and has no effect.
@@ -40,6 +41,13 @@ class FaultyStore final : public ObjectStore {
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
                                                          Call const& call = {}) override;
     [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
+    [[nodiscard]] Result<void> list(ObjectFolder const& folder, std::string const& after,
+                                    Visit const& visit, Call const& call = {}) override;
+    [[nodiscard]] Result<std::vector<Leftover>> leftovers(ObjectFolder const& folder,
+                                                          Call const& call = {}) override;
+    [[nodiscard]] Result<void> remove_leftover(Leftover const& leftover,
+                                               Call const& call = {}) override;
+    [[nodiscard]] Result<bool> keeps_versions(Call const& call = {}) override;
 
     void set_faults(Faults faults);      ///< takes effect with the next request
     void land_delayed();                 ///< creates the objects of all delayed creates now
@@ -56,7 +64,7 @@ class FaultyStore final : public ObjectStore {
     /// "read". First carries out each delayed create with probability 0.2. Then fails with
     /// `temporary` if it draws the fault `unavailable`. If `writes` is true, it also fails with
     /// `io` if it draws the fault `no_space`.
-    [[nodiscard]] Result<void> begin(char const* act, ObjectName const& name, bool writes);
+    [[nodiscard]] Result<void> begin(char const* act, std::string const& name, bool writes);
     void land_some_delayed();
     void damage(Content& content);  ///< may shorten `content`, flip one of its bits, or both
 

@@ -62,6 +62,32 @@ Result<void> MemoryStore::remove(ObjectName const& name, Call const&)
     return {};
 }
 
+Result<void> MemoryStore::list(ObjectFolder const& folder, std::string const& after,
+                               Visit const& visit, Call const&)
+{
+    std::vector<Listed> found;
+    {
+        std::lock_guard const guard(mutex_);
+        for (auto const& [name, object] : objects_)
+            if (name.text().starts_with(folder.text() + "/") && name.text() > after)
+                found.push_back(
+                    {name.text(),
+                     {{static_cast<std::int64_t>(object.content->size())}, object.modified}});
+    }
+    for (auto const& object : found)
+        if (!visit(object)) break;
+    return {};
+}
+
+Result<std::vector<Leftover>> MemoryStore::leftovers(ObjectFolder const&, Call const&)
+{
+    return std::vector<Leftover>{};
+}
+
+Result<void> MemoryStore::remove_leftover(Leftover const&, Call const&) { return {}; }
+
+Result<bool> MemoryStore::keeps_versions(Call const&) { return false; }
+
 std::vector<ObjectName> MemoryStore::names() const
 {
     std::lock_guard const guard(mutex_);

@@ -74,6 +74,16 @@ bool is_stream(std::string_view text)
     return std::find(streams.begin(), streams.end(), text) != streams.end();
 }
 
+bool is_folder_segment(std::string_view text)
+{
+    auto const is_plain = [](char c) {
+        return is_digit(c) || is_lower(c) || (c >= 'A' && c <= 'Z');
+    };
+    return !text.empty() && is_plain(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
+        return is_plain(c) || c == '.' || c == '_' || c == '-';
+    });
+}
+
 using IsSegment = bool (*)(std::string_view text);
 
 // What may follow `runs/<run>/`: a fixed first segment, then segments of these kinds.
@@ -121,6 +131,17 @@ Result<ObjectName> ObjectName::parse(std::string_view text)
     }
     return fail(ExitCode::protocol, "object name \"" + printable(text.substr(0, longest)) + "\"",
                 "not the name of any object in a store");
+}
+
+Result<ObjectFolder> ObjectFolder::parse(std::string_view text)
+{
+    constexpr std::size_t longest = 256;
+    auto const segments = split(text, '/');
+    if (text.size() <= longest && segments.front() == "runs" &&
+        std::all_of(segments.begin(), segments.end(), is_folder_segment))
+        return ObjectFolder(text);
+    return fail(ExitCode::protocol, "folder \"" + printable(text.substr(0, longest)) + "\"",
+                "not the name of a folder in a store");
 }
 
 std::string_view ObjectName::folder() const

@@ -48,4 +48,20 @@ class ObjectName {
     std::string text_;
 };
 
+/// The name of a folder of a store, such as `runs/demo/models`: the beginning of the names of all
+/// objects in it. The first segment is `runs`. Each other segment consists of letters, digits, '.',
+/// '_' and '-', and begins with a letter or digit. So the name cannot lead out of the store.
+class ObjectFolder {
+  public:
+    /// Fails with `protocol` if `text` is no such name.
+    [[nodiscard]] static Result<ObjectFolder> parse(std::string_view text);
+
+    [[nodiscard]] std::string const& text() const { return text_; }  ///< without a slash at the end
+    friend auto operator<=>(ObjectFolder const&, ObjectFolder const&) = default;
+
+  private:
+    explicit ObjectFolder(std::string_view text) : text_(text) {}
+    std::string text_;
+};
+
 }  // namespace curtail::store

@@ -60,6 +60,20 @@ Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes li
     return std::optional(std::move(content));
 }
 
+Result<std::vector<Listed>> ObjectStore::list_all(ObjectFolder const& folder, Call const& call)
+{
+    std::vector<Listed> all;
+    auto const listed = list(
+        folder, "",
+        [&](Listed const& object) {
+            all.push_back(object);
+            return true;
+        },
+        call);
+    if (!listed) return tl::unexpected(listed.error());
+    return all;
+}
+
 Result<std::unique_ptr<ObjectStore>> open_store(Address const& address, IfMissing if_missing)
 {
     if (address.url.starts_with("s3://")) return open_s3(address);

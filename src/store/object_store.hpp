@@ -36,6 +36,23 @@ struct ObjectInfo {
     friend bool operator==(ObjectInfo const&, ObjectInfo const&) = default;
 };
 
+/// One object in a listing.
+struct Listed {
+    std::string
+        name;  ///< as stored; need not be an ObjectName, because anybody may write to a store
+    ObjectInfo info;
+    friend bool operator==(Listed const&, Listed const&) = default;
+};
+
+/// What a write that did not end has left in a store: a temporary file, or an upload in parts. It
+/// is not an object. A write that is still under way looks the same.
+struct Leftover {
+    std::string name;    ///< of the file, or of the object that the upload would have made
+    std::string upload;  ///< id of the upload; empty for a file
+    Time modified;       ///< by the store's own clock; for an upload, the time of its beginning
+    friend bool operator==(Leftover const&, Leftover const&) = default;
+};
+
 /// A store: a set of objects, each with a name. All functions are thread-safe.
 ///
 /// The functions fail with
@@ -46,7 +63,8 @@ struct ObjectInfo {
 ///   otherwise it returns `unknown`);
 /// - `unavailable` if the store's folder no longer exists (but remove() then succeeds), or if its
 ///   file system has no hard links;
-/// - `data` if read(), get() or stat() finds that the object is not a regular file.
+/// - `data` if read(), get() or stat() finds that the object is not a regular file (list() skips
+///   such a file).
 ///
 /// A reader sees a whole object or none, even after a failed create or put.
 ///
@@ -81,6 +99,29 @@ class ObjectStore {
     /// Removes an object. Succeeds also if the object does not exist.
     [[nodiscard]] virtual Result<void> remove(ObjectName const& name, Call const& call = {}) = 0;
 
+    /// Receives one object of a listing. Returns false to end the listing.
+    using Visit = std::function<bool(Listed const&)>;
+    /// Lists the objects of a folder and of its subfolders whose names are greater than `after`, in
+    /// the order of the bytes of their names. A folder that does not exist has no objects.
+    ///
+    /// A listing is a hint: it may lack an object that was just created, and may have one that was
+    /// just removed. No decision of the rounds depends on one.
+    [[nodiscard]] virtual Result<void> list(ObjectFolder const& folder, std::string const& after,
+                                            Visit const& visit, Call const& call = {}) = 0;
+    /// Lists the leftovers in a folder and its subfolders, in any order. Also a hint.
+    [[nodiscard]] virtual Result<std::vector<Leftover>> leftovers(ObjectFolder const& folder,
+                                                                  Call const& call = {}) = 0;
+    /// Removes a leftover. Succeeds also if it does not exist. If its write is still under way, the
+    /// write fails.
+    [[nodiscard]] virtual Result<void> remove_leftover(Leftover const& leftover,
+                                                       Call const& call = {}) = 0;
+    /// Returns whether the store keeps earlier versions of objects, as a bucket with versioning
+    /// does. In such a bucket, some servers let every create succeed.
+    [[nodiscard]] virtual Result<bool> keeps_versions(Call const& call = {}) = 0;
+
+    /// Lists a whole folder.
+    [[nodiscard]] Result<std::vector<Listed>> list_all(ObjectFolder const& folder,
+                                                       Call const& call = {});
     /// Reads a whole object. Returns an empty optional if the object does not exist. Fails with
     /// `data` if the object has more than `limit` bytes.
     [[nodiscard]] Result<std::optional<Content>> get(ObjectName const& name, Bytes limit,

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "store/posix_errors.hpp"
+#include "store/posix_listing.hpp"
 
 namespace curtail::store {
 namespace {
@@ -214,5 +215,23 @@ Result<void> PosixStore::remove(ObjectName const& name, Call const&)
     root_.remove_empty_folders(name.folder(), kept);
     return {};
 }
+
+Result<void> PosixStore::list(ObjectFolder const& folder, std::string const& after,
+                              Visit const& visit, Call const& call)
+{
+    return list_files(root_, folder, after, visit, call);
+}
+
+Result<std::vector<Leftover>> PosixStore::leftovers(ObjectFolder const& folder, Call const& call)
+{
+    return list_temporaries(root_, folder, call);
+}
+
+Result<void> PosixStore::remove_leftover(Leftover const& leftover, Call const&)
+{
+    return remove_temporary(root_, leftover.name);
+}
+
+Result<bool> PosixStore::keeps_versions(Call const&) { return false; }
 
 }  // namespace curtail::store

@@ -33,6 +33,13 @@ class PosixStore final : public ObjectStore {
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
                                                          Call const& call = {}) override;
     [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
+    [[nodiscard]] Result<void> list(ObjectFolder const& folder, std::string const& after,
+                                    Visit const& visit, Call const& call = {}) override;
+    [[nodiscard]] Result<std::vector<Leftover>> leftovers(ObjectFolder const& folder,
+                                                          Call const& call = {}) override;
+    [[nodiscard]] Result<void> remove_leftover(Leftover const& leftover,
+                                               Call const& call = {}) override;
+    [[nodiscard]] Result<bool> keeps_versions(Call const& call = {}) override;
     [[nodiscard]] Lookup lookup() const { return root_.lookup(); }
 
   private:

@@ -10,6 +10,7 @@
 #include "chain/small_run.hpp"
 #include "store/faulty_store.hpp"
 #include "store/memory_store.hpp"
+#include "support/forwarding_store.hpp"
 
 namespace curtail::chain {
 namespace {
@@ -150,39 +151,26 @@ TEST_F(Verify, NamesAGapInTheChain)
 }
 
 // A store that at first reports some objects as missing, as the cache of a client may.
-class LateStore final : public store::ObjectStore {
+class LateStore final : public curtail::test::ForwardingStore {
   public:
     LateStore(store::ObjectStore& inner, std::set<store::ObjectName> late)
-        : inner_(inner), late_(std::move(late))
+        : ForwardingStore(inner), late_(std::move(late))
     {
-    }
-    Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
-    {
-        return inner_.create(name, bytes, call);
-    }
-    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
-    {
-        return inner_.put(name, bytes, call);
     }
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
                       Call const& call) override
     {
-        return inner_.read(name, limit, sink, call);
+        if (late_.erase(name) > 0) return false;
+        return ForwardingStore::read(name, limit, sink, call);
     }
     Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
                                                   Call const& call) override
     {
         if (late_.erase(name) > 0) return std::nullopt;
-        return inner_.stat(name, call);
-    }
-    Result<void> remove(store::ObjectName const& name, Call const& call) override
-    {
-        return inner_.remove(name, call);
+        return ForwardingStore::stat(name, call);
     }
 
   private:
-    store::ObjectStore& inner_;
     std::set<store::ObjectName> late_;
 };
 

@@ -203,6 +203,98 @@ TEST_P(Store, AVerifiedReadDistinguishesGoodCorruptAndMissing)
               ReadFailure::Cause::missing);
 }
 
+ObjectFolder folder(char const* text) { return *ObjectFolder::parse(text); }
+
+std::vector<std::string> names_of(std::vector<Listed> const& listing)
+{
+    std::vector<std::string> names;
+    for (auto const& object : listing) names.push_back(object.name);
+    return names;
+}
+
+TEST_P(Store, AListingHasEachObjectOfAFolderInTheOrderOfBytesWithSizeAndTime)
+{
+    std::vector<std::string> const names{
+        "runs/r/commits/00000001.json",           "runs/r/commits/00000010.json",
+        "runs/r/models/1/A-1.0123abcd.1-1/w0.h5", "runs/r/models/1/A.0123abcd.1-1/m0.h5",
+        "runs/r/models/1/A.0123abcd.1-1/w0.h5",   "runs/r/models/10/A.0123abcd.1-1/w0.h5",
+        "runs/r/models/2/A.0123abcd.1-1/w0.h5",   "runs/r/run.json"};
+    for (std::string const other : {"runs/r-1/run.json", "runs/r1/run.json", "runs/q/run.json"})
+        ASSERT_TRUE(store().put(*ObjectName::parse(other), bytes_of("other")));
+    for (auto it = names.rbegin(); it != names.rend(); ++it)
+        ASSERT_TRUE(store().put(*ObjectName::parse(*it), bytes_of(*it)));
+    auto const listing = store().list_all(folder("runs/r"));
+    ASSERT_TRUE(listing) << listing.error().message();
+    EXPECT_EQ(names_of(*listing), names);
+    for (auto const& object : *listing) {
+        auto const info = store().stat(*ObjectName::parse(object.name)).value().value();
+        EXPECT_EQ(object.info.size, info.size);
+        EXPECT_LT(object.info.modified - info.modified, Seconds{1});
+        EXPECT_LT(info.modified - object.info.modified, Seconds{1});
+    }
+    EXPECT_EQ(names_of(*store().list_all(folder("runs/r/models/1"))),
+              std::vector(names.begin() + 2, names.begin() + 5));
+    EXPECT_EQ(store().list_all(folder("runs"))->size(), names.size() + 3);
+    EXPECT_TRUE(store().list_all(folder("runs/r/deltas"))->empty());
+    EXPECT_TRUE(store().list_all(folder("runs/none"))->empty());
+}
+
+TEST_P(Store, AListingBeginsAfterANameAndEndsOnRequest)
+{
+    for (int n = 1; n <= 9; ++n) ASSERT_TRUE(store().put(commit(n), bytes_of("x")));
+    ASSERT_TRUE(store().put(payload, bytes_of("x")));
+    auto const after = [&](char const* where, std::string const& name, std::size_t most) {
+        std::vector<std::string> names;
+        EXPECT_TRUE(store().list(folder(where), name, [&](Listed const& object) {
+            names.push_back(object.name);
+            return names.size() < most;
+        }));
+        return names;
+    };
+    using testing::ElementsAre;
+    EXPECT_THAT(after("runs/r/commits", commit(7).text(), 100),
+                ElementsAre(commit(8).text(), commit(9).text()));
+    EXPECT_THAT(after("runs/r/commits", commit(3).text(), 2),
+                ElementsAre(commit(4).text(), commit(5).text()));
+    EXPECT_THAT(after("runs/r/commits", commit(9).text(), 100), ElementsAre());
+    EXPECT_THAT(after("runs", commit(8).text(), 100),
+                ElementsAre(commit(9).text(), payload.text()));
+    // The slash sorts before digits, so this skips everything of run `r`.
+    EXPECT_THAT(after("runs", "runs/r0", 100), ElementsAre());
+    EXPECT_THAT(after("runs", "runs/q", 1), ElementsAre(commit(1).text()));
+}
+
+TEST_P(Store, ALongListingIsComplete)
+{
+    constexpr int objects = 1100;  // more than a page of an S3 server
+    std::vector<std::string> names;
+    for (int n = 0; n < objects; ++n) {
+        names.push_back(commit(n).text());
+        ASSERT_TRUE(store().put(commit(n), bytes_of("x")));
+    }
+    EXPECT_EQ(names_of(*store().list_all(folder("runs/r"))), names);
+}
+
+TEST_P(Store, ARemovedObjectIsNotListed)
+{
+    ASSERT_TRUE(store().put(payload, bytes_of("x")));
+    ASSERT_TRUE(store().remove(payload));
+    EXPECT_TRUE(store().list_all(folder("runs/r"))->empty());
+}
+
+TEST_P(Store, ObjectsAreNoLeftoversAndRemovingAMissingLeftoverSucceeds)
+{
+    ASSERT_TRUE(store().put(payload, bytes_of("x")));
+    ASSERT_EQ(*store().create(commit(1), bytes_of("x")), CreateOutcome::created);
+    auto const found = store().leftovers(folder("runs/r"));
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_TRUE(found->empty());
+    EXPECT_TRUE(store().remove_leftover(
+        {"runs/r/commits/.1.json.h.0123456789abcdef.1.1.tmp", "no-such-upload", {}}));
+}
+
+TEST_P(Store, KeepsNoVersions) { EXPECT_EQ(store().keeps_versions().value(), false); }
+
 INSTANTIATE_TEST_SUITE_P(Every, Store,
                          testing::Values(Implementation{"Memory", make_memory},
                                          Implementation{"Posix", make_posix},

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "chain/chain.hpp"
+#include "support/forwarding_store.hpp"
 #include "train/counting_site.hpp"
 
 namespace curtail::train {
@@ -20,35 +21,29 @@ using testing::HasSubstr;
 
 // A store whose operations wait until the test releases them, as those of a file server that does
 // not answer. The threads that use it own it.
-class HangingStore final : public store::ObjectStore {
-  public:
+struct InMemory {
     store::MemoryStore inner;
+};
+class HangingStore final : public InMemory, public curtail::test::ForwardingStore {
+  public:
+    HangingStore() : ForwardingStore(inner) {}
 
     Result<store::CreateOutcome> create(store::ObjectName const& name,
                                         std::span<std::byte const> bytes, Call const& call) override
     {
         wait();
-        return inner.create(name, bytes, call);
+        return ForwardingStore::create(name, bytes, call);
     }
     Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
     {
         wait();
-        return inner.put(name, bytes, call);
+        return ForwardingStore::put(name, bytes, call);
     }
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
                       Call const& call) override
     {
         wait();
-        return inner.read(name, limit, sink, call);
-    }
-    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
-                                                  Call const& call) override
-    {
-        return inner.stat(name, call);
-    }
-    Result<void> remove(store::ObjectName const& name, Call const& call) override
-    {
-        return inner.remove(name, call);
+        return ForwardingStore::read(name, limit, sink, call);
     }
     void hang()
     {

@@ -9,6 +9,7 @@
 #include "chain/chain.hpp"
 #include "store/faulty_store.hpp"
 #include "store/memory_store.hpp"
+#include "support/forwarding_store.hpp"
 #include "train/counting_site.hpp"
 
 namespace curtail::train {
@@ -21,33 +22,19 @@ using test::shared;
 using testing::HasSubstr;
 
 // A store that refuses all writes once `full` is set.
-class FullStore final : public store::ObjectStore {
+class FullStore final : public curtail::test::ForwardingStore {
   public:
-    explicit FullStore(store::ObjectStore& inner) : inner_(inner) {}
+    using ForwardingStore::ForwardingStore;
     Result<store::CreateOutcome> create(store::ObjectName const& name,
                                         std::span<std::byte const> bytes, Call const& call) override
     {
         if (full) return refuse(name);
-        return inner_.create(name, bytes, call);
+        return ForwardingStore::create(name, bytes, call);
     }
     Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
     {
         if (full) return refuse(name);
-        return inner_.put(name, bytes, call);
-    }
-    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
-    {
-        return inner_.read(name, limit, sink, call);
-    }
-    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
-                                                  Call const& call) override
-    {
-        return inner_.stat(name, call);
-    }
-    Result<void> remove(store::ObjectName const& name, Call const& call) override
-    {
-        return inner_.remove(name, call);
+        return ForwardingStore::put(name, bytes, call);
     }
 
     std::atomic<bool> full{false};
@@ -60,7 +47,6 @@ class FullStore final : public store::ObjectStore {
         return fail(ExitCode::io, "cannot write " + name.text(), "No space left on device",
                     "free some space");
     }
-    store::ObjectStore& inner_;
 };
 
 TEST(RoundThread, WithAFullStoreItStillLeavesOnRequest)
