@@ -8,8 +8,9 @@
 namespace curtail::chain {
 
 /// Returns the newest commit, or an empty optional if the run has no commit. The commit is decoded
-/// but not checked against earlier commits. Reads about 2 log2(n) of n commits.
-/// Fails with `protocol` if one of those commits is damaged.
+/// but not checked against earlier commits. Reads about 2 log2(n) of n commits; with a cache, n
+/// counts from the newest commit in the cache. Fails with `protocol` if one of those commits is
+/// damaged.
 [[nodiscard]] Result<std::optional<rounds::Commit>> newest_commit(RunObjects const& objects);
 
 /// How thoroughly read_chain() checks each commit.
@@ -20,16 +21,21 @@ enum class Check {
 
 /// Returns all commits in order. The vector is empty if the run has no commit.
 ///
+/// Reads the newest commit from the store. Takes each other commit from the cache, if there is one
+/// and it has the bytes whose digest the next commit names. So the result is the same with every
+/// cache, with one exception: if the store has lost an old commit that the cache still has, the
+/// call succeeds.
+///
 /// Fails with `protocol` if a commit is damaged or fails its check. Fails with `protocol` if a
-/// commit is missing and one of the next 1000 exists. Fails with `temporary` if the store finds
-/// a commit and later in the same call does not find it, as can happen on NFS.
+/// commit is missing before the newest one, or if a listing of the store shows a commit after it.
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects,
                                                              Check check);
 
-/// Verifies the whole run in its store. First checks that the chain has no gap. A missing commit
-/// is a gap if one of the 1000 commits after it exists. Then performs all checks of
-/// verify_objects(VerifySource const&) (chain/verify.hpp). Fails with `protocol` if a check fails;
-/// the message names the object and the reason.
+/// Verifies the whole run in its store. Reads every object from the store, none from the cache.
+/// First checks that the chain has no gap. Then performs all checks of verify_objects(VerifySource
+/// const&) (chain/verify.hpp). Fails with `protocol` if a check fails; the message names the object
+/// and the reason. Compares the chain with the newest commit in the cache: see
+/// ChainSummary::warning.
 [[nodiscard]] Result<ChainSummary> verify_run(RunObjects const& objects);
 
 }  // namespace curtail::chain

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "chain/record_cache.hpp"
 #include "chain/verify.hpp"
 #include "store/verified.hpp"
 
@@ -22,9 +23,16 @@ namespace curtail::chain {
 /// errors of the store are returned unchanged.
 class RunObjects {
   public:
-    RunObjects(store::ObjectStore& store, RunId run) : store_(store), run_(std::move(run)) {}
+    /// `cache` may be null. The functions in chain/chain.hpp use it; those of this class always
+    /// read the store. The cache must outlive the reader.
+    RunObjects(store::ObjectStore& store, RunId run, RecordCache* cache = nullptr)
+        : store_(store), run_(std::move(run)), cache_(cache)
+    {
+    }
 
     [[nodiscard]] RunId const& run() const { return run_; }
+    [[nodiscard]] store::ObjectStore& store() const { return store_; }
+    [[nodiscard]] RecordCache* cache() const { return cache_; }  ///< may be null
 
     [[nodiscard]] Result<bool> exists(std::string const& name) const;
     /// Returns the bytes of a record (run.json, a commit, a header or a lease), without decoding
@@ -57,6 +65,7 @@ class RunObjects {
   private:
     store::ObjectStore& store_;
     RunId run_;
+    RecordCache* cache_;
 };
 
 }  // namespace curtail::chain

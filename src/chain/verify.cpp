@@ -28,20 +28,8 @@ Result<std::string> must_get(VerifySource const& source, std::string const& name
     return std::move(**bytes);
 }
 
-// run.json and its digest.
-Result<std::pair<RunSpec, Digest>> read_run(VerifySource const& source)
-{
-    auto const bytes = must_get(source, run_name);
-    if (!bytes) return tl::unexpected(bytes.error());
-    auto run = decode_run(*bytes);
-    if (!run) return tl::unexpected(run.error());
-    return std::pair{std::move(*run), sha256(*bytes)};
-}
-
-// Commit `number`, checked against the chain so far; empty if it does not exist.
-Result<std::optional<Commit>> read_commit(VerifySource const& source, RunSpec const& run,
-                                          std::vector<Commit> const& chain, CommitNumber number,
-                                          Digest& parent)
+// Commit `number`; empty if it does not exist.
+Result<std::optional<LinkedCommit>> read_commit(VerifySource const& source, CommitNumber number)
 {
     auto const name = commit_name(number);
     auto const bytes = source.record(name);
@@ -49,25 +37,25 @@ Result<std::optional<Commit>> read_commit(VerifySource const& source, RunSpec co
     if (!*bytes) return std::nullopt;
     auto commit = decode_commit(**bytes, name);
     if (!commit) return tl::unexpected(commit.error());
-    auto const error = chain.empty() ? check_genesis(run, parent, *commit)
-                                     : check(run, chain.back(), parent, *commit);
-    if (error) return tl::unexpected(*error);
-    parent = sha256(**bytes);
-    return std::optional(std::move(*commit));
+    return std::optional(LinkedCommit{std::move(*commit), sha256(**bytes)});
 }
 
-Result<std::vector<Commit>> read_commits(VerifySource const& source, RunSpec const& run,
-                                         Digest parent)
+std::optional<Error> check_link(StoredRun const& run, LinkedCommit const* parent,
+                                LinkedCommit const& child)
 {
-    std::vector<Commit> chain;
+    return parent == nullptr ? check_genesis(run.run, run.sha256, child.commit)
+                             : check(run.run, parent->commit, parent->sha256, child.commit);
+}
+
+Result<std::vector<LinkedCommit>> read_commits(VerifySource const& source)
+{
+    std::vector<LinkedCommit> chain;
     for (CommitNumber number{1};; number = number.next()) {
-        auto commit = read_commit(source, run, chain, number, parent);
+        auto commit = read_commit(source, number);
         if (!commit) return tl::unexpected(commit.error());
-        if (!*commit) break;
+        if (!*commit) return chain;
         chain.push_back(std::move(**commit));
     }
-    if (chain.empty()) return wrong(commit_name({1}), "the object is missing");
-    return chain;
 }
 
 // True if `d` is the contribution by which its member left.
@@ -251,25 +239,45 @@ void count(ChainSummary& s, Commit const& c)
 
 }  // namespace
 
-Result<std::vector<Commit>> read_checked_chain(VerifySource const& source)
+Result<StoredRun> read_run(VerifySource const& source)
 {
-    auto const run = read_run(source);
+    auto const bytes = must_get(source, run_name);
+    if (!bytes) return tl::unexpected(bytes.error());
+    auto run = decode_run(*bytes);
     if (!run) return tl::unexpected(run.error());
-    return read_commits(source, run->first, run->second);
+    return StoredRun{std::move(*run), sha256(*bytes)};
+}
+
+Result<void> check_commits(StoredRun const& run, std::vector<LinkedCommit> const& chain)
+{
+    LinkedCommit const* parent = nullptr;
+    for (auto const& commit : chain) {
+        if (auto error = check_link(run, parent, commit)) return tl::unexpected(*error);
+        parent = &commit;
+    }
+    return {};
 }
 
 Result<ChainSummary> verify_objects(VerifySource const& source)
 {
-    auto run = read_run(source);
+    auto const run = read_run(source);
     if (!run) return tl::unexpected(run.error());
-    auto const chain = read_commits(source, run->first, run->second);
+    auto const chain = read_commits(source);
     if (!chain) return tl::unexpected(chain.error());
+    return verify_chain(*run, *chain, source);
+}
+
+Result<ChainSummary> verify_chain(StoredRun const& run, std::vector<LinkedCommit> const& chain,
+                                  VerifySource const& source)
+{
+    if (chain.empty()) return wrong(commit_name({1}), "the object is missing");
+    if (auto good = check_commits(run, chain); !good) return tl::unexpected(good.error());
     ChainSummary summary;
-    summary.run = std::move(run->first);
-    summary.tip = chain->back();
+    summary.run = run.run;
+    summary.tip = chain.back().commit;
     Verifier verifier(source, summary);
     Commit const* parent = nullptr;
-    for (auto const& commit : *chain) {
+    for (auto const& [commit, sha256] : chain) {
         if (auto good = verifier.commit(parent, commit); !good) return tl::unexpected(good.error());
         count(summary, commit);
         parent = &commit;

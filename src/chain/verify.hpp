@@ -25,6 +25,18 @@ struct VerifySource {
     std::function<Result<std::optional<PayloadFacts>>(std::string const& name)> payload;
 };
 
+/// run.json as it is stored.
+struct StoredRun {
+    rounds::RunSpec run;
+    Digest sha256;  ///< of its bytes
+};
+
+/// A commit and the digest of its bytes.
+struct LinkedCommit {
+    rounds::Commit commit;
+    Digest sha256;
+};
+
 /// What a verified chain contains.
 struct ChainSummary {
     /// The contributions of all members of one site.
@@ -46,7 +58,18 @@ struct ChainSummary {
     std::map<SiteId, SiteShare> sites;
     std::int64_t payloads{};  ///< payload objects whose size and digest were verified
     std::int64_t headers{};   ///< headers whose digest was verified
+    /// How the chain contradicts what this machine has read from the store before, as a sentence
+    /// for people. Empty: it does not.
+    std::string warning{};
 };
+
+/// Reads run.json. Fails with `protocol` if it is missing or invalid.
+[[nodiscard]] Result<StoredRun> read_run(VerifySource const& source);
+
+/// Checks that each commit follows from its parent by the rules of the protocol, and the first one
+/// from run.json. Fails with `protocol`.
+[[nodiscard]] Result<void> check_commits(StoredRun const& run,
+                                         std::vector<LinkedCommit> const& chain);
 
 /// Verifies a run from the bytes in its store. Checks that:
 /// - run.json is valid, and each commit follows from its parent by the rules of the protocol;
@@ -61,10 +84,10 @@ struct ChainSummary {
 /// Stops at the first fault: fails with `protocol`, and the message names the object. An error of
 /// `source` is returned unchanged.
 [[nodiscard]] Result<ChainSummary> verify_objects(VerifySource const& source);
-
-/// Reads every commit in order and checks each against run.json and its parent. Reads no headers
-/// and no payloads. Fails with `protocol` if run.json or commit 1 is missing. Fails with
-/// `protocol` if run.json or a commit is invalid.
-[[nodiscard]] Result<std::vector<rounds::Commit>> read_checked_chain(VerifySource const& source);
+/// Verifies a run in the same way. `run` and `chain` are as the store has them; reads only headers
+/// and payloads. Fails with `protocol` also if the chain is empty.
+[[nodiscard]] Result<ChainSummary> verify_chain(StoredRun const& run,
+                                                std::vector<LinkedCommit> const& chain,
+                                                VerifySource const& source);
 
 }  // namespace curtail::chain

@@ -66,8 +66,10 @@ class SmallRun {
     {
         begin();
         if (commits > 1) a_ = join("A", 1);
-        for (std::int64_t seq = 1; seq + 2 <= commits; ++seq) merge({lone(a_, seq)});
+        while (std::ssize(chain_) < commits) continue_lone();
     }
+    /// Appends a merge of A to the chain that make_lone() made.
+    void continue_lone() { merge({lone(a_, tip().find(a_)->seq.value + 1)}); }
     /// Makes all phases in order. In the end A has an undecided contribution, and B has left.
     void make()
     {

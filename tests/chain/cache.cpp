@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cache of records: whatever is in it, the programs read the same chain from the store.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <random>
+
+#include "chain/chain.hpp"
+#include "chain/small_run.hpp"
+#include "store/faulty_store.hpp"
+#include "store/memory_store.hpp"
+#include "support/counting_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::chain {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+store::Address const address{.url = "s3://bucket/prefix"};
+
+class Cache : public testing::Test {
+  protected:
+    Cache() { run.make_lone(40); }
+
+    [[nodiscard]] CacheSettings settings()
+    {
+        return {folder / "cache",
+                Log([this](Level, std::string_view text) { warnings.emplace_back(text); })};
+    }
+    // Reads the chain in a new cache object, as a new process does.
+    std::vector<rounds::Commit> read(store::ObjectStore& from)
+    {
+        RecordCache cache(settings(), address, run.spec().run);
+        auto chain = read_chain({from, run.spec().run, &cache}, Check::rules);
+        if (!chain) throw std::runtime_error(chain.error().message());
+        return std::move(*chain);
+    }
+    std::vector<rounds::Commit> read() { return read(counted); }
+    [[nodiscard]] fs::path file() const
+    {
+        for (auto const& entry : fs::directory_iterator(folder / "cache/records"))
+            return entry.path();
+        throw std::runtime_error("there is no file");
+    }
+    store::ObjectName object(std::int64_t number) const
+    {
+        return *object_name(run.spec().run, rounds::commit_name({number}));
+    }
+
+    curtail::test::TemporaryFolder folder;
+    store::MemoryStore objects;
+    test::SmallRun run{objects, {"small"}, 200};
+    curtail::test::CountingStore counted{objects};
+    std::vector<std::string> warnings;
+};
+
+TEST_F(Cache, ASecondReadAsksTheStoreOnlyForTheEndOfTheChain)
+{
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_GE(counted.take(), 40);
+    EXPECT_EQ(read(), run.chain());
+    // The newest commit, the one after it, a listing of those after it, and run.json.
+    EXPECT_EQ(counted.take(), 4);
+    EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST_F(Cache, NewCommitsAreReadOnce)
+{
+    (void)read();
+    for (int more = 0; more < 5; ++more) run.continue_lone();
+    counted.take();
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_LE(counted.take(), 20);
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(counted.take(), 4);
+}
+
+TEST_F(Cache, TheSearchForTheNewestCommitBeginsAtTheCachedOne)
+{
+    auto const newest = [&] {
+        RecordCache cache(settings(), address, run.spec().run);
+        return newest_commit({counted, run.spec().run, &cache}).value().value();
+    };
+    EXPECT_EQ(newest(), run.tip());
+    counted.take();
+    EXPECT_EQ(newest(), run.tip());
+    EXPECT_EQ(counted.take(), 2);
+    for (int more = 1; more <= 40; ++more) {
+        run.continue_lone();
+        EXPECT_EQ(newest(), run.tip());
+        EXPECT_LE(counted.take(), 3);
+    }
+}
+
+TEST_F(Cache, AnyFlippedBitOfTheFileChangesNothing)
+{
+    (void)read();
+    auto const good = *read_file(file());
+    std::mt19937 random(1);
+    for (int i = 0; i < 400; ++i) {
+        auto bad = good;
+        auto const place = i < 100 ? static_cast<std::size_t>(i) : random() % bad.size();
+        bad[place] = static_cast<char>(bad[place] ^ (1 << (random() % 8)));
+        std::ofstream(file()) << bad;
+        ASSERT_EQ(read(), run.chain()) << "byte " << place;
+        ASSERT_EQ(read(), run.chain()) << "byte " << place << ", a second time";
+    }
+    std::ofstream(file()) << good;
+    counted.take();
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(counted.take(), 4);
+}
+
+TEST_F(Cache, ADamagedRecordIsReadAgainOnce)
+{
+    (void)read();
+    auto bad = *read_file(file());
+    auto const at = bad.find("\"number\":20,");
+    ASSERT_NE(at, bad.npos);
+    bad[at + 10] = '9';
+    std::ofstream(file()) << bad;
+    counted.take();
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(counted.take(), 5);
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(counted.take(), 4);
+}
+
+TEST_F(Cache, AFileCutOffAnywhereIsContinued)
+{
+    (void)read();
+    auto const size = fs::file_size(file());
+    for (std::uintmax_t length = 0; length < size; length += 1 + length / 7) {
+        fs::resize_file(file(), length);
+        ASSERT_EQ(read(), run.chain()) << length;
+        counted.take();
+        ASSERT_EQ(read(), run.chain()) << length;
+        ASSERT_EQ(counted.take(), 4) << length;
+    }
+    EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST_F(Cache, AForeignFileStaysAsItIs)
+{
+    (void)read();
+    for (std::string const& foreign :
+         {std::string("my notes\n"), std::string("curtail records 2 0123456789abcdef\nx"),
+          std::string(1000, '\0'), std::string("curtail records 1 0123456789abcdef, and more")}) {
+        std::ofstream(file()) << foreign;
+        warnings.clear();
+        EXPECT_EQ(read(), run.chain());
+        EXPECT_EQ(*read_file(file()), foreign);
+        EXPECT_THAT(warnings, ElementsAre(HasSubstr("remove it")));
+    }
+}
+
+TEST_F(Cache, AnythingInPlaceOfTheFileOrFolderIsLeftAlone)
+{
+    (void)read();
+    auto const path = file();
+    std::ofstream(folder / "victim") << "precious";
+    fs::remove(path);
+    fs::create_symlink(folder / "victim", path);
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(*read_file(folder / "victim"), "precious");
+    fs::remove(path);
+    fs::create_symlink(folder / "nothing", path);
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_FALSE(fs::exists(folder / "nothing"));
+    fs::remove(path);
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(read(), run.chain());
+    fs::remove(path);
+    fs::create_directory(path);
+    EXPECT_EQ(read(), run.chain());
+    fs::remove_all(folder / "cache");
+    std::ofstream(folder / "cache") << "a file";
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(warnings.size(), 5U);
+}
+
+TEST_F(Cache, WithoutAFolderNothingIsKept)
+{
+    RecordCache none({}, address, run.spec().run);
+    for (int i = 0; i < 2; ++i) {
+        counted.take();
+        EXPECT_EQ(read_chain({counted, run.spec().run, &none}, Check::links).value(), run.chain());
+        EXPECT_GE(counted.take(), 40);
+    }
+}
+
+TEST_F(Cache, TheCacheOfAnotherRunUnderTheSameNameChangesNothing)
+{
+    (void)read();
+    store::MemoryStore others;
+    for (std::int64_t const length : {1, 20, 40, 60}) {
+        test::SmallRun other(others, {"small"}, 300);
+        other.make_lone(length);
+        curtail::test::CountingStore counting(others);
+        EXPECT_EQ(read(counting), other.chain());
+        EXPECT_EQ(read(counting), other.chain());
+        counting.take();
+        EXPECT_EQ(read(counting), other.chain());
+        EXPECT_LE(counting.take(), 16) << length;
+        for (auto const& name : others.names()) ASSERT_TRUE(others.remove(name));
+        EXPECT_EQ(read(), run.chain());
+    }
+}
+
+TEST_F(Cache, AChainThatWasShortenedIsReadAsItIs)
+{
+    (void)read();
+    auto const whole = run.chain();
+    for (std::int64_t number = 40; number > 0; --number) {
+        ASSERT_TRUE(objects.remove(object(number)));
+        EXPECT_EQ(read(), std::vector(whole.begin(), whole.begin() + (number - 1)));
+    }
+}
+
+TEST_F(Cache, ADamagedNewestCommitIsAnErrorAlthoughTheCacheHasIt)
+{
+    (void)read();
+    ASSERT_TRUE(objects.put(object(40), store::bytes_of("{}")));
+    RecordCache cache(settings(), address, run.spec().run);
+    RunObjects const all{counted, run.spec().run, &cache};
+    EXPECT_EQ(read_chain(all, Check::links).error().code, ExitCode::protocol);
+    EXPECT_EQ(newest_commit(all).error().code, ExitCode::protocol);
+}
+
+TEST_F(Cache, OnlyVerificationNoticesThatTheStoreLostAnOldCommit)
+{
+    (void)read();
+    ASSERT_TRUE(objects.remove(object(20)));
+    EXPECT_EQ(read(), run.chain());
+    RecordCache cache(settings(), address, run.spec().run);
+    auto const verified = verify_run({counted, run.spec().run, &cache});
+    ASSERT_FALSE(verified);
+    EXPECT_THAT(verified.error().message(), HasSubstr("commits/00000020.json: it is missing"));
+}
+
+TEST_F(Cache, VerificationReadsEveryRecordFromTheStoreAndFillsTheCache)
+{
+    auto const verify = [&] {
+        RecordCache cache(settings(), address, run.spec().run);
+        auto const verified = verify_run({counted, run.spec().run, &cache});
+        ASSERT_TRUE(verified) << verified.error().message();
+        EXPECT_EQ(verified->warning, "");
+    };
+    verify();
+    auto const cold = counted.take();
+    EXPECT_GT(cold, 40 + 38) << "commits and models";
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(counted.take(), 4);
+    verify();
+    EXPECT_GE(counted.take(), cold);
+}
+
+TEST_F(Cache, VerificationWarnsOnceIfTheNewestCommitsWereRemovedOrReplaced)
+{
+    (void)read();
+    auto const warning = [&](store::ObjectStore& store) {
+        RecordCache cache(settings(), address, run.spec().run);
+        return verify_run({store, run.spec().run, &cache}).value().warning;
+    };
+    ASSERT_TRUE(objects.remove(object(40)));
+    EXPECT_THAT(warning(objects), HasSubstr("once read commit 40"));
+    EXPECT_EQ(warning(objects), "");
+    store::MemoryStore others;
+    test::SmallRun other(others, {"small"}, 300);
+    other.make_lone(45);
+    EXPECT_THAT(warning(others), HasSubstr("another commit 39"));
+    EXPECT_EQ(warning(others), "");
+}
+
+TEST_F(Cache, FaultsOfTheStoreNeverReachTheCache)
+{
+    (void)read();
+    for (int more = 0; more < 10; ++more) run.continue_lone();
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        store::FaultyStore faulty(
+            objects, {.stale_missing = 0.05, .unlisted = 0.5, .corrupt_read = 0.05}, seed);
+        RecordCache cache(settings(), address, run.spec().run);
+        auto const chain = read_chain({faulty, run.spec().run, &cache}, Check::links);
+        if (!chain) continue;
+        ASSERT_LE(chain->size(), run.chain().size());
+        ASSERT_TRUE(std::equal(chain->begin(), chain->end(), run.chain().begin())) << seed;
+    }
+    EXPECT_EQ(read(), run.chain());
+}
+
+// Runs `body` in a process of its own.
+template <class Body>
+pid_t start(Body body)
+{
+    pid_t const child = fork();
+    if (child == 0) {
+        std::signal(SIGXFSZ, SIG_IGN);
+        _exit(body());
+    }
+    return child;
+}
+
+int exit_code_of(pid_t child)
+{
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+    return WEXITSTATUS(status);
+}
+
+TEST_F(Cache, SeveralProcessesMayFillItAtOnce)
+{
+    std::vector<pid_t> children;
+    for (int child = 0; child < 6; ++child)
+        children.push_back(start([&] {
+            for (int i = 0; i < 30; ++i) {
+                if (read() != run.chain()) return 1;
+                if (child == 0 && i % 3 == 0) RecordCache(settings(), address, {"small"}).clear();
+            }
+            return warnings.empty() ? 0 : 2;
+        }));
+    for (pid_t const child : children) EXPECT_EQ(exit_code_of(child), 0);
+    auto const records = RecordLog::open(file()).value().read_news().value().records;
+    ASSERT_FALSE(records.empty());
+    EXPECT_EQ(records.back().offset + records.back().size + 1,
+              static_cast<std::int64_t>(fs::file_size(file())))
+        << "two processes wrote at the same place";
+    EXPECT_EQ(read(), run.chain());
+    counted.take();
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(counted.take(), 4);
+}
+
+TEST_F(Cache, WhileAnotherProcessAppendsNewRecordsWait)
+{
+    (void)read();
+    auto const size = fs::file_size(file());
+    Fd const other(open(file().c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(flock(other.get(), LOCK_EX), 0);
+    RecordCache cache(settings(), address, run.spec().run);
+    cache.add("commits/00000099.json", "x");
+    cache.flush();
+    EXPECT_EQ(fs::file_size(file()), size);
+    flock(other.get(), LOCK_UN);
+    cache.flush();
+    EXPECT_GT(fs::file_size(file()), size);
+    EXPECT_EQ(cache.newest("commits/00000099.json"), "x");
+    EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST_F(Cache, AProcessThatIsKilledAtAnyTimeDoesNoHarm)
+{
+    std::mt19937 random(1);
+    for (int i = 0; i < 60; ++i) {
+        pid_t const child = start([&] {
+            for (;;) {
+                (void)read();
+                RecordCache(settings(), address, run.spec().run).clear();
+            }
+            return 0;
+        });
+        usleep(static_cast<useconds_t>(random() % 20'000));
+        kill(child, SIGKILL);
+        int status = 0;
+        waitpid(child, &status, 0);
+        ASSERT_EQ(read(), run.chain());
+    }
+    counted.take();
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(counted.take(), 4);
+    EXPECT_THAT(warnings, IsEmpty());
+}
+
+// Reads the chain twice with a cache that cannot grow. Returns 0 if the results are right, there is
+// one warning per read, and the file has only whole records.
+template <class Read>
+int read_with_little_space(Read read, std::vector<std::string> const& warnings)
+{
+    if (!read() || !read()) return 1;
+    return warnings.size() == 2 ? 0 : 2;
+}
+
+TEST_F(Cache, AFileThatMayNotGrowIsLeftWithoutAPartialRecord)
+{
+    (void)read();
+    auto const size = fs::file_size(file());
+    RecordCache(settings(), address, run.spec().run).clear();
+    EXPECT_EQ(exit_code_of(start([&] {
+                  rlimit const limit{size / 2, size / 2};
+                  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 255;
+                  return read_with_little_space([&] { return read() == run.chain(); }, warnings);
+              })),
+              0);
+    EXPECT_LT(fs::file_size(file()), 100U) << "only the first line";
+    EXPECT_EQ(read(), run.chain());
+    counted.take();
+    EXPECT_EQ(read(), run.chain());
+    EXPECT_EQ(counted.take(), 4) << "with space, it works again";
+}
+
+TEST_F(Cache, AFullDiskChangesNothing)
+{
+    run.continue_lone();
+    fs::create_directory(folder / "cache");
+    int const code = exit_code_of(start([&] {
+        int const flags = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS;
+        if (unshare(flags) != 0 ||
+            mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            mount("tmpfs", (folder / "cache").c_str(), "tmpfs", 0, "size=16k") != 0)
+            return 250;
+        return read_with_little_space([&] { return read() == run.chain(); }, warnings);
+    }));
+    if (code == 250) GTEST_SKIP() << "mounting is not permitted";
+    EXPECT_EQ(code, 0);
+}
+
+TEST_F(Cache, IsEmptiedBeforeItGrowsBeyondItsLimit)
+{
+    (void)read();
+    // A sparse file whose only record ends just below the limit.
+    auto const path = file();
+    fs::resize_file(path, 0);
+    {
+        RecordCache cache(settings(), address, run.spec().run);
+        cache.add("commits/00000001.json", "x");
+    }
+    auto log = RecordLog::open(path).value();
+    ASSERT_EQ(log.read_news().value().records.size(), 1U);
+    std::string const big(200'000, 'x');
+    ASSERT_TRUE(log.append({{"a", big, sha256(big)}}));
+    auto const before = fs::file_size(path);
+    ASSERT_GT(before, 200'000U);
+    log.set_size_limit(300'000);
+    auto const news = log.append({{"b", big, sha256(big)}});
+    ASSERT_TRUE(news);
+    EXPECT_TRUE(news->emptied);
+    ASSERT_EQ(news->records.size(), 1U);
+    EXPECT_EQ(log.read(news->records[0]), big);
+    EXPECT_LT(fs::file_size(path), before);
+}
+
+}  // namespace
+}  // namespace curtail::chain
