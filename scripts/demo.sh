@@ -26,6 +26,7 @@ source scripts/demo/last_run.sh
 parse_options "$@"
 bin=${CURTAIL_BUILD:-$here/build/release}/bin
 forget_other_options
+export CURTAIL_CACHE=none # each demo begins the same run again
 check_inputs
 
 clusters=no # whether this script has started them

@@ -129,9 +129,11 @@ Result<void> add_digests_of(RunFiles& files, std::vector<NamedFile> const& named
 }
 
 // Reads the commits; returns run.json.
-Result<std::optional<std::string>> read_chain(RunFiles& files, store::ObjectStore& store)
+Result<std::optional<std::string>> read_chain(RunFiles& files, store::ObjectStore& store,
+                                              chain::CacheSettings const& cache)
 {
-    chain::RunObjects const objects(store, files.run.run);
+    chain::RecordCache records(cache, files.run.store, files.run.run);
+    chain::RunObjects const objects(store, files.run.run, &records);
     auto commits = read_commits(objects);
     if (!commits) return tl::unexpected(commits.error());
     files.commits = std::move(*commits);
@@ -212,7 +214,8 @@ Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
 }
 
 Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> const& trace_file,
-                          std::optional<fs::path> const& average_file)
+                          std::optional<fs::path> const& average_file,
+                          chain::CacheSettings const& cache)
 {
     RunFiles files;
     auto run = config::read_run(run_file);
@@ -222,7 +225,7 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     if (!store) return tl::unexpected(store.error());
     // The logs come second: of a run in progress, they then have all work that the commits include.
     auto const run_json =
-        *store ? read_chain(files, **store) : Result<std::optional<std::string>>{};
+        *store ? read_chain(files, **store, cache) : Result<std::optional<std::string>>{};
     if (!run_json) return tl::unexpected(run_json.error());
     auto logs = read_all_logs(files.run, *store);
     if (!logs) return tl::unexpected(logs.error());

@@ -95,7 +95,8 @@ struct RunFiles {
 /// counts as missing. An evaluation.json whose JSON is not an object also counts as missing.
 [[nodiscard]] Result<RunFiles> load_run(
     std::filesystem::path const& run_file, std::optional<std::filesystem::path> const& trace_file,
-    std::optional<std::filesystem::path> const& average_file = std::nullopt);
+    std::optional<std::filesystem::path> const& average_file = std::nullopt,
+    chain::CacheSettings const& cache = {});
 
 /// Takes over what the logs contain, except the samples: the clock, the events and the steps.
 /// `files.run` must be set, and `logs` must be in the order of its sites. Also reads the clock, the
@@ -104,7 +105,7 @@ struct RunFiles {
 
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
 /// `protocol` if a commit is damaged or does not name the digest of its parent. Fails with
-/// `protocol` if a commit is missing and one of the next 1000 commits exists.
+/// `protocol` if a commit before the newest one is missing.
 [[nodiscard]] Result<std::vector<CommitSummary>> read_commits(chain::RunObjects const& objects);
 
 }  // namespace curtail::account

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // curtail-report: the energy, carbon and training of a run.
 #include "account/account_of.hpp"
+#include "apps/cache.hpp"
 #include "apps/program.hpp"
 #include "apps/target.hpp"
 #include "core/clock.hpp"
@@ -143,7 +144,8 @@ Result<void> report_run(apps::Arguments const& arguments, apps::Console const& c
     if (arguments.has("trace")) trace = arguments.text("trace");
     std::optional<fs::path> average;
     if (arguments.has("average-trace")) average = arguments.text("average-trace");
-    auto const files = account::load_run(arguments.text("RUN"), trace, average);
+    auto const files = account::load_run(arguments.text("RUN"), trace, average,
+                                         {apps::cache_folder(arguments), console.log});
     if (!files) return tl::unexpected(files.error());
     auto const account = account::account_of(*files);
     auto const document = report::document(account, SystemClock{}.now());
@@ -196,7 +198,8 @@ int main(int argc, char** argv)
             "Folder for the tables of the report as CSV files; created if it is missing"},
            {"plotly", apps::OptionType::text, "FILE",
             shipped(".deps/site/plotly/package_data/plotly.min.js").string(),
-            "plotly.js, embedded in the page"}},
+            "plotly.js, embedded in the page"},
+           apps::cache_option()},
           {{"RUN", "Run file, such as inputs/runs/demo.json", false}},
           run,
           true}},

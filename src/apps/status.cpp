@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "apps/cache.hpp"
 #include "apps/program.hpp"
 #include "apps/status/watch.hpp"
 #include "apps/target.hpp"
@@ -24,9 +25,10 @@ Result<std::shared_ptr<store::ObjectStore>> open(config::Run const& run)
 }
 
 Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> const& objects,
-                    apps::Console const& console)
+                    chain::CacheSettings const& cache, apps::Console const& console)
 {
-    auto const chain = chain::verify_run({*objects, run.run});
+    chain::RecordCache records(cache, run.store, run.run);
+    auto const chain = chain::verify_run({*objects, run.run, &records});
     if (!chain) return tl::unexpected(chain.error());
     journal::Reader const reader(objects, run.run, journal::Cache({}));
     auto const journal = journal::verify_journals(reader, chain->run.sites);
@@ -40,6 +42,7 @@ Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> 
 struct Output {
     std::string prometheus;       // the file to write; empty: print
     std::optional<Millis> every;  // empty: once
+    chain::CacheSettings cache;
 };
 
 constexpr std::string_view clear_screen = "\x1b[H\x1b[2J";
@@ -47,9 +50,8 @@ constexpr std::string_view clear_screen = "\x1b[H\x1b[2J";
 Result<void> show(config::Run const& run, Output const& output, std::string_view before,
                   apps::Console const& console)
 {
-    auto const store = store::open_store(run.store).map(
-        [](auto&& opened) { return std::shared_ptr<store::ObjectStore>(std::move(opened)); });
-    auto const overview = status::read_overview(run, store, SystemClock{}.now());
+    auto const overview =
+        status::read_overview(run, open(run), SystemClock{}.now(), output.cache);
     if (!output.prometheus.empty()) {
         auto const text = status::prometheus_text(overview);
         if (auto written = status::write_prometheus(output.prometheus, text); !written)
@@ -92,7 +94,7 @@ void print_paths(config::Run const& run, apps::Console const& console)
 }
 
 // Checks the options against each other.
-Result<Output> parse_output(apps::Arguments const& arguments)
+Result<Output> parse_output(apps::Arguments const& arguments, Log const& log)
 {
     bool const shows = !arguments.flag("verify") && !arguments.flag("paths");
     for (auto const* option : {"watch", "prometheus"})
@@ -101,7 +103,7 @@ Result<Output> parse_output(apps::Arguments const& arguments)
                         "works with neither --verify nor --paths", "omit one of them");
     if (arguments.has("prometheus") && arguments.flag("json"))
         return fail(ExitCode::usage, "--prometheus and --json", "exclude each other", "choose one");
-    Output output{arguments.text("prometheus"), {}};
+    Output output{arguments.text("prometheus"), {}, {apps::cache_folder(arguments), log}};
     if (arguments.has("watch"))
         output.every = std::chrono::round<Millis>(FractionalSeconds(arguments.number("watch")));
     if (output.prometheus.empty()) return output;
@@ -112,7 +114,7 @@ Result<Output> parse_output(apps::Arguments const& arguments)
 
 Result<void> run_status(apps::Arguments const& arguments, apps::Console const& console)
 {
-    auto const output = parse_output(arguments);
+    auto const output = parse_output(arguments, console.log);
     if (!output) return tl::unexpected(output.error());
     auto const run = config::read_run(arguments.text("RUN"));
     if (!run) return tl::unexpected(run.error());
@@ -123,7 +125,7 @@ Result<void> run_status(apps::Arguments const& arguments, apps::Console const& c
     if (arguments.flag("verify")) {
         auto const objects = open(*run);
         if (!objects) return tl::unexpected(objects.error());
-        return verify(*run, *objects, console);
+        return verify(*run, *objects, output->cache, console);
     }
     if (!output->every) return show(*run, *output, "", console);
     watch(*run, *output, *output->every, console);
@@ -152,7 +154,8 @@ std::vector<apps::Option> options()
              "collector of node_exporter reads"},
             {"paths", OptionType::flag, "", "",
              "Print the paths of the run's folder, data and store; read none of them (for "
-             "scripts)"}};
+             "scripts)"},
+            apps::cache_option()};
 }
 
 }  // namespace

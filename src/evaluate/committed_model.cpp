@@ -84,9 +84,11 @@ Result<model::Parameters> read_weights(config::Run const& run, chain::RunObjects
 }  // namespace
 
 Result<CommittedModel> load_committed(config::Run const& run, store::ObjectStore& store,
-                                      std::optional<CommitNumber> wanted)
+                                      std::optional<CommitNumber> wanted,
+                                      chain::CacheSettings const& cache)
 {
-    chain::RunObjects const objects(store, run.run);
+    chain::RecordCache records(cache, run.store, run.run);
+    chain::RunObjects const objects(store, run.run, &records);
     auto const spec = read_spec(run, objects);
     if (!spec) return tl::unexpected(spec.error());
     auto const chain = chain::read_chain(objects, chain::Check::rules);

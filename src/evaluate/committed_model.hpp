@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "chain/record_cache.hpp"
 #include "config/run.hpp"
 #include "model/parameters.hpp"
 #include "rounds/record.hpp"
@@ -25,7 +26,8 @@ struct CommittedModel {
 /// models of different shape.
 [[nodiscard]] Result<CommittedModel> load_committed(config::Run const& run,
                                                     store::ObjectStore& store,
-                                                    std::optional<CommitNumber> wanted);
+                                                    std::optional<CommitNumber> wanted,
+                                                    chain::CacheSettings const& cache = {});
 
 /// Fails with `config` if the manifest in the run's data folder is not the one that the model was
 /// trained with. Other data may have another tokenizer, or may hold out text that this model was

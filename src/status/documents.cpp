@@ -210,6 +210,7 @@ json::Object verified_json(chain::ChainSummary const& s, journal::JournalSummary
                                      {"streams", journal.streams},
                                      {"pieces", journal.pieces},
                                      {"bytes", journal.bytes}}},
+            {"warning", s.warning.empty() ? json::Value() : json::Value(s.warning)},
             {"sites", std::move(sites)}};
 }
 

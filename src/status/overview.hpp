@@ -27,7 +27,7 @@ struct Overview {
 /// and the logs are those of this machine.
 [[nodiscard]] Overview read_overview(config::Run const& run,
                                      Result<std::shared_ptr<store::ObjectStore>> const& store,
-                                     Time now);
+                                     Time now, chain::CacheSettings const& cache = {});
 
 /// How many of the run's blocks are done, held and free in its newest commit.
 struct Progress {

@@ -13,13 +13,15 @@ void append(std::vector<std::string>& notes, std::vector<std::string> more)
 }
 
 // A store that cannot be read leaves the chain empty.
-void read_store(Overview& overview, Result<std::shared_ptr<store::ObjectStore>> const& store)
+void read_store(Overview& overview, Result<std::shared_ptr<store::ObjectStore>> const& store,
+                config::Run const& run, chain::CacheSettings const& cache)
 {
     if (!store) {
         overview.store_error = store.error();
         return;
     }
-    auto chain = read_chain_view({**store, overview.run});
+    chain::RecordCache records(cache, run.store, run.run);
+    auto chain = read_chain_view({**store, run.run, &records});
     if (chain) overview.chain = std::move(*chain);
     else overview.store_error = chain.error();
 }
@@ -41,10 +43,11 @@ void note_changed_budget(Overview& overview, config::Run const& run)
 }  // namespace
 
 Overview read_overview(config::Run const& run,
-                       Result<std::shared_ptr<store::ObjectStore>> const& store, Time now)
+                       Result<std::shared_ptr<store::ObjectStore>> const& store, Time now,
+                       chain::CacheSettings const& cache)
 {
     Overview overview{run.run, run.store.url, now, {}, {}};
-    read_store(overview, store);
+    read_store(overview, store, run, cache);
     note_changed_budget(overview, run);
     journal::LogReader const reader(run, overview.store_error ? nullptr : *store);
     auto const logs = read_logs(run, reader);

@@ -250,6 +250,7 @@ std::string verified_text(chain::ChainSummary const& s, journal::JournalSummary 
     for (auto const& [site, share] : s.sites)
         text += fmt::format("{:<16} {} tokens in {} contributions, {} refused\n", site.value,
                             share.tokens.value, share.contributions, share.refused);
+    if (!s.warning.empty()) text += fmt::format("warning   {}\n", s.warning);
     return text;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "apps/cache.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
 #include "config/run.hpp"
@@ -26,11 +27,13 @@ struct Opened {
     evaluate::CommittedModel model;
 };
 /// Reads the run file `file`, and loads the model of one commit of the run. The option `--commit`
-/// gives the number of the commit; the default is the newest commit.
-[[nodiscard]] Result<Opened> open_model(std::string const& file, Arguments const& arguments);
+/// gives the number of the commit; the default is the newest commit. `--cache` names the folder for
+/// copies of commits.
+[[nodiscard]] Result<Opened> open_model(std::string const& file, Arguments const& arguments,
+                                        Log const& log);
 /// Does the same as open_model(). Also fails with `config` if the run's data folder does not
 /// contain the data that the model was trained on.
 [[nodiscard]] Result<Opened> open_model_and_data(std::string const& file,
-                                                 Arguments const& arguments);
+                                                 Arguments const& arguments, Log const& log);
 
 }  // namespace curtail::apps::model

@@ -79,7 +79,7 @@ Result<void> evaluate(Arguments const& arguments, Console const& console)
     auto const out = arguments.text("out");
     if (auto good = check_output(out); !good) return good;
     set_threads(arguments);
-    auto opened = open_model_and_data(arguments.text("RUN"), arguments);
+    auto opened = open_model_and_data(arguments.text("RUN"), arguments, console.log);
     if (!opened) return tl::unexpected(opened.error());
     auto const found = compute(*opened, arguments.text("prompt"));
     if (!found) return tl::unexpected(found.error());
@@ -103,7 +103,8 @@ Command evaluate_command()
          {"out", OptionType::text, "FILE", "",
           "Also write the result to this file as JSON; curtail-report reads evaluation.json in the "
           "run's folder"},
-         {"prompt", OptionType::text, "TEXT", "The ", "Prompt for the short sample in the result"}},
+         {"prompt", OptionType::text, "TEXT", "The ", "Prompt for the short sample in the result"},
+         cache_option()},
         {{"RUN", "Run file, such as inputs/runs/demo.json"}},
         evaluate,
         true,

@@ -11,7 +11,7 @@ Result<void> inspect(Arguments const& arguments, Console const& console)
     auto const description =
         file.extension() == ".h5"
             ? evaluate::describe_tensors(file)
-            : open_model(file.string(), arguments).map([](Opened const& opened) {
+            : open_model(file.string(), arguments, console.log).map([](Opened const& opened) {
                   return evaluate::describe_commit(opened.model);
               });
     if (!description) return tl::unexpected(description.error());
@@ -26,7 +26,7 @@ Command inspect_command()
 {
     return {"inspect",
             "Describe a tensor file (snapshot, payload part or shard), or the model of a run",
-            {commit_option()},
+            {commit_option(), cache_option()},
             {{"WHAT", "Tensor file (.h5) or run file (.json)"}},
             inspect,
             true,

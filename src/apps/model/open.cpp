@@ -20,7 +20,7 @@ void set_threads(Arguments const& arguments)
     at::set_num_threads(static_cast<int>(arguments.integer("threads")));
 }
 
-Result<Opened> open_model(std::string const& file, Arguments const& arguments)
+Result<Opened> open_model(std::string const& file, Arguments const& arguments, Log const& log)
 {
     auto run = config::read_run(file);
     if (!run) return tl::unexpected(run.error());
@@ -28,14 +28,15 @@ Result<Opened> open_model(std::string const& file, Arguments const& arguments)
     if (!objects) return tl::unexpected(objects.error());
     std::optional<CommitNumber> wanted;
     if (arguments.has("commit")) wanted = CommitNumber{arguments.integer("commit")};
-    auto model = evaluate::load_committed(*run, **objects, wanted);
+    auto model = evaluate::load_committed(*run, **objects, wanted, {cache_folder(arguments), log});
     if (!model) return tl::unexpected(model.error());
     return Opened{std::move(*run), std::move(*model)};
 }
 
-Result<Opened> open_model_and_data(std::string const& file, Arguments const& arguments)
+Result<Opened> open_model_and_data(std::string const& file, Arguments const& arguments,
+                                   Log const& log)
 {
-    auto opened = open_model(file, arguments);
+    auto opened = open_model(file, arguments, log);
     if (!opened) return opened;
     if (auto same = evaluate::check_data(opened->run, opened->model); !same)
         return tl::unexpected(same.error());

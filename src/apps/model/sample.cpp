@@ -13,7 +13,7 @@ Result<void> sample(Arguments const& arguments, Console const& console)
         .temperature = arguments.number("temperature"),
         .seed = static_cast<std::uint64_t>(arguments.integer("seed"))};
     set_threads(arguments);
-    auto opened = open_model_and_data(arguments.text("RUN"), arguments);
+    auto opened = open_model_and_data(arguments.text("RUN"), arguments, console.log);
     if (!opened) return tl::unexpected(opened.error());
     auto const tokenizer =
         curtail::data::Tokenizer::read(opened->run.data.folder / curtail::data::tokenizer_file);
@@ -59,7 +59,8 @@ Command sample_command()
               false,
               {0, no_limit}},
              {"seed", OptionType::integer, "N", "1",
-              "Random seed; the same model, options and seed give the same text"}},
+              "Random seed; the same model, options and seed give the same text"},
+             cache_option()},
             {{"RUN", "Run file, such as inputs/runs/demo.json"}},
             sample,
             true,
