@@ -20,7 +20,7 @@ struct CacheSettings {
 };
 
 /// Copies of the immutable records of one run, on this machine (docs/formats-cache.md,
-/// docs/adr/0014-cache-of-records.md).
+/// docs/adr/0015-cache-of-records.md).
 ///
 /// The caller states which digest the bytes must have, and takes this digest from a record that it
 /// has read from the store. So a cache can be damaged, old, or that of another run, and still

@@ -142,7 +142,7 @@ std::vector<Ban> const bans{
      {"core/files.hpp", "core/log.hpp", "core/clock.hpp", "thread", "mutex", "condition_variable",
       "fstream", "iostream", "unistd.h", "fcntl.h", "signal.h", "sys/", "random", "cstdlib",
       "ctime"},
-     {"windows", "plan", "rounds", "energy"},
+     {"windows", "plan", "rounds", "upkeep", "energy"},
      {}},
     {"these build without an accelerator and start at once",
      {"mpi.h", "nccl.h", "cuda", "ATen", "torch/", "c10/", "hdf5.h", "H5"},

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string_view>
+#include <variant>
+
+#include "core/ids.hpp"
+
+// The names of payloads, which a listing may show. Names are relative to `runs/<run>/`.
+namespace curtail::upkeep {
+
+/// Weights or momentum.
+struct ModelPayload {
+    Round round;  ///< the round that would begin with the model
+    friend bool operator==(ModelPayload const&, ModelPayload const&) = default;
+};
+
+/// A part of a contribution's delta.
+struct DeltaPayload {
+    MemberId member;
+    Seq seq;
+    friend bool operator==(DeltaPayload const&, DeltaPayload const&) = default;
+};
+
+using Payload = std::variant<ModelPayload, DeltaPayload>;
+
+/// Returns what a name stands for. Accepts only the spelling that rounds::model_name() and
+/// rounds::delta_name() return. Returns an empty optional for every other name.
+[[nodiscard]] std::optional<Payload> parse_payload_name(std::string_view name);
+
+}  // namespace curtail::upkeep
