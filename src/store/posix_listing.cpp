@@ -31,8 +31,10 @@ struct Entry {
 
 Time modified_of(struct stat const& status)
 {
-    return from_unix_ms(std::int64_t{status.st_mtim.tv_sec} * 1000 +
-                        status.st_mtim.tv_nsec / 1'000'000);
+    // Anybody who may write the file can set any time.
+    constexpr std::int64_t furthest_s = std::int64_t{1} << 50;
+    auto const seconds = std::clamp<std::int64_t>(status.st_mtim.tv_sec, -furthest_s, furthest_s);
+    return from_unix_ms(seconds * 1000 + status.st_mtim.tv_nsec / 1'000'000);
 }
 
 bool all_of(std::string_view text, std::string_view alphabet)

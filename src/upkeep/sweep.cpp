@@ -60,7 +60,8 @@ Reason decide_delta(Kept const& kept, DeltaPayload const& delta)
 
 bool is_old(Stored const& object, Time now, SweepRules const& rules)
 {
-    return now - object.modified >= rules.sweep_after;
+    // Of a time that anybody may have set, no difference is computed: it could overflow.
+    return object.modified <= now - rules.sweep_after;
 }
 
 }  // namespace

@@ -164,6 +164,7 @@ TEST_F(Sweep, KeepsWhatIsYounger)
         EXPECT_EQ(reason(name, now + Seconds{60}), Reason::young) << "from the future: " << name;
         EXPECT_EQ(reason(name, Time::max()), Reason::young) << name;
         EXPECT_TRUE(is_deletion(reason(name, from_unix_ms(0)))) << name;
+        EXPECT_TRUE(is_deletion(reason(name, Time::min()))) << name;
     }
     EXPECT_EQ(reason(model(10), almost), Reason::named_model) << "age does not hide the reason";
     EXPECT_EQ(decide(kept_, {model(1), {1}, now - Seconds{5}}, now, {Seconds{5}}),
