@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <string>
+
+#include "chain/run_objects.hpp"
+
+// Copies a run from one store to another.
+namespace curtail::maintain {
+
+/// How far a copy is.
+struct CopyProgress {
+    char const* stage;    ///< what is being copied: `payloads`, `headers` or `commits`
+    std::int64_t done{};  ///< objects of this stage; bytes if it is `payloads`
+    std::int64_t total{};
+};
+
+/// What a copy has done.
+struct CopySummary {
+    CommitNumber newest;           ///< the newest commit of the copy
+    std::int64_t commits{};        ///< in the copy
+    std::int64_t headers{};        ///< in the copy
+    std::int64_t payloads{};       ///< in the copy
+    std::int64_t written{};        ///< objects that this call has written
+    Bytes bytes;                   ///< that this call has written
+    std::int64_t left_out{};       ///< deltas of pending contributions that the source lacks
+    std::int64_t found{};          ///< objects that the destination had already, and that are right
+    bool source_has_grown{false};  ///< the source has a newer commit now
+};
+
+/// Copies a run into the store `to`: run.json, all commits, all headers that a commit decides or
+/// may still decide, and the payloads that the run keeps. Leaves out probes, leases and everything
+/// that a sweep would delete.
+///
+/// Compares every object with the digest that the chain states: those of the source while it reads
+/// them, and those that `to` has already. So an interrupted copy can be repeated; it writes only
+/// what is missing or damaged.
+///
+/// Writes payloads before the headers and commits that name them, commits in order, and run.json
+/// last. Without run.json, no program takes what is in `to` for a run.
+///
+/// Sites may train with the source. None must train with the copy before it is complete.
+///
+/// Fails with `no_input` if the source has no commit of the run. Fails with `protocol` if the
+/// source is damaged, or if `to` has another run of this name: then it has written nothing, or only
+/// payloads. Returns errors of the stores unchanged.
+[[nodiscard]] Result<CopySummary> copy_run(
+    chain::RunObjects const& from, store::ObjectStore& to,
+    std::function<void(CopyProgress const&)> const& progress = {});
+
+}  // namespace curtail::maintain

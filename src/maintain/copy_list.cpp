@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "maintain/copy_list.hpp"
+
+#include "chain/pending.hpp"
+#include "rounds/names.hpp"
+
+namespace curtail::maintain {
+namespace {
+
+// Collects the names of the headers and payloads that a chain refers to.
+class Collector {
+  public:
+    Collector(chain::RunObjects const& from, CopyList& list, rounds::Params const& params)
+        : from_(from), list_(list), params_(params)
+    {
+        oldest_kept_ = list.chain.back().commit.round.value - params.keep_models + 1;
+    }
+
+    Result<void> commit(rounds::Commit const& commit)
+    {
+        bool const kept = commit.round.value >= oldest_kept_;
+        if (commit.kind != rounds::Commit::Kind::roster) {
+            if (kept || is_milestone(commit.round)) payloads(commit.model.parts);
+            if (kept && commit.outer) payloads(commit.outer->parts);
+        }
+        for (auto const& d : commit.decided)
+            if (auto added = decided(d, kept); !added) return added;
+        return {};
+    }
+
+    // Contributions that the next commits may include.
+    Result<void> pending(rounds::Member const& member)
+    {
+        auto const found = chain::pending_headers(from_, member);
+        if (!found) return tl::unexpected(found.error());
+        for (auto const& header : found->headers) {
+            auto encoded = rounds::encode(header);
+            list_.headers.push_back({rounds::header_name(header.member, header.seq), encoded.sha256,
+                                     std::move(encoded.bytes)});
+            for (auto const& part : header.parts) list_.pending.push_back(part.payload);
+        }
+        return {};
+    }
+
+  private:
+    [[nodiscard]] bool is_milestone(Round round) const
+    {
+        auto const every = params_.milestone_every;
+        return every > 0 && round.value % every == 0;
+    }
+
+    void payloads(std::vector<rounds::PartRef> const& parts)
+    {
+        for (auto const& part : parts)
+            if (seen_.insert(part.name).second) list_.payloads.push_back(part);
+    }
+
+    Result<void> decided(rounds::Decided const& d, bool kept)
+    {
+        if (!d.header) return {};
+        RecordToCopy record{rounds::header_name(d.member, d.seq), *d.header};
+        if (kept && !d.refused && !d.ranges.empty())
+            if (auto read = delta_of(record); !read) return read;
+        list_.headers.push_back(std::move(record));
+        return {};
+    }
+
+    // Only the header names the parts of the delta.
+    Result<void> delta_of(RecordToCopy& record)
+    {
+        auto bytes = from_.record(record.name);
+        if (!bytes) return tl::unexpected(bytes.error());
+        if (!*bytes || sha256(**bytes) != record.sha256)
+            return fail(ExitCode::protocol, "cannot copy " + record.name,
+                        *bytes ? "its digest differs from the one in the chain" : "it is missing",
+                        "verify the source with `curtail-store verify`");
+        auto const header = rounds::decode_header(**bytes, record.name);
+        if (!header) return tl::unexpected(header.error());
+        for (auto const& part : header->parts) payloads({part.payload});
+        record.bytes = std::move(**bytes);
+        return {};
+    }
+
+    chain::RunObjects const& from_;
+    CopyList& list_;
+    rounds::Params const& params_;
+    std::int64_t oldest_kept_;
+    std::set<std::string> seen_;
+};
+
+}  // namespace
+
+Result<CopyList> list_copy(chain::RunObjects const& from)
+{
+    auto const start = from.cache() != nullptr ? from.cache()->greatest_commit() : CommitNumber{0};
+    auto newest = chain::search_end(from, start);
+    if (!newest) return tl::unexpected(newest.error());
+    if (!*newest)
+        return fail(ExitCode::no_input, "cannot copy run " + from.run().value,
+                    "the source has no commit of it", "check the name of the run and the store");
+    CopyList list;
+    auto chain = chain::read_commits(from, std::move(**newest), chain::UseCache::yes);
+    if (!chain) return tl::unexpected(chain.error());
+    list.chain = std::move(*chain);
+    auto const run = chain::read_run(from.source());
+    if (!run) return tl::unexpected(run.error());
+    if (auto good = chain::check_commits(*run, list.chain); !good)
+        return tl::unexpected(good.error());
+    list.run = rounds::encode(run->run).bytes;
+    Collector collector(from, list, run->run.params);
+    for (auto const& link : list.chain)
+        if (auto added = collector.commit(link.commit); !added)
+            return tl::unexpected(added.error());
+    for (auto const& member : list.chain.back().commit.members)
+        if (auto added = collector.pending(member); !added) return tl::unexpected(added.error());
+    return list;
+}
+
+}  // namespace curtail::maintain

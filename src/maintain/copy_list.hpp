@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chain/commit_reader.hpp"
+
+namespace curtail::maintain {
+
+/// A record to copy.
+struct RecordToCopy {
+    std::string name;
+    Digest sha256;
+    std::string bytes{};  ///< empty: not read yet
+};
+
+/// What a copy of a run consists of. Names are relative to `runs/<run>/`.
+struct CopyList {
+    std::string run;                         ///< the bytes of run.json
+    std::vector<chain::LinkedCommit> chain;  ///< checked by the rules of the protocol
+    std::vector<RecordToCopy> headers;       ///< decided or pending
+    std::vector<rounds::PartRef> payloads;   ///< that the run keeps, each once
+    /// Deltas of pending contributions. If the source lacks one or has it damaged, the next merge
+    /// refuses the contribution, in the copy as in the source.
+    std::vector<rounds::PartRef> pending;
+};
+
+/// Reads the chain of the source and lists what belongs to a copy. Fails as copy_run() does.
+[[nodiscard]] Result<CopyList> list_copy(chain::RunObjects const& from);
+
+}  // namespace curtail::maintain
