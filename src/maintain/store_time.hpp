@@ -15,9 +15,10 @@ struct StoreTime {
     Time time;          ///< by the store's clock; S3 servers round down to seconds
     Time machine_time;  ///< by this machine's clock, in the middle of the request
     Millis request{};   ///< how long the request took
-    /// How far the store's clock is ahead of this machine's. Empty if it is less than can be
-    /// measured.
+    /// Returns how far the store's clock is ahead of this machine's.
     [[nodiscard]] Millis ahead() const { return time - machine_time; }
+    /// Returns by how much ahead() may be wrong.
+    [[nodiscard]] Millis precision() const { return request / 2 + Millis{1000}; }
 };
 /// Reads the store's clock: creates a probe, inspects it and removes it. Fails as the store does,
 /// and with `temporary` if the store did not answer the create.
