@@ -3,6 +3,9 @@
 #include "maintain/sweep.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -193,6 +196,40 @@ TEST(SweepOfAFolder, LeavesHostileNamesAlone)
     EXPECT_TRUE(carry_out({*store, run.spec().run}, plan).errors.empty());
     for (auto const& path : hostile) EXPECT_TRUE(fs::exists(path)) << path;
     EXPECT_TRUE(fs::exists(folder / "victim"));
+    EXPECT_TRUE(chain::verify_run({*store, run.spec().run}));
+}
+
+// Sets the mode of a folder and of all folders in it.
+void set_modes(std::filesystem::path const& folder, mode_t mode)
+{
+    std::vector<std::filesystem::path> folders{folder};
+    for (auto const& entry : std::filesystem::recursive_directory_iterator(folder))
+        if (entry.is_directory()) folders.push_back(entry.path());
+    for (auto const& path : folders) chmod(path.c_str(), mode);
+}
+
+TEST(SweepOfAFolder, WithoutTheRightToDeleteReportsEachObject)
+{
+    curtail::test::TemporaryFolder const folder;
+    chmod(folder.path().c_str(), 0755);  // for all objects
+    auto const store = store::open_store(store::Address::of_folder(folder.path())).value();
+    chain::test::SmallRun run(*store);
+    run.make();
+    set_modes(folder.path(), 0555);
+    pid_t const child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && setuid(65534) != 0) _exit(255);
+        chain::RunObjects const objects{*store, run.spec().run};
+        auto const plan = plan_sweep(objects, SystemClock{}.now() + 2 * day);
+        if (!plan) _exit(254);
+        auto const result = carry_out(objects, *plan);
+        if (result.deleted > 0 || result.errors.size() < 2) _exit(253);
+        _exit(static_cast<int>(result.errors.front().code));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(ExitCode::permission));
+    set_modes(folder.path(), 0755);
     EXPECT_TRUE(chain::verify_run({*store, run.spec().run}));
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "maintain/copy.hpp"
+
+#include <fmt/format.h>
+
+#include "apps/progress.hpp"
+#include "commands.hpp"
+
+namespace curtail::apps::store_program {
+namespace {
+
+// One progress line per stage.
+class Stages {
+  public:
+    void update(maintain::CopyProgress const& now)
+    {
+        if (stage_ != now.stage) {
+            stage_ = now.stage;
+            bool const bytes = stage_ == "payloads";
+            line_.emplace("copying " + stage_, bytes ? "bytes" : "objects");
+        }
+        line_->update(static_cast<double>(now.done), static_cast<double>(now.total));
+    }
+
+  private:
+    std::string stage_;
+    std::optional<Progress> line_;
+};
+
+void print(Named const& from, Named const& to, maintain::CopySummary const& copied,
+           Console const& console)
+{
+    if (console.json)
+        return console.print_json(json::Object{{"run", from.run.value},
+                                               {"from", from.address.url},
+                                               {"to", to.address.url},
+                                               {"commit", copied.newest.value},
+                                               {"commits", copied.commits},
+                                               {"headers", copied.headers},
+                                               {"payloads", copied.payloads},
+                                               {"left_out", copied.left_out},
+                                               {"written", copied.written},
+                                               {"written_bytes", copied.bytes.value},
+                                               {"found", copied.found},
+                                               {"source_has_grown", copied.source_has_grown}});
+    console.print(fmt::format(
+        "run {}, commits 1 to {}, is in {}\n"
+        "copied    {} objects, {}; {} were there and are right\n"
+        "contains  {} commits, {} headers, {} payloads\n",
+        from.run.value, copied.newest.value, to.address.url, copied.written,
+        size_text(copied.bytes), copied.found, copied.commits, copied.headers, copied.payloads));
+    if (copied.left_out > 0)
+        console.print(
+            fmt::format("left out  {} deltas of pending contributions that the source "
+                        "lacks; the next merge refuses them\n",
+                        copied.left_out));
+    if (copied.source_has_grown)
+        console.print("note      the source has newer commits; repeat the command to copy them\n");
+}
+
+bool same_place(store::Address const& a, store::Address const& b)
+{
+    return a.url == b.url && a.access.endpoint == b.access.endpoint;
+}
+
+Result<void> copy(Arguments const& arguments, Console const& console)
+{
+    auto const from = open_run(arguments.text("FROM"), arguments);
+    if (!from) return tl::unexpected(from.error());
+    auto const to = open_named(arguments.text("TO"), arguments);
+    if (!to) return tl::unexpected(to.error());
+    if (!to->run.value.empty() && to->run != from->run)
+        return fail(ExitCode::usage, "cannot copy run " + from->run.value,
+                    "the file of the destination is that of run " + to->run.value,
+                    "a copy keeps the name of its run");
+    if (same_place(from->address, to->address))
+        return fail(ExitCode::usage, "cannot copy run " + from->run.value,
+                    "source and destination are the same store", "name another destination");
+    chain::RecordCache cache({cache_folder(arguments), console.log}, from->address, from->run);
+    Stages stages;
+    auto const copied =
+        maintain::copy_run({*from->store, from->run, &cache}, *to->store,
+                           [&](maintain::CopyProgress const& now) { stages.update(now); });
+    if (!copied) return tl::unexpected(copied.error());
+    print(*from, *to, *copied, console);
+    return {};
+}
+
+}  // namespace
+
+Command copy_command()
+{
+    return {"copy",
+            "Copy a run to another store, or resume a copy; compare every digest",
+            with_access_options({cache_option()}),
+            {{"FROM", "Source: run file or address, as STORE of the other commands"},
+             {"TO", "Destination: run file or address. A folder must exist"}},
+            copy,
+            true,
+            "curtail-store copy inputs/mine/run.json file:///archive/mine"};
+}
+
+}  // namespace curtail::apps::store_program

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// curtail-store: lists, verifies, copies and cleans up the runs in a store, and examines stores.
+#include "commands.hpp"
+
+int main(int argc, char** argv)
+{
+    using namespace curtail::apps;
+    using namespace curtail::apps::store_program;
+    Program const program{
+        "curtail-store",
+        "Lists, verifies, copies and cleans up the runs in a store, and examines stores",
+        {ls_command(), show_command(), verify_command(), gc_command(), sweep_command(),
+         copy_command(), doctor_command()},
+        "\nExamples:\n"
+        "  curtail-store doctor inputs/runs/demo.json\n"
+        "  curtail-store ls file:///shared/store\n"
+        "  curtail-store copy inputs/mine/run.json file:///archive/mine\n"};
+    return run(program, argc, argv);
+}

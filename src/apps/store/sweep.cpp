@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "maintain/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include "apps/progress.hpp"
+#include "commands.hpp"
+#include "core/clock.hpp"
+#include "maintain/store_time.hpp"
+
+namespace curtail::apps::store_program {
+namespace {
+
+Option age_option()
+{
+    return {"older-than",
+            OptionType::number,
+            "HOURS",
+            "24",
+            "Age, by the store's clock, of what may be deleted; at least 1",
+            false,
+            false,
+            {1, 1e6}};
+}
+
+upkeep::SweepRules rules_of(Arguments const& arguments)
+{
+    auto const hours =
+        std::chrono::duration<double, std::ratio<3600>>(arguments.number("older-than"));
+    return {std::chrono::ceil<Millis>(hours)};
+}
+
+// Objects with the same reason.
+struct Group {
+    std::int64_t objects{};
+    Bytes size;
+};
+
+std::map<upkeep::Reason, Group> groups_of(maintain::SweepPlan const& plan)
+{
+    std::map<upkeep::Reason, Group> groups;
+    for (auto const& verdict : plan.verdicts) {
+        auto& group = groups[verdict.reason];
+        ++group.objects;
+        group.size += verdict.object.size;
+    }
+    return groups;
+}
+
+json::Object verdict_json(maintain::Verdict const& verdict)
+{
+    json::Object object{{"name", name_text(verdict.object.name)},
+                        {"bytes", verdict.object.size.value},
+                        {"modified", format_time(verdict.object.modified)},
+                        {"reason", std::string(upkeep::to_word(verdict.reason))}};
+    if (!verdict.upload.empty()) object.set("upload", name_text(verdict.upload));
+    return object;
+}
+
+json::Object plan_json(Named const& named, maintain::SweepPlan const& plan)
+{
+    json::Array deletes;
+    json::Array keeps;
+    for (auto const& verdict : plan.verdicts)
+        (upkeep::is_deletion(verdict.reason) ? deletes : keeps).push_back(verdict_json(verdict));
+    return {{"run", named.run.value},        {"store", named.address.url},
+            {"commit", plan.newest.value},   {"round", plan.round.value},
+            {"deletes", std::move(deletes)}, {"keeps", std::move(keeps)}};
+}
+
+void print_objects(maintain::SweepPlan const& plan, bool all, Console const& console)
+{
+    for (auto const& verdict : plan.verdicts) {
+        bool const deletes = upkeep::is_deletion(verdict.reason);
+        if (!deletes && !all) continue;
+        console.print(
+            fmt::format("{:<6} {:>10} {:>9}  {}: {}\n", deletes ? "delete" : "keep",
+                        size_text(verdict.object.size),
+                        format_duration(std::max(Millis{0}, plan.now - verdict.object.modified)),
+                        name_text(verdict.object.name), upkeep::to_text(verdict.reason)));
+    }
+}
+
+void print_groups(maintain::SweepPlan const& plan, Console const& console)
+{
+    for (auto const& [reason, group] : groups_of(plan))
+        console.print(fmt::format("{:<6} {:>6} object{} {:>10}  {}: {}\n",
+                                  upkeep::is_deletion(reason) ? "delete" : "keep", group.objects,
+                                  group.objects == 1 ? " " : "s", size_text(group.size),
+                                  upkeep::to_word(reason), upkeep::to_text(reason)));
+}
+
+Result<void> gc(Arguments const& arguments, Console const& console)
+{
+    if (!arguments.flag("dry-run"))
+        return fail(ExitCode::usage, "curtail-store gc", "only shows what may be deleted",
+                    "add --dry-run; to delete it, use `curtail-store sweep`");
+    auto const named = open_run(arguments.text("STORE"), arguments);
+    if (!named) return tl::unexpected(named.error());
+    chain::RecordCache cache({cache_folder(arguments), console.log}, named->address, named->run);
+    // Reading the store's clock would write to the store.
+    auto const plan = maintain::plan_sweep({*named->store, named->run, &cache}, SystemClock{}.now(),
+                                           rules_of(arguments));
+    if (!plan) return tl::unexpected(plan.error());
+    if (console.json) {
+        console.print_json(plan_json(*named, *plan));
+        return {};
+    }
+    console.print(fmt::format("run {} in {}: commit {}, round {}\n", named->run.value,
+                              named->address.url, plan->newest.value, plan->round.value));
+    print_objects(*plan, arguments.flag("long"), console);
+    print_groups(*plan, console);
+    return {};
+}
+
+std::int64_t deletions_in(maintain::SweepPlan const& plan)
+{
+    return std::count_if(plan.verdicts.begin(), plan.verdicts.end(),
+                         [](auto const& verdict) { return upkeep::is_deletion(verdict.reason); });
+}
+
+void print_result(Named const& named, maintain::SweepPlan const& plan,
+                  maintain::SweepResult const& result, Console const& console)
+{
+    if (console.json) {
+        auto document = plan_json(named, plan);
+        document.set("deleted", result.deleted)
+            .set("freed_bytes", result.freed.value)
+            .set("failed", std::ssize(result.errors));
+        return console.print_json(document);
+    }
+    console.print(fmt::format("run {} in {}: deleted {} of {} objects, {}\n", named.run.value,
+                              named.address.url, result.deleted, deletions_in(plan),
+                              size_text(result.freed)));
+}
+
+Result<void> sweep(Arguments const& arguments, Console const& console)
+{
+    auto const named = open_run(arguments.text("STORE"), arguments);
+    if (!named) return tl::unexpected(named.error());
+    chain::RecordCache cache({cache_folder(arguments), console.log}, named->address, named->run);
+    chain::RunObjects const objects{*named->store, named->run, &cache};
+    // A store that has no such run must not get an object of it.
+    if (auto const run = objects.spec(); !run || !*run)
+        return run ? fail(ExitCode::no_input, "cannot sweep run " + named->run.value,
+                          "the store has no run.json of it",
+                          "check the name of the run and the store")
+                   : tl::unexpected(run.error());
+    auto const time = maintain::read_store_time(*named->store, named->run);
+    if (!time) return tl::unexpected(time.error());
+    auto const plan = maintain::plan_sweep(objects, time->time, rules_of(arguments));
+    if (!plan) return tl::unexpected(plan.error());
+    Progress progress("sweeping", "objects");
+    auto const total = static_cast<double>(deletions_in(*plan));
+    auto const result = maintain::carry_out(objects, *plan, [&](std::int64_t done) {
+        progress.update(static_cast<double>(done), total);
+    });
+    print_result(*named, *plan, result, console);
+    for (auto const& error : result.errors) console.log.error(error.message());
+    if (result.errors.empty()) return {};
+    return tl::unexpected(result.errors.front().with_context(
+        fmt::format("cannot delete {} objects", result.errors.size())));
+}
+
+std::vector<Option> options(std::vector<Option> own)
+{
+    own.push_back(age_option());
+    own.push_back(cache_option());
+    return with_access_options(std::move(own));
+}
+
+}  // namespace
+
+Command gc_command()
+{
+    return {"gc",
+            "Show which payloads of a run may be deleted and why; delete nothing",
+            options({{"dry-run", OptionType::flag, "", "", "Delete nothing; required"},
+                     {"long", OptionType::flag, "", "", "Name also what is kept, and why"}}),
+            {store_positional()},
+            gc,
+            true,
+            "curtail-store gc inputs/runs/demo.json --dry-run"};
+}
+
+Command sweep_command()
+{
+    return {"sweep",
+            "Delete payloads that a run no longer needs, and what killed writers left",
+            options({}),
+            {store_positional()},
+            sweep,
+            true,
+            "curtail-store sweep inputs/runs/demo.json"};
+}
+
+}  // namespace curtail::apps::store_program

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chain/chain.hpp"
+#include "commands.hpp"
+#include "status/documents.hpp"
+#include "status/text.hpp"
+
+namespace curtail::apps::store_program {
+namespace {
+
+Result<void> verify(Arguments const& arguments, Console const& console)
+{
+    auto const named = open_run(arguments.text("STORE"), arguments);
+    if (!named) return tl::unexpected(named.error());
+    chain::RecordCache cache({cache_folder(arguments), console.log}, named->address, named->run);
+    auto const summary = chain::verify_run({*named->store, named->run, &cache});
+    if (!summary) return tl::unexpected(summary.error());
+    if (console.json) console.print_json(status::verified_json(*summary, named->address.url));
+    else console.print(status::verified_text(*summary, named->address.url));
+    return {};
+}
+
+}  // namespace
+
+Command verify_command()
+{
+    return {"verify",
+            "Verify a run from the bytes in its store, as `curtail-status --verify` does",
+            with_access_options({cache_option()}),
+            {store_positional()},
+            verify,
+            true,
+            "curtail-store verify file:///shared/store --run mine"};
+}
+
+}  // namespace curtail::apps::store_program
