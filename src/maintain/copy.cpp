@@ -172,31 +172,42 @@ class Copier {
     // Creates a record, unless the destination has it. `expected`: it probably has.
     Result<void> record(std::string const& name, std::string const& bytes, bool expected)
     {
+        for (int attempt = 1; attempt <= tries; ++attempt) {
+            if (!expected || attempt > 1) {
+                auto const created = create(name, bytes);
+                if (!created) return tl::unexpected(created.error());
+                if (*created) return {};
+            }
+            auto const there = has(name, bytes);
+            if (!there) return tl::unexpected(there.error());
+            if (*there) return {};
+            if (attempt > 1) std::this_thread::sleep_for(pause);
+        }
+        return fail(ExitCode::temporary, "cannot write " + name, "the store does not answer",
+                    "repeat the copy to resume it");
+    }
+
+    // False: the record existed, or there was no answer.
+    Result<bool> create(std::string const& name, std::string const& bytes)
+    {
         auto const object = chain::object_name(from_.run(), name);
         if (!object) return tl::unexpected(object.error());
-        for (int attempt = 1;; ++attempt) {
-            auto outcome = store::CreateOutcome::exists;
-            if (!expected || attempt > 1) {
-                auto const created = to_.store().create(*object, store::bytes_of(bytes));
-                if (!created) return tl::unexpected(created.error());
-                outcome = *created;
-            }
-            if (outcome == store::CreateOutcome::created) {
-                wrote(bytes.size());
-                return {};
-            }
-            auto const there = to_.record(name);
-            if (!there) return tl::unexpected(there.error());
-            if (*there && **there != bytes) return differs(name);
-            if (*there) {
-                ++summary_.found;
-                return {};
-            }
-            if (attempt == tries)
-                return fail(ExitCode::temporary, "cannot write " + name,
-                            "the store does not answer", "repeat the copy to resume it");
-            if (!expected) std::this_thread::sleep_for(pause);
-        }
+        auto const outcome = to_.store().create(*object, store::bytes_of(bytes));
+        if (!outcome) return tl::unexpected(outcome.error());
+        bool const created = *outcome == store::CreateOutcome::created;
+        if (created) wrote(bytes.size());
+        return created;
+    }
+
+    // Whether the destination has the record. Fails if it has other bytes.
+    Result<bool> has(std::string const& name, std::string const& bytes)
+    {
+        auto const there = to_.record(name);
+        if (!there) return tl::unexpected(there.error());
+        if (!*there) return false;
+        if (**there != bytes) return differs(name);
+        ++summary_.found;
+        return true;
     }
 
     chain::RunObjects const& from_;

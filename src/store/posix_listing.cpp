@@ -145,6 +145,13 @@ std::string without_slash(std::string name)
     return name;
 }
 
+// False: errno says why.
+bool remove_file_or_folder(int parent, std::string const& name)
+{
+    return unlinkat(parent, name.c_str(), 0) == 0 ||
+           (errno == EISDIR && unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0);
+}
+
 std::string_view file_of(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
 }  // namespace
@@ -196,13 +203,8 @@ Result<void> remove_temporary(PosixRoot const& root, std::string const& name)
     auto const folder = ObjectFolder::parse(name.substr(0, slash));
     if (!folder) return tl::unexpected(folder.error());
     Fd const parent = root.open_below(folder->text(), O_RDONLY | O_DIRECTORY);
-    if (!parent && errno == ENOENT && !root.is_gone()) return {};
-    auto const file = std::string(file_of(name));
-    auto const removed = [&](int flags) {
-        return parent && unlinkat(parent.get(), file.c_str(), flags) == 0;
-    };
-    if (removed(0) || (parent && errno == ENOENT)) return {};
-    if (parent && errno == EISDIR && removed(AT_REMOVEDIR)) return {};
+    if (parent && remove_file_or_folder(parent.get(), std::string(file_of(name)))) return {};
+    if (errno == ENOENT && !root.is_gone()) return {};
     auto const [code, remedy] = meaning_of(errno);
     return fail(code, what, errno_text(errno), remedy);
 }
