@@ -5,7 +5,7 @@
 proc ModulesHelp { } {
     puts stderr "Curtail pre-trains a language model only while renewable power is being curtailed."
     puts stderr "Programs: curtail-poll, curtail-train, curtail-data, curtail-model,"
-    puts stderr "curtail-status and curtail-report."
+    puts stderr "curtail-status, curtail-store and curtail-report."
 }
 module-whatis "Curtail: carbon-aware pre-training across Slurm sites"
 

@@ -43,7 +43,7 @@ def moved_programs_find_their_files():
 
 
 def help_shows_examples():
-    for name in ("poll", "train", "data", "model", "status", "report"):
+    for name in ("poll", "train", "data", "model", "status", "store", "report"):
         help_text = execute(BUILD / f"bin/curtail-{name}", "--help").stdout
         expect("\nExample" in help_text, help_text)
 
@@ -68,8 +68,8 @@ def poller_needs_no_training_library():
     with temporary_folder() as folder:
         execute("cmake", "--install", build, "--prefix", folder)
         installed = sorted(program.name for program in (folder / "bin").iterdir())
-        expect(installed == ["curtail-poll", "curtail-status"], installed)
-        for name in ("curtail-poll", "curtail-status"):
+        expect(installed == ["curtail-poll", "curtail-status", "curtail-store"], installed)
+        for name in installed:
             program = folder / "bin" / name
             expect(name in execute(program, "--version", cwd=folder).stdout, f"version of {name}")
             for built in (program, BUILD / "bin" / name):
