@@ -59,4 +59,14 @@ void Progress::show_text(std::string const& text)
     if (is_due()) write_line(what_ + "  " + text);
 }
 
+void Stages::update(std::string const& what, std::string const& unit, std::int64_t done,
+                    std::int64_t total)
+{
+    if (!line_ || what_ != what) {
+        what_ = what;
+        line_.emplace(what, unit);
+    }
+    line_->update(static_cast<double>(done), static_cast<double>(total));
+}
+
 }  // namespace curtail::apps

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace curtail::apps {
@@ -25,6 +27,19 @@ class Progress {
     double started_;   ///< start, in seconds on the monotonic clock
     double shown_{0};  ///< when the line was last written, on the same clock; 0: never
     bool terminal_;
+};
+
+/// Progress lines of work in several stages, one after the other.
+class Stages {
+  public:
+    /// Shows how much of the stage is done. `what` and `unit` are those of Progress. A stage begins
+    /// with its first call and ends with the first call of another one.
+    void update(std::string const& what, std::string const& unit, std::int64_t done,
+                std::int64_t total);
+
+  private:
+    std::string what_;
+    std::optional<Progress> line_;
 };
 
 }  // namespace curtail::apps

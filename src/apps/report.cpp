@@ -3,6 +3,7 @@
 #include "account/account_of.hpp"
 #include "apps/cache.hpp"
 #include "apps/program.hpp"
+#include "apps/progress.hpp"
 #include "apps/target.hpp"
 #include "core/clock.hpp"
 #include "core/csv.hpp"
@@ -144,8 +145,12 @@ Result<void> report_run(apps::Arguments const& arguments, apps::Console const& c
     if (arguments.has("trace")) trace = arguments.text("trace");
     std::optional<fs::path> average;
     if (arguments.has("average-trace")) average = arguments.text("average-trace");
-    auto const files = account::load_run(arguments.text("RUN"), trace, average,
-                                         {apps::cache_folder(arguments), console.log});
+    apps::Stages stages;
+    auto const files = account::load_run(
+        arguments.text("RUN"), trace, average,
+        {apps::cache_folder(arguments), console.log, [&](std::int64_t done, std::int64_t total) {
+             stages.update("reading", "commits", done, total);
+         }});
     if (!files) return tl::unexpected(files.error());
     auto const account = account::account_of(*files);
     auto const document = report::document(account, SystemClock{}.now());

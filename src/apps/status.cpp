@@ -5,6 +5,7 @@
 
 #include "apps/cache.hpp"
 #include "apps/program.hpp"
+#include "apps/progress.hpp"
 #include "apps/status/watch.hpp"
 #include "apps/target.hpp"
 #include "chain/chain.hpp"
@@ -27,8 +28,16 @@ Result<std::shared_ptr<store::ObjectStore>> open(config::Run const& run)
 Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> const& objects,
                     chain::CacheSettings const& cache, apps::Console const& console)
 {
-    chain::RecordCache records(cache, run.store, run.run);
-    auto const chain = chain::verify_run({*objects, run.run, &records});
+    apps::Stages stages;
+    chain::RecordCache records({cache.folder, cache.log,
+                                [&](std::int64_t done, std::int64_t total) {
+                                    stages.update("reading", "commits", done, total);
+                                }},
+                               run.store, run.run);
+    auto const chain =
+        chain::verify_run({*objects, run.run, &records}, [&](std::int64_t done, std::int64_t total) {
+            stages.update("verifying", "commits", done, total);
+        });
     if (!chain) return tl::unexpected(chain.error());
     journal::Reader const reader(objects, run.run, journal::Cache({}));
     auto const journal = journal::verify_journals(reader, chain->run.sites);

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "chain/commit_reader.hpp"
+#include "chain/read_ahead.hpp"
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
 
@@ -55,6 +58,45 @@ Result<std::string> compare_with_cache(RunObjects const& objects, CommitNumber n
         number.value);
 }
 
+// The names of the headers in the order in which verification needs them.
+std::vector<std::string> headers_of(std::vector<LinkedCommit> const& chain)
+{
+    std::vector<std::string> names;
+    for (auto const& link : chain)
+        for (auto const& d : link.commit.decided)
+            if (!d.inlined) names.push_back(rounds::header_name(d.member, d.seq));
+    return names;
+}
+
+// The payloads in a listing. Empty: there is no listing.
+std::optional<std::unordered_set<std::string>> listed_payloads(RunObjects const& objects)
+{
+    std::unordered_set<std::string> names;
+    auto const run = "runs/" + objects.run().value + "/";
+    for (char const* kind : {"models", "deltas"}) {
+        auto const folder = store::ObjectFolder::parse(run + kind);
+        if (!folder) return std::nullopt;
+        auto const listed = objects.store().list(*folder, "", [&](store::Listed const& object) {
+            names.insert(object.name.substr(run.size()));
+            return true;
+        });
+        if (!listed) return std::nullopt;
+    }
+    return names;
+}
+
+// The objects in the store, with fewer requests in a row than RunObjects::source() needs.
+VerifySource quick_source(RunObjects const& objects, ReadAhead& headers)
+{
+    auto source = objects.source();
+    source.record = [&](std::string const& name) { return headers.record(name); };
+    if (auto listed = listed_payloads(objects))
+        source.may_exist = [names = std::move(*listed)](std::string const& name) {
+            return names.count(name) > 0;
+        };
+    return source;
+}
+
 }  // namespace
 
 Result<std::optional<rounds::Commit>> newest_commit(RunObjects const& objects)
@@ -83,7 +125,9 @@ Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects, Check 
     return commits;
 }
 
-Result<ChainSummary> verify_run(RunObjects const& objects)
+Result<ChainSummary> verify_run(
+    RunObjects const& objects,
+    std::function<void(std::int64_t done, std::int64_t total)> const& progress)
 {
     auto newest = search_end(objects, {0});
     if (!newest) return tl::unexpected(newest.error());
@@ -95,7 +139,11 @@ Result<ChainSummary> verify_run(RunObjects const& objects)
     if (!warning->empty()) objects.cache()->clear();
     auto const chain = read_commits(objects, std::move(**newest), UseCache::no);
     if (!chain) return tl::unexpected(chain.error());
-    auto summary = verify_chain(*run, *chain, objects.source());
+    ReadAhead headers(objects, headers_of(*chain));
+    auto summary =
+        verify_chain(*run, *chain, quick_source(objects, headers), [&](std::int64_t done) {
+            if (progress) progress(done, std::ssize(*chain));
+        });
     if (summary) summary->warning = std::move(*warning);
     return summary;
 }

@@ -35,7 +35,10 @@ enum class Check {
 /// First checks that the chain has no gap. Then performs all checks of verify_objects(VerifySource
 /// const&) (chain/verify.hpp). Fails with `protocol` if a check fails; the message names the object
 /// and the reason. Compares the chain with the newest commit in the cache: see
-/// ChainSummary::warning.
-[[nodiscard]] Result<ChainSummary> verify_run(RunObjects const& objects);
+/// ChainSummary::warning. `progress` receives how many commits have been verified, after all have
+/// been read.
+[[nodiscard]] Result<ChainSummary> verify_run(
+    RunObjects const& objects,
+    std::function<void(std::int64_t done, std::int64_t total)> const& progress = {});
 
 }  // namespace curtail::chain

@@ -2,32 +2,14 @@
 #include "chain/commit_reader.hpp"
 
 #include <atomic>
-#include <system_error>
-#include <thread>
 
+#include "chain/in_parallel.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::chain {
 namespace {
 
-// Calls `act` with 0, 1, ... `count` - 1, in several threads if that pays.
-void in_parallel(std::size_t count, std::function<void(std::size_t)> const& act)
-{
-    constexpr std::size_t worth_a_thread = 64;
-    constexpr std::size_t most_threads = 8;
-    std::atomic<std::size_t> next{0};
-    auto const work = [&] {
-        for (auto i = next++; i < count; i = next++) act(i);
-    };
-    std::vector<std::jthread> threads;
-    auto const helpers = std::min(count / worth_a_thread, most_threads - 1);
-    try {
-        for (std::size_t i = 0; i < helpers; ++i) threads.emplace_back(work);
-    } catch (std::system_error const&) {
-        // The system has no more threads: this one does the work of the missing ones.
-    }
-    work();
-}
+constexpr std::size_t worth_a_thread = 64;
 
 // One commit, or why there is none. Empty before both are known.
 struct Slot {
@@ -52,7 +34,7 @@ class Reader {
 
     void read_cache()
     {
-        in_parallel(slots_.size() - 1, [&](std::size_t i) {
+        in_parallel(slots_.size() - 1, worth_a_thread, [&](std::size_t i) {
             auto const name = name_of(i);
             auto const bytes = objects_.cache()->newest(name);
             if (!bytes) return;
@@ -80,8 +62,11 @@ class Reader {
         std::vector<std::size_t> missing;
         for (std::size_t i = 0; i < slots_.size(); ++i)
             if (slots_[i].is_empty()) missing.push_back(i);
-        in_parallel(missing.size(), [&](std::size_t i) {
+        std::atomic<std::int64_t> done{0};
+        in_parallel(missing.size(), worth_a_thread, [&](std::size_t i) {
             if (!store_failed_) read(missing[i]);
+            if (objects_.cache() != nullptr)
+                objects_.cache()->report(++done, static_cast<std::int64_t>(missing.size()));
         });
     }
 

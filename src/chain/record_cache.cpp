@@ -34,7 +34,7 @@ CommitNumber number_of(std::string const& name)
 
 RecordCache::RecordCache(CacheSettings const& settings, store::Address const& address,
                          RunId const& run)
-    : log_(settings.log)
+    : log_(settings.log), progress_(settings.progress)
 {
     if (settings.folder.empty()) return;
     path_ = path_in(settings.folder, address, run);
@@ -117,6 +117,12 @@ void RecordCache::add(std::string const& name, std::string bytes)
     added_bytes_ += bytes.size();
     added_.push_back({name, std::move(bytes), digest});
     if (added_bytes_ > flush_bytes) flush_locked();
+}
+
+void RecordCache::report(std::int64_t done, std::int64_t total)
+{
+    std::lock_guard const guard(mutex_);
+    if (progress_) progress_(done, total);
 }
 
 void RecordCache::clear()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,10 +14,13 @@
 
 namespace curtail::chain {
 
-/// Where a program keeps copies of the records that it has read.
+/// Where a program keeps copies of the records that it reads, and whom it tells about it.
 struct CacheSettings {
-    std::filesystem::path folder;  ///< created if it is missing; empty: no cache
-    Log log{};                     ///< receives one warning per run if the cache does not work
+    std::filesystem::path folder{};  ///< created if it is missing; empty: no cache
+    Log log{};                       ///< receives one warning per run if the cache does not work
+    /// Receives how many of the commits that the cache lacks have been read from the store. May be
+    /// called by several threads, but only by one at a time.
+    std::function<void(std::int64_t done, std::int64_t total)> progress{};
 };
 
 /// Copies of the immutable records of one run, on this machine (docs/formats-cache.md,
@@ -45,6 +49,8 @@ class RecordCache {
     [[nodiscard]] CommitNumber greatest_commit() const;
     /// Adds a record that was read from the store under `name`, unless the cache has it.
     void add(std::string const& name, std::string bytes);
+    /// Calls CacheSettings::progress.
+    void report(std::int64_t done, std::int64_t total);
     /// Removes all records, also from the disk.
     void clear();
     /// Writes the added records to the disk. The destructor does so too.
@@ -59,6 +65,7 @@ class RecordCache {
 
     std::filesystem::path path_;
     Log log_;
+    std::function<void(std::int64_t done, std::int64_t total)> progress_;
     mutable std::mutex mutex_;
     std::optional<RecordLog> file_;                           ///< empty: the cache does not work
     std::map<std::string, std::vector<LoggedRecord>> index_;  ///< by name, in the order of the file

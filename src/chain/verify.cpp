@@ -181,6 +181,7 @@ class Verifier {
             if (seen->second == part) return {};
             return wrong(part.name, "the chain names this object with two contents");
         }
+        if (!kept && source_.may_exist && !source_.may_exist(part.name)) return {};
         auto const facts = source_.payload(part.name);
         if (!facts) return tl::unexpected(facts.error());
         if (!*facts && kept)
@@ -268,7 +269,8 @@ Result<ChainSummary> verify_objects(VerifySource const& source)
 }
 
 Result<ChainSummary> verify_chain(StoredRun const& run, std::vector<LinkedCommit> const& chain,
-                                  VerifySource const& source)
+                                  VerifySource const& source,
+                                  std::function<void(std::int64_t done)> const& progress)
 {
     if (chain.empty()) return wrong(commit_name({1}), "the object is missing");
     if (auto good = check_commits(run, chain); !good) return tl::unexpected(good.error());
@@ -281,6 +283,7 @@ Result<ChainSummary> verify_chain(StoredRun const& run, std::vector<LinkedCommit
         if (auto good = verifier.commit(parent, commit); !good) return tl::unexpected(good.error());
         count(summary, commit);
         parent = &commit;
+        if (progress) progress(commit.number.value);
     }
     return summary;
 }

@@ -23,6 +23,9 @@ struct VerifySource {
     std::function<Result<std::optional<std::string>>(std::string const& name)> record;
     /// Returns the size and digest of a payload.
     std::function<Result<std::optional<PayloadFacts>>(std::string const& name)> payload;
+    /// Returns false if a listing lacks a payload. Asked only about payloads that the run need not
+    /// keep, so that no request is spent on each of those that were deleted. Null: all may exist.
+    std::function<bool(std::string const& name)> may_exist{};
 };
 
 /// run.json as it is stored.
@@ -85,9 +88,10 @@ struct ChainSummary {
 /// `source` is returned unchanged.
 [[nodiscard]] Result<ChainSummary> verify_objects(VerifySource const& source);
 /// Verifies a run in the same way. `run` and `chain` are as the store has them; reads only headers
-/// and payloads. Fails with `protocol` also if the chain is empty.
-[[nodiscard]] Result<ChainSummary> verify_chain(StoredRun const& run,
-                                                std::vector<LinkedCommit> const& chain,
-                                                VerifySource const& source);
+/// and payloads. Fails with `protocol` also if the chain is empty. `progress` receives how many
+/// commits have been verified.
+[[nodiscard]] Result<ChainSummary> verify_chain(
+    StoredRun const& run, std::vector<LinkedCommit> const& chain, VerifySource const& source,
+    std::function<void(std::int64_t done)> const& progress = {});
 
 }  // namespace curtail::chain

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <thread>
+#include <atomic>
+#include <mutex>
 
+#include "chain/in_parallel.hpp"
 #include "maintain/copy_list.hpp"
+#include "maintain/destination.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::maintain {
@@ -13,10 +16,28 @@ namespace {
 
 using Cause = store::ReadFailure::Cause;
 
-constexpr int tries = 5;
-constexpr Millis pause{200};
+// Keeps the first error of several threads.
+class FirstError {
+  public:
+    void set(Error const& error)
+    {
+        std::lock_guard const guard(mutex_);
+        if (!error_) error_ = error;
+        failed_ = true;
+    }
+    [[nodiscard]] bool failed() const { return failed_; }
+    [[nodiscard]] Result<void> result() const
+    {
+        return error_ ? Result<void>(tl::unexpect, *error_) : Result<void>();
+    }
 
-// Writes the objects of a copy.
+  private:
+    std::mutex mutex_;
+    std::optional<Error> error_;
+    std::atomic<bool> failed_{false};
+};
+
+// Writes the objects of a copy, stage by stage.
 class Copier {
   public:
     Copier(chain::RunObjects const& from, store::ObjectStore& to, CopyList const& list,
@@ -28,10 +49,10 @@ class Copier {
     // Fails if the destination has another run of this name, or a later state of this one.
     Result<void> check_destination()
     {
-        auto const run = to_.record(rounds::run_name);
+        auto const run = to_.objects().record(rounds::run_name);
         if (!run) return tl::unexpected(run.error());
-        if (*run && **run != list_.run) return differs(rounds::run_name);
-        auto const newest = chain::search_newest(to_, {0});
+        if (*run && **run != list_.run) return to_.differs(rounds::run_name);
+        auto const newest = chain::search_newest(to_.objects(), {0});
         if (!newest) return tl::unexpected(newest.error());
         if (!*newest) return {};
         there_ = (*newest)->commit.number;
@@ -41,7 +62,8 @@ class Copier {
                                     there_.value, list_.chain.size()),
                         "copy in the other direction, or to an empty folder or prefix");
         auto const& ours = list_.chain[static_cast<std::size_t>(there_.value) - 1];
-        if (sha256((*newest)->bytes) != ours.sha256) return differs(rounds::commit_name(there_));
+        if (sha256((*newest)->bytes) != ours.sha256)
+            return to_.differs(rounds::commit_name(there_));
         return {};
     }
 
@@ -51,7 +73,7 @@ class Copier {
         for (auto const& part : list_.payloads) total += part.bytes;
         std::int64_t done = 0;
         for (auto const& part : list_.payloads) {
-            report({"payloads", done, total});
+            report({"payloads", "bytes", done, total});
             if (auto copied = payload(part); !copied) return tl::unexpected(copied.error().error);
             done += part.bytes;
         }
@@ -64,71 +86,90 @@ class Copier {
         return {};
     }
 
+    // Their order does not matter.
     Result<void> headers()
     {
-        for (auto const& header : list_.headers) {
-            report({"headers", summary_.headers, std::ssize(list_.headers)});
-            if (auto copied = this->header(header); !copied) return copied;
-            ++summary_.headers;
-        }
-        return {};
+        auto const there = listed_headers();
+        return all("headers", list_.headers.size(), [&](std::size_t i) {
+            auto const& header = list_.headers[i];
+            return this->header(header, there.count(header.name) > 0);
+        });
     }
 
     Result<void> commits()
     {
-        for (auto const& [commit, digest] : list_.chain) {
-            report({"commits", summary_.commits, std::ssize(list_.chain)});
-            auto const bytes = rounds::encode(commit).bytes;
-            auto const name = rounds::commit_name(commit.number);
-            // Records are canonical, so this never fails.
-            if (sha256(bytes) != digest) throw std::logic_error(name + " cannot be encoded");
-            if (auto copied = record(name, bytes, commit.number <= there_); !copied) return copied;
-            ++summary_.commits;
-            summary_.newest = commit.number;
+        // What is there may be compared in any order. What is missing is written in order.
+        std::vector<char> right(list_.chain.size(), 0);
+        auto const compared =
+            all("commits", static_cast<std::size_t>(there_.value), [&](std::size_t i) {
+                return to_.has(name_of(i), list_.chain[i].sha256).map([&](bool has) {
+                    right[i] = has ? 1 : 0;
+                });
+            });
+        if (!compared) return compared;
+        for (std::size_t i = 0; i < list_.chain.size(); ++i) {
+            if (right[i] != 0) continue;
+            report({"commits", "objects", static_cast<std::int64_t>(i), std::ssize(list_.chain)});
+            auto const encoded = rounds::encode(list_.chain[i].commit);
+            // Records are canonical, so this never happens.
+            if (encoded.sha256 != list_.chain[i].sha256) throw std::logic_error(name_of(i));
+            if (auto copied = to_.record(name_of(i), encoded.bytes); !copied) return copied;
         }
         return {};
     }
 
-    Result<void> run() { return record(rounds::run_name, list_.run, false); }
+    Result<void> run() { return to_.record(rounds::run_name, list_.run); }
 
-    [[nodiscard]] CopySummary const& summary() const { return summary_; }
+    [[nodiscard]] CopySummary summary() const
+    {
+        auto summary = summary_;
+        auto const counts = to_.counts();
+        summary.newest = list_.chain.back().commit.number;
+        summary.commits = std::ssize(list_.chain);
+        summary.headers = std::ssize(list_.headers);
+        summary.written = counts.written;
+        summary.bytes = counts.bytes;
+        summary.found = counts.found;
+        return summary;
+    }
 
   private:
+    [[nodiscard]] std::string name_of(std::size_t i) const
+    {
+        return rounds::commit_name(list_.chain[i].commit.number);
+    }
+
     void report(CopyProgress const& progress) const
     {
         if (progress_) progress_(progress);
     }
 
-    [[nodiscard]] tl::unexpected<Error> differs(std::string const& name) const
+    // Calls `act` with 0 to `count` - 1, in several threads. Ends with the first error.
+    Result<void> all(char const* stage, std::size_t count,
+                     std::function<Result<void>(std::size_t i)> const& act) const
     {
-        return fail(ExitCode::protocol, "cannot copy run " + from_.run().value,
-                    name + " in the destination differs from that of the source",
-                    "the destination has another run of this name, or sites have trained with it: "
-                    "copy to an empty folder or prefix");
-    }
-
-    void wrote(std::size_t bytes)
-    {
-        ++summary_.written;
-        summary_.bytes += Bytes{static_cast<std::int64_t>(bytes)};
+        FirstError error;
+        std::mutex mutex;
+        std::int64_t done = 0;
+        chain::in_parallel(count, 16, [&](std::size_t i) {
+            if (error.failed()) return;
+            if (auto const acted = act(i); !acted) error.set(acted.error());
+            std::lock_guard const guard(mutex);
+            report({stage, "objects", ++done, static_cast<std::int64_t>(count)});
+        });
+        return error.result();
     }
 
     // `missing` and `corrupt` are faults of the source, `unavailable` is one of either store.
     tl::expected<void, store::ReadFailure> payload(rounds::PartRef const& part)
     {
-        auto const there = is_there(part);
+        auto const there = to_.has(part);
         if (!there) return unavailable(there.error());
-        if (*there) {
-            ++summary_.found;
-            ++summary_.payloads;
-            return {};
+        if (!*there) {
+            auto const content = from_.payload(part);
+            if (!content) return tl::unexpected(content.error());
+            if (auto put = to_.put(part, *content); !put) return unavailable(put.error());
         }
-        auto const content = from_.payload(part);
-        if (!content) return tl::unexpected(content.error());
-        auto const name = chain::object_name(from_.run(), part.name);
-        if (!name) return unavailable(name.error());
-        if (auto put = to_.store().put(*name, *content); !put) return unavailable(put.error());
-        wrote(content->size());
         ++summary_.payloads;
         return {};
     }
@@ -138,80 +179,39 @@ class Copier {
         return tl::unexpected(store::ReadFailure{Cause::unavailable, error});
     }
 
-    Result<bool> is_there(rounds::PartRef const& part)
+    // Names of headers in the destination; a hint.
+    [[nodiscard]] std::set<std::string> listed_headers()
     {
-        auto const name = chain::object_name(from_.run(), part.name);
-        if (!name) return tl::unexpected(name.error());
-        auto const info = to_.store().stat(*name);
-        if (!info) return tl::unexpected(info.error());
-        if (!*info || (*info)->size.value != part.bytes) return false;
-        auto const facts = to_.payload_facts(part.name);
-        if (!facts) return tl::unexpected(facts.error());
-        return *facts && (*facts)->sha256 == part.sha256;
+        std::set<std::string> names;
+        auto const run = "runs/" + from_.run().value + "/";
+        auto const folder = store::ObjectFolder::parse(run + "contrib");
+        if (!folder) return names;
+        (void)to_.objects().store().list(*folder, "", [&](store::Listed const& object) {
+            names.insert(object.name.substr(run.size()));
+            return true;
+        });
+        return names;
     }
 
-    Result<void> header(RecordToCopy const& header)
+    Result<void> header(RecordToCopy const& header, bool expected)
     {
-        auto const there = to_.record(header.name);
-        if (!there) return tl::unexpected(there.error());
-        if (*there && sha256(**there) == header.sha256) {
-            ++summary_.found;
-            return {};
+        if (expected) {
+            auto const there = to_.has(header.name, header.sha256);
+            if (!there) return tl::unexpected(there.error());
+            if (*there) return {};
         }
-        if (*there) return differs(header.name);
-        if (!header.bytes.empty()) return record(header.name, header.bytes, false);
+        if (!header.bytes.empty()) return to_.record(header.name, header.bytes);
         auto const bytes = from_.record(header.name);
         if (!bytes) return tl::unexpected(bytes.error());
         if (!*bytes || sha256(**bytes) != header.sha256)
             return fail(ExitCode::protocol, "cannot copy " + header.name,
                         *bytes ? "its digest differs from the one in the chain" : "it is missing",
                         "verify the source with `curtail-store verify`");
-        return record(header.name, **bytes, false);
-    }
-
-    // Creates a record, unless the destination has it. `expected`: it probably has.
-    Result<void> record(std::string const& name, std::string const& bytes, bool expected)
-    {
-        for (int attempt = 1; attempt <= tries; ++attempt) {
-            if (!expected || attempt > 1) {
-                auto const created = create(name, bytes);
-                if (!created) return tl::unexpected(created.error());
-                if (*created) return {};
-            }
-            auto const there = has(name, bytes);
-            if (!there) return tl::unexpected(there.error());
-            if (*there) return {};
-            if (attempt > 1) std::this_thread::sleep_for(pause);
-        }
-        return fail(ExitCode::temporary, "cannot write " + name, "the store does not answer",
-                    "repeat the copy to resume it");
-    }
-
-    // False: the record existed, or there was no answer.
-    Result<bool> create(std::string const& name, std::string const& bytes)
-    {
-        auto const object = chain::object_name(from_.run(), name);
-        if (!object) return tl::unexpected(object.error());
-        auto const outcome = to_.store().create(*object, store::bytes_of(bytes));
-        if (!outcome) return tl::unexpected(outcome.error());
-        bool const created = *outcome == store::CreateOutcome::created;
-        if (created) wrote(bytes.size());
-        return created;
-    }
-
-    // Whether the destination has the record. Fails if it has other bytes.
-    Result<bool> has(std::string const& name, std::string const& bytes)
-    {
-        auto const there = to_.record(name);
-        if (!there) return tl::unexpected(there.error());
-        if (!*there) return false;
-        if (**there != bytes) return differs(name);
-        ++summary_.found;
-        return true;
+        return to_.record(header.name, **bytes);
     }
 
     chain::RunObjects const& from_;
-    chain::RunObjects to_;
+    Destination to_;
     CopyList const& list_;
     std::function<void(CopyProgress const&)> const& progress_;
     CommitNumber there_{0};  // the newest commit in the destination before the copy
@@ -236,6 +236,7 @@ Result<CopySummary> copy_list(chain::RunObjects const& from, store::ObjectStore&
 Result<CopySummary> copy_run(chain::RunObjects const& from, store::ObjectStore& to,
                              std::function<void(CopyProgress const&)> const& progress)
 {
+    constexpr int tries = 5;
     for (int attempt = 1;; ++attempt) {
         auto const list = list_copy(from);
         if (!list) return tl::unexpected(list.error());

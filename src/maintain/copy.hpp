@@ -11,7 +11,8 @@ namespace curtail::maintain {
 /// How far a copy is.
 struct CopyProgress {
     char const* stage;    ///< what is being copied: `payloads`, `headers` or `commits`
-    std::int64_t done{};  ///< objects of this stage; bytes if it is `payloads`
+    char const* unit;     ///< of the numbers: `bytes` or `objects`
+    std::int64_t done{};  ///< of this stage
     std::int64_t total{};
 };
 
@@ -38,6 +39,8 @@ struct CopySummary {
 ///
 /// Writes payloads before the headers and commits that name them, commits in order, and run.json
 /// last. Without run.json, no program takes what is in `to` for a run.
+///
+/// Several threads may call `progress`, but only one at a time.
 ///
 /// Sites may train with the source. None must train with the copy before it is complete.
 ///

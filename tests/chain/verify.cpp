@@ -199,6 +199,15 @@ TEST_F(Verify, DetectsRecordsOfAnotherRun)
     }
 }
 
+TEST_F(Verify, AListingThatLacksObjectsHidesNoMissingOne)
+{
+    store::FaultyStore unlisted(objects, {.unlisted = 1}, 1);
+    EXPECT_TRUE(verify_run({unlisted, run.spec().run}));
+    ASSERT_TRUE(objects.remove(*object_name(run.spec().run, run.tip().model.parts.at(0).name)));
+    EXPECT_EQ(verify_run({unlisted, run.spec().run}).error().code, ExitCode::protocol);
+    EXPECT_EQ(verify_run({objects, run.spec().run}).error().code, ExitCode::protocol);
+}
+
 TEST_F(Verify, AStoreThatDoesNotAnswerIsNotADamagedRun)
 {
     store::FaultyStore faulty(objects, {.unavailable = 1}, 1);

@@ -28,7 +28,12 @@ Result<Opened> open_model(std::string const& file, Arguments const& arguments, L
     if (!objects) return tl::unexpected(objects.error());
     std::optional<CommitNumber> wanted;
     if (arguments.has("commit")) wanted = CommitNumber{arguments.integer("commit")};
-    auto model = evaluate::load_committed(*run, **objects, wanted, {cache_folder(arguments), log});
+    Stages stages;
+    auto model = evaluate::load_committed(
+        *run, **objects, wanted,
+        {cache_folder(arguments), log, [&](std::int64_t done, std::int64_t total) {
+             stages.update("reading", "commits", done, total);
+         }});
     if (!model) return tl::unexpected(model.error());
     return Opened{std::move(*run), std::move(*model)};
 }

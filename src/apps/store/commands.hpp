@@ -2,6 +2,7 @@
 #pragma once
 #include "apps/cache.hpp"
 #include "apps/program.hpp"
+#include "apps/progress.hpp"
 #include "chain/run_objects.hpp"
 
 namespace curtail::apps::store_program {
@@ -33,6 +34,11 @@ struct Named {
 /// Opens it in the same way, and makes sure that there is a run: the named one or the only one in
 /// the store. Fails with `usage` if there are several, and with `no_input` if there is none.
 [[nodiscard]] Result<Named> open_run(std::string const& text, Arguments const& arguments);
+
+/// Returns the folder of `--cache`, and shows in `stages` how many commits were read. Both must
+/// outlive the cache.
+[[nodiscard]] chain::CacheSettings cache_settings(Arguments const& arguments,
+                                                  Console const& console, Stages& stages);
 
 /// `12.3 MB`
 [[nodiscard]] std::string size_text(Bytes size);

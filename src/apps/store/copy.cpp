@@ -3,29 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "apps/progress.hpp"
 #include "commands.hpp"
 
 namespace curtail::apps::store_program {
 namespace {
-
-// One progress line per stage.
-class Stages {
-  public:
-    void update(maintain::CopyProgress const& now)
-    {
-        if (stage_ != now.stage) {
-            stage_ = now.stage;
-            bool const bytes = stage_ == "payloads";
-            line_.emplace("copying " + stage_, bytes ? "bytes" : "objects");
-        }
-        line_->update(static_cast<double>(now.done), static_cast<double>(now.total));
-    }
-
-  private:
-    std::string stage_;
-    std::optional<Progress> line_;
-};
 
 void print(Named const& from, Named const& to, maintain::CopySummary const& copied,
            Console const& console)
@@ -76,11 +57,12 @@ Result<void> copy(Arguments const& arguments, Console const& console)
     if (same_place(from->address, to->address))
         return fail(ExitCode::usage, "cannot copy run " + from->run.value,
                     "source and destination are the same store", "name another destination");
-    chain::RecordCache cache({cache_folder(arguments), console.log}, from->address, from->run);
     Stages stages;
-    auto const copied =
-        maintain::copy_run({*from->store, from->run, &cache}, *to->store,
-                           [&](maintain::CopyProgress const& now) { stages.update(now); });
+    chain::RecordCache cache(cache_settings(arguments, console, stages), from->address, from->run);
+    auto const copied = maintain::copy_run(
+        {*from->store, from->run, &cache}, *to->store, [&](maintain::CopyProgress const& now) {
+            stages.update(std::string("copying ") + now.stage, now.unit, now.done, now.total);
+        });
     if (!copied) return tl::unexpected(copied.error());
     print(*from, *to, *copied, console);
     return {};

@@ -118,6 +118,14 @@ Result<Named> open_run(std::string const& text, Arguments const& arguments)
     return named;
 }
 
+chain::CacheSettings cache_settings(Arguments const& arguments, Console const& console,
+                                    Stages& stages)
+{
+    return {cache_folder(arguments), console.log, [&stages](std::int64_t done, std::int64_t total) {
+                stages.update("reading", "commits", done, total);
+            }};
+}
+
 std::string size_text(Bytes size)
 {
     auto value = static_cast<double>(size);

@@ -81,7 +81,9 @@ Result<void> show(Arguments const& arguments, Console const& console)
 {
     auto const named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
-    chain::RecordCache cache({cache_folder(arguments), console.log}, named->address, named->run);
+    Stages stages;
+    chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
+                             named->run);
     chain::RunObjects const objects{*named->store, named->run, &cache};
     auto const name = arguments.has("OBJECT")
                           ? Result<std::string>(name_of(arguments.text("OBJECT")))

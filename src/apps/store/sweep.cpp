@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "apps/progress.hpp"
 #include "commands.hpp"
 #include "core/clock.hpp"
 #include "maintain/store_time.hpp"
@@ -97,7 +96,9 @@ Result<void> gc(Arguments const& arguments, Console const& console)
                     "add --dry-run; to delete it, use `curtail-store sweep`");
     auto const named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
-    chain::RecordCache cache({cache_folder(arguments), console.log}, named->address, named->run);
+    Stages stages;
+    chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
+                             named->run);
     // Reading the store's clock would write to the store.
     auto const plan = maintain::plan_sweep({*named->store, named->run, &cache}, SystemClock{}.now(),
                                            rules_of(arguments));
@@ -138,7 +139,9 @@ Result<void> sweep(Arguments const& arguments, Console const& console)
 {
     auto const named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
-    chain::RecordCache cache({cache_folder(arguments), console.log}, named->address, named->run);
+    Stages stages;
+    chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
+                             named->run);
     chain::RunObjects const objects{*named->store, named->run, &cache};
     // A store that has no such run must not get an object of it.
     if (auto const run = objects.spec(); !run || !*run)
@@ -150,10 +153,9 @@ Result<void> sweep(Arguments const& arguments, Console const& console)
     if (!time) return tl::unexpected(time.error());
     auto const plan = maintain::plan_sweep(objects, time->time, rules_of(arguments));
     if (!plan) return tl::unexpected(plan.error());
-    Progress progress("sweeping", "objects");
-    auto const total = static_cast<double>(deletions_in(*plan));
+    auto const total = deletions_in(*plan);
     auto const result = maintain::carry_out(objects, *plan, [&](std::int64_t done) {
-        progress.update(static_cast<double>(done), total);
+        stages.update("sweeping", "objects", done, total);
     });
     print_result(*named, *plan, result, console);
     for (auto const& error : result.errors) console.log.error(error.message());

@@ -11,8 +11,13 @@ Result<void> verify(Arguments const& arguments, Console const& console)
 {
     auto const named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
-    chain::RecordCache cache({cache_folder(arguments), console.log}, named->address, named->run);
-    auto const summary = chain::verify_run({*named->store, named->run, &cache});
+    Stages stages;
+    chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
+                             named->run);
+    auto const summary = chain::verify_run({*named->store, named->run, &cache},
+                                           [&](std::int64_t done, std::int64_t total) {
+                                               stages.update("verifying", "commits", done, total);
+                                           });
     if (!summary) return tl::unexpected(summary.error());
     if (console.json) console.print_json(status::verified_json(*summary, named->address.url));
     else console.print(status::verified_text(*summary, named->address.url));
