@@ -34,10 +34,10 @@ Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> 
                                     stages.update("reading", "commits", done, total);
                                 }},
                                run.store, run.run);
-    auto const chain =
-        chain::verify_run({*objects, run.run, &records}, [&](std::int64_t done, std::int64_t total) {
-            stages.update("verifying", "commits", done, total);
-        });
+    auto const chain = chain::verify_run({*objects, run.run, &records},
+                                         [&](std::int64_t done, std::int64_t total) {
+                                             stages.update("verifying", "commits", done, total);
+                                         });
     if (!chain) return tl::unexpected(chain.error());
     journal::Reader const reader(objects, run.run, journal::Cache({}));
     auto const journal = journal::verify_journals(reader, chain->run.sites);
@@ -59,8 +59,7 @@ constexpr std::string_view clear_screen = "\x1b[H\x1b[2J";
 Result<void> show(config::Run const& run, Output const& output, std::string_view before,
                   apps::Console const& console)
 {
-    auto const overview =
-        status::read_overview(run, open(run), SystemClock{}.now(), output.cache);
+    auto const overview = status::read_overview(run, open(run), SystemClock{}.now(), output.cache);
     if (!output.prometheus.empty()) {
         auto const text = status::prometheus_text(overview);
         if (auto written = status::write_prometheus(output.prometheus, text); !written)

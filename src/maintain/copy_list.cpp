@@ -3,6 +3,7 @@
 
 #include "chain/pending.hpp"
 #include "rounds/names.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::maintain {
 namespace {
@@ -88,6 +89,19 @@ class Collector {
     std::set<std::string> seen_;
 };
 
+// The amendments that the run has taken in.
+Result<void> amendments(chain::RunObjects const& from, CopyList& list)
+{
+    auto const& amended = list.chain.back().commit.amended;
+    for (std::int64_t n = 1; amended && n <= amended->n; ++n) {
+        auto const name = rounds::amendment_name(n);
+        auto bytes = from.record(name);
+        if (!bytes) return tl::unexpected(bytes.error());
+        if (*bytes) list.headers.push_back({name, sha256(**bytes), std::move(**bytes)});
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<CopyList> list_copy(chain::RunObjects const& from)
@@ -107,7 +121,9 @@ Result<CopyList> list_copy(chain::RunObjects const& from)
     if (auto good = chain::check_commits(*run, list.chain); !good)
         return tl::unexpected(good.error());
     list.run = rounds::encode(run->run).bytes;
-    Collector collector(from, list, run->run.params);
+    if (auto added = amendments(from, list); !added) return tl::unexpected(added.error());
+    auto const rules = rounds::in_force(run->run, list.chain.back().commit);
+    Collector collector(from, list, rules.params);
     for (auto const& link : list.chain)
         if (auto added = collector.commit(link.commit); !added)
             return tl::unexpected(added.error());

@@ -2,6 +2,7 @@
 #include "maintain/sweep.hpp"
 
 #include "chain/chain.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::maintain {
 namespace {
@@ -75,7 +76,7 @@ Result<SweepPlan> plan_sweep(chain::RunObjects const& objects, Time now,
     if (chain->empty() || !*run)
         return fail(ExitCode::no_input, "cannot sweep run " + objects.run().value,
                     "the store has no commit of it", "check the name of the run and the store");
-    upkeep::Kept kept((*run)->params);
+    upkeep::Kept kept(rounds::in_force(**run, chain->back()).params);
     for (auto const& commit : *chain) kept.add(commit);
     SweepPlan plan{kept.newest(), kept.round(), now, std::move(*payloads)};
     for (auto& verdict : plan.verdicts)

@@ -50,4 +50,33 @@ Result<void> LazyStore::remove(ObjectName const& name, Call const& call)
     return (*store)->remove(name, call);
 }
 
+Result<void> LazyStore::list(ObjectFolder const& folder, std::string const& after,
+                             Visit const& visit, Call const& call)
+{
+    auto const store = opened();
+    if (!store) return tl::unexpected(store.error());
+    return (*store)->list(folder, after, visit, call);
+}
+
+Result<std::vector<Leftover>> LazyStore::leftovers(ObjectFolder const& folder, Call const& call)
+{
+    auto const store = opened();
+    if (!store) return tl::unexpected(store.error());
+    return (*store)->leftovers(folder, call);
+}
+
+Result<void> LazyStore::remove_leftover(Leftover const& leftover, Call const& call)
+{
+    auto const store = opened();
+    if (!store) return tl::unexpected(store.error());
+    return (*store)->remove_leftover(leftover, call);
+}
+
+Result<bool> LazyStore::keeps_versions(Call const& call)
+{
+    auto const store = opened();
+    if (!store) return tl::unexpected(store.error());
+    return (*store)->keeps_versions(call);
+}
+
 }  // namespace curtail::store

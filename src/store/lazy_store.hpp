@@ -22,6 +22,13 @@ class LazyStore final : public ObjectStore {
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
                                                          Call const& call = {}) override;
     [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
+    [[nodiscard]] Result<void> list(ObjectFolder const& folder, std::string const& after,
+                                    Visit const& visit, Call const& call = {}) override;
+    [[nodiscard]] Result<std::vector<Leftover>> leftovers(ObjectFolder const& folder,
+                                                          Call const& call = {}) override;
+    [[nodiscard]] Result<void> remove_leftover(Leftover const& leftover,
+                                               Call const& call = {}) override;
+    [[nodiscard]] Result<bool> keeps_versions(Call const& call = {}) override;
 
   private:
     [[nodiscard]] Result<std::shared_ptr<ObjectStore>> opened();

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "fixture.hpp"
+#include "support/forwarding_store.hpp"
 
 namespace curtail::journal {
 namespace {
@@ -11,39 +12,23 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Counts the requests that reach a store.
-class CountingStore final : public store::ObjectStore {
+class CountingStore final : public test::ForwardingStore {
   public:
-    explicit CountingStore(store::ObjectStore& inner) : inner_(inner) {}
-    Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
-    {
-        return inner_.create(name, bytes, call);
-    }
-    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
-    {
-        return inner_.put(name, bytes, call);
-    }
+    using ForwardingStore::ForwardingStore;
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
                       Call const& call) override
     {
         ++reads;
-        return inner_.read(name, limit, sink, call);
+        return ForwardingStore::read(name, limit, sink, call);
     }
     Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
                                                   Call const& call) override
     {
         ++stats;
-        return inner_.stat(name, call);
-    }
-    Result<void> remove(store::ObjectName const& name, Call const& call) override
-    {
-        return inner_.remove(name, call);
+        return ForwardingStore::stat(name, call);
     }
     std::atomic<int> reads{0};
     std::atomic<int> stats{0};
-
-  private:
-    store::ObjectStore& inner_;
 };
 
 class ReaderTest : public JournalTest {

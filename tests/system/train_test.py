@@ -173,6 +173,27 @@ def a_changed_budget_is_a_warning():
         expect(run.commits()[-1]["totals"]["tokens"] == 157 * 128, "the terms must hold")
 
 
+def an_amendment_changes_a_run_that_trains():
+    with SmallRun() as run:
+        job = run.start_training("A")
+        wait_for(lambda: run.commits() and run.commits()[-1]["totals"]["tokens"], "a commit")
+        amend = (program("curtail-store"), "amend", run.run_file, "--reason", "enough")
+        execute(*amend, code=65)
+        run.config["training"]["tokens"] = 10_000_000_000
+        run.save()
+        execute(*amend, code=65)
+        run.config["training"]["tokens"] = 20_000_000
+        run.config["rounds"]["checkpoint_interval_s"] = 0.3
+        run.save()
+        expect("would create" in execute(*amend, "--dry-run").stdout, "a dry run")
+        expect("created amendments/1.json" in execute(*amend).stdout, "an amendment")
+        wait_for(lambda: run.commits()[-1]["amended"], "a commit takes it in")
+        expect(run.commits()[-1]["terms"]["tokens"] == 20_000_000, "the terms must change")
+        job.send_signal(signal.SIGUSR1)
+        expect(job.wait(30) == 0, "must leave")
+        run.verify()
+
+
 def token_budget_ends_training_without_a_store():
     with SmallRun(training={"tokens": 2900}) as run:
         run.train("A", "--alone")
@@ -325,6 +346,7 @@ main([any_number_of_ranks_gives_the_same_losses,
       resumes_with_other_numbers_of_ranks_and_from_the_older_slot,
       lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
       token_budget_ends_the_run_at_a_whole_block, a_changed_budget_is_a_warning,
+      an_amendment_changes_a_run_that_trains,
       token_budget_ends_training_without_a_store,
       token_budget_larger_than_the_data_is_refused, paced_ranks_rest_and_stop_in_time,
       another_configuration_is_refused, errors_name_damaged_inputs, unmounted_store_is_refused,

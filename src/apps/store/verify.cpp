@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "journal/verify.hpp"
 #include "chain/chain.hpp"
 #include "commands.hpp"
+#include "journal/reader.hpp"
 #include "status/documents.hpp"
 #include "status/text.hpp"
 
@@ -9,18 +11,23 @@ namespace {
 
 Result<void> verify(Arguments const& arguments, Console const& console)
 {
-    auto const named = open_run(arguments.text("STORE"), arguments);
+    auto named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
     Stages stages;
     chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
                              named->run);
-    auto const summary = chain::verify_run({*named->store, named->run, &cache},
-                                           [&](std::int64_t done, std::int64_t total) {
-                                               stages.update("verifying", "commits", done, total);
-                                           });
+    std::shared_ptr<store::ObjectStore> const store(std::move(named->store));
+    auto const summary =
+        chain::verify_run({*store, named->run, &cache}, [&](std::int64_t done, std::int64_t total) {
+            stages.update("verifying", "commits", done, total);
+        });
     if (!summary) return tl::unexpected(summary.error());
-    if (console.json) console.print_json(status::verified_json(*summary, named->address.url));
-    else console.print(status::verified_text(*summary, named->address.url));
+    journal::Reader const reader(store, named->run, journal::Cache({}));
+    auto const journal = journal::verify_journals(reader, summary->run.sites);
+    if (!journal) return tl::unexpected(journal.error());
+    auto const& url = named->address.url;
+    if (console.json) console.print_json(status::verified_json(*summary, *journal, url));
+    else console.print(status::verified_text(*summary, *journal, url));
     return {};
 }
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "maintain/amend.hpp"
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "config/run.hpp"
+#include "config/run_spec.hpp"
+#include "core/clock.hpp"
+#include "rounds/names.hpp"
+#include "rounds/terms.hpp"
+
+namespace curtail::apps::store_program {
+namespace {
+
+json::Object json_of(maintain::PreparedAmendment const& prepared, bool created)
+{
+    json::Array changes;
+    for (auto const& change : prepared.changes) changes.emplace_back(change);
+    return {
+        {"amendment", prepared.amendment.n}, {"created", created}, {"changes", std::move(changes)}};
+}
+
+Result<void> amend(Arguments const& arguments, Console const& console)
+{
+    auto const run = config::read_run(arguments.text("RUN_FILE"));
+    if (!run) return tl::unexpected(run.error());
+    auto const store = store::open_store(run->store);
+    if (!store) return tl::unexpected(store.error());
+    chain::RunObjects const objects(**store, run->run);
+    maintain::Proposal const proposal{rounds::terms_of(config::make_run_spec(*run, {}, 0, {})),
+                                      arguments.flag("zero-momentum"), arguments.text("reason")};
+    auto const prepared = maintain::prepare_amendment(objects, proposal, SystemClock{}.now());
+    if (!prepared) return tl::unexpected(prepared.error());
+    bool const create = !arguments.flag("dry-run");
+    if (create)
+        if (auto created = maintain::create_amendment(objects, prepared->amendment); !created)
+            return created;
+    if (console.json) {
+        console.print_json(json_of(*prepared, create));
+        return {};
+    }
+    for (auto const& change : prepared->changes) console.print(change + "\n");
+    console.print(fmt::format("{} {}\n", create ? "created" : "would create",
+                              rounds::amendment_name(prepared->amendment.n)));
+    return {};
+}
+
+}  // namespace
+
+Command amend_command()
+{
+    return {
+        "amend",
+        "Change the terms of a run to those of its run file: sites, rounds, outer, tokens",
+        {{"reason", OptionType::text, "TEXT", "", "Why, for the people of the other sites", true},
+         {"zero-momentum", OptionType::flag, "", "",
+          "Also reset the momentum of the outer optimizer"},
+         {"dry-run", OptionType::flag, "", "", "Only print what would change"}},
+        {{"RUN_FILE", "The run file with the new terms", true}},
+        amend,
+        true,
+        "curtail-store amend inputs/mine/run.json --reason \"site D joins\""};
+}
+
+}  // namespace curtail::apps::store_program

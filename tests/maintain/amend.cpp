@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Amendments of a run in each type of store.
+#include "maintain/amend.hpp"
+
+#include <gmock/gmock.h>
+
+#include "chain/chain.hpp"
+#include "chain/small_run.hpp"
+#include "core/clock.hpp"
+#include "maintain/stores.hpp"
+#include "rounds/names.hpp"
+#include "rounds/terms.hpp"
+
+namespace curtail::maintain {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class AmendmentOf : public test::EachStore {
+  protected:
+    AmendmentOf() : store_(new_store()), run_(*store_)
+    {
+        run_.make();
+        proposal_.terms = run_.tip().terms;
+        proposal_.reason = "test";
+    }
+    [[nodiscard]] chain::RunObjects objects() { return {*store_, run_.spec().run}; }
+    [[nodiscard]] Result<PreparedAmendment> prepare()
+    {
+        return prepare_amendment(objects(), proposal_, SystemClock{}.now());
+    }
+
+    std::unique_ptr<store::ObjectStore> store_;
+    chain::test::SmallRun run_;
+    Proposal proposal_;
+};
+
+TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
+{
+    proposal_.terms.sites.push_back({"D"});
+    auto const first = prepare();
+    ASSERT_TRUE(first) << first.error().message();
+    EXPECT_THAT(first->changes, ElementsAre("site D may enter"));
+    EXPECT_EQ(first->amendment.n, 1);
+    ASSERT_TRUE(create_amendment(objects(), first->amendment));
+
+    EXPECT_EQ(prepare().error().code, ExitCode::data) << "it is proposed already";
+    proposal_.terms.params.round_time = Seconds{77};
+    auto const second = prepare();
+    ASSERT_TRUE(second) << second.error().message();
+    EXPECT_EQ(second->amendment.n, 2);
+    EXPECT_EQ(second->amendment.previous, rounds::encode(first->amendment).sha256);
+    EXPECT_THAT(second->changes, ElementsAre(HasSubstr("params.round_time_ms")));
+}
+
+TEST_P(AmendmentOf, ALostRaceIsReported)
+{
+    proposal_.zero_momentum = true;
+    auto const first = prepare();
+    ASSERT_TRUE(first) << first.error().message();
+    proposal_.reason = "another operator";
+    auto const second = prepare();
+    ASSERT_TRUE(create_amendment(objects(), second->amendment));
+    auto const lost = create_amendment(objects(), first->amendment);
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, ExitCode::temporary);
+    EXPECT_TRUE(create_amendment(objects(), second->amendment)) << "our own one is no race";
+}
+
+TEST_P(AmendmentOf, ABudgetBelowTheWorkIsRefused)
+{
+    proposal_.terms.budget = Tokens{1};
+    auto const prepared = prepare();
+    ASSERT_FALSE(prepared);
+    EXPECT_EQ(prepared.error().code, ExitCode::data);
+    EXPECT_THAT(prepared.error().message(), HasSubstr("its budget ends before blocks"));
+}
+
+TEST_P(AmendmentOf, AMissingRunIsRefused)
+{
+    auto const missing = prepare_amendment({*store_, {"other"}}, proposal_, SystemClock{}.now());
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, ExitCode::no_input);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, AmendmentOf, test::every_store, test::name_of_store);
+
+}  // namespace
+}  // namespace curtail::maintain
