@@ -61,7 +61,10 @@ class Scene:
 
     def merging_site(self):
         """The site that took a merge lease within the last half second, if any."""
-        leases = sorted(self.run.store.glob("merge/*/*.json"), key=lambda p: p.stat().st_mtime)
+        try:
+            leases = sorted(self.run.store.glob("merge/*/*.json"), key=lambda p: p.stat().st_mtime)
+        except FileNotFoundError:  # a temporary folder, which has its final name now
+            leases = []
         if not leases or time.time() - leases[-1].stat().st_mtime > 0.5:
             return None
         return json.loads(leases[-1].read_text())["member"].split(".")[0]
