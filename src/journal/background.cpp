@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/background.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -23,6 +24,7 @@ struct Background::Shared {
     std::mutex mutex{};
     std::condition_variable changed{};
     std::optional<MonoTime> last_until{};  // the next time is the last one, and ends at this time
+    bool is_late{false};                   // finish() has waited in vain
     bool cancelled{false};
     bool ended{false};
 };
@@ -54,8 +56,10 @@ void Background::run(std::shared_ptr<Shared> const& shared)
 
 void Background::begin_finish(MonoTime until)
 {
+    constexpr Millis longest_margin{1'000};
+    auto const margin = std::clamp((until - monotonic_now()) / 5, Millis{0}, longest_margin);
     std::lock_guard const guard(shared_->mutex);
-    if (!shared_->last_until) shared_->last_until = until;
+    if (!shared_->last_until) shared_->last_until = until - margin;
     shared_->changed.notify_all();
 }
 
@@ -64,8 +68,10 @@ bool Background::finish(MonoTime until)
     begin_finish(until);
     std::unique_lock lock(shared_->mutex);
     bool const ended = shared_->changed.wait_until(lock, until, [this] { return shared_->ended; });
-    if (!ended) shared_->stop.request_stop();
-    return ended;
+    if (ended) return true;
+    shared_->is_late = true;
+    shared_->stop.request_stop();
+    return false;
 }
 
 Background::~Background()
@@ -74,7 +80,8 @@ Background::~Background()
     std::unique_lock lock(shared_->mutex);
     shared_->cancelled = true;
     shared_->changed.notify_all();
-    shared_->changed.wait_for(lock, patience, [this] { return shared_->ended; });
+    shared_->changed.wait_for(lock, shared_->is_late ? Millis{0} : patience,
+                              [this] { return shared_->ended; });
 }
 
 }  // namespace curtail::journal

@@ -20,13 +20,14 @@ class Background {
     /// Starts the thread. It works at once, then `interval` after the end of the previous time.
     /// `limit` is the time limit of each time.
     Background(Work work, Millis interval, Millis limit);
-    /// Cancels the work and ends the thread. Waits up to 1.5 s for it, and then abandons it.
+    /// Cancels the work and ends the thread. Waits up to 1.5 s for it, unless finish() has failed,
+    /// and then abandons it.
     ~Background();
     Background(Background const&) = delete;
     Background& operator=(Background const&) = delete;
 
-    /// Begins to work a last time, after the work that is under way. The last work has the time
-    /// until `until`. Returns at once.
+    /// Begins to work a last time, after the work that is under way. The last work has most of the
+    /// time until `until`; the rest is for its cancellation. Returns at once.
     void begin_finish(MonoTime until);
     /// Calls begin_finish(), and waits for the last work. If it has not ended by `until`, cancels
     /// it and returns false.

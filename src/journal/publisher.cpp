@@ -32,7 +32,11 @@ bool Publisher::publish(Call const& call)
     if (!std::filesystem::is_directory(folder_, error)) return true;
     if (!lock_) {
         auto lock = FileLock::take(folder_ / "publish.lock");
-        if (!lock) return lock.error().code == ExitCode::temporary;
+        if (!lock && lock.error().code == ExitCode::temporary) return true;
+        if (!lock) {
+            report(writers_.front(), lock.error().message());
+            return false;
+        }
         lock_ = std::move(*lock);
     }
     bool is_complete = true;

@@ -66,7 +66,8 @@ TEST(Background, LastWorkHasTheTimeOfFinish)
     ASSERT_TRUE(counter->reaches(1));
     auto const end = monotonic_now() + Seconds{10};
     ASSERT_TRUE(work.finish(end));
-    EXPECT_EQ(*until, end);
+    EXPECT_LT(*until, end) << "a cancelled work needs time to end";
+    EXPECT_GE(*until, end - Seconds{1});
 }
 
 TEST(Background, IsCancelledAtItsEnd)
@@ -104,7 +105,7 @@ TEST(Background, HangingWorkIsAbandoned)
         ASSERT_TRUE(started->reaches(1));
         EXPECT_FALSE(work.finish(monotonic_now() + Millis{50}));
     }
-    EXPECT_LT(monotonic_now() - begin, Seconds{5});
+    EXPECT_LT(monotonic_now() - begin, Seconds{1}) << "the destructor does not wait again";
     released->add();
 }
 

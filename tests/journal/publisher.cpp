@@ -87,6 +87,20 @@ TEST_F(PublisherTest, LogsTheBeginAndTheEndOfATrouble)
                                      HasSubstr("journal/A/trainer is published again")));
 }
 
+TEST_F(PublisherTest, NextProcessDoesNotLogTheSameTroubleAgain)
+{
+    append_to(events_, lines(0, 3));
+    auto const faulty =
+        std::make_shared<store::FaultyStore>(*store_, store::Faults{.unavailable = 1}, 1);
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(make(Publisher::Hold::always, faulty).publish({}));
+    EXPECT_EQ(logged_.size(), 1U);
+    auto const kept = trouble_file(run_, stream_id.site, Stream::trainer);
+    EXPECT_THAT(read_file(kept).value(), HasSubstr("does not answer"));
+    EXPECT_TRUE(make().publish({}));
+    EXPECT_EQ(logged_.size(), 2U);
+    EXPECT_FALSE(std::filesystem::exists(kept));
+}
+
 TEST_F(PublisherTest, OneStreamInTroubleDoesNotStopTheOther)
 {
     std::filesystem::create_directories(events_);
