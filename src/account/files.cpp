@@ -111,8 +111,7 @@ Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
 {
     journal::LogReader const reader(run, store);
     std::vector<SiteLogs> all;
-    for (auto const& site : run.sites) {
-        auto logs = read_site_logs(reader, site.site);
+    for (auto& logs : read_all_site_logs(run, reader)) {
         if (!logs) return tl::unexpected(logs.error());
         all.push_back(std::move(*logs));
     }

@@ -2,6 +2,7 @@
 #include "account/site_logs.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "core/clock_file.hpp"
 #include "core/files.hpp"
@@ -104,6 +105,19 @@ Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& 
     logs.events = std::move(trainer.events);
     logs.metrics = std::move(metrics.steps);
     return logs;
+}
+
+std::vector<Result<SiteLogs>> read_all_site_logs(config::Run const& run,
+                                                 journal::LogReader const& reader,
+                                                 std::optional<FractionalSeconds> newest_steps)
+{
+    std::vector<Result<SiteLogs>> all(run.sites.size());
+    std::vector<std::jthread> threads;
+    for (std::size_t s = 0; s < all.size(); ++s)
+        threads.emplace_back(
+            [&, s] { all[s] = read_site_logs(reader, run.sites[s].site, newest_steps); });
+    threads.clear();
+    return all;
 }
 
 Result<runlog::EventFile> read_common_events(config::Run const& run)

@@ -37,6 +37,12 @@ struct SiteLogs {
 [[nodiscard]] Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site,
                                               std::optional<FractionalSeconds> newest_steps = {});
 
+/// Reads the logs of all sites of `run`, all at the same time. Returns a result for each, in the
+/// order of the run's file.
+[[nodiscard]] std::vector<Result<SiteLogs>> read_all_site_logs(
+    config::Run const& run, journal::LogReader const& reader,
+    std::optional<FractionalSeconds> newest_steps = {});
+
 /// Reads the events in a site's log. Leaves out, and counts as broken, the lines of other sites and
 /// those with an impossible time.
 [[nodiscard]] runlog::EventFile events_in(journal::SiteLog const& log, SiteId const& site);

@@ -30,10 +30,7 @@ std::vector<std::string> LogView::notes() const
 
 LogView read_logs(config::Run const& run, journal::LogReader const& reader)
 {
-    LogView view;
-    for (auto const& site : run.sites)
-        view.sites.push_back(account::read_site_logs(reader, site.site, account::speed_window));
-    return view;
+    return {account::read_all_site_logs(run, reader, account::speed_window)};
 }
 
 }  // namespace curtail::status

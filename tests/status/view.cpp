@@ -4,6 +4,7 @@
 
 #include "chain/small_run.hpp"
 #include "core/files.hpp"
+#include "journal/publisher.hpp"
 #include "runlog/event.hpp"
 #include "status/documents.hpp"
 #include "status/text.hpp"
@@ -222,6 +223,26 @@ TEST(Sites, TheLastStateOfPollerAndTrainerIsShown)
     EXPECT_THAT(text, HasSubstr("\n                 before this job, 2 jobs in a row failed; the "
                                 "poller holds the site after 6; the last problem: no \\x1bnode\n"));
     EXPECT_THAT(text, HasSubstr("has not started"));
+}
+
+TEST(Sites, TroubleOfAPublisherIsANote)
+{
+    curtail::test::TemporaryFolder const folder;
+    auto const run = run_in(folder.path());
+    ASSERT_TRUE(make_folder(run.site_folder({"A"})));
+    ASSERT_TRUE(write_file(journal::trouble_file(run, {"A"}, journal::Stream::metrics),
+                           "the store is \x1b full"));
+    EXPECT_THAT(read_local(run).notes, testing::Contains("not published: the store is \\x1b full"));
+}
+
+TEST(Sites, PublicationOfASiteElsewhereIsShown)
+{
+    SiteView site;
+    site.site = {"A"};
+    site.published_until = parse_time("2026-11-21T10:00:00Z").value();
+    Overview const overview{
+        {"small"}, "file:///x", *parse_time("2026-11-21T10:00:34Z"), {}, {{site}, {}}};
+    EXPECT_THAT(overview_text(overview), HasSubstr("logs published up to 34.0 s ago"));
 }
 
 TEST(Sites, ATrainerThatEndedIsShownWithTheTimeSinceThen)
