@@ -94,7 +94,8 @@ void remove_leftovers(std::filesystem::path const& folder)
     std::error_code ignored;
     for (auto const& entry : std::filesystem::directory_iterator(folder, ignored)) {
         auto const name = entry.path().filename().string();
-        bool const ours = name.starts_with(".snapshot-") || name.starts_with(".status.json.");
+        bool const ours = name.starts_with(".snapshot-") || name.starts_with(".status.json.") ||
+                          name.starts_with(".events.") || name.starts_with(".metrics.");
         if (ours && entry.path().extension() == ".tmp")
             std::filesystem::remove(entry.path(), ignored);
     }
