@@ -11,7 +11,7 @@ namespace {
 
 bool is_address(std::string const& text) { return text.find("://") != text.npos; }
 
-// Fails with `usage` if options for addresses stand beside a run file.
+// Fails with `usage` if there is a run file and also an option for addresses.
 Result<void> check_run_file(Arguments const& arguments)
 {
     for (auto const& option : access_options())
