@@ -78,6 +78,36 @@ TEST_F(Cache, ASecondReadAsksTheStoreOnlyForTheEndOfTheChain)
     EXPECT_THAT(warnings, IsEmpty());
 }
 
+TEST_F(Cache, SeveralThreadsReadALongChainAndReportProgress)
+{
+    store::MemoryStore long_store;
+    test::SmallRun long_run(long_store, {"small"}, 2000);
+    long_run.make_lone(600);
+    curtail::test::CountingStore counting(long_store);
+    std::int64_t done = 0;
+    std::int64_t total = 0;
+    auto reporting = settings();
+    reporting.progress = [&](std::int64_t now, std::int64_t all) {
+        done = std::max(done, now);
+        total = all;
+    };
+    {
+        RecordCache cache(reporting, address, {"small"});
+        EXPECT_EQ(read_chain({counting, {"small"}, &cache}, Check::rules).value(),
+                  long_run.chain());
+    }
+    EXPECT_EQ(total, 599);
+    EXPECT_EQ(done, 599);
+    counting.take();
+    EXPECT_EQ(read(counting), long_run.chain());
+    EXPECT_EQ(counting.take(), 4);
+    ASSERT_TRUE(long_store.put(object(300), store::bytes_of("{}")));
+    RecordCache none({}, address, {"small"});
+    auto const broken = read_chain({counting, {"small"}, &none}, Check::links);
+    ASSERT_FALSE(broken);
+    EXPECT_THAT(broken.error().message(), HasSubstr("commits/00000300.json"));
+}
+
 TEST_F(Cache, NewCommitsAreReadOnce)
 {
     (void)read();

@@ -52,7 +52,7 @@ Result<void> examine(Arguments const& arguments, Console const& console)
 Command doctor_command()
 {
     return {"doctor",
-            "Examine whether a store is fit for a run; leave nothing in it",
+            "Examine whether a store is fit for a run; leave no object in it",
             with_access_options({{"size",
                                   OptionType::integer,
                                   "MIB",
