@@ -124,9 +124,8 @@ function(curtail_write_dependencies)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/dependencies.txt CONTENT "${dependencies}")
 endfunction()
 
-# Tests leave nothing in the cache of the user.
 set(CURTAIL_TEST_ENVIRONMENT CURTAIL_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}
-    CURTAIL_TEST_BIN_DIR=${PROJECT_BINARY_DIR}/bin CURTAIL_CACHE=none)
+    CURTAIL_TEST_BIN_DIR=${PROJECT_BINARY_DIR}/bin)
 set(CURTAIL_MPIRUN_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_mpi_yield_when_idle=1
     OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo)

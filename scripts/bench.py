@@ -41,6 +41,7 @@ REPEATS = 3
 # Programs also read options from the environment; the caller's must not change the benchmark.
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith("CURTAIL_")},
+    "CURTAIL_CACHE": "none",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMP_NUM_THREADS": "1",

@@ -259,6 +259,24 @@ TEST_F(OnARun, AFullDiskOfTheCacheIsAWarning)
     EXPECT_TRUE(fs::exists(folder_ / "cache/records"));
 }
 
+TEST_F(OnARun, CopiesOfCommitsAreInTheFolderOfTheEnvironment)
+{
+    auto const verify = [&](std::vector<std::string> environment) {
+        environment.insert(environment.begin(), {"/usr/bin/env", "-u", "CURTAIL_CACHE"});
+        for (auto const& word :
+             {test::program_path("curtail-store"), std::string("verify"), url("a")})
+            environment.push_back(word);
+        EXPECT_EQ(test::run_program(environment).code, 0);
+    };
+    auto const home = "HOME=" + (folder_ / "home").string();
+    verify({"-u", "XDG_CACHE_HOME", home});
+    EXPECT_TRUE(fs::exists(folder_ / "home/.cache/curtail/records"));
+    verify({home, "XDG_CACHE_HOME=" + (folder_ / "xdg").string()});
+    EXPECT_TRUE(fs::exists(folder_ / "xdg/curtail/records"));
+    verify({"XDG_CACHE_HOME=" + (folder_ / "other").string(), "CURTAIL_CACHE=none"});
+    EXPECT_FALSE(fs::exists(folder_ / "other"));
+}
+
 TEST_F(OnARun, ARunFileNamesTheStoreAndTheRun)
 {
     auto const inputs = test::source_folder() / "inputs";

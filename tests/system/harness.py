@@ -18,6 +18,7 @@ BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
 # Programs also read options from the environment; the caller's must not change the tests.
 for name in [n for n in os.environ if n.startswith("CURTAIL_")]:
     del os.environ[name]
+os.environ["CURTAIL_CACHE"] = "none"  # tests leave nothing in the cache of the user
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
