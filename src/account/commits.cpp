@@ -19,13 +19,14 @@ CommitSummary summary_of(rounds::Commit const& commit)
 
 }  // namespace
 
-Result<std::vector<CommitSummary>> read_commits(chain::RunObjects const& objects)
+Result<CommitList> read_commits(chain::RunObjects const& objects)
 {
     auto const chain = chain::read_chain(objects, chain::Check::links);
     if (!chain) return tl::unexpected(chain.error());
-    std::vector<CommitSummary> summaries;
-    for (auto const& commit : *chain) summaries.push_back(summary_of(commit));
-    return summaries;
+    CommitList list;
+    for (auto const& commit : *chain) list.commits.push_back(summary_of(commit));
+    if (!chain->empty()) list.terms = chain->back().terms;
+    return list;
 }
 
 }  // namespace curtail::account

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "journal/local_file.hpp"
 #include "rounds/names.hpp"
+#include "rounds/terms.hpp"
 #include "runlog/poller_state.hpp"
 #include "signals/trace.hpp"
 
@@ -135,12 +136,12 @@ Result<std::optional<std::string>> read_chain(RunFiles& files, store::ObjectStor
     chain::RunObjects const objects(store, files.run.run, &records);
     auto commits = read_commits(objects);
     if (!commits) return tl::unexpected(commits.error());
-    files.commits = std::move(*commits);
+    files.commits = std::move(commits->commits);
     auto run_json = objects.record(rounds::run_name);
     if (!run_json || !*run_json) return run_json;
     auto spec = rounds::decode_run(**run_json);
     if (!spec) return tl::unexpected(spec.error());
-    files.spec = std::move(*spec);
+    files.spec = commits->terms ? rounds::with_terms(std::move(*spec), *commits->terms) : *spec;
     return run_json;
 }
 

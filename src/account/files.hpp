@@ -53,6 +53,12 @@ struct CommitSummary {
     Time time;  ///< real time
 };
 
+/// A run's commits, and the terms that the newest one states.
+struct CommitList {
+    std::vector<CommitSummary> commits;
+    std::optional<rounds::Terms> terms;  ///< empty without commits
+};
+
 /// The content of a run's files.
 struct RunFiles {
     config::Run run;
@@ -60,7 +66,9 @@ struct RunFiles {
     std::vector<Event> poller_events;  ///< the events that the poller logged, by site
     std::vector<SiteFiles> sites;      ///< one per site, in the order of run.sites
     std::vector<CommitSummary> commits;
-    std::optional<rounds::RunSpec> spec;  ///< run.json of the store; empty if the run has not begun
+    /// run.json of the store, with the terms that the newest commit states; empty if the run has
+    /// not begun.
+    std::optional<rounds::RunSpec> spec;
     /// The signal's samples, read from the `trace_file` passed to load_run(). If none was passed,
     /// these are the samples that the poller used. May be empty.
     std::vector<RegionSeries> trace;
@@ -106,6 +114,6 @@ struct RunFiles {
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
 /// `protocol` if a commit is damaged or does not name the digest of its parent. Fails with
 /// `protocol` if a commit before the newest one is missing.
-[[nodiscard]] Result<std::vector<CommitSummary>> read_commits(chain::RunObjects const& objects);
+[[nodiscard]] Result<CommitList> read_commits(chain::RunObjects const& objects);
 
 }  // namespace curtail::account

@@ -332,6 +332,14 @@ TEST(Run, ATrainerWithoutItsJobIdIsOneJob)
     EXPECT_EQ(account_of(*files).sites[1].bill.total.energy, expected);
 }
 
+TEST(Progress, IsMeasuredAgainstTheBudgetOfTheNewestCommit)
+{
+    TemporaryFolder const folder;
+    auto const account = account_in(folder, {.stop_at = 20'000, .amended_blocks = 1500});
+    ASSERT_TRUE(account.target);
+    EXPECT_EQ(account.target->tokens.value, 1500 * 2048);
+}
+
 TEST(Run, ADamagedChainIsAnError)
 {
     TemporaryFolder const folder;
@@ -352,10 +360,10 @@ TEST(Run, AGapInTheChainIsAnErrorAndAShorterChainIsNot)
     auto const commits = folder / "store/runs/demo/commits";
     auto const store = store::open_store(store::Address::of_folder(folder / "store")).value();
     chain::RunObjects const objects(*store, {"demo"});
-    auto const all = read_commits(objects).value().size();
+    auto const all = read_commits(objects).value().commits.size();
     ASSERT_GT(all, 10U);
     std::filesystem::remove(commits / fmt::format("{:08}.json", all));
-    EXPECT_EQ(read_commits(objects).value().size(), all - 1);
+    EXPECT_EQ(read_commits(objects).value().commits.size(), all - 1);
     for (char const* name : {"00000005.json", "00000001.json"}) {
         std::filesystem::remove(commits / name);
         auto const chain = read_commits(objects);

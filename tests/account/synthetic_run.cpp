@@ -16,6 +16,7 @@
 #include "core/text.hpp"
 #include "rounds/names.hpp"
 #include "rounds/record.hpp"
+#include "rounds/terms.hpp"
 #include "runlog/event.hpp"
 #include "support/paths.hpp"
 
@@ -341,6 +342,8 @@ class Maker {
         spec.params.block_tokens = step_tokens;
         for (auto const& name : names) spec.sites.push_back({name});
         std::sort(spec.sites.begin(), spec.sites.end());
+        terms_ = rounds::terms_of(spec);
+        if (how_.amended_blocks > 0) terms_.budget = how_.amended_blocks * step_tokens;
         auto const encoded = rounds::encode(spec);
         put(folder_ / "store/runs/demo" / rounds::run_name, encoded.bytes);
         parent_ = encoded.sha256;
@@ -372,6 +375,7 @@ class Maker {
         if (recent_.size() > 4) recent_.erase(recent_.begin());
         c.recent = recent_;
         c.time = time;
+        c.terms = terms_;
         auto const encoded = rounds::encode(c);
         put(folder_ / "store/runs/demo" / rounds::commit_name(c.number), encoded.bytes);
         parent_ = encoded.sha256;
@@ -389,6 +393,7 @@ class Maker {
     std::int64_t block_{0};
     std::int64_t round_{1};
     std::int64_t number_{0};
+    rounds::Terms terms_;
     rounds::Totals totals_;
     std::vector<rounds::RecentMerge> recent_;
     Digest parent_{sha256(std::string_view("run.json"))};

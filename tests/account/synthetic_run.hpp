@@ -21,6 +21,8 @@ struct Synthetic {
     double round_s{3};     ///< real seconds of training in a round
     /// Real duration of a step of a lone site. If two sites train, a step takes 10/7 of it.
     Millis step{280};
+    /// Token budget of all commits, in blocks; 0: that of run.json, as without an amendment.
+    std::int64_t amended_blocks{0};
 };
 
 /// Writes the files that a demo with three sites leaves: configuration (`run.json`), trace

@@ -61,7 +61,7 @@ class LongRun : public testing::Test {
     {
         auto const read = account::read_commits(run_objects);
         ASSERT_TRUE(read) << read.error().message();
-        EXPECT_EQ(read->size(), run->chain().size());
+        EXPECT_EQ(read->commits.size(), run->chain().size());
     }
     static void model(chain::RunObjects const& run_objects)
     {
