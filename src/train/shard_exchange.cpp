@@ -199,6 +199,7 @@ void ShardExchange::scatter(std::span<float const> whole, at::Tensor const& shar
             part.copy_(part_of(whole, piece));
         };
         if (alone()) {
+            own_chunk.zero_();  // also between the pieces and the end of the chunk
             for_all_ranks(bucket, own_chunk, copy);
             continue;
         }

@@ -2,7 +2,11 @@
 // Cuts and adopted models on several ranks, each of which has its own pieces.
 #include "train/rank_work.hpp"
 
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/isfinite.h>
 #include <gmock/gmock.h>
+
+#include <cmath>
 
 #include "comm/mpi_collectives.hpp"
 #include "train/small_training.hpp"
@@ -53,6 +57,14 @@ TEST_F(RankWorkTest, ALoadedModelReachesAllRanks)
     for (std::size_t i :
          {std::size_t{0}, std::size_t{1'000}, engine_->weights().values().size() - 1})
         EXPECT_EQ(weight(i), 0.5F * static_cast<float>(i));
+}
+
+TEST_F(RankWorkTest, ScatteringAlsoOverwritesThePaddingOfAShard)
+{
+    auto& exchange = engine_->exchange();
+    auto const shard = at::full_like(exchange.master_values(), std::nanf(""));
+    exchange.scatter(model(1), shard);
+    EXPECT_TRUE(shard.isfinite().all().item<bool>());
 }
 
 TEST_F(RankWorkTest, ACutHasTheWorkSinceTheLastOne)
