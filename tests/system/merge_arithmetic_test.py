@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sites train. NumPy recomputes each merge from the stored payloads, read with h5py, and must
+find the same bits."""
+import hashlib
+import json
+import signal
+import struct
+import sys
+
+import h5py
+import numpy
+
+from harness import SmallRun, descendants, expect, is_rank, kill, main, wait_for
+
+ETA, MU = 0.7, 0.9
+KEPT = 60
+MERGES = 3  # of two contributions with unequal scales
+
+
+def float32(bits):
+    return numpy.float32(struct.unpack(">f", bytes.fromhex(bits))[0])
+
+
+def checked(run, part):
+    """The tensors of a payload, by name. Its digest must be the recorded one."""
+    path = run.store / part["name"]
+    expect(hashlib.sha256(path.read_bytes()).hexdigest() == part["sha256"], f"digest of {path}")
+    tensors = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: tensors.update({name: item[...]})
+                        if isinstance(item, h5py.Dataset) else None)
+    return tensors
+
+
+def included(commit):
+    return [d for d in commit["decided"]
+            if d["outcome"] == "included" and d["tokens"] > 0 and not d["inline"]]
+
+
+def delta(run, decided):
+    name = run.store / f"contrib/{decided['member']}/{decided['seq']}.json"
+    text = name.read_bytes()
+    expect(hashlib.sha256(text).hexdigest() == decided["header_sha256"], f"digest of {name}")
+    return checked(run, json.loads(text)["parts"][0])
+
+
+def expect_same_bits(found, wanted, what):
+    expect(found.keys() == wanted.keys(), f"{what}: {found.keys() ^ wanted.keys()}")
+    for name, values in found.items():
+        expect(values.dtype == numpy.float32 == wanted[name].dtype, f"{what}: type of {name}")
+        expect(values.tobytes() == wanted[name].tobytes(), f"{what}: {name} differs")
+
+
+def averaged(run, commit, shapes):
+    """g, summed in the order of the record, in fp32."""
+    scaled = [(float32(d["scale"]), delta(run, d)) for d in included(commit)]
+    g = {name: numpy.zeros_like(values) for name, values in shapes.items()}
+    for scale, values in scaled:
+        for name in g:
+            g[name] = g[name] + scale * values[name]
+    return g
+
+
+def check_average(run, parent, commit):
+    theta = checked(run, parent["model"]["parts"][0])
+    g = averaged(run, commit, theta)
+    expect_same_bits({name: theta[name] - g[name] for name in g},
+                     checked(run, commit["model"]["parts"][0]), f"model {commit['round']}")
+
+
+def check_nesterov(run, parent, commit):
+    eta, mu = numpy.float32(ETA), numpy.float32(MU)
+    theta = checked(run, parent["model"]["parts"][0])
+    g = averaged(run, commit, theta)
+    before = (checked(run, parent["outer"]["parts"][0]) if parent["outer"]
+              else {name: numpy.zeros_like(values) for name, values in theta.items()})
+    m = {name: mu * before[name] + g[name] for name in g}
+    expect_same_bits(m, checked(run, commit["outer"]["parts"][0]), f"momentum {commit['round']}")
+    stepped = {name: theta[name] - eta * (g[name] + mu * m[name]) for name in g}
+    expect_same_bits(stepped, checked(run, commit["model"]["parts"][0]),
+                     f"model {commit['round']}")
+
+
+def unequal(commit):
+    return len({d["scale"] for d in included(commit)}) > 1
+
+
+def merges_of_two_sites(outer, check):
+    with SmallRun(ranks=1, rounds={"keep_models": KEPT}) as run:
+        run.config["outer"] = outer
+        run.save()
+        jobs = [run.start_training(site, ranks=1) for site in ("A", "B")]
+        wait_for(lambda: sum(map(unequal, run.commits())) >= MERGES, f"{MERGES} merges", timeout=90)
+        for rank in [pid for job in jobs for pid in descendants(job.pid) if is_rank(pid)]:
+            kill(rank, signal.SIGTERM)
+        for job in jobs:
+            expect(job.wait(timeout=60) == 0, f"exit code {job.returncode}")
+        commits = run.commits()
+        checked_merges = 0
+        for parent, commit in zip(commits, commits[1:]):
+            if included(commit):
+                check(run, parent, commit)
+                checked_merges += unequal(commit)
+        expect(checked_merges >= MERGES, f"checked only {checked_merges} merges")
+
+
+def merges_by_average_equal_numpy():
+    merges_of_two_sites({"kind": "average"}, check_average)
+
+
+def merges_with_nesterov_momentum_equal_numpy():
+    merges_of_two_sites({"kind": "nesterov", "eta": ETA, "mu": MU}, check_nesterov)
+
+
+if __name__ == "__main__":
+    sys.exit(main([merges_by_average_equal_numpy, merges_with_nesterov_momentum_equal_numpy]))
