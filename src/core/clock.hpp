@@ -46,6 +46,10 @@ class ScaledClock final : public Clock {
 
 [[nodiscard]] MonoTime monotonic_now();
 
+/// Returns for how long this machine has been suspended since its start. The monotonic clock does
+/// not count this time.
+[[nodiscard]] Millis suspended_time();
+
 /// The time limit of an operation, on the monotonic clock. The time begins to run when the
 /// object is constructed.
 class Deadline {

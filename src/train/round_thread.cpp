@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/clock.hpp"
-
 namespace curtail::train {
 namespace {
 
@@ -20,10 +18,12 @@ RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& ord
 
 }  // namespace
 
-RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog)
+RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog,
+                         std::function<Millis()> suspended)
     : recorder_(parts.recorder),
       site_(std::move(site)),
       executor_(with_orders(std::move(parts), orders_, leave_), [this] { events_.wake(); }),
+      suspended_(std::move(suspended)),
       rate_(site_.rate()),
       watchdog_(std::move(watchdog)),
       thread_([this] { run(); })
@@ -51,10 +51,17 @@ rounds::Site const& RoundThread::join()
     return site_;
 }
 
-void RoundThread::feed(rounds::Input const& input)
+void RoundThread::feed(rounds::Input input)
 {
     if (executor_.finished() || abandoned_) return;
-    for (auto const& output : site_.on(monotonic_now(), input)) executor_.carry_out(output);
+    auto const suspended = suspended_();
+    if (auto* stop = std::get_if<rounds::StopRequested>(&input)) {
+        stop->begin_until += suspended;
+        stop->end += suspended;
+    }
+    // The difference between the two clocks may be rounded down after it was rounded up.
+    last_input_ = std::max(last_input_, monotonic_now() + suspended);
+    for (auto const& output : site_.on(last_input_, input)) executor_.carry_out(output);
 }
 
 void RoundThread::run()
@@ -79,7 +86,8 @@ void RoundThread::run_until_exit()
     feed(rounds::Tick{});
     while (!executor_.finished() && !abandoned_) {
         auto const idle_until = monotonic_now() + Seconds{1};
-        auto const wake = std::min(site_.wake().value_or(idle_until),
+        auto const site_wakes = site_.wake();
+        auto const wake = std::min(site_wakes ? *site_wakes - suspended_() : idle_until,
                                    executor_.next_limit().value_or(idle_until));
         auto const event = events_.take_until(std::min(wake, idle_until));
         if (event) feed(executor_.translate(std::move(*event)));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/clock.hpp"
 #include "rounds/site.hpp"
 #include "train/mailbox.hpp"
 #include "train/round_executor.hpp"
@@ -19,8 +20,10 @@ class RoundThread {
   public:
     /// Starts the thread. Replaces `parts.order` by a function that queues orders for try_order()
     /// and order_until(). Everything that `parts` refers to must outlive the thread.
-    /// The watchdog may end the process until join() is called.
-    RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog);
+    /// The watchdog may end the process until join() is called. `suspended` returns for how long
+    /// this machine has been suspended; the protocol counts that time, too.
+    RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog,
+                std::function<Millis()> suspended = suspended_time);
     /// Stops the protocol, if it has not ended, and waits for the thread.
     ~RoundThread();
     RoundThread(RoundThread const&) = delete;
@@ -44,7 +47,7 @@ class RoundThread {
   private:
     void run();
     void run_until_exit();
-    void feed(rounds::Input const& input);
+    void feed(rounds::Input input);
     void publish_status();
 
     Recorder& recorder_;
@@ -53,6 +56,8 @@ class RoundThread {
     rounds::Site site_;
     std::optional<Leave> leave_;  ///< the order to leave, once it is posted
     RoundExecutor executor_;
+    std::function<Millis()> suspended_;
+    MonoTime last_input_{};  ///< time of the last input, on the clock of the protocol
     std::atomic<rounds::Rate> rate_;
     std::atomic<bool> abandoned_{false};  ///< the destructor has begun
     Watchdog watchdog_;

@@ -53,7 +53,8 @@ inline std::shared_ptr<store::ObjectStore> shared(store::ObjectStore& objects)
 class CountingSite {
   public:
     CountingSite(std::string const& name, rounds::RunSpec const& run,
-                 std::shared_ptr<store::ObjectStore> objects, RoundExecutor::Limits limits = {})
+                 std::shared_ptr<store::ObjectStore> objects, RoundExecutor::Limits limits = {},
+                 std::function<Millis()> suspended = suspended_time)
         : recorder_(folder_.path(), name, "", {}),
           thread_(rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
                   {std::move(objects),
@@ -64,7 +65,7 @@ class CountingSite {
                    Log([this](Level, std::string_view line) { log_ += std::string(line) + "\n"; }),
                    nullptr,
                    limits},
-                  {})
+                  {}, std::move(suspended))
     {
         trainer_ = std::jthread([this] { train(); });
     }

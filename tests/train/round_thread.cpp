@@ -89,6 +89,35 @@ TEST(RoundThread, WithAFullStoreItStillLeavesOnRequest)
     EXPECT_LE(count(a.log()), 1) << "the same error is logged once for all objects:\n" << a.log();
 }
 
+TEST(RoundThread, TheProtocolsClockCountsASuspensionOfTheMachine)
+{
+    store::MemoryStore objects;
+    auto const run = fast_run(1'000'000);
+    std::atomic<std::int64_t> suspended{0};
+    CountingSite a("A", run, shared(objects), {}, [&] { return Millis(suspended.load()); });
+    chain::RunObjects const records(objects, run.run);
+    auto const tip = [&] {
+        auto const newest = chain::read_chain(records, chain::Check::links);
+        return newest && !newest->empty() ? newest->back() : rounds::Commit{};
+    };
+    ASSERT_TRUE(curtail::test::eventually([&] { return tip().number.value > 3; }, long_enough));
+    auto const before = tip();
+    suspended = 3'600'000;
+    EXPECT_TRUE(curtail::test::eventually(
+        [&] {
+            auto const chain = chain::read_chain(records, chain::Check::links).value();
+            return std::any_of(chain.begin(), chain.end(), [&](auto const& commit) {
+                return commit.time > before.time + Seconds{3599};
+            });
+        },
+        long_enough));
+    a.stop(Millis{4000});
+    auto const left = a.left();
+    a.give_up();
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->code, ExitCode::ok);
+}
+
 TEST(RoundThread, AReadOnlyStoreEndsTheStartWithItsError)
 {
     store::MemoryStore objects;
