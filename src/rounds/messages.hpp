@@ -28,7 +28,7 @@
 //     Adopt                       Adopted, Corrupt, Unavailable
 //     Cut                         CutReady
 //
-// Train, Discard, Delete, Note and Exit are orders without an answer.
+// Train, Discard, Delete, Sweep, Note and Exit are orders without an answer.
 //
 // A question to the store may take long. Meanwhile the program must neither pause the trainer nor
 // hold back other inputs. The names of all objects are relative to the folder `runs/<run>/` of the
@@ -280,6 +280,13 @@ struct Discard {};
 struct Delete {
     std::string name;
 };
+/// Orders the program to sweep the run once (docs/curtail-store.md): to list its payloads, and to
+/// delete those that are older than `sweep_after` and that no commit needs. The program may do so
+/// at any later time.
+struct Sweep {
+    Time now;  ///< by the store's clock
+    Millis sweep_after{};
+};
 /// Orders the program to write an event to events.jsonl. The functions in rounds/notes.hpp make all
 /// Notes.
 struct Note {
@@ -293,6 +300,6 @@ struct Exit {
 };
 
 using Output = std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, LoadModel, Cut,
-                            Adopt, Train, Discard, Delete, Note, Exit>;
+                            Adopt, Train, Discard, Delete, Sweep, Note, Exit>;
 
 }  // namespace curtail::rounds

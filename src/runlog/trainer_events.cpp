@@ -75,6 +75,14 @@ Event to_event(StepSkipped const& skipped, Time now, std::string site)
         now, "step-skipped", std::move(site), {{"step", skipped.step}, {"blocks", skipped.blocks}}};
 }
 
+Event to_event(Swept const& swept, Time now, std::string site)
+{
+    return {now,
+            "swept",
+            std::move(site),
+            {{"deleted", swept.deleted}, {"freed_bytes", swept.freed.value}}};
+}
+
 Event to_event(SnapshotFailed const& failed, Time now, std::string site)
 {
     return {now, "snapshot-failed", std::move(site), {{"why", failed.why}}};

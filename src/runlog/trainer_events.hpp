@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/result.hpp"
+#include "core/units.hpp"
 #include "runlog/event.hpp"
 
 // Structs for the events that a site's trainer writes. A function `to_event` makes an Event from a
@@ -71,6 +72,13 @@ struct StepSkipped {
     json::Value blocks;    ///< the step's blocks, as ranges
 };
 [[nodiscard]] Event to_event(StepSkipped const& skipped, Time now, std::string site);
+
+/// An event: the trainer has deleted old payloads that the run does not need.
+struct Swept {
+    std::int64_t deleted{0};  ///< number of objects
+    Bytes freed;
+};
+[[nodiscard]] Event to_event(Swept const& swept, Time now, std::string site);
 
 /// An event: the trainer could not write a snapshot. The previous one is unchanged.
 struct SnapshotFailed {

@@ -220,6 +220,19 @@ void RoundExecutor::act(rounds::Delete const& garbage)
                       []() -> Answer { return std::nullopt; });
 }
 
+void RoundExecutor::act(rounds::Sweep const& sweep)
+{
+    auto const work = [this, work = work_, sweep](Call const&) -> OperationTable::Finish {
+        return [this, swept = work.sweep(sweep)]() -> Answer {
+            if (!swept) parts_.log.warning("sweep: " + swept.error().message());
+            else parts_.recorder.event(*swept);
+            return std::nullopt;
+        };
+    };
+    operations_.start(first_deletion + deletions_++, parts_.limits.payload, work,
+                      []() -> Answer { return std::nullopt; });
+}
+
 void RoundExecutor::act(rounds::Note const& note)
 {
     if (auto const text = rounds::warning_in(note)) parts_.log.warning(*text);

@@ -75,6 +75,7 @@ class RoundExecutor {
     void act(rounds::Train const& train);
     void act(rounds::Discard const&);
     void act(rounds::Delete const& garbage);
+    void act(rounds::Sweep const& sweep);
     void act(rounds::Note const& note);
     void act(rounds::Exit const& exit);
 

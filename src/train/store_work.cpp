@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "chain/run_objects.hpp"
+#include "maintain/sweep.hpp"
 #include "rounds/merge.hpp"
 
 namespace curtail::train {
@@ -202,6 +203,16 @@ Result<void> StoreWork::remove(std::string const& name, Call const& call) const
     auto const object_name = object(name);
     if (!object_name) return tl::unexpected(object_name.error());
     return store_->remove(*object_name, call);
+}
+
+Result<runlog::Swept> StoreWork::sweep(rounds::Sweep const& order) const
+{
+    chain::RunObjects const objects(*store_, layout_->run);
+    auto const plan = maintain::plan_sweep(objects, order.now, {order.sweep_after});
+    if (!plan) return tl::unexpected(plan.error());
+    auto const result = maintain::carry_out(objects, *plan);
+    if (!result.errors.empty()) return tl::unexpected(result.errors.front());
+    return runlog::Swept{result.deleted, result.freed};
 }
 
 }  // namespace curtail::train

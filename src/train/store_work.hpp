@@ -7,6 +7,7 @@
 #include "core/call.hpp"
 #include "payload/payload.hpp"
 #include "rounds/messages.hpp"
+#include "runlog/trainer_events.hpp"
 #include "store/object_store.hpp"
 #include "store/verified.hpp"
 #include "train/rank_work.hpp"
@@ -42,6 +43,9 @@ class StoreWork {
                                               Call const& call) const;
     /// Removes a payload.
     [[nodiscard]] Result<void> remove(std::string const& name, Call const& call) const;
+    /// Reads the chain, and deletes what a sweep may delete (maintain/sweep.hpp). Fails if an
+    /// object could not be deleted, after it has tried all.
+    [[nodiscard]] Result<runlog::Swept> sweep(rounds::Sweep const& order) const;
 
   private:
     /// What prevents a merge: an answer without a model, or the store's error.

@@ -102,12 +102,14 @@ void expect_no_old_deltas(Simulator& s, std::string const& what)
     }
 }
 
-TEST(Deltas, RefusedOnesAreDeletedWithTheirRound)
+TEST(Deltas, ThatWereRefusedAreSwept)
 {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         test::Chaos chaos;
         chaos.refused = 0.5;
-        Simulator s(small_run(4000, {{"A"}, {"B"}}), seed, chaos);
+        auto run = small_run(4000, {{"A"}, {"B"}});
+        run.params.sweep_after = Seconds{20};
+        Simulator s(run, seed, chaos);
         s.start(0);
         s.start(1);
         s.run_until(Seconds{60}, [] { return false; });
@@ -122,9 +124,11 @@ TEST(Deltas, RefusedOnesAreDeletedWithTheirRound)
     }
 }
 
-TEST(Deltas, UnannouncedOnesOfADeadMemberAreDeletedWithTheirRound)
+TEST(Deltas, OfADeadMemberThatAreNotAnnouncedAreSwept)
 {
-    Simulator s(small_run(4000, {{"A"}, {"B"}}), 16, {});
+    auto run = small_run(4000, {{"A"}, {"B"}});
+    run.params.sweep_after = Seconds{20};
+    Simulator s(run, 16, {});
     s.start(0);
     s.start(1);
     s.run_until(Seconds{20}, [] { return false; });

@@ -45,6 +45,7 @@ Plan plan_of(std::uint64_t seed)
     p.milestone_every = pick(0, 1) * 5;
     p.local_steps = pick(0, 3) == 0 ? 5 : 0;
     p.outer_min_permille = 0;
+    p.sweep_after = Seconds{10};
     plan.run.outer.type = pick(0, 1) == 1 ? Outer::Type::nesterov : Outer::Type::average;
     auto const share = [&](int most) {
         return static_cast<double>(pick(0, 1) * pick(0, most)) / 1000;

@@ -118,6 +118,24 @@ TEST(RoundThread, TheProtocolsClockCountsASuspensionOfTheMachine)
     EXPECT_EQ(left->code, ExitCode::ok);
 }
 
+TEST(RoundThread, ASiteSweepsAModelThatNoCommitNames)
+{
+    store::MemoryStore objects;
+    auto run = fast_run(1'000'000);
+    run.params.sweep_after = Millis{1'500};
+    auto const unused = chain::object_name(run.run, "models/2/B.00000001.2-7/w0.h5").value();
+    auto const bytes = store::bytes_of("weights");
+    ASSERT_TRUE(objects.put(unused, Pieces(std::span(bytes))));
+    CountingSite a("A", run, shared(objects));
+    EXPECT_TRUE(
+        curtail::test::eventually([&] { return !objects.stat(unused).value(); }, long_enough));
+    a.stop(Millis{4000});
+    auto const left = a.left();
+    a.give_up();
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->code, ExitCode::ok);
+}
+
 TEST(RoundThread, AReadOnlyStoreEndsTheStartWithItsError)
 {
     store::MemoryStore objects;

@@ -12,9 +12,20 @@ void after_commit(Parts& p)
     p.machine.go(p.member ? Phase::adopt_forward : Phase::find_commit);
 }
 
-void landed(Parts& p)
+// The store's time is divided into periods of `sweep_after`. The member that writes the first
+// commit of a period sweeps, so no two sweeps are needed in one. A lost sweep does no harm.
+bool begins_period(Time before, Time now, Millis period)
+{
+    return now.time_since_epoch() / period > before.time_since_epoch() / period;
+}
+
+// `before` is the time of the commit before the tip.
+void landed(Parts& p, Time before)
 {
     p.payloads.abandon(p.machine);
+    auto const sweep_after = p.chain.run().params.sweep_after;
+    if (p.member && begins_period(before, p.chain.tip()->time, sweep_after))
+        p.machine.send(Sweep{store_now(p), sweep_after});
     if (p.chain.tip()->kind == Commit::Kind::merge) {
         p.machine.send(merged_note(*p.chain.tip()));
         p.garbage.begin(*p.chain.tip(), p.chain.run());
@@ -121,8 +132,9 @@ void answered_commit_read(Parts& p, Input const& input)
 {
     if (auto const* got = std::get_if<Got>(&input)) {
         auto const round = p.chain.tip()->round;
+        auto const before = p.chain.tip()->time;
         if (!take_next(p, got->bytes)) return;
-        if (p.proposal.is_draft(p.chain.tip_sha256())) return landed(p);
+        if (p.proposal.is_draft(p.chain.tip_sha256())) return landed(p, before);
         bool const rebuild =
             p.member && p.chain.tip()->round == round && p.chain.tip()->find(*p.member) != nullptr;
         if (rebuild) return p.machine.go(Phase::commit_create);

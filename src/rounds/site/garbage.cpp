@@ -21,16 +21,16 @@ class Deletions {
   public:
     Deletions(RunSpec const& run, Machine& machine) : run_(run), machine_(machine) {}
 
-    // Deletes the model that `old` made, momentum that `newer` no longer names, deltas that `old`
-    // decided, and deltas of members that `newer` removed.
+    // Deletes the model that `old` made, momentum that `newer` no longer names, and deltas that
+    // `old` decided.
     void between(Commit const& old, Commit const& newer)
     {
         if (old.kind != Commit::Kind::roster && !is_milestone(old.round)) parts(old.model.parts);
         if (old.outer && newer.outer != old.outer) parts(old.outer->parts);
         bool const merge = old.kind == Commit::Kind::merge;
         Round const before{old.round.value - (merge ? 1 : 0)};
-        for (auto const& d : old.decided) decided(d, before);
-        for (auto const& r : newer.removed) removed(r, old);
+        for (auto const& d : old.decided)
+            if (!d.ranges.empty()) delta(d.member, d.seq, {before.value - d.staleness});
     }
 
   private:
@@ -43,29 +43,6 @@ class Deletions {
     void parts(std::vector<PartRef> const& list)
     {
         for (auto const& part : list) machine_.send(Delete{part.name});
-    }
-
-    void decided(Decided const& d, Round before)
-    {
-        if (!d.ranges.empty()) delta(d.member, d.seq, {before.value - d.staleness});
-        else if (d.refused) deltas(d.member, d.seq, d.seq, {1}, before);
-    }
-
-    void removed(Removed const& r, Commit const& old)
-    {
-        auto const* m = old.find(r.member);
-        if (m == nullptr || r.reason == Removal::left || r.reason == Removal::complete) return;
-        deltas(m->id, m->seq.next(), {m->seq.value + run_.params.max_undecided + 1}, m->since_round,
-               old.round);
-    }
-
-    // Deltas with an unreadable header or none: deletes them under every possible base.
-    void deltas(MemberId const& member, Seq first, Seq last, Round since, Round newest)
-    {
-        auto const& p = run_.params;
-        auto const oldest = std::max(since.value, newest.value - p.max_staleness - p.max_missed);
-        for (Round base{oldest}; base <= newest; base = base.next())
-            for (Seq seq = first; seq <= last; seq = seq.next()) delta(member, seq, base);
     }
 
     void delta(MemberId const& member, Seq seq, Round base)

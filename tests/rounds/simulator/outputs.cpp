@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "rounds/terms.hpp"
+#include "upkeep/sweep.hpp"
+
 namespace curtail::rounds::test {
 
 void Simulator::reply(P const& p, Input input)
@@ -153,6 +156,21 @@ void Simulator::execute(P const& p, Delete const& o)
 {
     log_line(p, "deletes", o.name);
     later(Millis{pick(1, 5'000)}, [this, o] { store_.remove(o.name); });
+}
+
+// Takes payloads of any age. A real sweep spares the young ones.
+void Simulator::execute(P const& p, Sweep const& o)
+{
+    log_line(p, "sweeps", "");
+    later(Millis{pick(1, 5'000)}, [this, o] {
+        upkeep::Kept kept(in_force(run_, store_.chain().back()).params);
+        for (auto const& commit : store_.chain()) kept.add(commit);
+        for (auto const& [name, content] : store_.payloads()) {
+            upkeep::Stored const object{name, {}, o.now - o.sweep_after};
+            if (upkeep::is_deletion(upkeep::decide(kept, object, o.now, {o.sweep_after})))
+                later(Millis{pick(1, 5'000)}, [this, name = name] { store_.remove(name); });
+        }
+    });
 }
 
 void Simulator::execute(P const& p, Note const& o)

@@ -141,6 +141,7 @@ void put(std::ostream& out, Train const& o)
 }
 void put(std::ostream& out, Discard const&) { out << "Discard"; }
 void put(std::ostream& out, Delete const& o) { out << "Delete " << o.name; }
+void put(std::ostream& out, Sweep const&) { out << "Sweep"; }
 void put(std::ostream& out, Note const& o)
 {
     out << "Note " << o.type << " " << json::to_string(o.details);
