@@ -47,7 +47,7 @@ TEST_P(Outage, SitesTrainOnTheBlocksThatTheyHold)
     s.start(1);
     s.run_until(Seconds{20}, [] { return false; });
     auto const site = [&] { return s.site_of(0)->status(); };
-    ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, [&] { return site().state == GetParam(); }));
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{300}, [&] { return site().state == GetParam(); }));
     auto const untrained = [&] {
         auto blocks = site().held - site().since;
         for (auto const& ranges : site().undecided) blocks -= ranges;
@@ -139,6 +139,62 @@ TEST_F(Forbidden, AReadOnlyStoreEndsTheStartAfterAFewTries)
     EXPECT_EQ(error.code, ExitCode::permission);
     EXPECT_THAT(error.message(), HasSubstr("Read-only file system"));
     EXPECT_LE(creates, 10);
+}
+
+// A copy that was interrupted has commits, but no run.json.
+class NoRunRecord : public ScriptedSite {
+  protected:
+    NoRunRecord()
+    {
+        (void)serve(Tick{});
+        record = objects.at(run_name);
+        objects.erase(run_name);
+        site = Site({{{"B"}, 0x22}, run, 0});
+    }
+    Input got(Get const& get) override
+    {
+        if (get.name == run_name && ++reads > old_answers) objects.emplace(run_name, record);
+        return ScriptedSite::got(get);
+    }
+    std::string record;
+    int reads{0};
+    int old_answers{1000};
+};
+
+TEST_F(NoRunRecord, ASiteDoesNotStartTheRun)
+{
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(),
+                HasSubstr("run.json is missing, but commits/00000001.json exists"));
+    EXPECT_THAT(error.message(), HasSubstr("repeat `curtail-store copy`"));
+    EXPECT_FALSE(objects.contains(run_name));
+}
+
+TEST_F(NoRunRecord, ASiteWaitsWhileTheAnswerMayBeOld)
+{
+    old_answers = 10;
+    (void)serve(Tick{});
+    EXPECT_FALSE(site.exited());
+    EXPECT_TRUE(site.status().member);
+}
+
+TEST(StoreFailures, NoSiteContinuesFromAnInterruptedCopy)
+{
+    auto const run = small_run(200, {{"A"}, {"B"}});
+    Simulator original(run, 16, {});
+    original.start(0);
+    original.run_until(Seconds{10}, [] { return false; });
+    test::Chaos chaos;
+    chaos.no_answer = 0.2;
+    Simulator s(run, 17, chaos);
+    for (auto const* name : {"commits/00000001.json", "commits/00000002.json"})
+        s.store().inject(name, original.store().small().at(name));
+    s.start(0);
+    s.start(1);
+    ASSERT_TRUE(s.run_until(Seconds{600}, [&] { return s.living_count() == 0; }));
+    for (auto const& exit : s.exits()) EXPECT_EQ(exit.code, ExitCode::protocol);
+    EXPECT_EQ(s.store().get(run_name), std::nullopt);
 }
 
 TEST_F(ScriptedSite, ACommitLostFromTheChainIsReportedByName)

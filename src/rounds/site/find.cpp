@@ -17,7 +17,6 @@ CommitNumber number_to_find(Parts const& p)
 // that it is lost.
 void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent)
 {
-    constexpr int misses_limit = 14;  // takes more than a minute
     if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
         return p.machine.retry(phase);
     auto const newest = p.chain.tip() ? p.chain.tip()->number : p.search.newest();

@@ -20,6 +20,10 @@ inline constexpr int reads_limit = 6;
 /// header that counts as damaged.
 inline constexpr Seconds unreadable_after{30};
 
+/// After this many answers that an object is missing, although another object shows that it
+/// existed, a site treats it as lost. The reads and the pauses between them take over a minute.
+inline constexpr int misses_limit = 14;
+
 /// Returns true if this Unknown::code reports a lasting error that may concern a single object.
 /// Returns false for `unavailable`: this error lasts too, but concerns the whole store.
 [[nodiscard]] inline bool is_lasting_error(ExitCode code)

@@ -26,7 +26,7 @@ namespace curtail::rounds::site {
 /// Numbers of failures in a row.
 struct Failures {
     int bad_reads{0};   ///< reads that returned an invalid record
-    int misses{0};      ///< reads that did not find a commit that must exist
+    int misses{0};      ///< reads that did not find a record that must exist
     int loads{0};       ///< answers Corrupt to a LoadModel, Adopt or Merge on the same tip
     int unanswered{0};  ///< answers Unknown and Unavailable
     int at_start{0};    ///< lasting errors of the store before this process is a member

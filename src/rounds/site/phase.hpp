@@ -9,6 +9,7 @@ enum class Phase {
     probe_create,
     probe_again,
     run_get,
+    run_commit,
     run_create,
     find_commit,
     find_parent,

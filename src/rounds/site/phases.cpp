@@ -16,6 +16,8 @@ constexpr Row rows[] = {
     {Phase::probe_again, State::probe, early,
      "the store to refuse a second create of the same name", act_probe_again, answered_probe},
     {Phase::run_get, State::probe, early, "the run's record (run.json)", act_run_get, answered_run},
+    {Phase::run_commit, State::probe, early, "the run's record (run.json)", act_run_commit,
+     answered_run_commit},
     {Phase::run_create, State::probe, early, "the run's record (run.json)", act_run_create,
      answered_run},
     {Phase::find_commit, State::find, early, "the newest commit", act_find_commit, answered_find},

@@ -44,6 +44,27 @@ bool act_run_get(Parts& p)
     return true;
 }
 
+// An absent run.json means a new run, unless there is a commit. Then a copy into this store was
+// interrupted, or run.json is lost.
+bool act_run_commit(Parts& p)
+{
+    p.machine.get(commit_name({1}));
+    return true;
+}
+
+void answered_run_commit(Parts& p, Input const& input)
+{
+    if (std::holds_alternative<Missing>(input)) return p.machine.retry(Phase::run_create);
+    if (!std::holds_alternative<Got>(input)) return p.machine.retry(Phase::run_commit);
+    // Another site may just have started the run, and "missing" may have been an old answer.
+    if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::run_get);
+    finish(p, ExitCode::protocol,
+           Error{ExitCode::protocol, "cannot start run " + p.config.run.run.value,
+                 std::string(run_name) + " is missing, but " + commit_name({1}) + " exists",
+                 "a copy into this store was interrupted, or the object is lost: repeat "
+                 "`curtail-store copy` from the complete store"});
+}
+
 bool act_run_create(Parts& p)
 {
     p.machine.create(run_name, encode(p.config.run).bytes);
@@ -56,7 +77,7 @@ void answered_run(Parts& p, Input const& input)
         p.machine.switch_to(Phase::run_get);
         return;
     }
-    if (std::holds_alternative<Missing>(input)) return p.machine.retry(Phase::run_create);
+    if (std::holds_alternative<Missing>(input)) return p.machine.switch_to(Phase::run_commit);
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return p.machine.retry(Phase::run_get);
     auto run = decode_run(got->bytes);
@@ -64,6 +85,7 @@ void answered_run(Parts& p, Input const& input)
     if (auto error = difference(*run, p.config.run)) return finish(p, error->code, *error);
     p.chain.set_run(std::move(*run), sha256(got->bytes));
     p.failures.bad_reads = 0;
+    p.failures.misses = 0;
     p.machine.go(Phase::find_commit);
 }
 

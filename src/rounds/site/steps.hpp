@@ -54,6 +54,8 @@ bool act_probe_create(Parts& p);
 bool act_probe_again(Parts& p);
 void answered_probe(Parts& p, Input const& input);
 bool act_run_get(Parts& p);
+bool act_run_commit(Parts& p);
+void answered_run_commit(Parts& p, Input const& input);
 bool act_run_create(Parts& p);
 void answered_run(Parts& p, Input const& input);
 

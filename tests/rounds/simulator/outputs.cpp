@@ -189,7 +189,8 @@ void Simulator::execute(P const& p, Exit const& o)
             return o.error->message().find(name) != std::string::npos;
         });
     bool const retired = o.code == ExitCode::config && p->is_retired();
-    bool const fine = o.code == ExitCode::ok || retired || not_finite || name_taken ||
+    bool const no_record = o.code == ExitCode::protocol && !store_.get(run_name);
+    bool const fine = o.code == ExitCode::ok || retired || not_finite || name_taken || no_record ||
                       (p->stopping && o.code == ExitCode::unavailable);
     require(fine, "a site exited: " + (o.error ? o.error->message() : "without error"));
     log_line(p, "exit");
