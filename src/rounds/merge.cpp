@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <stdexcept>
 
 namespace curtail::rounds {
@@ -83,6 +85,35 @@ CURTAIL_LOOP void nesterov_loop(Streams const& streams, float const* partial, Pl
     }
 }
 
+// Several partial sums, so that the compiler can use vector instructions. Their number and order
+// are fixed, so all instructions give the same bits.
+CURTAIL_LOOP double squares_loop(float const* values, std::size_t count)
+{
+    constexpr std::size_t lanes = 8;
+    std::array<double, lanes> sums{};
+    std::size_t j = 0;
+    for (; j + lanes <= count; j += lanes)
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            double const value = values[j + lane];
+            sums[lane] += value * value;
+        }
+    for (; j < count; ++j) sums[0] += double{values[j]} * double{values[j]};
+    double sum = 0;
+    for (double const part : sums) sum += part;
+    return sum;
+}
+
+// Without their sign, the bits of a float grow with its value. Infinities and NaNs are greatest.
+CURTAIL_LOOP bool finite_loop(float const* values, std::size_t count)
+{
+    constexpr std::int32_t without_sign = 0x7FFFFFFF;
+    constexpr std::int32_t infinity = 0x7F800000;
+    std::int32_t greatest = 0;
+    for (std::size_t j = 0; j < count; ++j)
+        greatest = std::max(greatest, std::bit_cast<std::int32_t>(values[j]) & without_sign);
+    return greatest < infinity;
+}
+
 #if defined(__x86_64__)
 #define CURTAIL_AVX2 [[gnu::target("avx2")]]
 #else
@@ -117,6 +148,19 @@ CURTAIL_AVX2 void nesterov_avx2(Streams const& streams, float const* partial, Pl
 {
     nesterov_loop(streams, partial, places, eta, mu, count);
 }
+double squares_baseline(float const* values, std::size_t count)
+{
+    return squares_loop(values, count);
+}
+CURTAIL_AVX2 double squares_avx2(float const* values, std::size_t count)
+{
+    return squares_loop(values, count);
+}
+bool finite_baseline(float const* values, std::size_t count) { return finite_loop(values, count); }
+CURTAIL_AVX2 bool finite_avx2(float const* values, std::size_t count)
+{
+    return finite_loop(values, count);
+}
 
 #undef CURTAIL_AVX2
 #undef CURTAIL_LOOP
@@ -146,18 +190,38 @@ Streams last_streams(WeightedDeltas const& deltas, std::size_t first)
     return streams;
 }
 
-// Calls `work` for each block with its deltas, partial sums, first index and length.
-template <class Work>
-void for_each_block(WeightedDeltas const& deltas, std::size_t length, Instructions instructions,
-                    Work const& work)
+// Adds what one block shows. The block's values are still in the caches.
+void check_block(WeightedDeltas const& deltas, std::span<float const> result,
+                 Instructions instructions, std::size_t first, MergeFindings& findings)
 {
+    bool const baseline = instructions == Instructions::baseline;
+    for (std::size_t i = 0; i < deltas.deltas.size(); ++i) {
+        auto const* const values = deltas.deltas[i].data() + first;
+        findings.sumsq[i] += baseline ? squares_baseline(values, result.size())
+                                      : squares_avx2(values, result.size());
+    }
+    bool const finite = baseline ? finite_baseline(result.data(), result.size())
+                                 : finite_avx2(result.data(), result.size());
+    findings.finite = findings.finite && finite;
+}
+
+// Calls `work` for each block of `result` with its deltas, partial sums, first index and length.
+// Then checks the block.
+template <class Work>
+MergeFindings for_each_block(WeightedDeltas const& deltas, std::span<float const> result,
+                             Instructions instructions, Work const& work)
+{
+    MergeFindings findings{std::vector<double>(deltas.deltas.size()), true};
+    auto const length = result.size();
     alignas(64) std::array<float, block> partial{};
     for (std::size_t first = 0; first < length; first += block) {
         auto const count = std::min(block, length - first);
         if (deltas.deltas.size() > most_streams)
             sum_first(deltas, first, count, partial.data(), instructions);
         work(last_streams(deltas, first), partial.data(), first, count);
+        check_block(deltas, result.subspan(first, count), instructions, first, findings);
     }
+    return findings;
 }
 
 }  // namespace
@@ -184,13 +248,13 @@ Instructions fastest_instructions()
     return Instructions::baseline;
 }
 
-void average_step(std::span<float const> theta, WeightedDeltas const& deltas,
-                  std::span<float> result, Instructions instructions)
+MergeFindings average_step(std::span<float const> theta, WeightedDeltas const& deltas,
+                           std::span<float> result, Instructions instructions)
 {
     check(deltas, theta.size());
     same_length(theta.size(), result.size());
-    for_each_block(
-        deltas, theta.size(), instructions,
+    return for_each_block(
+        deltas, result, instructions,
         [&](Streams const& streams, float const* partial, std::size_t first, std::size_t count) {
             Places const places{theta.data() + first, nullptr, result.data() + first, nullptr};
             if (instructions == Instructions::baseline)
@@ -199,15 +263,16 @@ void average_step(std::span<float const> theta, WeightedDeltas const& deltas,
         });
 }
 
-void nesterov_step(OuterStep const& step, WeightedDeltas const& deltas, std::span<float> result,
-                   std::span<float> momentum, Instructions instructions)
+MergeFindings nesterov_step(OuterStep const& step, WeightedDeltas const& deltas,
+                            std::span<float> result, std::span<float> momentum,
+                            Instructions instructions)
 {
     check(deltas, step.theta.size());
     same_length(step.theta.size(), result.size());
     same_length(step.theta.size(), momentum.size());
     if (!step.momentum.empty()) same_length(step.theta.size(), step.momentum.size());
-    for_each_block(
-        deltas, result.size(), instructions,
+    return for_each_block(
+        deltas, result, instructions,
         [&](Streams const& streams, float const* partial, std::size_t first, std::size_t count) {
             Places const places{step.theta.data() + first,
                                 step.momentum.empty() ? zeros.data() : step.momentum.data() + first,
@@ -216,6 +281,28 @@ void nesterov_step(OuterStep const& step, WeightedDeltas const& deltas, std::spa
                 nesterov_baseline(streams, partial, places, step.eta, step.mu, count);
             else nesterov_avx2(streams, partial, places, step.eta, step.mu, count);
         });
+}
+
+bool is_same_sumsq(double recomputed, double announced)
+{
+    constexpr double tolerance = 1e-6;
+    return std::abs(recomputed - announced) <= tolerance * std::max(recomputed, announced);
+}
+
+std::size_t greatest_at_fault(WeightedDeltas const& deltas, std::span<float const> result)
+{
+    auto const bad = std::find_if_not(result.begin(), result.end(),
+                                      [](float value) { return std::isfinite(value); });
+    if (bad == result.end()) throw std::logic_error("all values of the merge are finite");
+    auto const j = static_cast<std::size_t>(bad - result.begin());
+    std::size_t greatest = 0;
+    double most = -1;
+    for (std::size_t i = 0; i < deltas.deltas.size(); ++i) {
+        double const size = std::abs(double{deltas.scale[i]} * double{deltas.deltas[i][j]});
+        if (size > most) greatest = i;
+        most = std::max(most, size);
+    }
+    return greatest;
 }
 
 }  // namespace curtail::rounds

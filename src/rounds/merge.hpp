@@ -35,12 +35,22 @@ enum class Instructions { baseline, avx2 };
 [[nodiscard]] Instructions fastest_instructions();
 
 // The averaged delta g is `g[j] = sum over i of scale[i] * deltas[i][j]` in fp32, in the order of
-// the deltas. Both functions below compute it on the way, and touch each value of memory once. They
-// throw std::logic_error if there are not as many weights as deltas, or if lengths differ.
+// the deltas. average_step() and nesterov_step() compute it on the way, and touch each value of
+// memory once. They throw std::logic_error if there are not as many weights as deltas, or if
+// lengths differ.
+
+/// What a merge finds out about its inputs and its result while it computes.
+struct MergeFindings {
+    /// For each delta, the sum of the squares of its values. Not finite if and only if one of the
+    /// values is not finite.
+    std::vector<double> sumsq;
+    bool finite{true};  ///< all values of the new model are finite
+};
 
 /// Computes `result` := theta - g. theta is the model.
-void average_step(std::span<float const> theta, WeightedDeltas const& deltas,
-                  std::span<float> result, Instructions instructions = fastest_instructions());
+MergeFindings average_step(std::span<float const> theta, WeightedDeltas const& deltas,
+                           std::span<float> result,
+                           Instructions instructions = fastest_instructions());
 
 /// The inputs and parameters of an outer step with Nesterov momentum.
 struct OuterStep {
@@ -50,7 +60,19 @@ struct OuterStep {
     float mu{};
 };
 /// Computes `momentum` := mu m + g. Then computes `result` := theta - eta (g + mu m) with this m.
-void nesterov_step(OuterStep const& step, WeightedDeltas const& deltas, std::span<float> result,
-                   std::span<float> momentum, Instructions instructions = fastest_instructions());
+MergeFindings nesterov_step(OuterStep const& step, WeightedDeltas const& deltas,
+                            std::span<float> result, std::span<float> momentum,
+                            Instructions instructions = fastest_instructions());
+
+/// Returns true if a recomputed sum of squares agrees with the one in the header. The member and
+/// the merger add in different orders. So the sums may differ by a millionth of the greater one,
+/// which is far more than rounding can cause. Returns false if one of them is not a number.
+[[nodiscard]] bool is_same_sumsq(double recomputed, double announced);
+
+/// Looks for the first value of `result` that is not finite. Returns the index of the delta that
+/// contributed most to that value. Returns the first such delta if several contributed equally.
+/// Throws std::logic_error if all values are finite, or if there is no delta.
+[[nodiscard]] std::size_t greatest_at_fault(WeightedDeltas const& deltas,
+                                            std::span<float const> result);
 
 }  // namespace curtail::rounds

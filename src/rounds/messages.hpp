@@ -105,8 +105,11 @@ struct Merged {
     struct Refused {
         MemberId member;
         Seq seq;
-        /// `nan`: some values of the delta are not finite. `digest`: 3 reads did not return the
-        /// bytes that the header describes, or the bytes read are not a payload of this run.
+        /// `nan`: some values of the delta are not finite, or some values of the merged model are
+        /// not finite and this delta contributed most to the first of them. `norm`: the sum of the
+        /// squares of the delta's values is not the one in the header (rounds::is_same_sumsq()).
+        /// `digest`: 3 reads did not return the bytes that the header describes, or the bytes read
+        /// are not a payload of this run.
         Refusal reason{Refusal::digest};
         bool absent{};  ///< the store found no object for the delta. The store's view may be out of
                         ///< date, so the Site repeats the merge before it refuses the contribution.

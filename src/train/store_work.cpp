@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/store_work.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "chain/run_objects.hpp"
@@ -12,11 +13,6 @@ namespace curtail::train {
 namespace {
 
 constexpr Bytes small_object_limit{rounds::record_bytes_limit};
-
-bool all_finite(std::vector<float> const& values)
-{
-    return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
-}
 
 std::vector<std::span<float const>> spans_of(std::vector<Values> const& deltas)
 {
@@ -32,6 +28,54 @@ std::vector<float> scales_of(rounds::Merge const& merge)
     scales.reserve(merge.include.size());
     for (auto const& included : merge.include) scales.push_back(included.scale);
     return scales;
+}
+
+std::string name_of(rounds::Merge::Included const& contribution)
+{
+    return "contribution " + std::to_string(contribution.seq.value) + " of " +
+           contribution.member.value;
+}
+
+// Returns why a merge must refuse a contribution whose values have this sum of squares.
+std::optional<rounds::Refusal> fault_of(rounds::Merge::Included const& contribution, double sumsq)
+{
+    if (!std::isfinite(sumsq)) return rounds::Refusal::nan;
+    bool const same = rounds::is_same_sumsq(sumsq, contribution.parts.at(0).sumsq);
+    return same ? std::nullopt : std::optional(rounds::Refusal::norm);
+}
+
+// Returns the contributions that must not be in the model.
+std::vector<rounds::Merged::Refused> faults_in(rounds::Merge const& question,
+                                               rounds::MergeFindings const& findings,
+                                               std::vector<std::string>& warnings)
+{
+    std::vector<rounds::Merged::Refused> refused;
+    for (std::size_t i = 0; i < question.include.size(); ++i) {
+        auto const& c = question.include[i];
+        auto const fault = fault_of(c, findings.sumsq[i]);
+        if (!fault) continue;
+        bool const nan = fault == rounds::Refusal::nan;
+        warnings.push_back("refusing " + name_of(c) +
+                           (nan ? ": some of its values are not finite"
+                                : fmt::format(": the sum of the squares of its values is {}, but "
+                                              "its header says {}",
+                                              findings.sumsq[i], c.parts.at(0).sumsq)));
+        refused.push_back({c.member, c.seq, *fault});
+    }
+    return refused;
+}
+
+// Returns the contribution without which a merge is tried again, because the new model has a value
+// that is not finite.
+rounds::Merged::Refused greatest_of(rounds::Merge const& question,
+                                    rounds::WeightedDeltas const& deltas,
+                                    std::span<float const> model,
+                                    std::vector<std::string>& warnings)
+{
+    auto const& c = question.include.at(rounds::greatest_at_fault(deltas, model));
+    warnings.push_back("refusing " + name_of(c) +
+                       ": with it, some values of the merged model are not finite");
+    return {c.member, c.seq, rounds::Refusal::nan};
 }
 
 tl::unexpected<Error> uncertain(std::string const& name, char const* why)
@@ -147,9 +191,7 @@ tl::expected<std::vector<Values>, StoreWork::Obstacle> StoreWork::gather(
             warnings.push_back(delta.error().error.message());
             found.refused.push_back({included.member, included.seq, rounds::Refusal::digest,
                                      delta.error().cause == Cause::missing});
-        } else if (!all_finite(**delta))
-            found.refused.push_back({included.member, included.seq, rounds::Refusal::nan});
-        else deltas.push_back(*delta);
+        } else deltas.push_back(*delta);
     }
     if (!found.refused.empty()) return tl::unexpected(Obstacle(std::move(found)));
     return deltas;
@@ -180,19 +222,34 @@ Result<rounds::Input> StoreWork::merge(rounds::Merge const& question,
     std::vector<std::span<float const>> const spans = spans_of(inputs->deltas);
     auto const scale = scales_of(question);
     rounds::WeightedDeltas const deltas{spans, scale};
-    rounds::Merged merged{question.op, {}, {}, {}};
-    std::vector<float> result(inputs->theta->size());
+    std::vector<float> model(inputs->theta->size());
+    std::vector<float> momentum(question.outer_step ? model.size() : 0);
+    rounds::MergeFindings findings;
     if (question.outer_step) {
-        std::vector<float> momentum(result.size());
         rounds::OuterStep step{
             *inputs->theta, {}, static_cast<float>(question.eta), static_cast<float>(question.mu)};
         if (inputs->momentum) step.momentum = *inputs->momentum;
-        rounds::nesterov_step(step, deltas, result, momentum);
+        findings = rounds::nesterov_step(step, deltas, model, momentum);
+    } else findings = rounds::average_step(*inputs->theta, deltas, model);
+    rounds::Merged merged{question.op, faults_in(question, findings, warnings), {}, {}};
+    if (merged.refused.empty() && !findings.finite)
+        merged.refused.push_back(greatest_of(question, deltas, model, warnings));
+    if (!merged.refused.empty()) return merged;
+    return store_merged(question, model, momentum, call);
+}
+
+Result<rounds::Input> StoreWork::store_merged(rounds::Merge const& question,
+                                              std::span<float const> model,
+                                              std::span<float const> momentum,
+                                              Call const& call) const
+{
+    rounds::Merged merged{question.op, {}, {}, {}};
+    if (question.outer_step) {
         auto part = put_one(question.momentum.at(0), momentum, call);
         if (!part) return tl::unexpected(part.error());
         merged.momentum.push_back(std::move(*part));
-    } else rounds::average_step(*inputs->theta, deltas, result);
-    auto part = put_one(question.weights.at(0), result, call);
+    }
+    auto part = put_one(question.weights.at(0), model, call);
     if (!part) return tl::unexpected(part.error());
     merged.model.push_back(std::move(*part));
     return merged;

@@ -36,8 +36,8 @@ class StoreWork {
     /// Reads and verifies the payload that `part` names.
     [[nodiscard]] tl::expected<Values, store::ReadFailure> read(rounds::PartRef const& part,
                                                                 Call const& call) const;
-    /// Returns Merged or Corrupt. Appends a text to `warnings` for each contribution that it
-    /// cannot read.
+    /// Returns Merged or Corrupt. Checks each contribution and the new model while it merges
+    /// (rounds::MergeFindings). Appends a text to `warnings` for each contribution that it refuses.
     [[nodiscard]] Result<rounds::Input> merge(rounds::Merge const& question,
                                               std::vector<std::string>& warnings,
                                               Call const& call) const;
@@ -67,6 +67,11 @@ class StoreWork {
     };
     [[nodiscard]] tl::expected<MergeInputs, Obstacle> read_inputs(
         rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const;
+    /// Stores a merged model, and the momentum if the merge makes one. Returns Merged.
+    [[nodiscard]] Result<rounds::Input> store_merged(rounds::Merge const& question,
+                                                     std::span<float const> model,
+                                                     std::span<float const> momentum,
+                                                     Call const& call) const;
 
     std::shared_ptr<store::ObjectStore> store_;
     std::shared_ptr<payload::Layout const> layout_;

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <stdexcept>
 
@@ -103,6 +105,71 @@ TEST(Merge, AllInstructionsGiveTheBitsOfTheDefinition)
                 << size;
         }
     }
+}
+
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+TEST(Merge, AddsTheSquaresOfEachDeltaWithAllInstructions)
+{
+    for (std::size_t const size : {1UL, 7UL, 2048UL, 2051UL, 5000UL}) {
+        std::vector<float> const theta(size), small(size, 0.5F), big(size, 1e30F), none(size);
+        std::vector<float> const scale{0.1F, 0.1F, 0.1F, 0.1F, 0.1F};
+        auto const count = static_cast<double>(size);
+        double const square = double{1e30F} * double{1e30F};  // too great for a float
+        for (auto const instructions : {Instructions::baseline, fastest_instructions()}) {
+            std::vector<float> result(size);
+            auto const found = average_step(theta, {Spans{small, big, none, small, small}, scale},
+                                            result, instructions);
+            ASSERT_EQ(found.sumsq.size(), 5U);
+            EXPECT_EQ(found.sumsq[0], 0.25 * count);
+            EXPECT_NEAR(found.sumsq[1] / (square * count), 1, 1e-12);
+            EXPECT_EQ(found.sumsq[2], 0);
+            EXPECT_EQ(found.sumsq[4], 0.25 * count);
+            EXPECT_TRUE(found.finite);
+        }
+    }
+}
+
+TEST(Merge, FindsEachValueThatIsNotFinite)
+{
+    constexpr std::size_t size = 2060;
+    std::vector<float> const theta(size), good(size, 1);
+    std::vector<float> const scale{0.5F, 0.5F};
+    for (float const value : {nan, -nan, infinity, -infinity})
+        for (std::size_t const at : {0UL, 8UL, 2047UL, 2048UL, 2059UL})
+            for (auto const instructions : {Instructions::baseline, fastest_instructions()}) {
+                auto bad = good;
+                bad[at] = value;
+                std::vector<float> result(size);
+                auto const found =
+                    average_step(theta, {Spans{good, bad}, scale}, result, instructions);
+                EXPECT_EQ(found.sumsq[0], size);
+                EXPECT_FALSE(std::isfinite(found.sumsq[1])) << value << " at " << at;
+                EXPECT_FALSE(found.finite) << value << " at " << at;
+            }
+}
+
+TEST(Merge, NamesTheDeltaThatMakesAModelInfinite)
+{
+    std::vector<float> const theta{1, -3e38F, 1}, m{0, 0, 0};
+    std::vector<float> const small{1, 1e37F, 1e38F}, big{1, 3e38F, 1}, scale{0.5F, 0.5F};
+    std::vector<float> result(3), momentum(3);
+    Spans const spans{small, big};
+    auto const found = nesterov_step({theta, m, 1, 0.9F}, {spans, scale}, result, momentum);
+    EXPECT_TRUE(std::isfinite(found.sumsq[0]) && std::isfinite(found.sumsq[1]));
+    EXPECT_FALSE(found.finite);
+    EXPECT_EQ(greatest_at_fault({spans, scale}, result), 1U);
+    EXPECT_THROW((void)greatest_at_fault({spans, scale}, theta), std::logic_error);
+}
+
+TEST(Merge, SumsOfSquaresMayDifferByRoundingOnly)
+{
+    EXPECT_TRUE(is_same_sumsq(0, 0));
+    EXPECT_TRUE(is_same_sumsq(4, 4 * (1 + 1e-7)));
+    EXPECT_FALSE(is_same_sumsq(4, 4 * (1 + 2e-6)));
+    EXPECT_FALSE(is_same_sumsq(1e-30, 0));
+    EXPECT_FALSE(is_same_sumsq(double{nan}, 4));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "rounds/names.hpp"
 #include "store/memory_store.hpp"
 #include "support/eventually.hpp"
@@ -28,29 +30,28 @@ class Executor : public testing::Test {
             objects.get(*store::ObjectName::parse("runs/test/" + ref.name), {1 << 20}).value();
         return *payload::decode(layout, ref.part, store::text_of(*content), ref.name).value();
     }
-    // An outer step of one delta on top of a model and, if any, its momentum.
-    rounds::Merged outer_step(rounds::Op op, rounds::PartRef const& model,
-                              std::optional<rounds::PartRef> const& momentum,
-                              std::vector<float> const& delta)
+    // A contribution whose header is right about the values of the delta.
+    rounds::Merge::Included contribution(std::string const& member, std::int64_t number,
+                                         float scale, std::vector<float> const& delta)
     {
-        Round const round{static_cast<std::int64_t>(op)};
-        MemberId const member{"A.00000011.2"};
-        Seq const seq{static_cast<std::int64_t>(op)};
+        MemberId const id{member};
+        double sumsq = 0;
+        for (double const value : delta) sumsq += value * value;
+        auto const name = rounds::delta_name({number}, id, {number}, "d0");
+        return {id, {number}, scale, {{put("d0", name, delta), sumsq, 0}}};
+    }
+    rounds::Merge average(std::vector<float> const& theta,
+                          std::vector<rounds::Merge::Included> include)
+    {
         rounds::Merge merge;
-        merge.op = op;
-        merge.model = {round, {model}};
-        if (momentum) merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov, {*momentum}};
-        merge.include = {
-            {member,
-             seq,
-             1.0F,
-             {{put("d0", rounds::delta_name(round, member, seq, "d0"), delta), 1.0, 0}}}};
-        merge.outer_step = true;
-        merge.eta = 0.5;
-        merge.mu = 0.5;
-        auto const attempt = static_cast<std::int64_t>(op);
-        merge.weights = {{"w0", rounds::model_name(round.next(), member, attempt, "w0")}};
-        merge.momentum = {{"m0", rounds::model_name(round.next(), member, attempt, "m0")}};
+        merge.op = 1;
+        merge.model = {{1}, {put("w0", "models/1/A.00000011.0-1/w0.h5", theta)}};
+        merge.include = std::move(include);
+        merge.weights = {{"w0", rounds::model_name({2}, {"A.00000011.2"}, 1, "w0")}};
+        return merge;
+    }
+    rounds::Merged answer(rounds::Merge const& merge)
+    {
         executor.carry_out(merge);
         std::vector<rounds::Input> answers;
         EXPECT_TRUE(test::eventually([&] {
@@ -59,14 +60,35 @@ class Executor : public testing::Test {
         }));
         return std::get<rounds::Merged>(answers.at(0));
     }
+    // An outer step of one delta on top of a model and, if any, its momentum.
+    rounds::Merged outer_step(rounds::Op op, rounds::PartRef const& model,
+                              std::optional<rounds::PartRef> const& momentum,
+                              std::vector<float> const& delta)
+    {
+        Round const round{static_cast<std::int64_t>(op)};
+        MemberId const member{"A.00000011.2"};
+        rounds::Merge merge;
+        merge.op = op;
+        merge.model = {round, {model}};
+        if (momentum) merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov, {*momentum}};
+        merge.include = {contribution(member.value, round.value, 1.0F, delta)};
+        merge.outer_step = true;
+        merge.eta = 0.5;
+        merge.mu = 0.5;
+        auto const attempt = static_cast<std::int64_t>(op);
+        merge.weights = {{"w0", rounds::model_name(round.next(), member, attempt, "w0")}};
+        merge.momentum = {{"m0", rounds::model_name(round.next(), member, attempt, "m0")}};
+        return answer(merge);
+    }
 
     std::shared_ptr<store::MemoryStore> const stored{std::make_shared<store::MemoryStore>()};
     store::MemoryStore& objects{*stored};
     payload::Layout layout{{"test"}, {{"w", {2}}}};
     test::TemporaryFolder folder;
+    std::vector<std::string> warnings;
     Recorder recorder{folder.path(), "A", "", {}};
-    RoundExecutor executor{{stored, layout, {}, {}, recorder, Log([](Level, std::string_view) {})},
-                           [] {}};
+    Log log{[this](Level, std::string_view text) { warnings.emplace_back(text); }};
+    RoundExecutor executor{{stored, layout, {}, {}, recorder, log}, [] {}};
 };
 
 TEST_F(Executor, ASecondOuterStepUsesTheMomentumOfTheFirst)
@@ -80,6 +102,51 @@ TEST_F(Executor, ASecondOuterStepUsesTheMomentumOfTheFirst)
     EXPECT_EQ(values_of(second.momentum.at(0)), (std::vector<float>{4, 0})) << "m' = 0.5 m + g";
     EXPECT_EQ(values_of(second.model.at(0)), (std::vector<float>{11, 12}))
         << "theta - 0.5 (g + 0.5 m')";
+}
+
+TEST_F(Executor, RefusesADeltaWhoseNormIsNotTheAnnouncedOne)
+{
+    auto wrong = contribution("B.00000012.3", 1, 0.5F, {3, 4});
+    wrong.parts[0].sumsq = 25.1;
+    auto const merged =
+        answer(average({16, 8}, {contribution("A.00000011.2", 1, 0.5F, {1, 1}), wrong}));
+    ASSERT_EQ(merged.refused.size(), 1U);
+    EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
+    EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::norm);
+    EXPECT_TRUE(merged.model.empty());
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_EQ(
+        warnings[0],
+        "refusing contribution 1 of B.00000012.3: the sum of the squares of its values is 25, "
+        "but its header says 25.1");
+}
+
+TEST_F(Executor, RefusesADeltaWithAValueThatIsNotFinite)
+{
+    auto bad = contribution("B.00000012.3", 1, 0.5F, {3, std::numeric_limits<float>::infinity()});
+    bad.parts[0].sumsq = 9;
+    auto const merged =
+        answer(average({16, 8}, {contribution("A.00000011.2", 1, 0.5F, {1, 1}), bad}));
+    ASSERT_EQ(merged.refused.size(), 1U);
+    EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
+    EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::nan);
+}
+
+TEST_F(Executor, NeverStoresAModelThatIsNotFinite)
+{
+    auto const merge = average({-3e38F, 8}, {contribution("A.00000011.2", 1, 0.5F, {1, 1}),
+                                             contribution("B.00000012.3", 1, 0.5F, {3e38F, 1})});
+    auto const merged = answer(merge);
+    ASSERT_EQ(merged.refused.size(), 1U);
+    EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
+    EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::nan);
+    EXPECT_TRUE(merged.model.empty());
+    auto const name = store::ObjectName::parse("runs/test/" + merge.weights[0].name);
+    EXPECT_FALSE(objects.stat(*name)->has_value());
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_EQ(warnings[0],
+              "refusing contribution 1 of B.00000012.3: with it, some values of the "
+              "merged model are not finite");
 }
 
 }  // namespace
