@@ -73,14 +73,12 @@ up() {
 }
 
 add_user() { # NAME
-    local secret
-    secret=$(head -c 30 /dev/urandom | base64 | tr -d '/+=')
-    # radosgw-admin takes keys only as arguments; these are valid only here and until `down`.
+    # radosgw-admin takes a secret only as an argument, so the gateway draws one and prints it.
     radosgw-admin --conf="$conf" --name client.rgw user create --uid="$1" --display-name="$1" \
-        --access-key="curtail-$1" --secret="$secret" > "$folder/log/user.out" 2>&1 ||
+        --access-key="curtail-$1" --gen-secret 2> "$folder/log/user.out" |
+        "$here/rgw/credentials.py" > "$folder/$1.new" ||
         die 71 "cannot add the user $1: $(tail -n 1 "$folder/log/user.out")"
-    printf '[default]\naws_access_key_id = curtail-%s\naws_secret_access_key = %s\n' \
-        "$1" "$secret" > "$folder/$1.credentials"
+    mv "$folder/$1.new" "$folder/$1.credentials"
 }
 
 watch() {
