@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sites train with the policy of scripts/bucket_policy.py, which grants nothing else."""
+import json
+import signal
+import urllib.error
+
+from harness import SOURCE, execute, expect, main, program, wait_for
+from object_storage import ObjectStorage, StoredRun, s3
+
+SCRIPT = SOURCE / "scripts/bucket_policy.py"
+
+
+def arn(user):
+    return f"arn:aws:iam:::user/{user}"
+
+
+def policy_of(run):
+    done = execute(SCRIPT, run.config["store"], "small", "--owner", arn("owner"),
+                   *(f"{site}={arn(site)}" for site in "AB"))
+    return done.stdout
+
+
+def with_policy():
+    run = StoredRun(storage, rounds={"keep_models": 1, "milestone_every": 0})
+    storage.request("PUT", "/runs", {"policy": ""}, policy_of(run).encode())
+    return run
+
+
+def answer(user, method, run, name):
+    """The status of a request of `user` for the object `name` of the run."""
+    keys = s3.read_keys(storage.credentials(user))
+    body = b"x" if method == "PUT" else b""
+    try:
+        s3.request(storage.endpoint, keys, method, f"/runs/{run.prefix}/{name}", body=body)
+    except urllib.error.HTTPError as error:
+        return error.code
+    return 200
+
+
+def merged_sites(commit):
+    return {d["member"].split(".")[0] for d in commit["decided"] if d["tokens"] > 0}
+
+
+def sites_need_no_other_right():
+    with with_policy() as run:
+        jobs = [run.start_training(site) for site in "AB"]
+        merges = lambda: sum(merged_sites(commit) == {"A", "B"} for commit in run.commits())
+        wait_for(lambda: merges() >= 4, "four commits merged from two sites", timeout=150,
+                 pause=0.2)
+        for job in jobs:
+            job.send_signal(signal.SIGUSR1)
+        expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
+        expect("AccessDenied" not in run.log(), run.log()[-3000:])
+        run.verify()
+        for site in "AB":
+            run.check_journal(site)
+        models = {key.split("/")[-3] for key in run.objects("models/")}
+        expect(len(models) < merges(), f"no site has deleted a model: {models}")
+        execute(program("curtail-store"), "sweep", run.run_file)
+        for site in "AB":
+            done = execute(program("curtail-store"), "doctor", run.config["store"], "--run",
+                           "small", "--endpoint", storage.endpoint, "--credentials",
+                           storage.credentials(site), "--json")
+            expect("fault" not in done.stdout, done.stdout)
+
+
+MEMBER, OTHER = "A.0123abcd.1", "B.0123abcd.1"
+RUN = "runs/small/"
+ALLOWED = [
+    ("PUT", RUN + "run.json"), ("PUT", RUN + "commits/00000001.json"),
+    ("PUT", RUN + "merge/1/1.json"), ("PUT", RUN + f"probe/{OTHER}-1"),
+    ("PUT", RUN + f"contrib/{MEMBER}/1.json"), ("PUT", RUN + f"deltas/1/{MEMBER}/1/d0.h5"),
+    ("PUT", RUN + f"models/1/{MEMBER}-1/w0.h5"),
+    ("PUT", RUN + "journal/A/trainer/00000001.jsonl"),
+    ("GET", RUN + "journal/B/trainer/00000001.jsonl"),
+    ("DELETE", RUN + f"models/1/{OTHER}-1/w0.h5"),
+]
+DENIED = [
+    ("PUT", RUN + "journal/B/trainer/00000002.jsonl"), ("PUT", RUN + "journal/AB/x"),
+    ("PUT", RUN + f"contrib/{OTHER}/1.json"), ("PUT", RUN + f"deltas/1/{OTHER}/1/d0.h5"),
+    ("PUT", RUN + f"models/1/{OTHER}-1/w0.h5"), ("PUT", RUN + "amendments/1.json"),
+    ("PUT", RUN + "else"), ("PUT", "runs/other/run.json"), ("GET", "runs/other/run.json"),
+    ("DELETE", RUN + "run.json"), ("DELETE", RUN + "commits/00000001.json"),
+    ("DELETE", RUN + f"contrib/{MEMBER}/1.json"),
+    ("DELETE", RUN + "journal/A/trainer/00000001.jsonl"),
+]
+
+
+def site_has_the_rights_of_its_own_site_only():
+    with with_policy() as run:
+        name = RUN + "journal/B/trainer/00000001.jsonl"
+        expect(answer("B", "PUT", run, name) == 200, name)
+        foreign = "runs/other/run.json"
+        expect(answer("owner", "PUT", run, foreign) == 200, foreign)
+        for method, name in ALLOWED:
+            found = answer("A", method, run, name)
+            expect(found in (200, 204), f"{method} {name}: {found}")
+        for method, name in DENIED:
+            found = answer("A", method, run, name)
+            expect(found == 403, f"{method} {name}: {found}")
+        expect(answer("A", "GET", run, RUN + "commits/00000002.json") == 404, "missing object")
+
+
+def stranger_has_no_right():
+    execute(SOURCE / "scripts/rgw.sh", "user", "C", storage.folder)
+    with with_policy() as run:
+        expect(answer("A", "PUT", run, RUN + "run.json") == 200, "run.json")
+        for method in ("GET", "PUT", "DELETE"):
+            found = answer("C", method, run, RUN + "run.json")
+            expect(found == 403, f"{method}: {found}")
+
+
+def owner_amends_the_run():
+    with with_policy() as run:
+        expect(answer("owner", "PUT", run, RUN + "amendments/1.json") == 200, "amendment")
+
+
+def worked_example_is_what_the_script_prints():
+    done = execute(SCRIPT, "s3://curtail/mine", "mine", "--owner", arn("ada"),
+                   f"plains={arn('plains')}", f"coast={arn('coast')}")
+    example = (SOURCE / "inputs/examples/bucket-policy.json").read_text()
+    expect(json.loads(example) == json.loads(done.stdout), done.stdout)
+
+
+def wrong_arguments_are_refused():
+    for arguments in ([], ["s3://x/y", "mine", "ada"], ["file:x", "mine", "--owner", "a", "A=a"],
+                      ["s3://bucket", "mi ne", "--owner", "a", "A=a"],
+                      ["s3://bucket", "mine", "--owner", "a", "A"],
+                      ["s3://bucket", "mine", "--owner", "a", "A=a", "A=b"]):
+        done = execute(SCRIPT, *arguments, code=64)
+        expect("--help" in done.stderr and not done.stdout, done.stderr)
+
+
+with ObjectStorage() as storage:
+    main([worked_example_is_what_the_script_prints, wrong_arguments_are_refused,
+          site_has_the_rights_of_its_own_site_only, stranger_has_no_right, owner_amends_the_run,
+          sites_need_no_other_right])
