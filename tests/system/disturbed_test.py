@@ -17,19 +17,14 @@ block:
     disturbed_test.py --seed 7         one seed; a failure names its seed
 """
 import argparse
-import atexit
-import json
 import os
 import random
-import shutil
 import signal
 import sys
-import tempfile
 from datetime import datetime
-from pathlib import Path
 
-from harness import (BUILD, SOURCE, Failure, SmallRun, alive, descendants, execute, expect, is_mpirun,
-                     is_rank, kill, main, mpirun, program, wait_for)
+from harness import (BUILD, Failure, SmallRun, alive, descendants, expect, held_out_loss, is_mpirun,
+                     is_rank, kill, main, mpirun, program, use_docs_as_corpus, wait_for)
 
 TOKENS = 100_000
 BLOCK = 128
@@ -101,15 +96,6 @@ class Site:
             self.start()
 
 
-def use_docs_as_corpus():
-    """The golden corpus is so short that a run would learn it by heart."""
-    folder = Path(tempfile.mkdtemp(prefix="curtail-system-corpus-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for page in (SOURCE / "docs").glob("*.md"):
-        shutil.copy(page, folder / f"{page.stem}.txt")
-    SmallRun.corpus = folder
-
-
 def new_run(sites, tokens=TOKENS):
     return SmallRun(sites=sites, training={"tokens": tokens},
                     # With this rate, losses of undisturbed runs differ by about 0.01 nat.
@@ -117,11 +103,6 @@ def new_run(sites, tokens=TOKENS):
                     # A busy machine may delay a site by more than a few rounds.
                     rounds={"round_time_s": 0.4, "checkpoint_interval_s": 0.4,
                             "max_missed": 50, "drop_after_s": 20})
-
-
-def held_out_loss(run):
-    done = execute(program("curtail-model"), "evaluate", run.run_file, "--json", timeout=60)
-    return json.loads(done.stdout)["held_out_loss_nats"]
 
 
 class Life:

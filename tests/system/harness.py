@@ -182,6 +182,20 @@ def kill(pid, number=signal.SIGKILL):
         pass
 
 
+def use_docs_as_corpus():
+    """The golden corpus is so short that a run would learn it by heart."""
+    folder = Path(tempfile.mkdtemp(prefix="curtail-system-corpus-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for page in (SOURCE / "docs").glob("*.md"):
+        shutil.copy(page, folder / f"{page.stem}.txt")
+    SmallRun.corpus = folder
+
+
+def held_out_loss(run):
+    done = execute(program("curtail-model"), "evaluate", run.run_file, "--json", timeout=60)
+    return json.loads(done.stdout)["held_out_loss_nats"]
+
+
 class SmallRun:
     """A small run with sites A and B in a temporary folder; all share data prepared once."""
 
@@ -189,7 +203,7 @@ class SmallRun:
     prepared = None
 
     def __init__(self, sites=("A", "B"), ranks=2, model=None, rounds=None, training=None,
-                 optimizer=None, epochs=2000, launcher=None):
+                 optimizer=None, epochs=2000, launcher=None, seed=1):
         self.folder = Path(tempfile.mkdtemp(prefix="curtail-system-"))
         self.processes = []
         shutil.copytree(self.data(), self.folder / "data")
@@ -200,7 +214,7 @@ class SmallRun:
             self.write(f"site_{site}.json",
                        {"site": site, "ranks": ranks, "region": site, "launcher": launcher})
         self.config = {
-            "run": "small", "folder": "out", "store": "file:out/store", "seed": 1,
+            "run": "small", "folder": "out", "store": "file:out/store", "seed": seed,
             "model": "model.json",
             "data": {"folder": "data", "epochs": epochs},
             "training": {"batch_tokens": 512, "device_batch_rows": 4, **(training or {})},
@@ -298,13 +312,16 @@ class SmallRun:
         path = self.folder / "processes.log"
         return path.read_text(errors="replace") if path.exists() else ""
 
-    def close(self):
+    def end_processes(self):
         for process in self.processes:
             if process.poll() is None:
                 for pid in [process.pid, *descendants(process.pid)]:
                     kill(pid)
                 process.wait()
         self.end_jobs()
+
+    def close(self):
+        self.end_processes()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def end_jobs(self):

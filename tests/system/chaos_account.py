@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The account of a run, to the block: what the sites trained, what the store has of it, and what the
+model includes. Computed from the records, headers and payloads in the store and from the trainers'
+logs, without the programs under test."""
+import hashlib
+import io
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import h5py
+import numpy as np
+
+from harness import Failure, expect
+
+BLOCK = 128
+LOST_WITH_THE_MEMBER = {"silent", "succeeded", "quarantined", "payload-missing"}
+
+
+def time_of(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def sha256(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def canonical(record):
+    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def read_record(store, name):
+    """A record of the store, and the digest of its bytes. Its own digest must be right."""
+    content = store.read(name)
+    record = json.loads(content)
+    expect(canonical(record) == content, f"{name} is not canonical JSON")
+    without = {key: value for key, value in record.items() if key != "self"}
+    expect(record["self"] == sha256(canonical(without)), f"{name}: wrong digest `self`")
+    return record, sha256(content)
+
+
+def blocks_of(ranges):
+    return {block for begin, end in ranges for block in range(begin, end)}
+
+
+def read_values(store, part):
+    """All values of a payload, one tensor after the other in order of name."""
+    content = store.read(part["name"])
+    expect(sha256(content) == part["sha256"] and len(content) == part["bytes"],
+           f"{part['name']}: wrong digest or size")
+    values = []
+    with h5py.File(io.BytesIO(content), "r") as file:
+        file.visititems(lambda _, item: values.append(item[...].ravel())
+                        if isinstance(item, h5py.Dataset) else None)
+    return np.concatenate(values)
+
+
+@dataclass
+class Removal:
+    reason: str
+    commit: int
+    time: float  # seconds; the store's clock when the commit's writer made the record
+
+
+@dataclass
+class Record:
+    """What the chain and the headers of a run say, after all checks that need no log."""
+    tip: dict
+    decided: dict  # (member, seq) -> entry of `decided`
+    removed: dict  # member -> Removal
+    depth: float  # tokens that the model has learned from one after the other, in merges on average
+    stored: dict = field(default_factory=dict)  # (member, seq) -> tokens that the store has received
+    refused: Counter = field(default_factory=Counter)  # reason -> tokens
+
+
+class Chain:
+    """Reads the commits one after the other and checks each against those before."""
+
+    def __init__(self, store):
+        self.store = store
+        self.run, self.digest = read_record(store, "run.json")
+        self.parent, self.done, self.tokens = None, set(), 0
+        self.depth = 0.0
+        self.decided, self.removed, self.admitted = {}, {}, set()
+
+    def read(self):
+        names = sorted(self.store.names("commits/"))
+        for number, name in enumerate(names, 1):
+            expect(name == f"commits/{number:08}.json", f"{name} instead of commit {number}")
+            commit, digest = read_record(self.store, name)
+            expect(commit["number"] == number and commit["parent"] == self.digest,
+                   f"{name} does not follow from the commit before it")
+            self.check_decisions(commit)
+            self.check_members(commit)
+            self.check_model(commit)
+            self.parent, self.digest = commit, digest
+        return Record(self.parent, self.decided, self.removed, self.depth)
+
+    def check_decisions(self, commit):
+        held = {m["id"]: blocks_of(m["held"]) for m in (self.parent or {"members": []})["members"]}
+        seqs = {m["id"]: m["seq"] for m in (self.parent or {"members": []})["members"]}
+        for entry in commit["decided"]:
+            key, blocks = (entry["member"], entry["seq"]), blocks_of(entry["ranges"])
+            where = f"commit {commit['number']}, contribution {key}"
+            expect(key not in self.decided, f"{where} was decided before")
+            expect(entry["seq"] == seqs[entry["member"]] + 1, f"{where} is out of order")
+            seqs[entry["member"]] += 1
+            self.decided[key] = entry
+            if entry["outcome"] != "included":
+                expect(entry["reason"], f"{where} was refused without a reason")
+                continue
+            expect(not blocks & self.done, f"{where} includes blocks a second time")
+            expect(blocks <= held[entry["member"]], f"{where} has blocks that its member lacks")
+            expect(entry["tokens"] == BLOCK * len(blocks), f"{where} has {entry['tokens']} tokens")
+            held[entry["member"]] -= blocks
+            self.done |= blocks
+            self.tokens += entry["tokens"]
+        expect(blocks_of(commit["data"]["done"]) == self.done,
+               f"commit {commit['number']}: `done` is not the union of all contributions")
+        expect(commit["totals"]["tokens"] == self.tokens, f"commit {commit['number']}: totals")
+
+    def check_members(self, commit):
+        before = {m["id"] for m in self.parent["members"]} if self.parent else set()
+        after = {m["id"] for m in commit["members"]}
+        for entry in commit["removed"]:
+            member = entry["member"]
+            expect(member not in self.removed and entry["reason"], f"removal of {member}")
+            self.removed[member] = Removal(entry["reason"], commit["number"], commit["time"] / 1000)
+        gone = {entry["member"] for entry in commit["removed"]}
+        expect(before - after == gone - after and not gone & after,
+               f"commit {commit['number']}: members vanished without a reason")
+        expect(not (after - before) & self.admitted,
+               f"commit {commit['number']} admits a member a second time")
+        self.admitted |= after
+
+    def check_model(self, commit):
+        """Recomputes the model of a merge from the model before it and the contributions."""
+        included = [d for d in commit["decided"] if d["outcome"] == "included" and d["ranges"]]
+        if not included:
+            if self.parent:
+                expect(commit["model"] == self.parent["model"], "a roster commit changed the model")
+            return
+        inline = any(entry["inline"] for entry in included)
+        new = read_values(self.store, commit["model"]["parts"][0])
+        if inline:  # the weights of a lone site; they cannot be recomputed
+            self.depth += sum(entry["tokens"] for entry in included)
+            expect(np.isfinite(new).all(), f"commit {commit['number']}: the model is not finite")
+            return
+        total = sum(entry["tokens"] for entry in included)
+        change = np.zeros_like(new)
+        for entry in included:
+            header = json.loads(self.store.read(header_name(entry["member"], entry["seq"])))
+            scale = np.float32(entry["tokens"] / (1 + 0.25 * entry["staleness"]) / total)
+            expect(scale.view(np.uint32) == int(entry["scale"], 16),
+                   f"commit {commit['number']}: scale {entry['scale']} instead of {scale}")
+            self.depth += float(scale) * entry["tokens"]
+            change = change + scale * read_values(self.store, header["parts"][0])
+        old = read_values(self.store, self.parent["model"]["parts"][0])
+        expect(np.array_equal(old - change, new),
+               f"commit {commit['number']}: the model is not the merge of its contributions")
+
+
+def header_name(member, seq):
+    return f"contrib/{member}/{seq}.json"
+
+
+def check_header(store, name, record, patience_s):
+    """A stored contribution is decided as announced, or its member was removed with a reason."""
+    header, digest = read_record(store, name)
+    key = (header["member"], header["seq"])
+    expect(name == header_name(*key), f"{name} is the header of {key}")
+    tokens = BLOCK * len(blocks_of(header["ranges"]))
+    expect(header["tokens"] == tokens, f"{name} has {header['tokens']} tokens")
+    record.stored[key] = tokens
+    entry = record.decided.get(key)
+    if entry is not None:
+        if entry["outcome"] == "refused":
+            record.refused[entry["reason"]] += tokens
+        if entry["inline"]:  # a lone site stored the header, but not before others merged it
+            expect(entry["ranges"] == header["ranges"], f"{name} has other blocks than the record")
+            return
+        expect(entry["header_sha256"] == digest, f"{name} differs from what the record decided")
+        expect(entry["outcome"] == "refused" or (entry["ranges"] == header["ranges"]
+                                                 and entry["tokens"] == tokens),
+               f"{name} has other blocks than the record")
+        return
+    removal = record.removed.get(header["member"])
+    expect(removal is not None, f"{name} was neither decided nor was its member removed")
+    expect(removal.reason in LOST_WITH_THE_MEMBER or tokens == 0,
+           f"{name} was not decided; its member was removed: {removal.reason}")
+    waited = removal.time - store.time(name)
+    following = (header["member"], header["seq"] - 1) in record.decided or header["seq"] == 1
+    expect(not following or waited < patience_s,
+           f"{name} was in the store for {waited:.1f} s when its member was removed "
+           f"({removal.reason}) in commit {removal.commit}")
+    if tokens:
+        record.refused[removal.reason] += tokens
+
+
+def read_store(store, total_blocks, patience_s):
+    """Checks the store; `patience_s` is how long a site may take from its read of a header to its
+    record."""
+    record = Chain(store).read()
+    for name in store.names("contrib/"):
+        check_header(store, name, record, patience_s)
+    for key, entry in record.decided.items():
+        if entry["inline"]:
+            record.stored[key] = entry["tokens"]
+        else:
+            expect(key in record.stored, f"the store has no header of {key}")
+    done = blocks_of(record.tip["data"]["done"])
+    expect(record.tip["complete"] and done == set(range(total_blocks)),
+           f"the run ended with {len(done)} of {total_blocks} blocks")
+    expect(not record.tip["data"]["aside"] and not record.tip["skipped"], "blocks were skipped")
+    return record
+
+
+@dataclass
+class Life:
+    """What one job of a site has logged."""
+    site: str
+    job: str
+    events: list
+    steps: list
+
+    def of_type(self, kind):
+        return [event for event in self.events if event["type"] == kind]
+
+    @property
+    def exit(self):
+        """The trainer's own account of its end; None if it was killed."""
+        ends = self.of_type("trainer-exit")
+        return ends[-1] if ends else None
+
+    @property
+    def asked(self):
+        """When the first request to stop arrived, or None."""
+        requests = self.of_type("stop-requested")
+        return time_of(requests[0]["time"]) if requests else None
+
+    def members(self):
+        """(member, steps) in the order in which the job was admitted."""
+        joined = self.of_type("joined")
+        begins = [time_of(event["time"]) for event in joined]
+        for event, begin, end in zip(joined, begins, [*begins[1:], float("inf")]):
+            yield event["member"], [s for s in self.steps if begin <= time_of(s["time"]) < end]
+
+
+def read_lines(path):
+    """The valid lines of a log: a kill may have cut one short."""
+    lines = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            continue
+    return lines
+
+
+def read_lives(folder, site):
+    """The jobs of a site, in order."""
+    events, steps = read_lines(folder / "events.jsonl"), read_lines(folder / "metrics.jsonl")
+    starts = [event for event in events if event["type"] == "trainer-start"]
+    begins = [time_of(event["time"]) for event in starts]
+    lives = []
+    for start, begin, end in zip(starts, begins, [*begins[1:], float("inf")]):
+        within = [[line for line in lines if begin <= time_of(line["time"]) < end]
+                  for lines in (events, steps)]
+        lives.append(Life(site, start["job"], *within))
+    return lives
+
+
+@dataclass
+class Lost:
+    """Work that the store never received."""
+    life: Life
+    member: str
+    tokens: int
+
+
+def check_life(life, record):
+    """Compares the steps of a job with its cuts, and its cuts with the store. Yields what is lost."""
+    for member, steps in life.members():
+        cuts = sorted((e for e in life.of_type("cut") if e["member"] == member),
+                      key=lambda event: event["seq"])
+        where = f"job {life.job} of {life.site}, member {member}"
+        stored, total, missing = 0, 0, None
+        for number, cut in enumerate(cuts, 1):
+            expect(cut["seq"] == number, f"{where}: cut {cut['seq']} follows cut {number - 1}")
+            total += cut["tokens"]
+            trained = sum(s["tokens"] for s in steps if time_of(s["time"]) <= time_of(cut["time"]))
+            expect(trained == total, f"{where}: {trained} tokens were trained until cut {number}, "
+                                     f"and the cuts have {total}")
+            received = record.stored.get((member, number))
+            if received is None:
+                missing = missing or number
+                continue
+            expect(missing is None, f"{where}: contribution {missing} is missing, but not {number}")
+            expect(received == cut["tokens"], f"{where}: contribution {number} has {received} "
+                                              f"tokens, and cut {cut['tokens']}")
+            stored += received
+        lost = sum(s["tokens"] for s in steps) - stored
+        expect(lost >= 0, f"{where}: the store has {-lost} tokens more than were trained")
+        if lost:
+            yield Lost(life, member, lost)
+
+
+def check_foreign(record, lives):
+    """Every stored contribution comes from a cut that a trainer has logged."""
+    cuts = {(e["member"], e["seq"]) for life in lives for e in life.of_type("cut")}
+    unknown = {key for key, tokens in record.stored.items() if tokens and key not in cuts}
+    # A trainer stores the header after it has logged the cut, so even a kill leaves the line.
+    expect(not unknown, f"no trainer has logged these cuts: {unknown}")
+
+
+class Checks:
+    """Compares what the sites have logged with the store, under the faults that happened."""
+
+    def __init__(self, lives, faults):
+        self.lives, self.faults = lives, faults
+
+    def patience_s(self):
+        """How long a site may take from reading a header to the record that it builds then."""
+        return 6 + max((fault.seconds for fault in self.faults), default=0)
+
+    def struck(self, life):
+        return [fault for fault in self.faults if (fault.site, fault.job) == (life.site, life.job)]
+
+    def check(self, record):
+        """Returns the work that was lost with good reason."""
+        check_foreign(record, self.lives)
+        lost = []
+        for life in self.lives:
+            self.check_exit(life)
+            lost += check_life(life, record)
+        for member, removal in record.removed.items():
+            self.check_removal(member, removal)
+        for loss in lost:
+            self.check_loss(loss, record)
+        for reason in record.refused:
+            expect(reason in LOST_WITH_THE_MEMBER | {"stale"}, f"work was refused: {reason}")
+        return lost
+
+    def killed(self, life):
+        return any(fault.lossy for fault in self.struck(life))
+
+    def check_exit(self, life):
+        where = f"job {life.job} of {life.site}"
+        if self.killed(life):
+            return
+        expect(life.exit is not None, f"{where} ended without a word, and nothing had killed it")
+        expect(life.exit["code"] == 0, f"{where} exited with {life.exit['code']}")
+
+    def check_removal(self, member, removal):
+        site = member.split(".")[0]
+        if removal.reason in ("left", "complete"):
+            return
+        causes = [f for f in self.faults if f.site == site and f.removes]
+        expect(causes, f"{member} was removed ({removal.reason}), but no fault of {site} explains it")
+
+    def check_loss(self, lost, record):
+        """A kill loses what was trained since the last stored header; a removal, what its member has
+        not stored before. Nothing else loses anything."""
+        removal = record.removed.get(lost.member)
+        if self.killed(lost.life) or (removal and removal.reason in LOST_WITH_THE_MEMBER):
+            return
+        raise Failure(f"job {lost.life.job} of {lost.life.site} lost {lost.tokens} tokens")

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three sites of one run. Each is a real mpirun of curtail-train with two ranks; a real poller starts
+it, and starts it again after a fault."""
+import json
+import shutil
+import signal
+from pathlib import Path
+
+from chaos_account import read_lives
+from harness import SOURCE, SmallRun, execute, expect, program, wait_for
+from rig import trace
+
+SITES = ("A", "B", "C")
+DROP_AFTER_S, SKEW_S, GRACE_S = 12, 2, 15
+ROUNDS = {
+    "round_time_s": 3, "checkpoint_interval_s": 3, "poll_run_s": 0.5, "poll_run_lone_s": 0.5,
+    "poll_run_starved_s": 0.5, "poll_wait_s": 0.2, "gather_time_s": 2, "lease_s": 4,
+    "first_base_wait_s": 4, "drop_after_s": DROP_AFTER_S, "skew_s": SKEW_S, "max_missed": 5,
+    "keep_models": 1000,  # the account recomputes every model
+}
+LOCAL = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": GRACE_S}
+STORE_MIB = 64
+
+
+def run_options(seed, tokens):
+    """The arguments of SmallRun and of its subclasses."""
+    return {"sites": SITES, "rounds": ROUNDS, "launcher": LOCAL, "seed": seed,
+            "training": {"tokens": tokens, "step_at_least_s": 0.1},
+            "optimizer": {"schedule_tokens": tokens, "lr_scale": 0.1}}
+
+
+class FolderObjects:
+    """The objects of a run in a folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def names(self, prefix):
+        found = (path for path in (self.folder / prefix).rglob("*") if path.is_file())
+        return [str(path.relative_to(self.folder)) for path in found
+                if not path.name.startswith(".")]  # leftovers of killed writers
+
+    def read(self, name):
+        return (self.folder / name).read_bytes()
+
+    def time(self, name):
+        return (self.folder / name).stat().st_mtime
+
+
+class FolderRun(SmallRun):
+    """A run whose store is a folder. A store of limited size can be filled."""
+
+    def __init__(self, limited=False, **options):
+        super().__init__(**options)
+        self.limited = limited
+        if limited:
+            execute("mount", "-t", "tmpfs", "-o", f"size={STORE_MIB}m", "none", self.store_folder)
+
+    def objects(self):
+        return FolderObjects(self.store)
+
+    def save_objects(self):
+        """Keeps the objects when the store goes."""
+        if self.limited:
+            shutil.copytree(self.store_folder, self.folder / "objects", dirs_exist_ok=True)
+
+    def close(self):
+        self.end_processes()
+        if self.limited:
+            execute("umount", self.store_folder)
+        super().close()
+
+
+def arguments_of(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
+    except OSError:
+        return []
+
+
+class Job:
+    """The processes of one job of a site: those that name the run's file and the site."""
+
+    def __init__(self, run, site):
+        self.site, self.ranks, self.starter, self.mpirun, self.id = site, [], None, None, ""
+        for entry in Path("/proc").iterdir():
+            words = arguments_of(entry.name) if entry.name.isdigit() else []
+            if str(run.run_file) in words and "--site" in words and \
+                    words[words.index("--site") + 1] == site:
+                self.add(int(entry.name), words)
+
+    def add(self, pid, words):
+        name = Path(words[0]).name
+        if name == "curtail-train":
+            self.ranks.append(pid)
+            self.id = words[words.index("--job") + 1]
+        elif name == "curtail-forward-stop":
+            self.starter = pid
+        elif name in ("mpirun", "orterun"):
+            self.mpirun = pid
+
+    @property
+    def runs(self):
+        return len(self.ranks) == 2 and self.starter is not None and self.mpirun is not None
+
+    def processes(self):
+        return [self.starter, self.mpirun, *self.ranks]
+
+
+class Federation:
+    """A run and the poller that keeps its sites training."""
+
+    def __init__(self, run):
+        self.run = run
+        (run.folder / "trace.csv").write_text(trace([(7200, 50)]))
+        for site in SITES:
+            path = f"site_{site}.json"
+            run.write(path, {**json.loads((run.folder / path).read_text()), "region": "A"})
+        self.poller = run.start(program("curtail-poll"), run.run_file, "--watch", "--trace",
+                                run.folder / "trace.csv", "--look-every", 0.5)
+
+    def job(self, site):
+        return Job(self.run, site)
+
+    def steps(self, site):
+        return len(self.run.events(site, "first-step"))
+
+    def complete(self):
+        return (self.run.out / "complete.json").exists()
+
+    def wait_for_all_sites(self):
+        wait_for(lambda: all(self.steps(site) for site in SITES), "a step of each site", 90,
+                 pause=0.05)
+
+    def wait_for_completion(self, timeout):
+        wait_for(self.complete, "the end of the run", timeout, pause=0.1)
+        wait_for(lambda: not any(self.job(site).ranks for site in SITES), "the end of all jobs", 60,
+                 pause=0.1)
+
+    def stop_poller(self):
+        self.poller.send_signal(signal.SIGTERM)
+        code = wait_for(lambda: self.poller.poll() is not None and [self.poller.poll()],
+                        "the end of the poller", 60)[0]
+        # A stopped replay exits with 130.
+        expect(code in (0, 130), f"the poller exited with {code}")
+
+    def lives(self):
+        return [life for site in SITES
+                for life in read_lives(self.run.out / "sites" / site, site)]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of three sites under faults at seeded moments. docs/chaos.md describes what is injected, and
+what is checked after each run.
+
+    chaos_test.py                    a short run of one seed
+    chaos_test.py --seed 7           one seed; a failure names its seed and keeps its folder
+"""
+import argparse
+import json
+import math
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos_account import BLOCK, Checks, read_store
+from chaos_faults import Plan, play
+from chaos_run import Federation, FolderRun, run_options
+from harness import Failure, execute, expect, held_out_loss, main, program, use_docs_as_corpus
+
+TOLERANCE_NATS = 0.1
+TRAINING_SEEDS = 3
+
+
+@dataclass
+class Size:
+    """How much a run trains, and until when its faults begin."""
+    tokens: int
+    latest_fault_s: float
+
+
+LONG, SHORT = Size(240_000, 12), Size(120_000, 5)
+
+
+def training_seed(seed):
+    return 1 + seed % TRAINING_SEEDS
+
+
+def undisturbed(seed, size, cache):
+    """(depth, held-out loss) of two undisturbed runs with the same initial weights and order of
+    documents: of three sites, and of one."""
+    kept = cache and cache / f"undisturbed-{training_seed(seed)}-{size.tokens}.json"
+    if kept and kept.exists():
+        return json.loads(kept.read_text())
+    with FolderRun(**run_options(training_seed(seed), size.tokens)) as run:
+        result = conclude(Federation(run), [], size)
+    pairs = [(result.record.depth, result.loss)]
+    with FolderRun(**{**run_options(training_seed(seed), size.tokens), "sites": ("A",), "training":
+                      {"tokens": size.tokens}}) as run:
+        run.train("A")
+        pairs.append((size.tokens, held_out_loss(run)))
+    if kept:
+        part = kept.with_suffix(".part")
+        part.write_text(json.dumps(pairs))
+        part.rename(kept)
+    return pairs
+
+
+def expected_loss(pairs, depth):
+    """The loss falls with the logarithm of the tokens that the model has learned from one after the
+    other. A site that is down leaves more of them to each of the others."""
+    (low, at_low), (high, at_high) = pairs
+    return at_low + (at_high - at_low) * math.log(depth / low) / math.log(high / low)
+
+
+class Result:
+    """What a completed run has to show."""
+
+    def __init__(self, federation, faults, size):
+        run = federation.run
+        execute(program("curtail-status"), run.run_file, "--verify", timeout=120)
+        self.loss = held_out_loss(run)
+        checks = Checks(federation.lives(), faults)
+        self.record = read_store(run.objects(), -(-size.tokens // BLOCK), checks.patience_s())
+        self.lost = checks.check(self.record)
+
+
+def conclude(federation, faults, size):
+    federation.wait_for_all_sites()
+    struck = play(federation, faults)
+    federation.wait_for_completion(timeout=180)
+    federation.stop_poller()
+    return Result(federation, struck, size)
+
+
+def keep(run, seed, folder):
+    """Keeps the folder of a failed run."""
+    kept = Path(tempfile.mkdtemp(prefix=f"failed-{seed}-", dir=folder))
+    run.end_processes()
+    run.save_objects()
+    shutil.copytree(run.folder, kept, dirs_exist_ok=True, symlinks=True)
+    return kept
+
+
+def one_run(seed, size, folder):
+    began = time.monotonic()
+    pairs = undisturbed(seed, size, folder)
+    chosen = Plan(seed, size.latest_fault_s)
+    with FolderRun(**run_options(training_seed(seed), size.tokens)) as run:
+        try:
+            result = conclude(Federation(run), chosen.faults, size)
+            expected = expected_loss(pairs, result.record.depth)
+            expect(abs(result.loss - expected) <= TOLERANCE_NATS,
+                   f"held-out loss {result.loss:.4f} instead of {expected:.4f} (undisturbed: {pairs})")
+        except Exception as error:
+            raise Failure(f"{error}\n  faults: {chosen}\n  folder: {keep(run, seed, folder)}\n"
+                          f"  repeat: tests/system/chaos_test.py --seed {seed}") from error
+    print(f"      seed {seed}: {chosen}; {result.record.tip['number']} commits; "
+          f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
+          f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f} "
+          f"(expected {expected:.4f}); {time.monotonic() - began:.0f} s", flush=True)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--folder", type=Path, help="for failed runs and results to use again")
+    found = parser.parse_args()
+    sys.argv[1:] = []
+    return found
+
+
+options = parse()
+
+
+def contributions_are_in_the_model_once():
+    use_docs_as_corpus()
+    if options.seed is None:
+        one_run(1, SHORT, options.folder)
+    else:
+        one_run(options.seed, LONG, options.folder)
+
+
+main([contributions_are_in_the_model_once])
