@@ -15,6 +15,8 @@ import numpy as np
 from harness import Failure, expect
 
 BLOCK = 128
+GRACE_S = 15
+RETRY_S = 5  # longest pause of a site before it tries to store again
 LOST_WITH_THE_MEMBER = {"silent", "succeeded", "quarantined", "payload-missing"}
 
 
@@ -345,24 +347,38 @@ class Checks:
     def killed(self, life):
         return any(fault.lossy for fault in self.struck(life))
 
+    def grace_was_too_short(self, life):
+        """Whether the store failed for so long after a request to stop that a retry before the end of
+        the grace may have come too late."""
+        if life.asked is None:
+            return False
+        latest = life.asked + 0.8 * GRACE_S - RETRY_S
+        return any(fault.breaks_store and fault.site in (None, life.site)
+                   and fault.begun_at < latest < fault.ended_at for fault in self.faults)
+
     def check_exit(self, life):
         where = f"job {life.job} of {life.site}"
         if self.killed(life):
             return
         expect(life.exit is not None, f"{where} ended without a word, and nothing had killed it")
-        expect(life.exit["code"] == 0, f"{where} exited with {life.exit['code']}")
+        code = life.exit["code"]
+        expect(code == 0 or (code == 69 and self.grace_was_too_short(life)),
+               f"{where} exited with {code}")
 
     def check_removal(self, member, removal):
         site = member.split(".")[0]
         if removal.reason in ("left", "complete"):
             return
-        causes = [f for f in self.faults if f.site == site and f.removes]
+        causes = [fault for fault in self.faults if fault.site == site and fault.removes]
+        causes += [life for life in self.lives if life.site == site and
+                   self.grace_was_too_short(life)]
         expect(causes, f"{member} was removed ({removal.reason}), but no fault of {site} explains it")
 
     def check_loss(self, lost, record):
         """A kill loses what was trained since the last stored header; a removal, what its member has
         not stored before. Nothing else loses anything."""
         removal = record.removed.get(lost.member)
-        if self.killed(lost.life) or (removal and removal.reason in LOST_WITH_THE_MEMBER):
+        if self.killed(lost.life) or self.grace_was_too_short(lost.life) or \
+                (removal and removal.reason in LOST_WITH_THE_MEMBER):
             return
         raise Failure(f"job {lost.life.job} of {lost.life.site} lost {lost.tokens} tokens")

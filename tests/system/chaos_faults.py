@@ -1,26 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """The faults of the chaos runs, and how a seed chooses them."""
+import errno
 import random
+import signal
 import time
 
-from chaos_run import SITES
+from chaos_run import DROP_AFTER_S, SITES, SKEW_S
 from harness import kill
+
+SHORT_S = (0.5, 8)  # shorter than `drop_after`
+LONG_PAUSE_S = (DROP_AFTER_S + SKEW_S + 2, DROP_AFTER_S + SKEW_S + 6)
+MAY_REMOVE_S = 10
 
 
 class Fault:
     """Something that breaks at a seeded moment, and is repaired `seconds` later."""
 
     lossy = False  # the job may lose what it has not stored
-    removes = False  # the members of the site may be removed
+    breaks_store = False  # the store fails for `site`, or for all sites if that is None
 
-    def __init__(self, after, site, seconds=0.0):
+    def __init__(self, after, site=None, seconds=0.0):
         self.after, self.site, self.seconds = after, site, seconds
-        self.begun = self.ended = self.job = None
+        self.job = None
+        self.begun = self.ended = None  # seconds on the clock of play()
+        self.begun_at = self.ended_at = None  # seconds since 1970
 
     def __str__(self):
         where = f" {self.site}" if self.site else ""
         lasts = f" for {self.seconds:.1f} s" if self.seconds else ""
         return f"{self.name}{where} at {self.after:.1f} s{lasts}"
+
+    @property
+    def removes(self):
+        """Whether the members of the site may be removed."""
+        return self.lossy
 
     def begin(self, federation):
         """Breaks it. Returns False if that is not possible yet."""
@@ -32,11 +45,11 @@ class Fault:
         return True
 
     def end(self, federation):
-        pass
+        """Repairs it."""
 
 
 class KillSite(Fault):
-    name, lossy, removes = "kill", True, True
+    name, lossy = "kill", True
 
     def strike(self, job):
         for pid in job.ranks:
@@ -44,50 +57,161 @@ class KillSite(Fault):
 
 
 class KillRank(Fault):
-    name, lossy, removes = "kill-rank", True, True
-
-    def __init__(self, *arguments, rank=0):
-        super().__init__(*arguments)
-        self.rank = rank
+    name, lossy = "kill-rank", True
+    rank = 0
 
     def strike(self, job):
         kill(sorted(job.ranks)[self.rank])
 
 
+class Pause(Fault):
+    name = "pause"
+
+    @property
+    def removes(self):
+        return self.seconds > MAY_REMOVE_S
+
+    def strike(self, job):
+        self.pids = job.processes()
+        for pid in self.pids:
+            kill(pid, signal.SIGSTOP)
+
+    def end(self, federation):
+        for pid in self.pids:
+            kill(pid, signal.SIGCONT)
+
+
+class Terminate(Fault):
+    name = "term"
+
+    def strike(self, job):
+        kill(job.starter, signal.SIGTERM)
+
+
+class Drain(Fault):
+    name = "usr1"
+
+    def strike(self, job):
+        kill(job.starter, signal.SIGUSR1)
+
+
+class FullStore(Fault):
+    name, breaks_store = "full store", True
+
+    def begin(self, federation):
+        self.filler = federation.run.store_folder / "filler"
+        with open(self.filler, "wb", buffering=0) as file:
+            try:
+                while file.write(bytes(1 << 20)):
+                    pass
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+        return True
+
+    def end(self, federation):
+        self.filler.unlink()
+
+
+class GatewayRestart(Fault):
+    name, breaks_store = "gateway down", True
+
+    def begin(self, federation):
+        federation.run.storage.gateway("kill")
+        return True
+
+    def end(self, federation):
+        federation.run.storage.gateway("start")
+
+
+class Reset(Fault):
+    name, breaks_store = "reset", True
+
+    def begin(self, federation):
+        federation.run.proxies[self.site].reset()
+        return True
+
+    def end(self, federation):
+        federation.run.proxies[self.site].heal()
+
+
+class Stall(Reset):
+    name = "stall"
+
+    def begin(self, federation):
+        federation.run.proxies[self.site].stall()
+        return True
+
+
+def advance(fault, federation, now, over):
+    """Begins or ends a fault whose time has come."""
+    if fault.begun is None and over:
+        fault.ended = now
+    elif fault.begun is None and now >= fault.after and fault.begin(federation):
+        fault.begun, fault.begun_at = now, time.time()
+    elif fault.begun is not None and (over or now >= fault.begun + fault.seconds):
+        fault.end(federation)
+        fault.ended, fault.ended_at = now, time.time()
+
+
 def play(federation, faults):
-    """Lets the faults happen at their times after the first step of the last site."""
+    """Lets the faults happen at their times after this call, until the run is complete. Returns
+    those that happened."""
     start = time.monotonic()
-    for fault in faults:
-        fault.begun = fault.ended = None
-    while not all(fault.ended for fault in faults):
-        now = time.monotonic() - start
-        over = federation.complete()
+    try:
+        while waiting := [fault for fault in faults if fault.ended is None]:
+            for fault in waiting:
+                advance(fault, federation, time.monotonic() - start, federation.complete())
+            time.sleep(0.02)
+    finally:
         for fault in faults:
-            if fault.begun is None and over:
-                fault.ended = now
-            elif fault.begun is None and now >= fault.after and fault.begin(federation):
-                fault.begun, fault.begun_at = now, time.time()
-            elif fault.begun is not None and fault.ended is None and \
-                    (over or now >= fault.begun + fault.seconds):
+            if fault.begun is not None and fault.ended is None:
                 fault.end(federation)
-                fault.ended, fault.ended_at = now, time.time()
-        time.sleep(0.02)
     return [fault for fault in faults if fault.begun is not None]
 
 
 class Plan:
     """What a seed chooses. An undisturbed run trains for longer than `latest_s`."""
 
-    def __init__(self, seed, latest_s):
-        self.random, self.latest_s = random.Random(seed), latest_s
-        self.faults = [self.fault() for _ in range(self.random.randint(1, 3))]
-
-    def fault(self):
-        kind = self.random.choice([KillSite, KillRank])
-        after, site = self.random.uniform(0, self.latest_s), self.random.choice(SITES)
-        if kind is KillRank:
-            return KillRank(after, site, rank=self.random.randrange(2))
-        return kind(after, site)
+    def __init__(self, seed, latest_s, in_bucket, can_fill):
+        self.random = random.Random(seed)
+        of_sites = [self.kill_site, self.kill_rank, self.pause, self.stop]
+        of_stores = [self.restart, self.cut, self.cut] if in_bucket else [self.fill]
+        kinds = self.random.choices([*of_sites, *of_stores], k=self.random.randint(1, 3))
+        self.faults, self.left_out = [], []
+        for kind in kinds:
+            fault = kind(self.random.uniform(0, latest_s), self.random.choice(SITES))
+            if fault.name == FullStore.name and not can_fill:
+                self.left_out.append(fault)
+            else:
+                self.faults.append(fault)
 
     def __str__(self):
-        return ", ".join(map(str, self.faults))
+        text = ", ".join(map(str, self.faults)) or "nothing"
+        if self.left_out:
+            text += f" (left out, because mounting is not allowed: {', '.join(map(str, self.left_out))})"
+        return text
+
+    def kill_site(self, after, site):
+        return KillSite(after, site)
+
+    def kill_rank(self, after, site):
+        fault = KillRank(after, site)
+        fault.rank = self.random.randrange(2)
+        return fault
+
+    def pause(self, after, site):
+        long = self.random.random() < 0.3
+        return Pause(after, site, self.random.uniform(*(LONG_PAUSE_S if long else SHORT_S)))
+
+    def stop(self, after, site):
+        return self.random.choice([Terminate, Drain])(after, site)
+
+    def fill(self, after, _):
+        return FullStore(after, None, self.random.uniform(*SHORT_S))
+
+    def restart(self, after, _):
+        return GatewayRestart(after, None, self.random.uniform(*SHORT_S))
+
+    def cut(self, after, site):
+        return self.random.choice([Reset, Stall])(after, site, self.random.uniform(*SHORT_S))

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three sites of one run. Each is a real mpirun of curtail-train with two ranks; a real poller starts
 it, and starts it again after a fault."""
-import json
+import os
+import secrets
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
-from chaos_account import read_lives
+from chaos_account import GRACE_S, read_lives, time_of
 from harness import SOURCE, SmallRun, execute, expect, program, wait_for
 from rig import trace
+from tcp_proxy import TcpProxy
 
 SITES = ("A", "B", "C")
-DROP_AFTER_S, SKEW_S, GRACE_S = 12, 2, 15
+DROP_AFTER_S, SKEW_S = 12, 2
 ROUNDS = {
     "round_time_s": 3, "checkpoint_interval_s": 3, "poll_run_s": 0.5, "poll_run_lone_s": 0.5,
     "poll_run_starved_s": 0.5, "poll_wait_s": 0.2, "gather_time_s": 2, "lease_s": 4,
@@ -20,6 +23,14 @@ ROUNDS = {
 }
 LOCAL = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": GRACE_S}
 STORE_MIB = 64
+
+
+def can_mount():
+    """Whether this process may mount a file system."""
+    if os.geteuid() != 0:
+        return False
+    attempt = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    return subprocess.run(attempt, capture_output=True).returncode == 0
 
 
 def run_options(seed, tokens):
@@ -71,6 +82,61 @@ class FolderRun(SmallRun):
         super().close()
 
 
+class BucketObjects:
+    """The objects of a run in a bucket."""
+
+    def __init__(self, storage, bucket):
+        self.storage, self.bucket, self.prefix = storage, bucket, "runs/small/"
+        self.times = {key.removeprefix(self.prefix): time_of(time)
+                      for key, time in storage.list_with_times(self.prefix, bucket).items()}
+
+    def names(self, prefix):
+        return [name for name in self.times if name.startswith(prefix)]
+
+    def read(self, name):
+        return self.storage.request("GET", f"/{self.bucket}/{self.prefix}{name}")
+
+    def time(self, name):
+        return self.times[name]
+
+
+class BucketRun(SmallRun):
+    """A run whose store is a bucket of its own. Each site reaches it through a proxy."""
+
+    def __init__(self, storage, **options):
+        super().__init__(**options)
+        self.storage, self.bucket = storage, "chaos-" + secrets.token_hex(4)
+        storage.add_bucket(self.bucket)
+        self.store_folder.rmdir()
+        self.config["store"] = f"s3://{self.bucket}"
+        self.config["s3"] = {"endpoint": storage.endpoint,
+                             "credentials": str(storage.credentials())}
+        self.save()
+        port = int(storage.endpoint.rsplit(":", 1)[1])
+        self.proxies = {site: TcpProxy(port) for site in options["sites"]}
+        for site, proxy in self.proxies.items():
+            own = {"endpoint": f"http://127.0.0.1:{proxy.port}",
+                   "credentials": str(storage.credentials(site))}
+            self.change_site(site, s3=own)
+
+    def objects(self):
+        return BucketObjects(self.storage, self.bucket)
+
+    def save_objects(self):
+        objects = self.objects()
+        for name in objects.names(""):
+            path = self.folder / "objects" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(objects.read(name))
+
+    def close(self):
+        self.end_processes()
+        for proxy in self.proxies.values():
+            proxy.close()
+        self.storage.remove_bucket(self.bucket)
+        super().close()
+
+
 def arguments_of(pid):
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
@@ -114,8 +180,7 @@ class Federation:
         self.run = run
         (run.folder / "trace.csv").write_text(trace([(7200, 50)]))
         for site in SITES:
-            path = f"site_{site}.json"
-            run.write(path, {**json.loads((run.folder / path).read_text()), "region": "A"})
+            run.change_site(site, region="A")
         self.poller = run.start(program("curtail-poll"), run.run_file, "--watch", "--trace",
                                 run.folder / "trace.csv", "--look-every", 0.5)
 

@@ -6,6 +6,8 @@ what is checked after each run.
     chaos_test.py --seed 7           one seed; a failure names its seed and keeps its folder
 """
 import argparse
+import atexit
+import functools
 import json
 import math
 import shutil
@@ -17,8 +19,9 @@ from pathlib import Path
 
 from chaos_account import BLOCK, Checks, read_store
 from chaos_faults import Plan, play
-from chaos_run import Federation, FolderRun, run_options
+from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
 from harness import Failure, execute, expect, held_out_loss, main, program, use_docs_as_corpus
+from object_storage import ObjectStorage
 
 TOLERANCE_NATS = 0.1
 TRAINING_SEEDS = 3
@@ -94,11 +97,27 @@ def keep(run, seed, folder):
     return kept
 
 
-def one_run(seed, size, folder):
+def new_run(seed, size, in_bucket, limited):
+    values = run_options(training_seed(seed), size.tokens)
+    if not in_bucket:
+        return FolderRun(limited=limited, **values)
+    return BucketRun(storage(), **values)
+
+
+@functools.cache
+def storage():
+    """The gateway for all runs of this process: that of --gateway, or one of its own."""
+    found = ObjectStorage(SITES, options.gateway)
+    atexit.register(found.__exit__)
+    return found
+
+
+def one_run(seed, size, in_bucket, folder):
     began = time.monotonic()
     pairs = undisturbed(seed, size, folder)
-    chosen = Plan(seed, size.latest_fault_s)
-    with FolderRun(**run_options(training_seed(seed), size.tokens)) as run:
+    limited = can_mount()
+    chosen = Plan(seed, size.latest_fault_s, in_bucket, limited)
+    with new_run(seed, size, in_bucket, limited) as run:
         try:
             result = conclude(Federation(run), chosen.faults, size)
             expected = expected_loss(pairs, result.record.depth)
@@ -107,7 +126,8 @@ def one_run(seed, size, folder):
         except Exception as error:
             raise Failure(f"{error}\n  faults: {chosen}\n  folder: {keep(run, seed, folder)}\n"
                           f"  repeat: tests/system/chaos_test.py --seed {seed}") from error
-    print(f"      seed {seed}: {chosen}; {result.record.tip['number']} commits; "
+    place = "bucket" if in_bucket else "folder"
+    print(f"      seed {seed}, {place}: {chosen}; {result.record.tip['number']} commits; "
           f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
           f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f} "
           f"(expected {expected:.4f}); {time.monotonic() - began:.0f} s", flush=True)
@@ -117,6 +137,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--folder", type=Path, help="for failed runs and results to use again")
+    parser.add_argument("--gateway", type=Path, help="folder of a running scripts/rgw.sh")
     found = parser.parse_args()
     sys.argv[1:] = []
     return found
@@ -128,9 +149,9 @@ options = parse()
 def contributions_are_in_the_model_once():
     use_docs_as_corpus()
     if options.seed is None:
-        one_run(1, SHORT, options.folder)
+        one_run(1, SHORT, False, options.folder)
     else:
-        one_run(options.seed, LONG, options.folder)
+        one_run(options.seed, LONG, options.seed % 2 == 1, options.folder)
 
 
 main([contributions_are_in_the_model_once])

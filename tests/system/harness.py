@@ -253,6 +253,11 @@ class SmallRun:
     def save(self):
         self.write("run.json", self.config)
 
+    def change_site(self, site, **changes):
+        """Replaces keys of the site's file."""
+        path = self.folder / f"site_{site}.json"
+        self.write(path.name, {**json.loads(path.read_text()), **changes})
+
     def training(self, site, ranks, options):
         train = (program("curtail-train"), self.run_file, "--site", site, *options)
         return mpirun(ranks, *train)

@@ -18,16 +18,29 @@ SCRIPT = SOURCE / "scripts/rgw.sh"
 
 
 class ObjectStorage:
-    """The RADOS Gateway, with the bucket `runs` and one user for each site."""
+    """The RADOS Gateway, with the bucket `runs` and one user for each site. With `folder`, the one
+    that rgw.sh has started there, and that has the users already."""
 
-    def __init__(self, sites=("A", "B")):
-        self.parent = Path(tempfile.mkdtemp(prefix="curtail-rgw-"))
-        self.folder = self.parent / "rgw"
-        execute(SCRIPT, "up", "--while", os.getpid(), self.folder)
+    def __init__(self, sites=("A", "B"), folder=None):
+        self.sites, self.parent = sites, None
+        self.folder = folder
+        if folder is None:
+            self.parent = Path(tempfile.mkdtemp(prefix="curtail-rgw-"))
+            self.folder = self.parent / "rgw"
+            execute(SCRIPT, "up", "--while", os.getpid(), self.folder)
+            for site in sites:
+                execute(SCRIPT, "user", site, self.folder)
         self.endpoint = (self.folder / "endpoint").read_text().strip()
-        for site in sites:
-            execute(SCRIPT, "user", site, self.folder)
-        execute(SCRIPT, "bucket", "runs", self.folder, *sites)
+        if folder is None:
+            self.add_bucket("runs")
+
+    def add_bucket(self, name):
+        execute(SCRIPT, "bucket", name, self.folder, *self.sites)
+
+    def remove_bucket(self, name):
+        for key in self.list("", name):
+            self.request("DELETE", f"/{name}/{key}")
+        self.request("DELETE", "/" + name)
 
     def credentials(self, user="owner"):
         return self.folder / f"{user}.credentials"
@@ -39,16 +52,21 @@ class ObjectStorage:
         return s3.request(self.endpoint, s3.read_keys(self.credentials()), method, path, query,
                           body)
 
-    def list(self, prefix):
+    def list(self, prefix, bucket="runs"):
         """All keys that begin with `prefix`, in order."""
-        keys, token = [], None
+        return list(self.list_with_times(prefix, bucket))
+
+    def list_with_times(self, prefix, bucket="runs"):
+        """The time of last modification of each key that begins with `prefix`, by key, in order."""
+        keys, token = {}, None
         while True:
             query = {"list-type": "2", "prefix": prefix}
             if token:
                 query["continuation-token"] = token
-            page = xml.etree.ElementTree.fromstring(self.request("GET", "/runs", query))
+            page = xml.etree.ElementTree.fromstring(self.request("GET", "/" + bucket, query))
             space = page.tag.partition("}")[0] + "}"
-            keys += [key.text for key in page.iter(space + "Key")]
+            keys |= {item.findtext(space + "Key"): item.findtext(space + "LastModified")
+                     for item in page.iter(space + "Contents")}
             token = page.findtext(space + "NextContinuationToken")
             if not token:
                 return keys
@@ -57,8 +75,9 @@ class ObjectStorage:
         return self
 
     def __exit__(self, *_):
-        execute(SCRIPT, "down", self.folder)
-        shutil.rmtree(self.parent, ignore_errors=True)
+        if self.parent is not None:
+            execute(SCRIPT, "down", self.folder)
+            shutil.rmtree(self.parent, ignore_errors=True)
 
 
 class StoredRun(SmallRun):
