@@ -10,7 +10,7 @@ SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.
 
 .PHONY: help setup configure programs build gpu-build gpu-check gpu-bundle \
     install package demo test test-unit test-asan bench \
-    soak compilers docs format format-check tidy metrics clean cluster-up cluster-down
+    soak chaos compilers docs format format-check tidy metrics clean cluster-up cluster-down
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -46,7 +46,7 @@ package: programs ## write a tarball of the programs into build/release
 	@cd $(BUILD) && cpack --config CPackConfig.cmake
 
 # Scripts use this build.
-demo bench soak: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
+demo bench soak chaos: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
 
 demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT=path: your text)
 	@exec scripts/demo.sh $${TEXT:+--text "$$TEXT"}
@@ -66,6 +66,9 @@ bench: build ## measure pairs of commands and print their ratios; results in res
 
 soak: build ## repeat the fault tests many times; resumable; results in results/soak
 	@exec scripts/soak.sh
+
+chaos: build ## break rounds of three real sites at 200 seeded moments; resumable; results in results/chaos
+	@exec scripts/chaos.sh
 
 compilers: setup ## check all sources with g++-11, g++-12 and clang-14, without precompiled headers
 	@exec scripts/check_compilers.py

@@ -218,6 +218,10 @@ def read_store(store, total_blocks, patience_s):
     return record
 
 
+def start_of(step):
+    return time_of(step["time"]) - step["step_s"] + 0.001  # `time` has milliseconds
+
+
 @dataclass
 class Life:
     """What one job of a site has logged."""
@@ -242,11 +246,12 @@ class Life:
         return time_of(requests[0]["time"]) if requests else None
 
     def members(self):
-        """(member, steps) in the order in which the job was admitted."""
+        """(member, steps) in the order in which the job was admitted. A step that runs when the job
+        joins again belongs to the member before."""
         joined = self.of_type("joined")
         begins = [time_of(event["time"]) for event in joined]
         for event, begin, end in zip(joined, begins, [*begins[1:], float("inf")]):
-            yield event["member"], [s for s in self.steps if begin <= time_of(s["time"]) < end]
+            yield event["member"], [s for s in self.steps if begin <= start_of(s) < end]
 
 
 def read_lines(path):

@@ -18,6 +18,7 @@ class Fault:
 
     lossy = False  # the job may lose what it has not stored
     breaks_store = False  # the store fails for `site`, or for all sites if that is None
+    target = None  # only one fault at a time breaks this part of a site, or of the store
 
     def __init__(self, after, site=None, seconds=0.0):
         self.after, self.site, self.seconds = after, site, seconds
@@ -65,7 +66,7 @@ class KillRank(Fault):
 
 
 class Pause(Fault):
-    name = "pause"
+    name, target = "pause", "job"
 
     @property
     def removes(self):
@@ -96,7 +97,7 @@ class Drain(Fault):
 
 
 class FullStore(Fault):
-    name, breaks_store = "full store", True
+    name, target, breaks_store = "full store", "folder", True
 
     def begin(self, federation):
         self.filler = federation.run.store_folder / "filler"
@@ -114,7 +115,7 @@ class FullStore(Fault):
 
 
 class GatewayRestart(Fault):
-    name, breaks_store = "gateway down", True
+    name, target, breaks_store = "gateway down", "gateway", True
 
     def begin(self, federation):
         federation.run.storage.gateway("kill")
@@ -125,7 +126,7 @@ class GatewayRestart(Fault):
 
 
 class Reset(Fault):
-    name, breaks_store = "reset", True
+    name, target, breaks_store = "reset", "proxy", True
 
     def begin(self, federation):
         federation.run.proxies[self.site].reset()
@@ -143,13 +144,21 @@ class Stall(Reset):
         return True
 
 
-def advance(fault, federation, now, over):
+def must_wait(fault, faults):
+    return fault.target is not None and any(
+        other.begun is not None and other.ended is None and
+        (other.target, other.site) == (fault.target, fault.site) for other in faults)
+
+
+def advance(fault, faults, federation, now):
     """Begins or ends a fault whose time has come."""
+    over = federation.complete()
     if fault.begun is None and over:
         fault.ended = now
-    elif fault.begun is None and now >= fault.after and fault.begin(federation):
-        fault.begun, fault.begun_at = now, time.time()
-    elif fault.begun is not None and (over or now >= fault.begun + fault.seconds):
+    elif fault.begun is None:
+        if now >= fault.after and not must_wait(fault, faults) and fault.begin(federation):
+            fault.begun, fault.begun_at = now, time.time()
+    elif over or now >= fault.begun + fault.seconds:
         fault.end(federation)
         fault.ended, fault.ended_at = now, time.time()
 
@@ -161,7 +170,7 @@ def play(federation, faults):
     try:
         while waiting := [fault for fault in faults if fault.ended is None]:
             for fault in waiting:
-                advance(fault, federation, time.monotonic() - start, federation.complete())
+                advance(fault, faults, federation, time.monotonic() - start)
             time.sleep(0.02)
     finally:
         for fault in faults:

@@ -61,11 +61,12 @@ def undisturbed(seed, size, cache):
     return pairs
 
 
-def expected_loss(pairs, depth):
-    """The loss falls with the logarithm of the tokens that the model has learned from one after the
-    other. A site that is down leaves more of them to each of the others."""
+def expected_losses(pairs, depth):
+    """Least and greatest loss without the tolerance. A site that is down leaves more tokens to each
+    of the others, and the loss falls with the logarithm of the tokens learned one after the other."""
     (low, at_low), (high, at_high) = pairs
-    return at_low + (at_high - at_low) * math.log(depth / low) / math.log(high / low)
+    predicted = at_low + (at_high - at_low) * math.log(depth / low) / math.log(high / low)
+    return min(predicted, at_low), max(predicted, at_low)
 
 
 class Result:
@@ -120,17 +121,18 @@ def one_run(seed, size, in_bucket, folder):
     with new_run(seed, size, in_bucket, limited) as run:
         try:
             result = conclude(Federation(run), chosen.faults, size)
-            expected = expected_loss(pairs, result.record.depth)
-            expect(abs(result.loss - expected) <= TOLERANCE_NATS,
-                   f"held-out loss {result.loss:.4f} instead of {expected:.4f} (undisturbed: {pairs})")
+            low, high = expected_losses(pairs, result.record.depth)
+            expect(low - TOLERANCE_NATS <= result.loss <= high + TOLERANCE_NATS,
+                   f"held-out loss {result.loss:.4f}, not within {TOLERANCE_NATS} of {low:.4f} to "
+                   f"{high:.4f}")
         except Exception as error:
             raise Failure(f"{error}\n  faults: {chosen}\n  folder: {keep(run, seed, folder)}\n"
-                          f"  repeat: tests/system/chaos_test.py --seed {seed}") from error
+                          f"  repeat: scripts/chaos.sh --seed {seed}") from error
     place = "bucket" if in_bucket else "folder"
     print(f"      seed {seed}, {place}: {chosen}; {result.record.tip['number']} commits; "
           f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
           f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f} "
-          f"(expected {expected:.4f}); {time.monotonic() - began:.0f} s", flush=True)
+          f"(allowed {low:.4f} to {high:.4f}); {time.monotonic() - began:.0f} s", flush=True)
 
 
 def parse():

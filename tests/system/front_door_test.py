@@ -295,9 +295,10 @@ def unknown_options_are_refused():
         for command in (["demo.sh", "-x"], ["demo.sh", "--speed"], ["demo.sh", "--text", ""],
                         ["demo_text.sh", "--out"], ["demo_text.sh"], ["setup.sh", "--dry"],
                         ["soak.sh", "-x"], ["soak.sh", "--status", "x"], ["bench.py", "--rounds"],
+                        ["chaos.sh", "-x"], ["chaos.sh", "--seed", "x"],
                         ["report_image.sh", "-x"], ["report_image.sh", "a", "b"]):
             checkout.run(f"scripts/{command[0]}", *command[1:], code=64)
-        for script in ("demo.sh", "demo_text.sh", "setup.sh", "soak.sh", "bench.py",
+        for script in ("demo.sh", "demo_text.sh", "setup.sh", "soak.sh", "chaos.sh", "bench.py",
                        "report_image.sh"):
             output = checkout.run(f"scripts/{script}", "--help")
             expect(script in output, f"{script} --help: {output}")
