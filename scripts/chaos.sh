@@ -12,6 +12,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$here"
 list=chaos
+local_seeds=170 # sites of greater seeds are jobs of Slurm; chaos_test.py has this number too
 seeds=200
 # shellcheck source=scripts/items.sh
 source scripts/items.sh
@@ -21,15 +22,6 @@ run_seed() { # SEED [OPTION...]
     shift
     env CURTAIL_BUILD="$build" /usr/bin/python3 tests/system/chaos_test.py --seed "$seed" \
         --folder "$out" "$@"
-}
-
-# One gateway serves all runs; it ends with this process.
-start_gateway() {
-    local site
-    gateway=$(mktemp -d -t curtail-rgw-XXXXXX)/rgw
-    trap 'scripts/rgw.sh down "$gateway"; rmdir "${gateway%/rgw}"' EXIT
-    scripts/rgw.sh up --while $$ "$gateway" 9>&- || die 71 "the gateway did not start"
-    for site in A B C; do scripts/rgw.sh user $site "$gateway"; done
 }
 
 case ${1:-} in
@@ -44,9 +36,30 @@ case ${1:-} in
     *) die 64 "unknown option $1; see chaos.sh --help" ;;
 esac
 
+# One gateway and one set of clusters serve all runs.
+servers=$(mktemp -d /tmp/curtail-chaos-XXXXXX) # a short path, for the socket of munge
+export CURTAIL_CLUSTERS=$servers/c
+stop_servers() {
+    slurm/private_clusters.sh down
+    scripts/rgw.sh down "$servers/rgw"
+    rm -rf -- "$servers"
+}
+
+start_gateway() {
+    local site
+    scripts/rgw.sh up --while $$ "$servers/rgw" 9>&-
+    for site in A B C; do scripts/rgw.sh user $site "$servers/rgw"; done
+}
+
 item build cmake --build "$build"
-start_gateway > "$out/gateway.log" 2>&1
-for seed in $(seq $seeds); do
-    item "chaos-$seed" run_seed "$seed" --gateway "$gateway"
+trap stop_servers EXIT
+start_gateway > "$out/gateway.log" 2>&1 || die 71 "the gateway did not start: $out/gateway.log"
+for seed in $(seq $local_seeds); do
+    item "chaos-$seed" run_seed "$seed" --gateway "$servers/rgw"
+done
+slurm/private_clusters.sh up A B C > "$out/clusters.log" 2>&1 9>&- ||
+    die 71 "the clusters did not start: $out/clusters.log"
+for seed in $(seq $((local_seeds + 1)) $seeds); do
+    item "chaos-$seed" run_seed "$seed" --gateway "$servers/rgw" --clusters "$CURTAIL_CLUSTERS"
 done
 finish

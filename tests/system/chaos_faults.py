@@ -42,7 +42,7 @@ class Fault:
         if not job.runs:
             return False
         self.job = job.id
-        self.strike(job)
+        self.strike(job, federation)
         return True
 
     def end(self, federation):
@@ -52,7 +52,7 @@ class Fault:
 class KillSite(Fault):
     name, lossy = "kill", True
 
-    def strike(self, job):
+    def strike(self, job, _):
         for pid in job.ranks:
             kill(pid)
 
@@ -61,7 +61,7 @@ class KillRank(Fault):
     name, lossy = "kill-rank", True
     rank = 0
 
-    def strike(self, job):
+    def strike(self, job, _):
         kill(sorted(job.ranks)[self.rank])
 
 
@@ -72,7 +72,7 @@ class Pause(Fault):
     def removes(self):
         return self.seconds > MAY_REMOVE_S
 
-    def strike(self, job):
+    def strike(self, job, _):
         self.pids = job.processes()
         for pid in self.pids:
             kill(pid, signal.SIGSTOP)
@@ -85,15 +85,15 @@ class Pause(Fault):
 class Terminate(Fault):
     name = "term"
 
-    def strike(self, job):
-        kill(job.starter, signal.SIGTERM)
+    def strike(self, job, federation):
+        federation.signal(job, "TERM")
 
 
 class Drain(Fault):
     name = "usr1"
 
-    def strike(self, job):
-        kill(job.starter, signal.SIGUSR1)
+    def strike(self, job, federation):
+        federation.signal(job, "USR1")
 
 
 class FullStore(Fault):

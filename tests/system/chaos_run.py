@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from chaos_account import GRACE_S, read_lives, time_of
-from harness import SOURCE, SmallRun, execute, expect, program, wait_for
+from harness import SOURCE, SmallRun, execute, expect, kill, program, wait_for
 from rig import trace
 from tcp_proxy import TcpProxy
 
@@ -187,14 +187,18 @@ class Federation:
     def job(self, site):
         return Job(self.run, site)
 
-    def steps(self, site):
-        return len(self.run.events(site, "first-step"))
+    def signal(self, job, name):
+        """Sends a signal to the first process of a job, as Slurm does."""
+        kill(job.starter, getattr(signal, "SIG" + name))
+
+    def has_trained(self, site):
+        return bool(self.run.events(site, "first-step"))
 
     def complete(self):
         return (self.run.out / "complete.json").exists()
 
     def wait_for_all_sites(self):
-        wait_for(lambda: all(self.steps(site) for site in SITES), "a step of each site", 90,
+        wait_for(lambda: all(map(self.has_trained, SITES)), "a step of each site", 90,
                  pause=0.05)
 
     def wait_for_completion(self, timeout):
@@ -208,6 +212,9 @@ class Federation:
                         "the end of the poller", 60)[0]
         # A stopped replay exits with 130.
         expect(code in (0, 130), f"the poller exited with {code}")
+
+    def end_jobs(self):
+        """Ends what outlives a killed poller; the run does that for local jobs."""
 
     def lives(self):
         return [life for site in SITES

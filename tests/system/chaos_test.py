@@ -7,6 +7,7 @@ what is checked after each run.
 """
 import argparse
 import atexit
+import contextlib
 import functools
 import json
 import math
@@ -20,11 +21,13 @@ from pathlib import Path
 from chaos_account import BLOCK, Checks, read_store
 from chaos_faults import Plan, play
 from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
+from chaos_slurm import Clusters, SlurmFederation
 from harness import Failure, execute, expect, held_out_loss, main, program, use_docs_as_corpus
 from object_storage import ObjectStorage
 
 TOLERANCE_NATS = 0.1
 TRAINING_SEEDS = 3
+LOCAL_SEEDS = 170  # sites of greater seeds are jobs of Slurm; scripts/chaos.sh has this number too
 
 
 @dataclass
@@ -32,6 +35,16 @@ class Size:
     """How much a run trains, and until when its faults begin."""
     tokens: int
     latest_fault_s: float
+
+
+@dataclass
+class Kind:
+    """Where a run keeps its objects, and what starts its sites."""
+    in_bucket: bool
+    by_slurm: bool
+
+    def __str__(self):
+        return ("bucket" if self.in_bucket else "folder") + (", Slurm" if self.by_slurm else "")
 
 
 LONG, SHORT = Size(240_000, 12), Size(120_000, 5)
@@ -113,14 +126,32 @@ def storage():
     return found
 
 
-def one_run(seed, size, in_bucket, folder):
+@functools.cache
+def clusters():
+    """The clusters for all runs of this process: those of --clusters, or own ones."""
+    found = Clusters(options.clusters)
+    atexit.register(found.close)
+    return found
+
+
+@contextlib.contextmanager
+def federation_of(run, by_slurm):
+    federation = SlurmFederation(run, clusters()) if by_slurm else Federation(run)
+    try:
+        yield federation
+    finally:
+        federation.end_jobs()
+
+
+def one_run(seed, size, kind, folder):
     began = time.monotonic()
     pairs = undisturbed(seed, size, folder)
     limited = can_mount()
-    chosen = Plan(seed, size.latest_fault_s, in_bucket, limited)
-    with new_run(seed, size, in_bucket, limited) as run:
+    chosen = Plan(seed, size.latest_fault_s, kind.in_bucket, limited)
+    with new_run(seed, size, kind.in_bucket, limited) as run:
         try:
-            result = conclude(Federation(run), chosen.faults, size)
+            with federation_of(run, kind.by_slurm) as federation:
+                result = conclude(federation, chosen.faults, size)
             low, high = expected_losses(pairs, result.record.depth)
             expect(low - TOLERANCE_NATS <= result.loss <= high + TOLERANCE_NATS,
                    f"held-out loss {result.loss:.4f}, not within {TOLERANCE_NATS} of {low:.4f} to "
@@ -128,8 +159,7 @@ def one_run(seed, size, in_bucket, folder):
         except Exception as error:
             raise Failure(f"{error}\n  faults: {chosen}\n  folder: {keep(run, seed, folder)}\n"
                           f"  repeat: scripts/chaos.sh --seed {seed}") from error
-    place = "bucket" if in_bucket else "folder"
-    print(f"      seed {seed}, {place}: {chosen}; {result.record.tip['number']} commits; "
+    print(f"      seed {seed}, {kind}: {chosen}; {result.record.tip['number']} commits; "
           f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
           f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f} "
           f"(allowed {low:.4f} to {high:.4f}); {time.monotonic() - began:.0f} s", flush=True)
@@ -140,6 +170,8 @@ def parse():
     parser.add_argument("--seed", type=int)
     parser.add_argument("--folder", type=Path, help="for failed runs and results to use again")
     parser.add_argument("--gateway", type=Path, help="folder of a running scripts/rgw.sh")
+    parser.add_argument("--clusters", type=Path,
+                        help="folder of running private clusters A, B and C")
     found = parser.parse_args()
     sys.argv[1:] = []
     return found
@@ -151,9 +183,10 @@ options = parse()
 def contributions_are_in_the_model_once():
     use_docs_as_corpus()
     if options.seed is None:
-        one_run(1, SHORT, False, options.folder)
+        one_run(1, SHORT, Kind(False, False), options.folder)
     else:
-        one_run(options.seed, LONG, options.seed % 2 == 1, options.folder)
+        kind = Kind(in_bucket=options.seed % 2 == 1, by_slurm=options.seed > LOCAL_SEEDS)
+        one_run(options.seed, LONG, kind, options.folder)
 
 
 main([contributions_are_in_the_model_once])

@@ -65,11 +65,11 @@ def program(name):
     return str(BUILD / "bin" / name)
 
 
-def execute(*command, code=0, timeout=60, **options):
+def execute(*command, code=0, timeout=60, environment=os.environ, **options):
     """Runs one program to its end; its exit code must be `code` (None: any)."""
     command = [str(part) for part in command]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
-                          stdin=subprocess.DEVNULL, env={**os.environ, **MPI_ENVIRONMENT},
+                          stdin=subprocess.DEVNULL, env={**environment, **MPI_ENVIRONMENT},
                           **options)
     if code is not None and done.returncode != code:
         raise Failure(f"{' '.join(command)}: exit code {done.returncode}, expected {code}\n"
