@@ -24,11 +24,12 @@
 //     StoreDelta, StoreModel,     Stored, Unavailable
 //       MakeInitial
 //     Merge                       Merged, Corrupt, Unavailable
+//     Restore                     Restored, Unavailable
 //     LoadModel                   Loaded, Corrupt, Unavailable
 //     Adopt                       Adopted, Corrupt, Unavailable
 //     Cut                         CutReady
 //
-// Train, Discard, Delete, Sweep, Note and Exit are orders without an answer.
+// Train, Discard, Delete, Sweep, Keep, Note and Exit are orders without an answer.
 //
 // A question to the store may take long. Meanwhile the program must neither pause the trainer nor
 // hold back other inputs. The names of all objects are relative to the folder `runs/<run>/` of the
@@ -120,6 +121,12 @@ struct Merged {
     std::vector<PartRef> momentum;  ///< the stored parts of m', in the order of Merge::momentum;
                                     ///< empty if Merge::outer_step is false
 };
+/// Answer to Restore.
+struct Restored {
+    Op op{};
+    std::vector<std::string> stored;   ///< names of the objects that the program stored again
+    std::vector<std::string> damaged;  ///< names of the objects that are still damaged or missing
+};
 /// Answer to Merge, LoadModel and Adopt: 3 reads did not return the committed model or momentum.
 /// The object `name` is missing, has the wrong size or digest, or is not a payload of this run.
 struct Corrupt {
@@ -167,8 +174,9 @@ struct StopRequested {
     MonoTime end;  ///< at this time, the Site exits without waiting for any answer
 };
 
-using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted,
-                           Merged, Corrupt, Unavailable, Stepped, Skipped, CutReady, StopRequested>;
+using Input =
+    std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted, Merged,
+                 Restored, Corrupt, Unavailable, Stepped, Skipped, CutReady, StopRequested>;
 
 // ---- questions to the store
 
@@ -232,6 +240,16 @@ struct Merge {
     std::vector<Target> momentum;  ///< where to store m'; empty if `outer_step` is false
 };
 
+/// Asks to read each of `parts`, and to store those again that are damaged or missing. Stores only
+/// bytes that have the size and the digest in `parts`.
+struct Restore {
+    Op op{};
+    std::vector<PartRef> parts;
+    /// The merge that made `parts`, whose bytes the program computes once more. Its `op` has no
+    /// meaning. Empty: the bytes are those that the program keeps (Keep).
+    std::optional<Merge> recipe;
+};
+
 // ---- questions to the trainer
 
 /// Asks the trainer to read theta from the store and to set x := theta and a := theta. The trainer
@@ -290,6 +308,12 @@ struct Sweep {
     Time now;  ///< by the store's clock
     Millis sweep_after{};
 };
+/// Orders the program to delete all bytes that it keeps on this machine, except those of `parts`.
+/// The program keeps the stored bytes of each model that it stores, loads or adopts, and of each
+/// momentum that it stores. It keeps them from process to process of the site.
+struct Keep {
+    std::vector<PartRef> parts;
+};
 /// Orders the program to write an event to events.jsonl. The functions in rounds/notes.hpp make all
 /// Notes.
 struct Note {
@@ -302,7 +326,7 @@ struct Exit {
     std::optional<Error> error;  ///< empty if and only if `code` is ok
 };
 
-using Output = std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, LoadModel, Cut,
-                            Adopt, Train, Discard, Delete, Sweep, Note, Exit>;
+using Output = std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, Restore,
+                            LoadModel, Cut, Adopt, Train, Discard, Delete, Sweep, Keep, Note, Exit>;
 
 }  // namespace curtail::rounds

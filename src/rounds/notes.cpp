@@ -11,6 +11,8 @@ namespace {
 constexpr char const* contributed = "contributed";
 constexpr char const* terms_differ = "terms-differ";
 constexpr char const* clock_jump = "clock-jump";
+constexpr char const* repair_requested = "repair-requested";
+constexpr char const* repaired = "repaired";
 
 Note member_note(char const* type, MemberId const& member, CommitNumber commit)
 {
@@ -75,8 +77,26 @@ Note terms_differ_note(std::string difference)
 
 Note clock_jump_note(Millis jump) { return {clock_jump, {{"jump_ms", jump.count()}}}; }
 
+Note repair_requested_note(std::string name, std::int64_t k)
+{
+    return {repair_requested, {{"name", std::move(name)}, {"k", k}}};
+}
+
+Note repaired_note(std::vector<std::string> const& names)
+{
+    json::Array list;
+    for (auto const& name : names) list.emplace_back(name);
+    return {repaired, {{"names", std::move(list)}}};
+}
+
 std::optional<std::string> warning_in(Note const& note)
 {
+    if (note.type == repair_requested)
+        return "cannot read " + note.details.text_at("name") +
+               "; asked the other sites to store it again";
+    if (note.type == repaired)
+        return "stored again what was damaged in the store: " +
+               json::to_string(*note.details.find("names"));
     if (note.type == clock_jump)
         return "the store's clock has jumped by " +
                std::to_string(note.details.integer_at("jump_ms").value_or(0) / 1000) + " s";

@@ -27,6 +27,12 @@ namespace curtail::rounds {
 [[nodiscard]] Note header_unreadable_note(MemberId const& member, std::string name,
                                           std::string why);
 
+/// This process cannot read the payload `name`, and has asked the other sites to store it again.
+/// `k` is the number of the request within its round.
+[[nodiscard]] Note repair_requested_note(std::string name, std::int64_t k);
+/// This process has stored these damaged payloads again.
+[[nodiscard]] Note repaired_note(std::vector<std::string> const& names);
+
 /// The site's configuration differs from the run's terms. `difference` is one of
 /// rounds::differences().
 [[nodiscard]] Note terms_differ_note(std::string difference);

@@ -24,9 +24,9 @@ std::optional<Commit> const& Site::tip() const { return parts_->chain.tip(); }
 
 char const* to_text(State state)
 {
-    static constexpr char const* words[] = {"probe", "find", "genesis", "fold",  "join",  "base",
-                                            "run",   "cut",  "publish", "lease", "wait",  "gather",
-                                            "merge", "lone", "commit",  "adopt", "exited"};
+    static constexpr char const* words[] = {
+        "probe", "find", "genesis", "fold",  "join", "base",   "run",   "cut",    "publish",
+        "lease", "wait", "gather",  "merge", "lone", "commit", "adopt", "repair", "exited"};
     return words[static_cast<int>(state)];
 }
 

@@ -29,6 +29,7 @@ enum class State {
     lone,
     commit,
     adopt,
+    repair,
     exited
 };
 [[nodiscard]] char const* to_text(State state);

@@ -102,7 +102,7 @@ bool has_form(std::vector<std::string_view> const& path, Form const& form)
 // `path` follows `runs/<run>/` and is split at slashes.
 bool has_known_form(std::vector<std::string_view> const& path)
 {
-    static std::array<Form, 10> const forms{{
+    static std::array<Form, 11> const forms{{
         {"run.json", {}},
         {"probe", {is_probe}},
         {"commits", {is_commit_file}},
@@ -111,6 +111,7 @@ bool has_known_form(std::vector<std::string_view> const& path)
         {"models", {is_count, is_model_writer, is_part_file}},
         {"merge", {is_count, is_count_file}},
         {"amendments", {is_count_file}},
+        {"repair", {is_count, is_count_file}},
         {"status", {is_site_file}},
         {"journal", {is_plain_name, is_stream, is_piece_file}},
     }};

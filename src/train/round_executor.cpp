@@ -10,8 +10,8 @@
 namespace curtail::train {
 namespace {
 
-// Deletions are no questions. Their numbers in the table are those that no question ever has.
-constexpr rounds::Op first_deletion = rounds::Op{1} << 63;
+// Errands answer no question. Their numbers in the table are those that no question ever has.
+constexpr rounds::Op first_errand = rounds::Op{1} << 63;
 
 }  // namespace
 
@@ -33,10 +33,10 @@ std::vector<rounds::Input> RoundExecutor::take_answers()
     return answers;
 }
 
-void RoundExecutor::finish_deletions()
+void RoundExecutor::finish_errands()
 {
     auto const end = monotonic_now() + Seconds{1};
-    while (operations_.runs_any_from(first_deletion) && monotonic_now() < end) {
+    while (operations_.runs_any_from(first_errand) && monotonic_now() < end) {
         (void)operations_.take_ended();
         std::this_thread::sleep_for(Millis{1});
     }
@@ -101,20 +101,52 @@ void RoundExecutor::act(rounds::Create const& create)
                       late<rounds::Unknown>(create.op, parts_.limits.record));
 }
 
-void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targets,
-                          std::function<Values()> values, bool waits)
+void RoundExecutor::start_errand(Millis limit, OperationTable::Work work)
 {
-    auto gate = waits ? parts_.gate : nullptr;
-    auto const work = [this, op, targets, work = work_, values = std::move(values),
+    operations_.start(first_errand + errands_++, limit, std::move(work),
+                      []() -> Answer { return std::nullopt; });
+}
+
+void RoundExecutor::keep(rounds::PartRef const& part, Values values)
+{
+    if (!parts_.kept) return;
+    start_errand(parts_.limits.payload,
+                 [this, part, values = std::move(values), kept = parts_.kept,
+                  work = work_](Call const&) -> OperationTable::Finish {
+                     auto const encoded = payload::encode(work.layout(), part.part, *values);
+                     return [this, done = kept->keep(part, encoded.pieces())]() -> Answer {
+                         if (!done) parts_.log.warning(done.error().message());
+                         return std::nullopt;
+                     };
+                 });
+}
+
+void RoundExecutor::act(rounds::Keep const& keep)
+{
+    if (!parts_.kept) return;
+    start_errand(parts_.limits.record,
+                 [keep, kept = parts_.kept](Call const&) -> OperationTable::Finish {
+                     kept->keep_only(keep.parts);
+                     return []() -> Answer { return std::nullopt; };
+                 });
+}
+
+void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targets,
+                          std::function<Values()> values, Type type)
+{
+    auto gate = type == Type::delta ? parts_.gate : nullptr;
+    auto const work = [this, op, targets, type, work = work_, values = std::move(values),
                        gate = std::move(gate)](Call const& call) -> OperationTable::Finish {
         auto const began = monotonic_now();
-        auto const stored = work.put(targets, *values(), call);
+        auto const content = values();
+        auto const stored = work.put(targets, *content, call);
         bool const saved = !stored || !gate || gate->wait(monotonic_now() - began);
-        return [this, op, stored, saved]() -> Answer {
+        return [this, op, type, stored, saved, content]() -> Answer {
             if (!saved)
                 parts_.log.debug(
                     "the snapshot takes longer than the upload; the contribution goes out");
             if (!stored) return failed<rounds::Unavailable>(op, stored.error());
+            if (type == Type::model) keep(stored->front(), content);
             return rounds::Stored{op, *stored};
         };
     };
@@ -125,27 +157,28 @@ void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targ
 void RoundExecutor::act(rounds::StoreDelta const& order)
 {
     store(
-        order.op, order.parts, [values = deltas_.at(order.seq)] { return values; }, true);
+        order.op, order.parts, [values = deltas_.at(order.seq)] { return values; }, Type::delta);
 }
 void RoundExecutor::act(rounds::StoreModel const& order)
 {
     store(
-        order.op, order.parts, [values = anchor_] { return values; }, true);
+        order.op, order.parts, [values = anchor_] { return values; }, Type::model);
 }
 void RoundExecutor::act(rounds::MakeInitial const& order)
 {
     store(
         order.op, order.parts,
-        [make = parts_.initial_weights, seed = order.seed] { return make(seed); }, false);
+        [make = parts_.initial_weights, seed = order.seed] { return make(seed); }, Type::model);
 }
 
 void RoundExecutor::act(rounds::Merge const& merge)
 {
     auto const work = [this, work = work_, merge](Call const& call) -> OperationTable::Finish {
-        std::vector<std::string> warnings;
-        auto const answer = work.merge(merge, warnings, call);
-        return [this, op = merge.op, answer, warnings]() -> Answer {
-            for (auto const& text : warnings) parts_.log.warning(text);
+        StoreWork::Byproducts byproducts;
+        auto const answer = work.merge(merge, byproducts, call);
+        return [this, op = merge.op, answer, byproducts]() -> Answer {
+            for (auto const& text : byproducts.warnings) parts_.log.warning(text);
+            for (auto const& [part, values] : byproducts.stored) keep(part, values);
             return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
         };
     };
@@ -153,6 +186,24 @@ void RoundExecutor::act(rounds::Merge const& merge)
     auto const payloads = static_cast<std::int64_t>(merge.include.size() + 4);
     auto const limit = payloads * parts_.limits.payload;
     operations_.start(merge.op, limit, work, late<rounds::Unavailable>(merge.op, limit));
+}
+
+void RoundExecutor::act(rounds::Restore const& restore)
+{
+    auto const work = [this, work = work_, restore,
+                       kept = parts_.kept](Call const& call) -> OperationTable::Finish {
+        std::vector<std::string> warnings;
+        auto const answer = work.restore(restore, kept.get(), warnings, call);
+        return [this, op = restore.op, answer, warnings]() -> Answer {
+            for (auto const& text : warnings) parts_.log.warning(text);
+            return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
+        };
+    };
+    // Reads and writes each part. A recipe needs the same as a merge.
+    auto const inputs = restore.recipe ? restore.recipe->include.size() + 2 : 0;
+    auto const payloads = static_cast<std::int64_t>(2 * restore.parts.size() + inputs);
+    auto const limit = payloads * parts_.limits.payload;
+    operations_.start(restore.op, limit, work, late<rounds::Unavailable>(restore.op, limit));
 }
 
 void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
@@ -163,6 +214,7 @@ void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
         return [this, op, part, use, values = work.read(part, call)]() -> Answer {
             using Cause = store::ReadFailure::Cause;
             if (values) {
+                keep(part, *values);
                 use(*values);
                 return std::nullopt;  // the training loop will answer
             }
@@ -216,8 +268,7 @@ void RoundExecutor::act(rounds::Delete const& garbage)
             return std::nullopt;
         };
     };
-    operations_.start(first_deletion + deletions_++, parts_.limits.record, work,
-                      []() -> Answer { return std::nullopt; });
+    start_errand(parts_.limits.record, work);
 }
 
 void RoundExecutor::act(rounds::Sweep const& sweep)
@@ -229,8 +280,7 @@ void RoundExecutor::act(rounds::Sweep const& sweep)
             return std::nullopt;
         };
     };
-    operations_.start(first_deletion + deletions_++, parts_.limits.payload, work,
-                      []() -> Answer { return std::nullopt; });
+    start_errand(parts_.limits.payload, work);
 }
 
 void RoundExecutor::act(rounds::Note const& note)

@@ -39,6 +39,8 @@ class RoundExecutor {
         /// most as long as its upload took. Null: there are no snapshots.
         std::shared_ptr<SnapshotGate> gate{};
         Limits limits{};
+        /// This machine's copies of payloads. Null: it keeps none.
+        std::shared_ptr<KeptPayloads> kept{};
     };
     /// `notify` says that take_answers() has something to do. It is called from any thread.
     RoundExecutor(Parts parts, std::function<void()> notify);
@@ -50,8 +52,8 @@ class RoundExecutor {
     [[nodiscard]] std::vector<rounds::Input> take_answers();
     /// Returns when take_answers() must be called at the latest.
     [[nodiscard]] std::optional<MonoTime> next_limit() const { return operations_.next_limit(); }
-    /// Waits a second at most until all deletions have ended.
-    void finish_deletions();
+    /// Waits a second at most until all deletions, and all copies on this machine, have ended.
+    void finish_errands();
     /// Asks all operations to end, since their answers are not needed any more.
     void cancel() { operations_.cancel(); }
     /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
@@ -69,6 +71,7 @@ class RoundExecutor {
     void act(rounds::StoreModel const& order);
     void act(rounds::MakeInitial const& order);
     void act(rounds::Merge const& merge);
+    void act(rounds::Restore const& restore);
     void act(rounds::LoadModel const& load);
     void act(rounds::Cut const& cut);
     void act(rounds::Adopt const& adopt);
@@ -76,14 +79,20 @@ class RoundExecutor {
     void act(rounds::Discard const&);
     void act(rounds::Delete const& garbage);
     void act(rounds::Sweep const& sweep);
+    void act(rounds::Keep const& keep);
     void act(rounds::Note const& note);
     void act(rounds::Exit const& exit);
 
-    /// Starts an operation that stores what `values` returns. If `waits`, it also waits for the
-    /// snapshot of the last cut.
+    enum class Type { delta, model };
+    /// Starts an operation that stores what `values` returns. For a delta, it also waits for the
+    /// snapshot of the last cut. A model is also kept on this machine.
     void store(rounds::Op op, std::vector<rounds::Target> const& targets,
-               std::function<Values()> values, bool waits);
-    /// Starts an operation that reads a payload. `use` gets the values.
+               std::function<Values()> values, Type type);
+    /// Starts to write a copy of the payload on this machine.
+    void keep(rounds::PartRef const& part, Values values);
+    /// Starts an operation that answers no question.
+    void start_errand(Millis limit, OperationTable::Work work);
+    /// Starts an operation that reads a payload and keeps it. `use` gets the values.
     void fetch(rounds::Op op, rounds::PartRef const& part, std::function<void(Values)> use);
     /// Returns the answer for a failed operation of the store. Logs the error if its reason
     /// differs from the reason of the previous failure.
@@ -99,7 +108,7 @@ class RoundExecutor {
     Values anchor_;                 ///< anchor after the last cut
     std::string last_reason_;       ///< reason of the previous failure
     bool finished_{false};
-    std::uint64_t deletions_{0};  ///< so many; each has a number of its own in the table
+    std::uint64_t errands_{0};  ///< so many; each has a number of its own in the table
     OperationTable operations_;
 };
 

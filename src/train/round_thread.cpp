@@ -76,7 +76,7 @@ void RoundThread::run()
         orders_.post(Leave(*leave_));
     }
     watchdog_.leaving(leave_ ? leave_->error : std::nullopt);
-    executor_.finish_deletions();
+    executor_.finish_errands();
     // Cancelled uploads abort themselves while the loop writes the last snapshot.
     executor_.cancel();
 }

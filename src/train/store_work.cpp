@@ -78,6 +78,11 @@ rounds::Merged::Refused greatest_of(rounds::Merge const& question,
     return {c.member, c.seq, rounds::Refusal::nan};
 }
 
+Values values_of(std::vector<float> values)
+{
+    return std::make_shared<std::vector<float> const>(std::move(values));
+}
+
 tl::unexpected<Error> uncertain(std::string const& name, char const* why)
 {
     return fail(ExitCode::temporary, "cannot tell whether " + name + " was created", why);
@@ -214,11 +219,11 @@ tl::expected<StoreWork::MergeInputs, StoreWork::Obstacle> StoreWork::read_inputs
     return inputs;
 }
 
-Result<rounds::Input> StoreWork::merge(rounds::Merge const& question,
-                                       std::vector<std::string>& warnings, Call const& call) const
+tl::expected<StoreWork::Computed, StoreWork::Obstacle> StoreWork::compute(
+    rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const
 {
     auto const inputs = read_inputs(question, warnings, call);
-    if (!inputs) return inputs.error();
+    if (!inputs) return tl::unexpected(inputs.error());
     std::vector<std::span<float const>> const spans = spans_of(inputs->deltas);
     auto const scale = scales_of(question);
     rounds::WeightedDeltas const deltas{spans, scale};
@@ -231,26 +236,29 @@ Result<rounds::Input> StoreWork::merge(rounds::Merge const& question,
         if (inputs->momentum) step.momentum = *inputs->momentum;
         findings = rounds::nesterov_step(step, deltas, model, momentum);
     } else findings = rounds::average_step(*inputs->theta, deltas, model);
-    rounds::Merged merged{question.op, faults_in(question, findings, warnings), {}, {}};
-    if (merged.refused.empty() && !findings.finite)
-        merged.refused.push_back(greatest_of(question, deltas, model, warnings));
-    if (!merged.refused.empty()) return merged;
-    return store_merged(question, model, momentum, call);
+    auto refused = faults_in(question, findings, warnings);
+    if (refused.empty() && !findings.finite)
+        refused.push_back(greatest_of(question, deltas, model, warnings));
+    if (!refused.empty())
+        return tl::unexpected(Obstacle(rounds::Merged{question.op, std::move(refused), {}, {}}));
+    return Computed{values_of(std::move(model)), values_of(std::move(momentum))};
 }
 
-Result<rounds::Input> StoreWork::store_merged(rounds::Merge const& question,
-                                              std::span<float const> model,
-                                              std::span<float const> momentum,
-                                              Call const& call) const
+Result<rounds::Input> StoreWork::merge(rounds::Merge const& question, Byproducts& byproducts,
+                                       Call const& call) const
 {
+    auto const computed = compute(question, byproducts.warnings, call);
+    if (!computed) return computed.error();
     rounds::Merged merged{question.op, {}, {}, {}};
     if (question.outer_step) {
-        auto part = put_one(question.momentum.at(0), momentum, call);
+        auto part = put_one(question.momentum.at(0), *computed->momentum, call);
         if (!part) return tl::unexpected(part.error());
+        byproducts.stored.push_back({*part, computed->momentum});
         merged.momentum.push_back(std::move(*part));
     }
-    auto part = put_one(question.weights.at(0), model, call);
+    auto part = put_one(question.weights.at(0), *computed->model, call);
     if (!part) return tl::unexpected(part.error());
+    byproducts.stored.push_back({*part, computed->model});
     merged.model.push_back(std::move(*part));
     return merged;
 }

@@ -10,6 +10,7 @@
 #include "runlog/trainer_events.hpp"
 #include "store/object_store.hpp"
 #include "store/verified.hpp"
+#include "train/kept_payloads.hpp"
 #include "train/rank_work.hpp"
 
 namespace curtail::train {
@@ -36,11 +37,24 @@ class StoreWork {
     /// Reads and verifies the payload that `part` names.
     [[nodiscard]] tl::expected<Values, store::ReadFailure> read(rounds::PartRef const& part,
                                                                 Call const& call) const;
+    /// A payload that merge() has stored.
+    struct Payload {
+        rounds::PartRef part;
+        Values values;
+    };
+    struct Byproducts {
+        std::vector<std::string> warnings;  ///< one for each contribution that merge() refuses
+        std::vector<Payload> stored;
+    };
     /// Returns Merged or Corrupt. Checks each contribution and the new model while it merges
-    /// (rounds::MergeFindings). Appends a text to `warnings` for each contribution that it refuses.
-    [[nodiscard]] Result<rounds::Input> merge(rounds::Merge const& question,
-                                              std::vector<std::string>& warnings,
+    /// (rounds::MergeFindings).
+    [[nodiscard]] Result<rounds::Input> merge(rounds::Merge const& question, Byproducts& byproducts,
                                               Call const& call) const;
+    /// Returns Restored. `kept` has this machine's copies; null: there are none. Appends a text to
+    /// `warnings` for each input of a merge that it cannot use.
+    [[nodiscard]] Result<rounds::Input> restore(rounds::Restore const& question, KeptPayloads* kept,
+                                                std::vector<std::string>& warnings,
+                                                Call const& call) const;
     /// Removes a payload.
     [[nodiscard]] Result<void> remove(std::string const& name, Call const& call) const;
     /// Reads the chain, and deletes what a sweep may delete (maintain/sweep.hpp). Fails if an
@@ -67,11 +81,27 @@ class StoreWork {
     };
     [[nodiscard]] tl::expected<MergeInputs, Obstacle> read_inputs(
         rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const;
-    /// Stores a merged model, and the momentum if the merge makes one. Returns Merged.
-    [[nodiscard]] Result<rounds::Input> store_merged(rounds::Merge const& question,
-                                                     std::span<float const> model,
-                                                     std::span<float const> momentum,
-                                                     Call const& call) const;
+    struct Computed {
+        Values model;
+        Values momentum;  ///< empty values if the merge makes no momentum
+    };
+    /// Reads all that a merge needs, and computes its result.
+    [[nodiscard]] tl::expected<Computed, Obstacle> compute(rounds::Merge const& question,
+                                                           std::vector<std::string>& warnings,
+                                                           Call const& call) const;
+    /// Returns whether the store has the payload as `part` describes it.
+    [[nodiscard]] Result<bool> is_good(rounds::PartRef const& part, Call const& call) const;
+    /// Stores `bytes` under the name of `part`. Returns false, and stores nothing, if they are not
+    /// the bytes that `part` describes.
+    [[nodiscard]] Result<bool> put_again(rounds::PartRef const& part, Pieces const& bytes,
+                                         Call const& call) const;
+    /// Stores the copy of `part` again. Returns false if there is no undamaged copy.
+    [[nodiscard]] Result<bool> put_kept(rounds::PartRef const& part, KeptPayloads* kept,
+                                        Call const& call) const;
+    /// Stores the result of a merge again, if it is the payload that `part` describes.
+    [[nodiscard]] Result<bool> put_computed(rounds::PartRef const& part,
+                                            rounds::Merge const& recipe, Computed const& computed,
+                                            Call const& call) const;
 
     std::shared_ptr<store::ObjectStore> store_;
     std::shared_ptr<payload::Layout const> layout_;

@@ -52,6 +52,18 @@ TEST(Notes, AreMadeAsDocumented)
               R"("why":"time-out"})");
 }
 
+TEST(Notes, ARepairIsAWarning)
+{
+    auto const requested = repair_requested_note("models/2/x/w0.h5", 3);
+    EXPECT_EQ(text_of(requested), R"(repair-requested{"name":"models/2/x/w0.h5","k":3})");
+    EXPECT_EQ(warning_in(requested),
+              "cannot read models/2/x/w0.h5; asked the other sites to store it again");
+    auto const repaired = repaired_note({"models/2/x/w0.h5"});
+    EXPECT_EQ(text_of(repaired), R"(repaired{"names":["models/2/x/w0.h5"]})");
+    EXPECT_EQ(warning_in(repaired),
+              R"(stored again what was damaged in the store: ["models/2/x/w0.h5"])");
+}
+
 TEST(Notes, AMergeCountsOnlyIncludedWork)
 {
     auto merge = commit();

@@ -46,6 +46,7 @@ Plan plan_of(std::uint64_t seed)
     p.local_steps = pick(0, 3) == 0 ? 5 : 0;
     p.outer_min_permille = 0;
     p.sweep_after = Seconds{10};
+    p.repair_wait = Seconds{12};
     plan.run.outer.type = pick(0, 1) == 1 ? Outer::Type::nesterov : Outer::Type::average;
     auto const share = [&](int most) {
         return static_cast<double>(pick(0, 1) * pick(0, most)) / 1000;
@@ -85,6 +86,7 @@ void simulate(Simulator& s, Plan const& plan)
                       "L1: a site is alive, but no commit was made for too long");
     }
     test::require(s.complete(), "L1: not complete");
+    s.store().heal();
     auto const summary = chain::verify_objects(s.store().source());
     test::require(summary.has_value(),
                   summary ? "" : "the chain is invalid: " + summary.error().message());
@@ -138,6 +140,7 @@ TEST(RoundsSimulation, NoWorkIsLostOrCountedTwiceUnderAnyFaults)
     std::int64_t events = 0;
     std::int64_t commits = 0;
     std::map<std::string, int> states;
+    std::map<std::string, int> repairs;
     for (auto seed = seeds.first; seed <= seeds.last; ++seed) {
         auto const plan = plan_of(seed);
         Simulator s(plan.run, seed, plan.chaos);
@@ -156,16 +159,22 @@ TEST(RoundsSimulation, NoWorkIsLostOrCountedTwiceUnderAnyFaults)
         events += s.events();
         commits += static_cast<std::int64_t>(s.store().chain().size());
         for (auto const& [state, n] : s.states()) states[state] += n;
+        for (auto const& [note, n] : s.notes())
+            if (note.starts_with("repair") || note == "damaged") repairs[note] += n;
     }
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - began;
     std::printf("%lld seeds, %lld events, %lld commits in %.1f s\n", static_cast<long long>(count),
                 static_cast<long long>(events), static_cast<long long>(commits), took.count());
     for (auto const& [state, n] : states) std::printf("  %s %d\n", state.c_str(), n);
+    for (auto const& [note, n] : repairs) std::printf("  %s: %d\n", note.c_str(), n);
     if (count < 100) return;
     for (auto const* state :
          {"probe", "find", "genesis", "fold", "join", "base", "run", "cut", "publish", "lease",
-          "wait", "gather", "merge", "lone", "commit", "adopt", "exited"})
+          "wait", "gather", "merge", "lone", "commit", "adopt", "repair", "exited"})
         EXPECT_GT(states[state], 0) << "state never reached: " << state;
+    for (auto const* note :
+         {"damaged", "repair-requested", "repaired by a copy", "repaired by a recipe"})
+        EXPECT_GT(repairs[note], 0) << "never happened: " << note;
 }
 
 }  // namespace

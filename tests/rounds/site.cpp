@@ -335,19 +335,6 @@ TEST_F(ScriptedSite, AnEditedRecordIsReportedWithNumberAndRule)
     EXPECT_THAT(error.message(), HasSubstr("done must grow by the included ranges"));
 }
 
-TEST_F(ScriptedSite, ALostModelIsReportedWithItsCommit)
-{
-    auto outputs = serve(Tick{});
-    for (int i = 0; i < 100 && !site.exited(); ++i) {
-        auto const* load = std::get_if<LoadModel>(&outputs.back());
-        ASSERT_NE(load, nullptr);
-        outputs = serve(Corrupt{load->op, load->model.parts[0].name, "the object is missing"});
-    }
-    auto const error = exit_error(outputs);
-    EXPECT_EQ(error.code, ExitCode::data);
-    EXPECT_THAT(error.message(), HasSubstr("model of commit 2"));
-}
-
 TEST_F(ScriptedSite, AnAnswerWithoutQuestionThrows)
 {
     EXPECT_THROW((void)site.on(now, Missing{7}), std::logic_error);

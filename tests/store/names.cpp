@@ -18,6 +18,7 @@ TEST(ObjectName, EveryFormOfTheProtocolIsAccepted)
              "runs/demo/merge/7/1.json",
              "runs/demo/status/NEM_SA.json",
              "runs/demo/amendments/12.json",
+             "runs/demo/repair/7/1.json",
              "runs/demo/journal/NEM_SA/poller/00000001.jsonl",
              "runs/demo/journal/NEM_SA/signals/00000001.jsonl",
              "runs/demo/journal/NEM_SA/trainer/00000001.jsonl",

@@ -50,15 +50,49 @@ class Executor : public testing::Test {
         merge.weights = {{"w0", rounds::model_name({2}, {"A.00000011.2"}, 1, "w0")}};
         return merge;
     }
-    rounds::Merged answer(rounds::Merge const& merge)
+    template <class Answer>
+    Answer answer_to(rounds::Output const& question)
     {
-        executor.carry_out(merge);
+        executor.carry_out(question);
         std::vector<rounds::Input> answers;
         EXPECT_TRUE(test::eventually([&] {
             answers = executor.take_answers();
             return !answers.empty();
         }));
-        return std::get<rounds::Merged>(answers.at(0));
+        return std::get<Answer>(answers.at(0));
+    }
+    rounds::Merged answer(rounds::Merge const& merge) { return answer_to<rounds::Merged>(merge); }
+    rounds::Restored restore(std::vector<rounds::PartRef> parts,
+                             std::optional<rounds::Merge> recipe = {})
+    {
+        return answer_to<rounds::Restored>(rounds::Restore{7, std::move(parts), std::move(recipe)});
+    }
+    store::ObjectName object(rounds::PartRef const& ref)
+    {
+        return *store::ObjectName::parse("runs/test/" + ref.name);
+    }
+    std::string bytes_of(rounds::PartRef const& ref)
+    {
+        auto const content = objects.get(object(ref), {1 << 20}).value();
+        return content ? std::string(store::text_of(*content)) : "";
+    }
+    // Replaces the object by one of half its length.
+    void truncate(rounds::PartRef const& ref)
+    {
+        auto const bytes = bytes_of(ref);
+        EXPECT_TRUE(objects.put(object(ref), std::string_view(bytes).substr(0, bytes.size() / 2)));
+    }
+    // Waits until the machine has copies of so many payloads.
+    void wait_for_copies(std::size_t count)
+    {
+        EXPECT_TRUE(test::eventually([&] {
+            (void)executor.take_answers();
+            std::error_code ignored;
+            std::size_t found = 0;
+            for (auto const& entry : std::filesystem::directory_iterator(kept, ignored))
+                if (entry.path().extension() == ".h5") ++found;
+            return found == count;
+        }));
     }
     // An outer step of one delta on top of a model and, if any, its momentum.
     rounds::Merged outer_step(rounds::Op op, rounds::PartRef const& model,
@@ -88,7 +122,14 @@ class Executor : public testing::Test {
     std::vector<std::string> warnings;
     Recorder recorder{folder.path(), "A", "", {}};
     Log log{[this](Level, std::string_view text) { warnings.emplace_back(text); }};
-    RoundExecutor executor{{stored, layout, {}, {}, recorder, log}, [] {}};
+    RoundExecutor::Parts parts()
+    {
+        RoundExecutor::Parts parts{stored, layout, {}, [](Order const&) {}, recorder, log};
+        parts.kept = std::make_shared<KeptPayloads>(kept);
+        return parts;
+    }
+    std::filesystem::path const kept{folder.path() / "kept"};
+    RoundExecutor executor{parts(), [] {}};
 };
 
 TEST_F(Executor, ASecondOuterStepUsesTheMomentumOfTheFirst)
@@ -147,6 +188,112 @@ TEST_F(Executor, NeverStoresAModelThatIsNotFinite)
     EXPECT_EQ(warnings[0],
               "refusing contribution 1 of B.00000012.3: with it, some values of the "
               "merged model are not finite");
+}
+
+// A merge with momentum, whose result is in the store.
+class Restoring : public Executor {
+  protected:
+    Restoring()
+    {
+        auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {16.3F, 8.1F});
+        merge.op = 1;
+        merge.model = {{1}, {theta}};
+        merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov,
+                                       {put("m0", "models/1/A.00000011.0-1/m0.h5", {0.1F, 3})}};
+        merge.include = {contribution("A.00000011.2", 1, 0.3F, {1.1F, 1.7F}),
+                         contribution("B.00000012.3", 1, 0.7F, {-2.9F, 1e-3F})};
+        merge.outer_step = true;
+        merge.eta = 0.7;
+        merge.mu = 0.9;
+        merge.weights = {{"w0", "models/2/A.00000011.2-1/w0.h5"}};
+        merge.momentum = {{"m0", "models/2/A.00000011.2-1/m0.h5"}};
+        auto const merged = answer(merge);
+        model = merged.model.at(0);
+        momentum = merged.momentum.at(0);
+        model_bytes = bytes_of(model);
+        momentum_bytes = bytes_of(momentum);
+        wait_for_copies(2);
+    }
+    rounds::Merge merge;
+    rounds::PartRef model, momentum;
+    std::string model_bytes, momentum_bytes;
+};
+
+TEST_F(Restoring, AGoodObjectStaysAsItIs)
+{
+    auto const restored = restore({model, momentum});
+    EXPECT_TRUE(restored.stored.empty());
+    EXPECT_TRUE(restored.damaged.empty());
+}
+
+TEST_F(Restoring, CopiesReplaceWhatIsTruncatedOrMissing)
+{
+    truncate(model);
+    EXPECT_TRUE(objects.remove(object(momentum)));
+    auto const restored = restore({model, momentum});
+    EXPECT_EQ(restored.stored, (std::vector{model.name, momentum.name}));
+    EXPECT_TRUE(restored.damaged.empty());
+    EXPECT_EQ(bytes_of(model), model_bytes);
+    EXPECT_EQ(bytes_of(momentum), momentum_bytes);
+}
+
+TEST_F(Restoring, AMergeComputedOnceMoreHasTheSameBytes)
+{
+    std::filesystem::remove_all(kept);
+    truncate(model);
+    EXPECT_TRUE(objects.remove(object(momentum)));
+    EXPECT_EQ(restore({model, momentum}).damaged, (std::vector{model.name, momentum.name}))
+        << "no copies, and no recipe";
+    auto const restored = restore({model, momentum}, merge);
+    EXPECT_EQ(restored.stored, (std::vector{model.name, momentum.name}));
+    EXPECT_EQ(bytes_of(model), model_bytes);
+    EXPECT_EQ(bytes_of(momentum), momentum_bytes);
+}
+
+TEST_F(Restoring, StoresNoBytesButThoseOfTheDigest)
+{
+    std::filesystem::remove_all(kept);
+    truncate(model);
+    auto const half = bytes_of(model);
+    auto other = merge;
+    other.include[0].scale = 0.31F;
+    EXPECT_EQ(restore({model}, other).damaged, std::vector{model.name});
+    EXPECT_EQ(bytes_of(model), half);
+    EXPECT_TRUE(objects.remove(object(merge.model.parts[0])));
+    EXPECT_EQ(restore({model}, merge).damaged, std::vector{model.name}) << "an input is missing";
+}
+
+TEST_F(Restoring, ADamagedCopyIsOfNoUse)
+{
+    for (auto const& entry : std::filesystem::directory_iterator(kept))
+        std::filesystem::resize_file(entry.path(), 10);
+    truncate(model);
+    EXPECT_EQ(restore({model}).damaged, std::vector{model.name});
+}
+
+TEST_F(Restoring, KeepDeletesAllOtherCopies)
+{
+    executor.carry_out(rounds::Keep{{momentum, model}});
+    EXPECT_TRUE(objects.remove(object(momentum)));
+    EXPECT_EQ(restore({momentum}).stored, std::vector{momentum.name});
+    executor.carry_out(rounds::Keep{{merge.model.parts[0]}});
+    EXPECT_TRUE(objects.remove(object(model)));
+    EXPECT_EQ(restore({model}).stored, std::vector{model.name})
+        << "without a copy of the model to keep, nothing may be deleted";
+    executor.carry_out(rounds::Keep{{model}});
+    wait_for_copies(1);
+    EXPECT_TRUE(objects.remove(object(momentum)));
+    EXPECT_EQ(restore({momentum}).damaged, std::vector{momentum.name});
+}
+
+TEST_F(Restoring, AModelThatIsLoadedIsKept)
+{
+    std::filesystem::remove_all(kept);
+    executor.carry_out(rounds::LoadModel{9, {{2}, {model}}});
+    wait_for_copies(1);
+    truncate(model);
+    EXPECT_EQ(restore({model}).stored, std::vector{model.name});
+    EXPECT_EQ(bytes_of(model), model_bytes);
 }
 
 }  // namespace

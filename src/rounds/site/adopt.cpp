@@ -114,14 +114,15 @@ bool act_adopt_apply(Parts& p)
 void answered_adopt(Parts& p, Input const& input)
 {
     if (!std::holds_alternative<Adopted>(input)) {
-        if (!load_failed(p, input)) p.machine.retry(Phase::adopt_forward);
+        if (!load_failed(p, input, Phase::adopt_apply)) p.machine.retry(Phase::adopt_forward);
         return;
     }
     p.contributions.forget_dropped();
-    p.failures.loads = 0;
+    load_succeeded(p);
     p.training.pause();
     if (p.training.adopted(round_end(p))) {
         p.schedule.back = Phase::run;
+        keep_model(p);
         p.machine.send(adopted_note(*p.chain.tip()));
     }
     resume(p);

@@ -32,6 +32,7 @@ void begin_base(Parts& p)
     p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
     p.base.merged = false;
     p.failures.loads = 0;
+    look_for_repairs_soon(p);
     p.watch.observe(*p.chain.tip(), p.machine.now());
     p.machine.send(joined_note(*p.member, p.chain.tip()->number));
     p.machine.go(Phase::base_wait);
@@ -86,11 +87,12 @@ bool act_base_load(Parts& p)
 void answered_base_load(Parts& p, Input const& input)
 {
     if (!std::holds_alternative<Loaded>(input)) {
-        if (!load_failed(p, input)) p.machine.retry(Phase::base_forward);
+        if (!load_failed(p, input, Phase::base_load)) p.machine.retry(Phase::base_forward);
         return;
     }
     p.training.set_loaded(p.machine.now(), round_end(p));
-    p.failures.loads = 0;
+    load_succeeded(p);
+    keep_model(p);
     p.contributions.forget_dropped();
     enter_run(p);
 }
@@ -102,18 +104,19 @@ void answered_base_forward(Parts& p, Input const& input)
     } else p.machine.switch_to(Phase::base_load);
 }
 
-bool load_failed(Parts& p, Input const& input)
+bool load_failed(Parts& p, Input const& input, Phase back)
 {
     auto const* corrupt = std::get_if<Corrupt>(&input);
-    constexpr int failures_limit = 8;  // takes some seconds: a newer commit may become visible
-    if (corrupt == nullptr || ++p.failures.loads < failures_limit) return false;
-    finish(p, ExitCode::data,
-           Error{ExitCode::data,
-                 "cannot read the model of commit " + std::to_string(p.chain.tip()->number.value),
-                 corrupt->name + ": " + corrupt->why,
-                 "restore the object from a backup, or start a new run from an earlier commit's "
-                 "model; the chain is valid up to this commit"});
+    constexpr int tries = 3;  // a newer commit may become visible meanwhile
+    if (corrupt == nullptr || ++p.failures.loads < tries) return false;
+    begin_repair(p, *corrupt, back);
     return true;
+}
+
+void load_succeeded(Parts& p)
+{
+    p.failures.loads = 0;
+    p.repairs.need.reset();
 }
 
 bool replaced(Parts const& p)

@@ -134,7 +134,7 @@ bool act_wait(Parts& p)
         p.machine.go(Phase::lease_create);
         return true;
     }
-    if (!p.machine.reached(p.schedule.poll)) return false;
+    if (!p.machine.reached(p.schedule.poll)) return attend_repairs(p);
     p.machine.switch_to(Phase::wait_poll);
     return true;
 }

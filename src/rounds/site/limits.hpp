@@ -12,6 +12,9 @@ namespace curtail::rounds::site {
 /// - a leaving site repeats the publication or commit of its own work until its deadline.
 inline constexpr int tries_limit = 5;
 
+/// In each round, a site stores damaged payloads again for other sites at most this many times.
+inline constexpr int stores_limit = 2;
+
 /// After this many reads of one object with invalid bytes, a site treats the object as damaged. The
 /// limit is so high that a network that damages one read in 25 hardly ever ends a process or loses
 /// a contribution. For a commit, the reads and the pauses between them take about 1.5 s.

@@ -31,6 +31,8 @@ bool Machine::fits(Input const& input) const
             return is.operator()<Stored, Unavailable>();
         case Question::merge:
             return is.operator()<Merged, Corrupt, Unavailable>();
+        case Question::restore:
+            return is.operator()<Restored, Unavailable>();
         case Question::load:
             return is.operator()<Loaded, Corrupt, Unavailable>();
         case Question::adopt:

@@ -84,9 +84,8 @@ void answered_merge(Parts& p, Input const& input)
     auto const* merged = std::get_if<Merged>(&input);
     if (merged == nullptr) {
         p.payloads.abandon(p.machine);
-        if (load_failed(p, input)) return;
-        if (std::holds_alternative<Unavailable>(input) && p.machine.tries() < tries_limit)
-            return p.machine.retry(Phase::merge);
+        if (load_failed(p, input, Phase::merge)) return;
+        if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::merge);
         return give_up(p);
     }
     if (!merged->refused.empty()) return merge_refused(p, merged->refused);
@@ -94,7 +93,7 @@ void answered_merge(Parts& p, Input const& input)
     stored.insert(stored.end(), merged->momentum.begin(), merged->momentum.end());
     p.payloads.require_newest(stored);
     p.payloads.made(merged->model, merged->momentum);
-    p.failures.loads = 0;
+    load_succeeded(p);
     p.machine.go(Phase::commit_create);
 }
 

@@ -13,6 +13,7 @@
 #include "rounds/site/payloads.hpp"
 #include "rounds/site/pending.hpp"
 #include "rounds/site/proposal.hpp"
+#include "rounds/site/repairs.hpp"
 #include "rounds/site/scan.hpp"
 #include "rounds/site/schedule.hpp"
 #include "rounds/site/search.hpp"
@@ -80,6 +81,7 @@ struct Parts : Membership {
     Scan scan;
     Payloads payloads;
     Garbage garbage;
+    Repairs repairs;
 };
 
 }  // namespace curtail::rounds::site

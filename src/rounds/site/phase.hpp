@@ -49,6 +49,14 @@ enum class Phase {
     garbage,
     adopt_forward,
     adopt_apply,
+    repair_forward,
+    repair_restore,
+    repair_request,
+    repair_made,
+    repair_parent,
+    repair_header,
+    repair_merge,
+    repair_look,
     exited
 };
 

@@ -89,6 +89,22 @@ constexpr Row rows[] = {
      act_next_commit, answered_adopt_forward},
     {Phase::adopt_apply, State::adopt, late, "the trainer to adopt the newest model",
      act_adopt_apply, answered_adopt},
+    {Phase::repair_forward, State::repair, late, "the newest model to be stored again",
+     act_next_commit, answered_repair_forward},
+    {Phase::repair_restore, State::repair, late, "the store to take a copy of the newest model",
+     act_repair_restore, answered_repair_restore},
+    {Phase::repair_request, State::repair, late, "the newest model to be stored again",
+     act_repair_request, answered_repair_request},
+    {Phase::repair_made, State::repair, late, "the records of the newest merge", act_repair_made,
+     answered_repair_made},
+    {Phase::repair_parent, State::repair, late, "the records of the newest merge",
+     act_repair_parent, answered_repair_parent},
+    {Phase::repair_header, State::repair, late, "the records of the newest merge",
+     act_repair_header, answered_repair_header},
+    {Phase::repair_merge, State::repair, late, "the newest merge to be computed once more",
+     act_repair_merge, answered_repair_restore},
+    {Phase::repair_look, State::run, late, "the end of the round", act_repair_look,
+     answered_repair_look},
     {Phase::exited, State::exited, late, "nothing", act_nothing, nullptr},
 };
 
@@ -105,10 +121,17 @@ Member const* own_row(Parts const& p)
     return tip && p.member ? tip->find(*p.member) : nullptr;
 }
 
+// The row that people see: a look for requests is only a short break.
+Row const& shown_row(Parts const& p)
+{
+    bool const looks = p.machine.phase() == Phase::repair_look;
+    return looks ? rows[static_cast<std::size_t>(p.repairs.back)] : row(p);
+}
+
 // A fold makes a merge commit, but shows as `fold`.
 State state(Parts const& p)
 {
-    auto const state = row(p).state;
+    auto const state = shown_row(p).state;
     bool const commits = state == State::merge || state == State::commit;
     return commits && p.proposal.mode() == Mode::fold ? State::fold : state;
 }
@@ -116,10 +139,10 @@ State state(Parts const& p)
 char const* waiting_for(Parts const& p, bool is_member)
 {
     auto const phase = p.machine.phase();
-    if (row(p).state == State::run && !is_member) return "the newest commit";
+    if (shown_row(p).state == State::run && !is_member) return "the newest commit";
     bool const trains =
         phase == Phase::run || phase == Phase::run_poll || phase == Phase::run_amendment;
-    return trains && trainable(p).empty() ? "blocks to train" : row(p).waiting_for;
+    return trains && trainable(p).empty() ? "blocks to train" : shown_row(p).waiting_for;
 }
 
 }  // namespace

@@ -105,9 +105,12 @@ void answered_base_poll(Parts& p, Input const& input);
 bool act_base_load(Parts& p);
 void answered_base_load(Parts& p, Input const& input);
 void answered_base_forward(Parts& p, Input const& input);
-/// Handles `input`, which reports that the newest model could not be read. Exits at the eighth
-/// Corrupt for the same tip. Returns true if the process exits.
-bool load_failed(Parts& p, Input const& input);
+/// Handles `input`, which reports that the newest model or its momentum could not be read. `back`
+/// is the phase that reads it. At the third Corrupt for the same tip, begins a repair and returns
+/// true. Otherwise returns false: the caller reads again.
+bool load_failed(Parts& p, Input const& input, Phase back);
+/// Records that the newest model could be read.
+void load_succeeded(Parts& p);
 /// Returns true if a newer process of this site is a member.
 [[nodiscard]] bool replaced(Parts const& p);
 /// Handles the removal of this member. The process exits if it is stopping, or if another process
@@ -238,5 +241,40 @@ bool take_next(Parts& p, std::string const& bytes);
 void answered_adopt_forward(Parts& p, Input const& input);
 bool act_adopt_apply(Parts& p);
 void answered_adopt(Parts& p, Input const& input);
+
+// ---- repair.cpp: a model or momentum that cannot be read
+
+/// Begins to repair the object that `corrupt` names, or continues. After Params::repair_wait, the
+/// process exits instead. Otherwise it returns to `back` in the end, which reads the object again.
+/// A leaving process leaves without the model.
+void begin_repair(Parts& p, Corrupt const& corrupt, Phase back);
+void answered_repair_forward(Parts& p, Input const& input);
+bool act_repair_restore(Parts& p);
+void answered_repair_restore(Parts& p, Input const& input);
+bool act_repair_request(Parts& p);
+void answered_repair_request(Parts& p, Input const& input);
+/// Continues a repair after the attempt to compute the model once more has ended without it.
+void recompute_ended(Parts& p);
+/// Returns the number of the commit that made the model of `tip`.
+[[nodiscard]] CommitNumber commit_of_model(Commit const& tip);
+/// Orders the program to keep the bytes of the newest model and momentum only.
+void keep_model(Parts& p);
+/// Lets a new member look for a request of another site within some seconds.
+void look_for_repairs_soon(Parts& p);
+/// Serves a request of another site, or looks for the next one, if it is time. The process then
+/// returns to the current phase. Returns false if it is not time.
+bool attend_repairs(Parts& p);
+bool act_repair_look(Parts& p);
+void answered_repair_look(Parts& p, Input const& input);
+
+// ---- recompute.cpp: reads the records of the newest merge and computes it once more
+
+bool act_repair_made(Parts& p);
+void answered_repair_made(Parts& p, Input const& input);
+bool act_repair_parent(Parts& p);
+void answered_repair_parent(Parts& p, Input const& input);
+bool act_repair_header(Parts& p);
+void answered_repair_header(Parts& p, Input const& input);
+bool act_repair_merge(Parts& p);
 
 }  // namespace curtail::rounds::site

@@ -43,10 +43,11 @@ bool Simulator::maybe_inject_fault()
 void Simulator::inject_fault()
 {
     auto const list = living();
-    auto const fault = pick(0, 17);
+    auto const fault = pick(0, 20);
     if (fault == 10) return fill_store(Millis{pick(1'000, 20'000)});
     if (fault == 15) return take_store_away(Millis{pick(1'000, 20'000)});
     if (fault == 17) return amend();
+    if (fault >= 18) return damage_newest();
     if (fault == 16) {
         clock_offset_ = Millis{pick(-3'600'000, 3'600'000)};
         return;
@@ -77,6 +78,47 @@ void Simulator::inject_fault()
         log_line(p, "receives a stop request");
         deliver(p, stop_request(p, Millis{pick(500, 30'000)}));
     }
+}
+
+bool Simulator::can_recompute(PartRef const& part)
+{
+    // With one model, the merge itself deletes what it was made from.
+    if (run_.params.keep_models < 2) return false;
+    auto const& chain = store_.chain();
+    auto made = chain.rbegin();
+    while (made->kind == Commit::Kind::roster) ++made;
+    if (made->kind != Commit::Kind::merge) return false;
+    bool const momentum = part.part.starts_with('m');
+    if (momentum && (!made->outer_step || made->outer->parts.at(0) != part)) return false;
+    if (store_.payload((made + 1)->model.parts.at(0)) == nullptr) return false;
+    bool const first_outer = !(made + 1)->outer;
+    if (made->outer_step && !first_outer &&
+        store_.payload((made + 1)->outer->parts.at(0)) == nullptr)
+        return false;
+    for (auto const& d : made->decided) {
+        if (d.refused || d.ranges.empty()) continue;
+        auto const name = header_name(d.member, d.seq);
+        auto const bytes = store_.get(name);
+        if (!d.header || !bytes || sha256(*bytes) != *d.header) return false;
+        auto const header = decode_header(*bytes, name);
+        if (store_.payload(header->parts.at(0).payload) == nullptr) return false;
+    }
+    return true;
+}
+
+void Simulator::damage_newest()
+{
+    if (store_.chain().empty() || store_.chain().back().complete) return;
+    auto const& tip = store_.chain().back();
+    auto const& part = tip.outer && chance(0.3) ? tip.outer->parts.at(0) : tip.model.parts.at(0);
+    auto const digest = part.sha256.hex();
+    bool const recomputable = can_recompute(part);
+    if (store_.payload(part) == nullptr || !(recomputable || kept_[0].contains(digest))) return;
+    if (recomputable && chance(0.7))
+        for (auto& [site, copies] : kept_) copies.erase(digest);
+    damaged_.insert(part.name);
+    ++notes_["damaged"];
+    store_.damage(part.name, chance(0.5));
 }
 
 void Simulator::thaw(P const& p)

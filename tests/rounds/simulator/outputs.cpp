@@ -64,6 +64,7 @@ void Simulator::put(P const& p, Op op, std::vector<Target> const& parts, Tickets
         bool const lost = chance(chaos_.no_answer);
         for (auto const& target : parts) {
             stored.parts.push_back(store_.put(target.part, target.name, content));
+            if (!may_spoil) kept_[p->site_index][stored.parts.back().sha256.hex()] = content;
             if (may_spoil && chance(chaos_.spoiled)) store_.spoil(target.name);
         }
         if (lost) reply(p, Unavailable{op, "no answer"});
@@ -104,13 +105,62 @@ void Simulator::execute(P const& p, Merge const& o)
                 merged.refused.push_back({c.member, c.seq, Refusal::digest});
             else result = result - *d;
         }
+        if (merged.refused.empty() && o.outer_step && o.outer &&
+            store_.payload(o.outer->parts.at(0)) == nullptr)
+            return reply(p, Corrupt{o.op, o.outer->parts.at(0).name, "missing"});
         if (merged.refused.empty()) {
+            auto& kept = kept_[p->site_index];
             merged.model.push_back(store_.put(o.weights.at(0).part, o.weights.at(0).name, result));
             if (o.outer_step)
                 merged.momentum.push_back(
                     store_.put(o.momentum.at(0).part, o.momentum.at(0).name, result));
+            kept[merged.model.at(0).sha256.hex()] = result;
         }
         reply(p, merged);
+    });
+}
+
+std::unique_ptr<Tickets> Simulator::merged(Merge const& o) const
+{
+    auto const* theta = store_.payload(o.model.parts.at(0));
+    if (theta == nullptr) return nullptr;
+    auto result = std::make_unique<Tickets>(*theta);
+    for (auto const& c : o.include) {
+        auto const* d = store_.payload(c.parts.at(0).payload);
+        if (d == nullptr) return nullptr;
+        *result = *result - *d;
+    }
+    return result;
+}
+
+void Simulator::execute(P const& p, Restore const& o)
+{
+    require(!p->stop_delivered, "a leaving site repairs a payload");
+    later(Millis{pick(20, 800)}, [this, p, o] {
+        if (is_unanswered() || refuses_writes()) return reply(p, Unavailable{o.op, "no answer"});
+        auto const& kept = kept_[p->site_index];
+        auto const computed = o.recipe ? merged(*o.recipe) : nullptr;
+        Restored restored{o.op, {}, {}};
+        for (auto const& part : o.parts) {
+            if (store_.payload(part) != nullptr && !chance(chaos_.stale_404)) continue;
+            auto const copy = kept.find(part.sha256.hex());
+            auto const* content = computed.get();
+            if (!o.recipe && copy != kept.end()) content = &copy->second;
+            bool const right = content != nullptr && sha256(bytes_of(*content)) == part.sha256;
+            if (right) store_.put(part.part, part.name, *content);
+            if (right) ++notes_[o.recipe ? "repaired by a recipe" : "repaired by a copy"];
+            (right ? restored.stored : restored.damaged).push_back(part.name);
+        }
+        reply(p, restored);
+    });
+}
+
+void Simulator::execute(P const& p, Keep const& o)
+{
+    auto& kept = kept_[p->site_index];
+    std::erase_if(kept, [&](auto const& copy) {
+        return std::none_of(o.parts.begin(), o.parts.end(),
+                            [&](PartRef const& part) { return part.sha256.hex() == copy.first; });
     });
 }
 
@@ -122,6 +172,7 @@ void Simulator::execute(P const& p, LoadModel const& o)
         auto const* theta = store_.payload(o.model.parts.at(0));
         if (theta == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
+        kept_[p->site_index][o.model.parts.at(0).sha256.hex()] = *theta;
         p->trainer->load(*theta);
         deliver(p, Loaded{o.op});
     });
@@ -131,10 +182,12 @@ void Simulator::execute(P const& p, Adopt const& o)
 {
     later(Millis{pick(5, 300)}, [this, p, o] {
         if (p->dead) return;
-        auto const* theta = store_.payload(o.model.parts.at(0));
+        auto const& part = o.model.parts.at(0);
+        auto const* theta = o.keeps_weights ? store_.original(part) : store_.payload(part);
         if (is_unanswered()) return reply(p, Unavailable{o.op, "no answer"});
         if (theta == nullptr || chance(chaos_.stale_404))
-            return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
+            return reply(p, Corrupt{o.op, part.name, "missing"});
+        if (!o.keeps_weights) kept_[p->site_index][part.sha256.hex()] = *theta;
         p->adopt = {o, *theta};
         if (!p->trainer->stepping()) boundary(p);
     });
@@ -190,8 +243,13 @@ void Simulator::execute(P const& p, Exit const& o)
         });
     bool const retired = o.code == ExitCode::config && p->is_retired();
     bool const no_record = o.code == ExitCode::protocol && !store_.get(run_name);
-    bool const fine = o.code == ExitCode::ok || retired || not_finite || name_taken || no_record ||
-                      (p->stopping && o.code == ExitCode::unavailable);
+    bool const damaged =
+        o.code == ExitCode::temporary &&
+        std::any_of(damaged_.begin(), damaged_.end(), [&](std::string const& name) {
+            return o.error->message().find(name) != std::string::npos;
+        });
+    bool const fine = o.code == ExitCode::ok || damaged || retired || not_finite || name_taken ||
+                      no_record || (p->stopping && o.code == ExitCode::unavailable);
     require(fine, "a site exited: " + (o.error ? o.error->message() : "without error"));
     log_line(p, "exit");
     p->dead = true;

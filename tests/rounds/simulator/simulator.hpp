@@ -64,6 +64,9 @@ class Simulator : public SimTime {
     [[nodiscard]] std::size_t living_count() const { return living().size(); }
     /// The newest living process of site `index`, or null.
     [[nodiscard]] Site const* site_of(std::size_t index) const;
+    /// Damages or deletes the newest model, or its momentum. Either the first site has a copy, or
+    /// the merge can be computed once more. In the latter case, all copies may be lost too.
+    void damage_newest();
     void stop(std::size_t index, Millis grace);
     /// From now on, the living processes of site `index` skip every step.
     void break_site(std::size_t index);
@@ -114,6 +117,11 @@ class Simulator : public SimTime {
     void execute(P const& p, MakeInitial const& o);
 
     void execute(P const& p, Merge const& o);
+    /// Returns whether the store has all that is needed to make `part` of the newest model again.
+    [[nodiscard]] bool can_recompute(PartRef const& part);
+    /// The tickets that a merge makes. Null: an input is damaged or missing.
+    [[nodiscard]] std::unique_ptr<Tickets> merged(Merge const& o) const;
+    void execute(P const& p, Restore const& o);
     void execute(P const& p, LoadModel const& o);
     void execute(P const& p, Adopt const& o);
     void execute(P const& p, Cut const& o);
@@ -121,6 +129,7 @@ class Simulator : public SimTime {
     void execute(P const& p, Discard const&) { p->trainer->discard(); }
     void execute(P const& p, Delete const& o);
     void execute(P const& p, Sweep const& o);
+    void execute(P const& p, Keep const& o);
     void execute(P const& p, Note const& o);
     void execute(P const& p, Exit const& o);
 
@@ -153,6 +162,9 @@ class Simulator : public SimTime {
                                           ///< number is odd, the store refuses them
     int creates_refused_{0};
     std::set<std::string> injected_;  ///< names of foreign headers
+    /// By site: the payloads that its machine keeps, by digest. They outlive its processes.
+    std::map<std::size_t, std::map<std::string, Tickets>> kept_;
+    std::set<std::string> damaged_;  ///< names of all payloads that damage_newest() damaged
     std::vector<Exit> exits_;
     std::vector<P> processes_;
     std::ostream* trace_{nullptr};

@@ -59,6 +59,10 @@ std::optional<std::string> SimStore::get(std::string const& name) const
 PartRef SimStore::put(std::string const& part, std::string const& name, Tickets content)
 {
     auto const bytes = bytes_of(content);
+    auto const damaged = damaged_.find(name);
+    require(damaged == damaged_.end() || damaged->second == content,
+            name + " was repaired with other content");
+    damaged_.erase(name);
     payloads_[name] = std::move(content);
     spoiled_.erase(name);
     return {part, name, static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
@@ -70,8 +74,17 @@ void SimStore::spoil(std::string const& name)
     spoiled_.insert(name);
 }
 
+void SimStore::damage(std::string const& name, bool remove)
+{
+    damaged_.try_emplace(name, payloads_.at(name));
+    if (remove) payloads_.erase(name);
+    else payloads_.at(name)[0] += 100;
+}
+
 void SimStore::heal()
 {
+    for (auto const& [name, content] : damaged_) payloads_[name] = content;
+    damaged_.clear();
     for (auto const& name : spoiled_)
         if (payloads_.contains(name)) payloads_.at(name)[0] -= 100;
     spoiled_.clear();
@@ -80,6 +93,7 @@ void SimStore::heal()
 void SimStore::remove(std::string const& name)
 {
     payloads_.erase(name);
+    damaged_.erase(name);
     kept();
 }
 
@@ -88,6 +102,12 @@ Tickets const* SimStore::payload(PartRef const& ref) const
     auto const it = payloads_.find(ref.name);
     return it != payloads_.end() && sha256(bytes_of(it->second)) == ref.sha256 ? &it->second
                                                                                : nullptr;
+}
+
+Tickets const* SimStore::original(PartRef const& ref) const
+{
+    auto const damaged = damaged_.find(ref.name);
+    return damaged == damaged_.end() ? payload(ref) : &damaged->second;
 }
 
 chain::VerifySource SimStore::source() const
@@ -111,7 +131,7 @@ void SimStore::committed(std::string const& name, std::string const& bytes)
     auto const error = chain_.empty() ? check_genesis(run_, sha256(small_.at(run_name)), *commit)
                                       : check(run_, chain_.back(), digests_.back(), *commit);
     require(!error, error ? error->message() : "");
-    auto const* model = payload(commit->model.parts.at(0));
+    auto const* model = original(commit->model.parts.at(0));
     require(model != nullptr, "the model of commit " + std::to_string(commit->number.value) +
                                   " is missing in the store");
     require(*model == tickets_of(commit->done, blocks_),
@@ -200,7 +220,7 @@ void SimStore::kept() const
     auto const keep = run_.params.keep_models;
     for (auto const& c : chain_)
         if (c.kind != Commit::Kind::roster && c.round.value > newest - keep)
-            require(payload(c.model.parts.at(0)) != nullptr,
+            require(original(c.model.parts.at(0)) != nullptr,
                     "model of round " + std::to_string(c.round.value) + " was deleted");
 }
 

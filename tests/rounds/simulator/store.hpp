@@ -42,11 +42,16 @@ class SimStore {
     [[nodiscard]] std::optional<std::string> get(std::string const& name) const;
     PartRef put(std::string const& part, std::string const& name, Tickets content);
     void spoil(std::string const& name);
-    /// Repairs all spoiled payloads, so that the chain can be verified.
+    /// Damages a payload of a commit, or removes it. Until it is stored again, the newest models
+    /// may lack it.
+    void damage(std::string const& name, bool remove);
+    /// Repairs all spoiled and damaged payloads, so that the chain can be verified.
     void heal();
     void remove(std::string const& name);
     /// Returns the content if the object exists and has the digest in `ref`, otherwise null.
     [[nodiscard]] Tickets const* payload(PartRef const& ref) const;
+    /// Returns the content with the digest in `ref`, also if the object is damaged since damage().
+    [[nodiscard]] Tickets const* original(PartRef const& ref) const;
     [[nodiscard]] std::vector<Commit> const& chain() const { return chain_; }
     [[nodiscard]] std::vector<Digest> const& digests() const { return digests_; }
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
@@ -77,6 +82,7 @@ class SimStore {
     std::map<std::string, std::string> small_;
     std::map<std::string, Tickets> payloads_;
     std::set<std::string> spoiled_;
+    std::map<std::string, Tickets> damaged_;  ///< by name: the right content
     std::vector<Commit> chain_;
     std::vector<Digest> digests_;
     std::map<std::pair<MemberId, Seq>, Header> headers_;

@@ -58,6 +58,13 @@ void put(std::ostream& out, Merged const& i)
     put_list(out, i.model);
     put_list(out, i.momentum);
 }
+void put(std::ostream& out, Restored const& i)
+{
+    out << "Restored " << i.op;
+    put_list(out, i.stored);
+    out << " damaged";
+    put_list(out, i.damaged);
+}
 void put(std::ostream& out, Corrupt const& i)
 {
     out << "Corrupt " << i.op << " " << i.name << " " << i.why;
@@ -119,6 +126,12 @@ void put(std::ostream& out, Merge const& o)
     put_list(out, o.weights);
     put_list(out, o.momentum);
 }
+void put(std::ostream& out, Restore const& o)
+{
+    out << "Restore " << o.op;
+    put_list(out, o.parts);
+    if (o.recipe) put(out << " recipe ", *o.recipe);
+}
 void put(std::ostream& out, LoadModel const& o)
 {
     out << "LoadModel " << o.op << " round " << o.model.round.value;
@@ -142,6 +155,11 @@ void put(std::ostream& out, Train const& o)
 void put(std::ostream& out, Discard const&) { out << "Discard"; }
 void put(std::ostream& out, Delete const& o) { out << "Delete " << o.name; }
 void put(std::ostream& out, Sweep const&) { out << "Sweep"; }
+void put(std::ostream& out, Keep const& o)
+{
+    out << "Keep";
+    put_list(out, o.parts);
+}
 void put(std::ostream& out, Note const& o)
 {
     out << "Note " << o.type << " " << json::to_string(o.details);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/kept_payloads.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "core/files.hpp"
+
+namespace curtail::train {
+namespace {
+
+Result<void> write_pieces(std::filesystem::path const& path, Pieces const& bytes)
+{
+    auto const failed = [&](int error) {
+        return fail(ExitCode::io, "cannot write " + path.string(), std::strerror(error));
+    };
+    Fd const fd(
+        open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t{0644}));
+    if (!fd) return failed(errno);
+    for (auto const piece : bytes.list()) {
+        std::string_view const text(reinterpret_cast<char const*>(piece.data()), piece.size());
+        if (int const error = write_all(fd.get(), text)) return failed(error);
+    }
+    return {};
+}
+
+}  // namespace
+
+std::filesystem::path KeptPayloads::path_of(rounds::PartRef const& part) const
+{
+    return folder_ / (part.part + "-" + part.sha256.hex() + ".h5");
+}
+
+Result<void> KeptPayloads::keep(rounds::PartRef const& part, Pieces const& bytes)
+{
+    std::lock_guard const lock(mutex_);
+    auto const path = path_of(part);
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return {};
+    if (auto made = make_folder(folder_); !made) return made;
+    return replace_file(path,
+                        [&](auto const& temporary) { return write_pieces(temporary, bytes); });
+}
+
+void KeptPayloads::keep_only(std::vector<rounds::PartRef> const& parts)
+{
+    std::lock_guard const lock(mutex_);
+    std::error_code ignored;
+    if (!std::filesystem::exists(path_of(parts.front()), ignored)) return;
+    std::set<std::filesystem::path> kept;
+    for (auto const& part : parts) kept.insert(path_of(part));
+    std::vector<std::filesystem::path> others;
+    for (auto const& entry : std::filesystem::directory_iterator(folder_, ignored))
+        if (!kept.contains(entry.path())) others.push_back(entry.path());
+    for (auto const& path : others) std::filesystem::remove(path, ignored);
+}
+
+std::optional<std::string> KeptPayloads::find(rounds::PartRef const& part)
+{
+    std::lock_guard const lock(mutex_);
+    auto content = read_file(path_of(part), part.bytes);
+    bool const whole = content && static_cast<std::int64_t>(content->size()) == part.bytes &&
+                       sha256(*content) == part.sha256;
+    return whole ? std::optional(std::move(*content)) : std::nullopt;
+}
+
+}  // namespace curtail::train

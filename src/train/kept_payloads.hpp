@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/pieces.hpp"
+#include "core/result.hpp"
+#include "rounds/record.hpp"
+
+namespace curtail::train {
+
+/// The folder with a site's own copies of stored payloads (rounds::Keep). The site stores a payload
+/// again if it disappears from the store. Thread-safe. Only one process of the site uses the
+/// folder.
+class KeptPayloads {
+  public:
+    explicit KeptPayloads(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+    /// Writes a copy of the payload. `bytes` is its stored form. Fails with the error of the file
+    /// system.
+    [[nodiscard]] Result<void> keep(rounds::PartRef const& part, Pieces const& bytes);
+    /// Deletes all other copies. Deletes nothing if there is no copy of the first of `parts`,
+    /// because its writing may have failed.
+    void keep_only(std::vector<rounds::PartRef> const& parts);
+    /// Returns the bytes of the copy. Returns an empty optional if there is none, or if it is
+    /// damaged.
+    [[nodiscard]] std::optional<std::string> find(rounds::PartRef const& part);
+
+  private:
+    [[nodiscard]] std::filesystem::path path_of(rounds::PartRef const& part) const;
+
+    std::filesystem::path folder_;
+    std::mutex mutex_;
+};
+
+}  // namespace curtail::train

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "chain/run_objects.hpp"
+#include "train/store_work.hpp"
+
+// Storing damaged payloads again.
+namespace curtail::train {
+
+Result<bool> StoreWork::is_good(rounds::PartRef const& part, Call const& call) const
+{
+    chain::RunObjects const objects(*store_, layout_->run);
+    auto const read = objects.payload(
+        part, [] {}, [](std::span<std::byte const>) {}, call);
+    if (read) return true;
+    if (read.error().cause == store::ReadFailure::Cause::unavailable)
+        return tl::unexpected(read.error().error);
+    return false;
+}
+
+Result<bool> StoreWork::put_again(rounds::PartRef const& part, Pieces const& bytes,
+                                  Call const& call) const
+{
+    bool const same =
+        static_cast<std::int64_t>(bytes.size()) == part.bytes && sha256_of(bytes) == part.sha256;
+    if (!same) return false;
+    auto const name = object(part.name);
+    if (!name) return tl::unexpected(name.error());
+    if (auto stored = store_->put(*name, bytes, call); !stored)
+        return tl::unexpected(stored.error());
+    return true;
+}
+
+Result<rounds::Input> StoreWork::restore(rounds::Restore const& question, KeptPayloads* kept,
+                                         std::vector<std::string>& warnings, Call const& call) const
+{
+    rounds::Restored restored{question.op, {}, {}};
+    std::vector<rounds::PartRef> damaged;
+    for (auto const& part : question.parts) {
+        auto const good = is_good(part, call);
+        if (!good) return tl::unexpected(good.error());
+        if (!*good) damaged.push_back(part);
+    }
+    Computed computed;
+    if (question.recipe && !damaged.empty()) {
+        auto made = compute(*question.recipe, warnings, call);
+        if (!made && !made.error()) return tl::unexpected(made.error().error());
+        if (made) computed = std::move(*made);
+    }
+    for (auto const& part : damaged) {
+        auto const again = question.recipe ? put_computed(part, *question.recipe, computed, call)
+                                           : put_kept(part, kept, call);
+        if (!again) return tl::unexpected(again.error());
+        (*again ? restored.stored : restored.damaged).push_back(part.name);
+    }
+    return restored;
+}
+
+Result<bool> StoreWork::put_kept(rounds::PartRef const& part, KeptPayloads* kept,
+                                 Call const& call) const
+{
+    auto const bytes = kept == nullptr ? std::nullopt : kept->find(part);
+    return bytes ? put_again(part, std::string_view(*bytes), call) : false;
+}
+
+Result<bool> StoreWork::put_computed(rounds::PartRef const& part, rounds::Merge const& recipe,
+                                     Computed const& computed, Call const& call) const
+{
+    auto const is_part = [&](rounds::Target const& target) { return target.name == part.name; };
+    Values values;
+    if (std::any_of(recipe.weights.begin(), recipe.weights.end(), is_part)) values = computed.model;
+    if (std::any_of(recipe.momentum.begin(), recipe.momentum.end(), is_part))
+        values = computed.momentum;
+    if (!values) return false;
+    auto const encoded = payload::encode(*layout_, part.part, *values);
+    return put_again(part, encoded.pieces(), call);
+}
+
+}  // namespace curtail::train
