@@ -72,6 +72,7 @@ command_up() {
     ((${#sites[@]})) || sites=(CAISO_NORTH SPP_TX NEM_SA)
     check_sites "${sites[@]}"
     check_programs
+    check_step_sockets "${sites[@]}"
     make_root
     take_lock
     check_namespaces

@@ -39,6 +39,19 @@ make_root() {
     : >"$root/$marker"
 }
 
+# A job whose step cannot create its socket ends as CANCELLED, and only slurmd's log says why.
+check_step_sockets() { # SITE...
+    local site node path
+    for site in "$@"; do
+        for node in $(node_names); do
+            path=$root/$site/$( ((hard)) && echo "$node" || echo spool)/${node}_99999.4294967291
+            ((${#path} <= SOCKET_LIMIT)) || die $EX_CANTCREAT "the path of a job's socket," \
+                "$path, has ${#path} characters (limit $SOCKET_LIMIT); set TMPDIR or" \
+                "CURTAIL_CLUSTERS to a shorter folder"
+        done
+    done
+}
+
 remove_root() {
     local entry
     local -a sites=()

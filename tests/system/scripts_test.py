@@ -314,6 +314,14 @@ def clusters_stop_under_a_different_tmpdir():
             expect(f"CURTAIL_CLUSTER_{name}={value}" in output, output)
 
 
+def clusters_refuse_a_folder_whose_path_is_too_long_for_jobs():
+    with Checkout() as checkout:
+        folder = "/tmp/" + "x" * 75  # munge's socket would fit
+        output = checkout.run("slurm/private_clusters.sh", "up", "SITE_OF_TEST", code=73,
+                              CURTAIL_CLUSTERS=folder)
+        expect("shorter folder" in output and not os.path.exists(folder), output)
+
+
 def commit_hook_checks_the_subject():
     long = "store: " + "x" * 65
     with Checkout() as checkout:
@@ -377,6 +385,7 @@ if __name__ == "__main__":
         each_state_of_a_modified_tree_has_its_own_results,
         interrupted_benchmark_ends_its_processes,
         clusters_stop_under_a_different_tmpdir,
+        clusters_refuse_a_folder_whose_path_is_too_long_for_jobs,
         commit_hook_checks_the_subject,
         commit_hook_checks_the_staged_files,
     ])
