@@ -48,8 +48,8 @@ package: programs ## write a tarball of the programs into build/release
 # Scripts use this build.
 demo bench soak chaos: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
 
-demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT=path: your text)
-	@exec scripts/demo.sh $${TEXT:+--text "$$TEXT"}
+demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT=path: your text; STORE=s3: over S3)
+	@exec scripts/demo.sh $${STORE:+--store "$$STORE"} $${TEXT:+--text "$$TEXT"}
 
 test: build ## build and run every test
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(HALF_CORES)

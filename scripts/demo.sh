@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# demo.sh [--run FILE] [--trace FILE] [--speed FACTOR] [--text PATH]
+# demo.sh [--store folder|s3] [--run FILE] [--trace FILE] [--speed FACTOR] [--text PATH]
 # Replays 18 recorded hours on three private Slurm clusters on this machine. Trains a small model
 # while windows are open. Then prints the report's tables and a sample of text, and writes
 # report.html into the run's folder. On Ctrl-C, TERM or a closed terminal, drains the jobs and stops
 # the clusters; nothing is left running. A second signal cancels the jobs instead of draining them.
+# With --store s3, the sites share nothing but a bucket of a private Ceph gateway; each has a folder
+# and a key of its own. The demo then fails if a process of a site names a path of another site.
+# With --store s3, root may add --users A,B,C: the first site then belongs to the user A, and so on.
 set -euo pipefail
 
 caller=$PWD
@@ -28,6 +31,11 @@ bin=${CURTAIL_BUILD:-$here/build/release}/bin
 forget_other_options
 export CURTAIL_CACHE=none # each demo begins the same run again
 check_inputs
+if [ "$store" = s3 ]; then
+    export CURTAIL_BUILD=${bin%/bin}
+    exec scripts/demo/s3/demo.py --run "$run" --trace "$trace" --speed "$speed" \
+        ${text:+--text "$text"} ${users:+--users "$users"}
+fi
 
 clusters=no # whether this script has started them
 

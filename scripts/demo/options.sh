@@ -5,25 +5,35 @@
 # Paths on the command line are relative to the caller's folder; the defaults, to the checkout.
 absolute() { case $1 in /*) echo "$1" ;; *) echo "$caller/$1" ;; esac; }
 
-parse_options() { # sets run, trace, speed and text
-    run=inputs/runs/demo.json
+parse_options() { # sets store, run, trace, speed, text and users
+    store=folder
+    run=
     trace=signals/mci_2026-01-11.csv
     speed=300
     text=
+    users=
     while [ $# -gt 0 ]; do
         case $1 in
-            -h | --help) sed -n '3,7s/^# //p' scripts/demo.sh; exit 0 ;;
-            --run | --trace | --speed | --text) [ -n "${2-}" ] || usage "$1 needs a value" ;;
+            -h | --help) sed -n '3,13s/^# //p' scripts/demo.sh; exit 0 ;;
+            --store | --run | --trace | --speed | --text | --users) [ -n "${2-}" ] || usage "$1 needs a value" ;;
             *) usage "unknown option $1" ;;
         esac
         case $1 in
+            --store) store=$2 ;;
             --run) run=$(absolute "$2") ;;
             --trace) trace=$(absolute "$2") ;;
             --speed) speed=$2 ;;
             --text) text=$(absolute "$2") ;;
+            --users) users=$2 ;;
         esac
         shift 2
     done
+    case $store in
+        folder) run=${run:-inputs/runs/demo.json} ;;
+        s3) run=${run:-inputs/runs/demo-s3.json} ;;
+        *) usage "unknown store $store; write folder or s3" ;;
+    esac
+    [ -z "$users" ] || [ "$store" = s3 ] || usage "--users needs --store s3"
 }
 
 # Programs also read options from the environment; the caller's must not change the demo.

@@ -293,6 +293,7 @@ def second_demo_is_refused():
 def unknown_options_are_refused():
     with demo_checkout() as checkout:
         for command in (["demo.sh", "-x"], ["demo.sh", "--speed"], ["demo.sh", "--text", ""],
+                        ["demo.sh", "--store", "nfs"], ["demo.sh", "--users", "a,b,c"],
                         ["demo_text.sh", "--out"], ["demo_text.sh"], ["setup.sh", "--dry"],
                         ["soak.sh", "-x"], ["soak.sh", "--status", "x"], ["bench.py", "--rounds"],
                         ["chaos.sh", "-x"], ["chaos.sh", "--seed", "x"],
@@ -320,7 +321,16 @@ def make_builds_in_a_path_with_a_space():
         checkout.run("make", "build", code=2)
 
 
-def make_passes_preset_and_text_to_the_demo():
+def make_refuses_an_unknown_store():
+    with demo_checkout() as checkout:
+        checkout.stub(checkout.root / "scripts/setup.sh")
+        checkout.command("cmake")
+        output = checkout.run("make", "demo", "STORE=nfs", code=2)
+        expect("unknown store nfs; write folder or s3" in output, output)
+        expect("curtail-" not in " ".join(checkout.log()), checkout.log())
+
+
+def make_passes_preset_text_and_store_to_the_demo():
     with demo_checkout() as checkout:
         checkout.stub(checkout.root / "scripts/setup.sh")
         checkout.stub(checkout.root / "scripts/demo.sh",
@@ -329,6 +339,8 @@ def make_passes_preset_and_text_to_the_demo():
         output = checkout.run("make", "demo", "PRESET=asan+ubsan", "TEXT=/tmp/it's mine")
         expected = f"uses {checkout.root}/build/asan+ubsan: --text /tmp/it's mine"
         expect(expected in output, output)
+        output = checkout.run("make", "demo", "STORE=s3")
+        expect("build/release: --store s3\n" in output, output)
 
 
 if __name__ == "__main__":
@@ -351,5 +363,6 @@ if __name__ == "__main__":
         second_demo_is_refused,
         unknown_options_are_refused,
         make_builds_in_a_path_with_a_space,
-        make_passes_preset_and_text_to_the_demo,
+        make_refuses_an_unknown_store,
+        make_passes_preset_text_and_store_to_the_demo,
     ])

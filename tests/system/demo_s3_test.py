@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo over S3, in a short form. Root repeats it with three temporary users: then the sites'
+folders belong to different users, so that file permissions keep them apart."""
+import datetime
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from harness import CORPUS, ROUNDS, SMALL_MODEL, SOURCE, BUILD, execute, expect, main, wait_for
+
+sys.path.insert(0, str(SOURCE / "scripts/demo/s3"))
+from watch import Watch  # noqa: E402
+
+DEMO = SOURCE / "scripts/demo.sh"
+SITES = ("CAISO_NORTH", "SPP_TX", "NEM_SA")  # the clusters of the demo
+# The clean sites in each sample of 300 s, i.e. of one second.
+DAY = ["", *2 * SITES[:1], *12 * [" ".join(SITES)], *2 * SITES[1:2], *6 * [""]]
+USERS = ("curtail-a", "curtail-b", "curtail-c")
+
+
+class ShortDemo:
+    """The files of a demo of half a minute. It keeps its temporary files in `temporary`."""
+
+    def __init__(self, prologue=None):
+        self.folder = Path(tempfile.mkdtemp(prefix="curtail-"))
+        self.folder.chmod(0o755)
+        self.out = self.folder / "out"
+        self.clusters = self.folder / "c"
+        self.temporary = self.folder / "t"
+        self.temporary.mkdir()
+        self.temporary.chmod(0o755)
+        self.trace = self.folder / "trace.csv"
+        self.write_trace()
+        self.write("model.json", SMALL_MODEL)
+        if prologue:
+            (self.folder / "prologue.sh").write_text(prologue)
+        for site in SITES:
+            launcher = {"slurm_conf": str(self.clusters / site / "slurm.conf"), "grace_s": 15,
+                        "script": str(SOURCE / "slurm/site_train.sh")}
+            if prologue and site == SITES[0]:
+                launcher["prologue"] = "prologue.sh"
+            self.write(f"{site}.json", {"site": site, "ranks": 2, "poll_period_s": 2,
+                                        "launcher": launcher})
+
+    def write_trace(self):
+        start = datetime.datetime(2026, 1, 11, tzinfo=datetime.timezone.utc)
+        lines = [",".join(("point_time", *SITES))]
+        for i, clean in enumerate(DAY):
+            cells = ("20" if site in clean.split() else "400" for site in SITES)
+            time = start + datetime.timedelta(minutes=5 * i)
+            lines.append(",".join((time.isoformat(), *cells)))
+        self.trace.write_text("\n".join(lines) + "\n")
+
+    def write(self, name, value):
+        (self.folder / name).write_text(json.dumps(value))
+
+    def command(self, store, *options):
+        self.write("run.json", {
+            "run": "short", "folder": "out", "seed": 1, "model": "model.json",
+            "store": "s3://runs/short" if store == "s3" else "file:out/store",
+            "data": {"folder": "out/data", "epochs": 2000},
+            "training": {"batch_tokens": 512, "device_batch_rows": 4, "step_at_least_s": 0.1},
+            "optimizer": {"schedule_tokens": 1_000_000, "lr_scale": 0.1}, "rounds": ROUNDS,
+            "sites": [f"{site}.json" for site in SITES]})
+        command = ("env", f"TMPDIR={self.temporary}", f"CURTAIL_CLUSTERS={self.clusters}", DEMO,
+                   "--store", store, "--run", self.folder / "run.json", "--trace", self.trace,
+                   "--text", CORPUS, *options)
+        return [str(part) for part in command]
+
+    def run(self, store, *options, code=0):
+        done = execute(*self.command(store, *options), code=code, timeout=200)
+        self.expect_nothing_left()
+        return done
+
+    def expect_nothing_left(self):
+        """The watcher of the gateway ends half a second after it."""
+        wait_for(lambda: not self.left(), f"the end of {self.left()}", timeout=5, pause=0.1)
+
+    def left(self):
+        """Temporary files, and processes with the name of such a file in their command lines."""
+        left = [path.name for path in self.temporary.iterdir()]
+        mark = os.fsencode(self.temporary) + b"/"
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if mark in path.read_bytes():
+                    left.append(path.parent.name)
+            except OSError:
+                pass  # it has just ended
+        return left
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def watched(command, foreign, secrets=("s3cr3t",), **options):
+    watch = Watch(["bash", "-c", command], foreign, secrets, stdout=subprocess.DEVNULL,
+                  stderr=subprocess.DEVNULL, **options)
+    watch.process.wait(20)
+    expect(watch.wait_for_end(20), f"{command}: strace still runs")
+    return watch
+
+
+def watch_misses_no_path_of_another():
+    with tempfile.TemporaryDirectory() as folder:
+        own, other = Path(folder, "own"), Path(folder, "other")
+        for site in (own, other, Path(folder, "others")):
+            site.mkdir()
+            (site / "file").write_text("x")
+        (own / "link").symlink_to(other / "file")
+        for good in ("cat file", "cat ../others/file", "ls ..", "readlink link", "cat ../other2",
+                     f"ls {folder}"):
+            watch = watched(good, [other], cwd=own)
+            expect(not watch.violations and watch.opened > 0, f"{good}: {watch.violations}")
+        for bad in ("cat ../other/file", "cat ../other/missing", "cat link", "cd ../other",
+                    f"cat {other}/file", f"cat {own}/../other/missing", "exec ../other/file",
+                    "setsid sh -c 'cat ../other/file' & exit 0", "echo x > ../other/new",
+                    "rm ../other/file", "cat s3cr3t", "SOME=s3cr3t cat file"):
+            watch = watched(bad, [other], cwd=own)
+            expect(watch.violations, f"{bad}: not seen")
+        expect("cat" in watch.programs, f"{watch.programs}")
+
+
+def interrupted_demo_drains_and_stops_everything():
+    with ShortDemo() as demo:
+        process = subprocess.Popen(demo.command("s3"), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            lines = []
+            for line in process.stderr:
+                lines.append(line)
+                if "submit job" in line:
+                    process.send_signal(signal.SIGINT)
+            text = "".join(lines)
+            expect(process.wait(60) == 130, f"{process.returncode}: {text}")
+            expect("draining all jobs" in text, text)
+        finally:
+            process.kill()
+        demo.expect_nothing_left()
+
+
+# Reads the key of another site, and writes down how that went.
+INTRUDER = """
+cat "$HOME/../SPP_TX/s3" > "$HOME/out/stolen" 2> "$HOME/out/refusal"
+true
+"""
+
+
+def demo_fails_if_a_site_opens_a_path_of_another():
+    with ShortDemo(INTRUDER) as demo:
+        done = demo.run("s3", code=77)
+        expect("CAISO_NORTH: names a path of another" in done.stderr and "/SPP_TX/s3" in done.stderr,
+               done.stderr[-3000:])
+        stolen = (demo.out / "owners/CAISO_NORTH/out/stolen").read_text()
+        expect("aws_secret_access_key" in stolen, "the intruder has read nothing")
+        expect(not (demo.out / "report.html").exists(), "the demo has gone on")
+
+
+def permissions_keep_users_apart():
+    with ShortDemo(INTRUDER) as demo:
+        done = demo.run("s3", "--users", ",".join(USERS), code=77)
+        expect("CAISO_NORTH: names a path of another" in done.stderr, done.stderr[-3000:])
+        own = demo.out / "owners/CAISO_NORTH/out"
+        expect("Permission denied" in (own / "refusal").read_text(), "no refusal")
+        expect((own / "stolen").read_text() == "", "a file of another user was read")
+
+
+def figures(value, path=""):
+    """The places of a JSON document that have content. Those of all elements of a list are one."""
+    if isinstance(value, dict):
+        parts = [figures(content, f"{path}/{key}") for key, content in value.items()]
+    elif isinstance(value, list):
+        parts = [figures(content, path + "/*") for content in value]
+    else:
+        return {path} if value not in (None, "") else set()
+    return set().union(*parts)
+
+
+def compare_figures(remote, local):
+    """Both reports must have the same figures, whatever their values. They may differ in the states
+    in which a site has spent some time."""
+    of_a_state = re.compile(r"/(hours|energy/\w+)/\w+/\w+")
+    found = [{path for path in figures(document) if not of_a_state.fullmatch(path)}
+             for document in (remote, local)]
+    expect(found[0] == found[1], f"only with S3: {found[0] - found[1]}; only with a folder: "
+                                 f"{found[1] - found[0]}")
+
+
+def compare_sections(*pages):
+    done = execute("/usr/bin/python3", SOURCE / "tests/report/sections.py", *pages, code=None)
+    if done.returncode == 77:
+        print(f"skipped: the sections of the pages: {done.stderr.strip()}")
+        return
+    remote, local = json.loads(done.stdout)
+    expect(len(remote) > 5 and remote == local, f"{remote}\n{local}")
+
+
+def page_of_the_store_has_every_section_and_figure():
+    options = ("--users", ",".join(USERS)) if os.geteuid() == 0 else ()
+    with ShortDemo() as remote, ShortDemo() as local:
+        done = remote.run("s3", *options)
+        for site in SITES:
+            expect(f"{site}: " in done.stderr and "none of another site" in done.stderr,
+                   done.stderr[-3000:])
+        expect("is sound" in done.stdout and "gCO2" in done.stdout, done.stdout[-3000:])
+        local.run("folder")
+        documents = [json.loads((demo.out / "report.json").read_text())
+                     for demo in (remote, local)]
+        expect(documents[0]["commits"]["joint"] > 0, f"{documents[0]['commits']}")
+        compare_figures(*documents)
+        compare_sections(*(demo.out / "report.html" for demo in (remote, local)))
+
+
+def start_with_temporary_users():
+    """Root runs this test again with three more users. They exist in the test's own mount
+    namespace only, so nothing has to remove them."""
+    taken = {entry.pw_uid for entry in pwd.getpwall()}
+    ids = [uid for uid in range(52000, 60000) if uid not in taken][:len(USERS)]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("passwd", "group"):
+            text = Path("/etc", name).read_text()
+            for user, uid in zip(USERS, ids):
+                text += (f"{user}:x:{uid}:{uid}::/nonexistent:/bin/sh\n" if name == "passwd"
+                         else f"{user}:x:{uid}:\n")
+            Path(folder, name).write_text(text)
+        script = 'mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group && ' \
+                 'exec "$@"'
+        environment = {**os.environ, "CURTAIL_BUILD": str(BUILD), "CURTAIL_SOURCE_DIR": str(SOURCE)}
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, folder, sys.executable,
+                               *sys.argv], env=environment, check=False)
+    sys.exit(done.returncode)
+
+
+def has_temporary_users():
+    return all(any(user == entry.pw_name for entry in pwd.getpwall()) for user in USERS)
+
+
+tests = [watch_misses_no_path_of_another, interrupted_demo_drains_and_stops_everything,
+         demo_fails_if_a_site_opens_a_path_of_another,
+         page_of_the_store_has_every_section_and_figure]
+if os.geteuid() != 0:
+    print("skipped: permissions_keep_users_apart (only root can start sites as other users)")
+elif has_temporary_users():
+    tests.insert(3, permissions_keep_users_apart)
+else:
+    start_with_temporary_users()
+main(tests)
