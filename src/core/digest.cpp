@@ -2,6 +2,7 @@
 #include "core/digest.hpp"
 
 #include <openssl/evp.h>
+#include <openssl/sha.h>
 
 #include <stdexcept>
 
@@ -57,9 +58,9 @@ Digest Sha256::finish()
 
 Digest sha256(std::span<std::byte const> bytes)
 {
-    Sha256 hash;
-    hash.update(bytes);
-    return hash.finish();
+    Digest digest;
+    SHA256(reinterpret_cast<unsigned char const*>(bytes.data()), bytes.size(), digest.bytes.data());
+    return digest;
 }
 Digest sha256(std::string_view text) { return sha256(std::as_bytes(std::span(text))); }
 

@@ -45,7 +45,7 @@ class Builder {
         if (!is_text({s, n})) return false;
         auto& open = open_.back();
         open.key.assign(s, n);
-        if (open.keys.insert(open.key).second) return true;
+        if (is_new_key(open)) return true;
         return refuse("duplicate key \"" + printable(open.key) + "\"");
     }
     bool StartObject() { return push(true); }
@@ -61,10 +61,22 @@ class Builder {
     struct Open {
         bool is_object;
         std::vector<std::pair<std::string, Value>> members;
-        std::set<std::string> keys;  // of `members`; a tree, so that no choice of keys is slow
+        std::set<std::string> keys;  // of `members`, once there are many
         Array array;
         std::string key;
     };
+    // Searches few members one by one and many in a tree, so that no choice of keys is slow.
+    static bool is_new_key(Open& open)
+    {
+        constexpr std::size_t few = 32;
+        auto const& members = open.members;
+        if (members.size() < few)
+            return std::none_of(members.begin(), members.end(),
+                                [&](auto const& member) { return member.first == open.key; });
+        if (open.keys.empty())
+            for (auto const& member : members) open.keys.insert(member.first);
+        return open.keys.insert(open.key).second;
+    }
     bool refuse(std::string why)
     {
         refusal_ = std::move(why);
@@ -78,7 +90,9 @@ class Builder {
     {
         if (static_cast<int>(open_.size()) >= depth_limit_)
             return refuse("nested deeper than " + std::to_string(depth_limit_) + " levels");
+        constexpr std::size_t usual_members = 12;
         open_.push_back({is_object, {}, {}, {}, {}});
+        if (is_object) open_.back().members.reserve(usual_members);
         return true;
     }
     bool pop()
@@ -137,10 +151,11 @@ class Printer {
     void operator()(Object const& o)
     {
         std::vector<std::pair<std::string, Value> const*> members;
+        members.reserve(o.members().size());
         for (auto const& member : o.members()) members.push_back(&member);
-        if (canonical_)
-            std::sort(members.begin(), members.end(),
-                      [](auto* a, auto* b) { return a->first < b->first; });
+        auto const by_key = [](auto* a, auto* b) { return a->first < b->first; };
+        if (canonical_ && !std::is_sorted(members.begin(), members.end(), by_key))
+            std::sort(members.begin(), members.end(), by_key);
         out_.StartObject();
         for (auto const* member : members) {
             out_.Key(member->first.data(), size_of(member->first));
@@ -194,9 +209,10 @@ char const* script_escape(char c)
 
 }  // namespace
 
-Object::Object(std::initializer_list<std::pair<std::string, Value>> members)
+Object::Object(std::initializer_list<Member> members)
 {
-    for (auto const& [key, value] : members) set(key, value);
+    members_.reserve(members.size());
+    for (auto const& member : members) set(member.key, std::move(member.value));
 }
 
 Object Object::of_distinct(std::vector<std::pair<std::string, Value>> members)

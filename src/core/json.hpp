@@ -21,13 +21,15 @@
 namespace curtail::json {
 
 class Value;
+struct Member;
 using Array = std::vector<Value>;
 
 /// A JSON object. Its members keep the order in which they were inserted.
 class Object {
   public:
     Object() = default;
-    Object(std::initializer_list<std::pair<std::string, Value>> members);
+    /// Moves the values out of `members`.
+    Object(std::initializer_list<Member> members);
     /// Makes an object from `members`. The caller must ensure that their names are distinct. This
     /// function does not check the names.
     [[nodiscard]] static Object of_distinct(std::vector<std::pair<std::string, Value>> members);
@@ -86,6 +88,7 @@ class Value {
     [[nodiscard]] std::string const* as_text() const { return std::get_if<std::string>(&v_); }
     [[nodiscard]] Array const* as_array() const { return std::get_if<Array>(&v_); }
     [[nodiscard]] Object const* as_object() const { return std::get_if<Object>(&v_); }
+    [[nodiscard]] Object* as_object() { return std::get_if<Object>(&v_); }
     [[nodiscard]] Variant const& variant() const { return v_; }
     /// Returns the name of the type for messages: "null", "true or false", "integer", "number",
     /// "text", "list" or "object".
@@ -94,6 +97,16 @@ class Value {
 
   private:
     Variant v_;
+};
+
+/// A member in the list from which an Object is made.
+struct Member {
+    template <class T>
+    Member(std::string name, T&& v) : key(std::move(name)), value(std::forward<T>(v))
+    {
+    }
+    std::string key;
+    mutable Value value;  ///< the elements of an initializer list are constant
 };
 
 inline std::vector<std::pair<std::string, Value>> const& Object::members() const

@@ -22,6 +22,7 @@ std::vector<BlockRange> combine(std::vector<BlockRange> const& a, std::vector<Bl
                                 Keep keep)
 {
     std::vector<BlockRange> out;
+    out.reserve(a.size() + b.size());
     std::size_t i = 0;  // borders passed: an odd number inside a range
     std::size_t j = 0;
     bool inside = false;
@@ -137,6 +138,7 @@ Result<Ranges> ranges_from_json(json::Value const& value, std::string const& whe
     if (list->size() > ranges_limit)
         return bad("more than " + std::to_string(ranges_limit) + " ranges");
     Ranges out;
+    out.list_.reserve(list->size());
     std::int64_t last = -1;
     for (auto const& element : *list) {
         auto const range = pair_from_json(element);
@@ -145,7 +147,7 @@ Result<Ranges> ranges_from_json(json::Value const& value, std::string const& whe
             return bad("a range must satisfy 0 <= begin < end <= 2^53");
         if (range->begin <= last) return bad("ranges must be sorted, disjoint and maximal");
         last = range->end;
-        out += Ranges::between(range->begin, range->end);
+        out.list_.push_back(*range);
     }
     return out;
 }

@@ -42,6 +42,7 @@ class Ranges {
     Ranges& operator+=(Ranges const& other) { return *this = *this + other; }
     Ranges& operator-=(Ranges const& other) { return *this = *this - other; }
     friend bool operator==(Ranges const&, Ranges const&) = default;
+    friend Result<Ranges> ranges_from_json(json::Value const& value, std::string const& where);
 
     [[nodiscard]] json::Value to_json() const;
     [[nodiscard]] std::string to_string() const;  ///< `[0,512)+[600,640)`, `-` if empty
