@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rounds/decoder.hpp"
 #include "rounds/messages.hpp"
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
@@ -42,6 +43,7 @@ struct SiteConfig {
     /// `run`.
     RunSpec run;
     Rate rate{};  ///< as measured by the site's previous process; 0: unknown
+    std::shared_ptr<RecordDecoder const> decoder{std::make_shared<RecordDecoder>()};
 };
 
 /// The current state of a site, for logs, status pages and tests.

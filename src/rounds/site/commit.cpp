@@ -154,8 +154,11 @@ bool act_garbage(Parts& p)
 
 void answered_garbage(Parts& p, Input const& input)
 {
-    auto const* got = std::get_if<Got>(&input);
-    p.garbage.advance(got != nullptr ? &got->bytes : nullptr, p.chain.run(), p.machine);
+    std::optional<Commit> commit;
+    if (auto const* got = std::get_if<Got>(&input))
+        if (auto read = p.config.decoder->commit(got->bytes, commit_name(p.garbage.next())))
+            commit = std::move(*read);
+    p.garbage.advance(std::move(commit), p.chain.run(), p.machine);
     if (p.garbage.walking()) p.machine.go(Phase::garbage);
     else after_commit(p);
 }

@@ -122,8 +122,8 @@ void answered_find_sent(Parts& p, Input const& input)
         return retry_absent(p, Phase::find_sent, input,
                             p.payloads.unsettled_below(p.chain.tip()->number));
     p.failures.misses = 0;
-    auto const record =
-        decode_commit(got->bytes, commit_name(p.payloads.unsettled_below(p.chain.tip()->number)));
+    auto const record = p.config.decoder->commit(
+        got->bytes, commit_name(p.payloads.unsettled_below(p.chain.tip()->number)));
     if (!record) return handle_invalid_record(p, record.error());
     p.failures.bad_reads = 0;
     p.payloads.settle(*record, p.machine);
@@ -153,7 +153,8 @@ void answered_find_round(Parts& p, Input const& input)
     if (got == nullptr)
         return retry_absent(p, Phase::find_round, input, p.chain.tip()->recent.back().number);
     p.failures.misses = 0;
-    auto const merge = decode_commit(got->bytes, commit_name(p.chain.tip()->recent.back().number));
+    auto const merge =
+        p.config.decoder->commit(got->bytes, commit_name(p.chain.tip()->recent.back().number));
     if (!merge) return handle_invalid_record(p, merge.error());
     p.chain.set_round_began(merge->time);
     p.failures.bad_reads = 0;

@@ -70,11 +70,9 @@ void Garbage::begin(Commit const& tip, RunSpec const& run)
     walked_before_ = walked_before_ || walk_;
 }
 
-void Garbage::advance(std::string const* bytes, RunSpec const& run, Machine& machine)
+void Garbage::advance(std::optional<Commit> commit, RunSpec const& run, Machine& machine)
 {
-    if (bytes != nullptr)
-        if (auto commit = decode_commit(*bytes, commit_name(walk_->next)))
-            if (step(std::move(*commit), run, machine)) return;
+    if (commit && step(std::move(*commit), run, machine)) return;
     walk_.reset();
 }
 

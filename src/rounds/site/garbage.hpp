@@ -22,10 +22,10 @@ class Garbage {
     [[nodiscard]] bool walking() const { return walk_.has_value(); }
     /// Returns the number of the commit to read next.
     [[nodiscard]] CommitNumber next() const { return walk_->next; }
-    /// Takes the bytes of the commit next(), or null if the site could not read that commit.
-    /// Compares this commit with the commit read before. Sends a Delete for each payload that this
-    /// comparison shows to be expired. If `bytes` is null or invalid, ends the walk instead.
-    void advance(std::string const* bytes, RunSpec const& run, Machine& machine);
+    /// Takes the commit next(), or nothing if the site could not read that commit. Compares this
+    /// commit with the commit read before. Sends a Delete for each payload that this comparison
+    /// shows to be expired. Without a commit, ends the walk instead.
+    void advance(std::optional<Commit> commit, RunSpec const& run, Machine& machine);
 
   private:
     /// The state of a walk.

@@ -15,7 +15,7 @@ void KnownChain::set_run(RunSpec run, Digest sha256)
 
 std::optional<Error> KnownChain::start(std::string const& bytes)
 {
-    auto first = decode_commit(bytes, commit_name({1}));
+    auto first = decoder_->commit(bytes, commit_name({1}));
     if (!first) return first.error();
     if (auto error = check_genesis(run_, run_sha256_, *first)) return error;
     set_tip(std::move(*first), bytes);
@@ -25,9 +25,9 @@ std::optional<Error> KnownChain::start(std::string const& bytes)
 std::optional<Error> KnownChain::start(CommitNumber number, std::string const& bytes,
                                        std::string const& parent)
 {
-    auto const before = decode_commit(parent, commit_name({number.value - 1}));
+    auto const before = decoder_->commit(parent, commit_name({number.value - 1}));
     if (!before) return before.error();
-    auto commit = decode_commit(bytes, commit_name(number));
+    auto commit = decoder_->commit(bytes, commit_name(number));
     if (!commit) return commit.error();
     if (auto error = check(run_, *before, sha256(parent), *commit)) return error;
     set_tip(std::move(*commit), bytes);
@@ -51,7 +51,7 @@ std::optional<Error> KnownChain::check_next(Encoded const& encoded) const
 
 Result<Commit> KnownChain::read_next(std::string const& bytes) const
 {
-    auto commit = decode_commit(bytes, commit_name(tip_->number.next()));
+    auto commit = decoder_->commit(bytes, commit_name(tip_->number.next()));
     if (!commit) return commit;
     if (auto error = check(run_, *tip_, tip_sha256_, *commit)) return tl::unexpected(*error);
     return commit;

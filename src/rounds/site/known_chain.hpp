@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
-#include "rounds/record.hpp"
+#include "rounds/decoder.hpp"
 
 namespace curtail::rounds::site {
 
@@ -11,6 +12,9 @@ namespace curtail::rounds::site {
 /// called the tip.
 class KnownChain {
   public:
+    explicit KnownChain(std::shared_ptr<RecordDecoder const> decoder) : decoder_(std::move(decoder))
+    {
+    }
     /// Returns the run by the terms in force: those of the tip, or without a tip of run.json.
     [[nodiscard]] RunSpec const& run() const { return run_; }
     [[nodiscard]] Digest const& run_sha256() const { return run_sha256_; }
@@ -39,6 +43,7 @@ class KnownChain {
     [[nodiscard]] Result<Commit> read_next(std::string const& bytes) const;
     void set_tip(Commit commit, std::string const& bytes);
 
+    std::shared_ptr<RecordDecoder const> decoder_;
     RunSpec run_;
     Digest run_sha256_;
     std::optional<Commit> tip_;

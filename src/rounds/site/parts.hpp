@@ -54,7 +54,10 @@ struct Membership {
 /// all parts.
 struct Parts : Membership {
     explicit Parts(SiteConfig site)
-        : config(std::move(site)), machine(std::uint64_t{config.process.nonce} * 2 + 1)
+        : config(std::move(site)),
+          machine(std::uint64_t{config.process.nonce} * 2 + 1),
+          chain(config.decoder),
+          scan(config.decoder)
     {
     }
 

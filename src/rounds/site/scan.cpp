@@ -69,7 +69,7 @@ bool Scan::unread_for_long(Params const& params, MonoTime now) const
 // False: the bytes are invalid.
 bool Scan::take(std::string const& bytes, Pending& pending, MonoTime now)
 {
-    auto header = decode_header(bytes, header_name(asked_.first, asked_.second));
+    auto header = decoder_->header(bytes, header_name(asked_.first, asked_.second));
     if (header) {
         invalid_.erase(asked_);
         pending.add(asked_, {std::move(*header), sha256(bytes), {}});

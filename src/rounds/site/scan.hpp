@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "rounds/decoder.hpp"
 #include "rounds/site/machine.hpp"
 #include "rounds/site/pending.hpp"
 
@@ -16,6 +18,7 @@ namespace curtail::rounds::site {
 /// cannot be read.
 class Scan {
   public:
+    explicit Scan(std::shared_ptr<RecordDecoder const> decoder) : decoder_(std::move(decoder)) {}
     /// Starts a new scan of these members.
     void begin(std::vector<MemberId> members);
     /// Returns the key of the header to read next. Pass the answer to answered(). Returns an empty
@@ -67,6 +70,7 @@ class Scan {
     [[nodiscard]] bool unread_for_long(Params const& params, MonoTime now) const;
     bool take(std::string const& bytes, Pending& pending, MonoTime now);
 
+    std::shared_ptr<RecordDecoder const> decoder_;
     std::vector<MemberId> members_;
     std::size_t at_{0};  ///< index in `members_` of the member whose headers are read
     Key asked_;          ///< the header that next() returned last
