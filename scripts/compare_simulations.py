@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the round protocol of two builds in the simulator, seed by seed.
 
-Runs the seeds (1 to 200, or those of --seeds) of tests/rounds/simulation.cpp with both builds. The
+Runs one run of each seed (1 to 200, or those of --seeds) with the `curtail-sim` of both builds. The
 log of a seed holds every input and output of every site. Reports how many logs are identical; exits
 with 1 if one differs.
 
@@ -16,7 +16,6 @@ example:
 """
 import argparse
 import itertools
-import os
 import shutil
 import subprocess
 import sys
@@ -24,8 +23,7 @@ import tempfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
-# The test was an executable of its own until all tests of a folder were linked into one.
-TARGETS = ("test_rounds", "test_rounds_simulation")
+PROGRAM = "curtail-sim"
 
 
 def main():
@@ -73,21 +71,14 @@ def logs_of(build, folder, first, last):
         return Path(build)
     program = program_in(Path(build)) or built_commit(build, folder.with_suffix(".source"))
     folder.mkdir()
-    environment = {
-        **os.environ,
-        "CURTAIL_SEED": f"{first}..{last}",
-        "CURTAIL_SIM_LOGS": str(folder),
-    }
-    command = [program, "--gtest_filter=RoundsSimulation.*"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode != 0:
-        fail(f"{program} failed:\n{done.stdout}{done.stderr}")
+    seeds = f"{first}-{last}"
+    run([program, "rounds", "--seeds", seeds, "--steps", "1", "--log", str(folder)])
     return folder
 
 
 def program_in(build):
-    programs = [build / "tests" / target for target in TARGETS]
-    return next((program for program in programs if program.exists()), None)
+    program = build / "bin" / PROGRAM
+    return str(program) if program.exists() else None
 
 
 def built_commit(commit, folder):
@@ -96,25 +87,18 @@ def built_commit(commit, folder):
     check = [*git, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"]
     known = subprocess.run(check, stdout=subprocess.DEVNULL)
     if known.returncode != 0:
-        fail(f"{commit} is neither a commit nor a built folder with tests/{TARGETS[0]}")
+        fail(f"{commit} is neither a commit nor a built folder with bin/{PROGRAM}")
     run([*git, "worktree", "add", "--detach", str(folder), commit])
     try:
         if (SOURCE / ".deps").exists():
             (folder / ".deps").symlink_to((SOURCE / ".deps").resolve())
         run(["cmake", "--preset", "release"], cwd=folder)
-        target = TARGETS[1 if is_target(TARGETS[1], folder) else 0]
-        run(["cmake", "--build", "build/release", "--target", target], cwd=folder)
+        run(["cmake", "--build", "build/release", "--target", PROGRAM], cwd=folder)
         program = folder.with_suffix(".program")
-        shutil.copy2(folder / "build/release/tests" / target, program)
+        shutil.copy2(folder / "build/release/bin" / PROGRAM, program)
     finally:
         run([*git, "worktree", "remove", "--force", str(folder)])
-    return program
-
-
-def is_target(target, source):
-    command = ["cmake", "--build", "build/release", "--target", "help"]
-    listed = subprocess.run(command, cwd=source, capture_output=True, text=True).stdout
-    return any(line.startswith(f"{target}:") for line in listed.splitlines())
+    return str(program)
 
 
 def run(command, cwd=None):

@@ -38,7 +38,6 @@ done
 item ranks env CURTAIL_BUILD="$build" python3 tests/system/ranks_test.py --long
 item fail-safe env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_test.py --long
 item fail-safe-signal env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_signal_test.py --long
-item rounds-simulator env CURTAIL_SOAK_SEEDS=20000 "$build/tests/test_rounds" \
-    --file tests/rounds/simulation.cpp
+item rounds-simulator "$build/bin/curtail-sim" rounds --seeds 1000-20999
 item unit-asan make --no-print-directory test-asan
 finish

@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "rounds/fixtures.hpp"
-#include "rounds/simulator/simulator.hpp"
+#include "simulator/simulator.hpp"
 
 namespace curtail::rounds {
 namespace {
 
-using test::Simulator;
+using simulator::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
@@ -21,7 +21,7 @@ class FinishedRun : public testing::Test {
     {
         auto run = small_run(120, {{"A"}, {"B"}});
         run.params.keep_models = 2;
-        s = std::make_unique<Simulator>(run, 5, test::Chaos{});
+        s = std::make_unique<Simulator>(run, 5, simulator::Chaos{});
         s->start(0);
         s->run_until(Seconds{5}, [] { return false; });
         s->start(1);
@@ -172,7 +172,7 @@ TEST_F(FinishedRun, AMissingModelOrHeaderFails)
 
 TEST(VerifyRecords, AnEmptyStoreFails)
 {
-    test::SimStore const store(small_run());
+    simulator::SimStore const store(small_run());
     auto const v = chain::verify_objects(store.source());
     ASSERT_FALSE(v);
     EXPECT_THAT(v.error().message(), HasSubstr("run.json"));

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 
 #include "fixtures.hpp"
-#include "rounds/simulator/simulator.hpp"
+#include "simulator/simulator.hpp"
 
 namespace curtail::rounds {
 namespace {
 
-using test::Simulator;
+using simulator::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 

@@ -1,33 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "rounds/record.hpp"
+#include "simulator/small_run.hpp"
 
 namespace curtail::rounds::test {
 
-/// A small run with intervals of seconds.
-inline RunSpec small_run(std::int64_t blocks = 40,
-                         std::vector<SiteId> sites = {{"A"}, {"B"}, {"C"}})
-{
-    RunSpec run;
-    run.run = {"test"};
-    run.model = {{"layers", 2}};
-    run.manifest = sha256("manifest");
-    run.blocks_per_epoch = blocks;
-    run.optimizer = {{"lr", exact(0.5)}};
-    run.parts = {{"0", {"wte", "head"}}};
-    run.sites = std::move(sites);
-    auto& p = run.params;
-    p.block_tokens = {8};
-    p.grant_quantum = 1;
-    p.round_time = p.checkpoint_interval = Seconds{3};
-    p.gather_time = Seconds{3};
-    p.lease = Seconds{5};
-    p.first_base_wait = Seconds{4};
-    p.poll_run = p.poll_run_lone = p.poll_run_starved = p.poll_wait = Millis{300};
-    p.drop_after = Seconds{9};
-    p.skew = Seconds{2};
-    return run;
-}
+using simulator::small_run;
 
 inline MemberId member(std::string const& site, std::int64_t admitted,
                        std::uint32_t nonce = 0xabcdef01)

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "fixtures.hpp"
-#include "rounds/simulator/simulator.hpp"
+#include "simulator/simulator.hpp"
 
 namespace curtail::rounds {
 namespace {
 
-using test::Simulator;
+using simulator::Simulator;
 using test::small_run;
 
 TEST(Drains, LeaveNoExpiredModel)
@@ -105,7 +105,7 @@ void expect_no_old_deltas(Simulator& s, std::string const& what)
 TEST(Deltas, ThatWereRefusedAreSwept)
 {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-        test::Chaos chaos;
+        simulator::Chaos chaos;
         chaos.refused = 0.5;
         auto run = small_run(4000, {{"A"}, {"B"}});
         run.params.sweep_after = Seconds{20};

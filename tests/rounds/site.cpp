@@ -5,14 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "fixtures.hpp"
-#include "rounds/simulator/simulator.hpp"
 #include "scripted_site.hpp"
+#include "simulator/simulator.hpp"
 
 namespace curtail::rounds {
 namespace {
 
+using simulator::Simulator;
 using test::ScriptedSite;
-using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
@@ -185,7 +185,7 @@ TEST(Site, BlocksThatASiteSkipsForAWhileAreTrainedLater)
     s.start(0);
     auto const member = [&] { return s.notes().contains("joined"); };
     ASSERT_TRUE(s.run_until(Seconds{60}, member));
-    test::Chaos broken;
+    simulator::Chaos broken;
     broken.skipped = 1;
     s.set_chaos(broken);
     auto const skipped = [&] { return !s.store().chain().back().skips.empty(); };

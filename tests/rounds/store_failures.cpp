@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rounds/simulator/simulator.hpp"
 #include "scripted_site.hpp"
+#include "simulator/simulator.hpp"
 
 namespace curtail::rounds {
 namespace {
 
+using simulator::Simulator;
 using test::ScriptedSite;
-using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
@@ -108,7 +108,7 @@ TEST(StoreFailures, ALeavingSiteReportsWorkThatTheStoreRejected)
 
 TEST(NotFinite, ThreeSuchRoundsInARowEndTheSite)
 {
-    test::Chaos chaos;
+    simulator::Chaos chaos;
     chaos.nan = 1;
     Simulator s(small_run(2000, {{"A"}}), 15, chaos);
     s.start(0);

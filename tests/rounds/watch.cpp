@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "rounds/simulator/simulator.hpp"
 #include "rounds/site/store_clock.hpp"
+#include "simulator/simulator.hpp"
 
 #include "fixtures.hpp"
 
@@ -87,7 +87,7 @@ TEST(StoreClock, FollowsQuickAnswersOnly)
 TEST(Outage, LongerThanTheLimitOfSilenceRemovesNoLivingMember)
 {
     for (std::uint64_t seed = 31; seed < 41; ++seed) {
-        test::Simulator s(test::small_run(2000, {{"A"}, {"B"}, {"C"}}), seed, {});
+        simulator::Simulator s(test::small_run(2000, {{"A"}, {"B"}, {"C"}}), seed, {});
         for (std::size_t i = 0; i < 3; ++i) s.start(i);
         s.run_until(Seconds{20}, [] { return false; });
         s.take_store_away(Seconds{40});

@@ -6,14 +6,14 @@
 #include <random>
 
 #include "rounds/fixtures.hpp"
-#include "rounds/simulator/simulator.hpp"
+#include "simulator/simulator.hpp"
 #include "upkeep/sweep.hpp"
 
 namespace curtail::upkeep {
 namespace {
 
-using rounds::test::Chaos;
-using rounds::test::Simulator;
+using rounds::simulator::Chaos;
+using rounds::simulator::Simulator;
 
 class Sweeper {
   public:
@@ -75,7 +75,7 @@ TEST(SimulatedSweep, NeverDeletesWhatARunStillNeeds)
             completed += s.complete() ? 1 : 0;
             auto const verified = chain::verify_objects(s.store().source());
             EXPECT_TRUE(verified) << "seed " << seed << ": " << verified.error().message();
-        } catch (rounds::test::Violation const& violation) {
+        } catch (rounds::simulator::Violation const& violation) {
             FAIL() << "seed " << seed << ": " << violation.what();
         }
         deleted += sweeper.deleted();

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "rounds/simulator/process.hpp"
-#include "rounds/simulator/time.hpp"
+#include "simulator/process.hpp"
+#include "simulator/time.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 
 /// Probabilities of faults, and one rate. Each probability applies to every operation that its
 /// comment names.
@@ -74,13 +74,16 @@ class Simulator : public SimTime {
     [[nodiscard]] std::vector<Exit> const& exits() const { return exits_; }
     [[nodiscard]] bool complete() const;
     [[nodiscard]] SimStore& store() { return store_; }
+    [[nodiscard]] SimStore const& store() const { return store_; }
+    /// Number of operations on the store and of events of trainers until now.
+    [[nodiscard]] std::int64_t steps() const { return steps_; }
     [[nodiscard]] std::vector<std::string> const& log() const { return log_; }
     /// Writes every input and output of every Site to `trace` from now on.
     void trace_to(std::ostream* trace) { trace_ = trace; }
     /// Number of notes of each type.
     [[nodiscard]] std::map<std::string, int> const& notes() const { return notes_; }
     /// For each state, the number of inputs after which a site was in this state.
-    [[nodiscard]] std::map<std::string, int> const& states() const { return states_; }
+    [[nodiscard]] std::map<State, std::int64_t> const& states() const { return states_; }
     void keep_log(bool keep) { keep_log_ = keep; }
 
   private:
@@ -105,12 +108,14 @@ class Simulator : public SimTime {
     /// delivers the input after the freeze; the order of inputs stays the same.
     void deliver(P const& p, Input const& input);
     void handle(P const& p, Input const& input);
+    /// Passes one input to the state machine. Throws Violation if the machine throws.
+    [[nodiscard]] std::vector<Output> outputs_of(SimProcess& p, Input const& input) const;
 
     void reply(P const& p, Input input);
 
     void execute(P const& p, Get const& o);
     void execute(P const& p, Create const& o);
-    void put(P const& p, Op op, std::vector<Target> const& parts, Tickets const& content,
+    void put(P const& p, Op op, std::vector<Target> const& parts, Payload const& content,
              bool may_spoil);
     void execute(P const& p, StoreDelta const& o);
     void execute(P const& p, StoreModel const& o);
@@ -120,7 +125,8 @@ class Simulator : public SimTime {
     /// Returns whether the store has all that is needed to make `part` of the newest model again.
     [[nodiscard]] bool can_recompute(PartRef const& part);
     /// The tickets that a merge makes. Null: an input is damaged or missing.
-    [[nodiscard]] std::unique_ptr<Tickets> merged(Merge const& o) const;
+    void keep(SimProcess const& p, Payload const& payload);
+    [[nodiscard]] std::optional<Payload> merged(Merge const& o) const;
     void execute(P const& p, Restore const& o);
     void execute(P const& p, LoadModel const& o);
     void execute(P const& p, Adopt const& o);
@@ -161,9 +167,10 @@ class Simulator : public SimTime {
     Millis headers_unreadable_until_{0};  ///< until then, gets of headers get no answer; if the
                                           ///< number is odd, the store refuses them
     int creates_refused_{0};
+    std::int64_t steps_{0};
     std::set<std::string> injected_;  ///< names of foreign headers
     /// By site: the payloads that its machine keeps, by digest. They outlive its processes.
-    std::map<std::size_t, std::map<std::string, Tickets>> kept_;
+    std::map<std::size_t, std::map<std::string, Payload>> kept_;
     std::set<std::string> damaged_;  ///< names of all payloads that damage_newest() damaged
     std::vector<Exit> exits_;
     std::vector<P> processes_;
@@ -171,7 +178,7 @@ class Simulator : public SimTime {
     bool keep_log_{false};
     std::vector<std::string> log_;
     std::map<std::string, int> notes_;
-    std::map<std::string, int> states_;
+    std::map<State, std::int64_t> states_;
 };
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

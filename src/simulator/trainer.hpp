@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "rounds/messages.hpp"
-#include "rounds/simulator/store.hpp"
+#include "simulator/store.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 
 /// The trainer of the simulation. Computes weights, anchor and deltas as docs/rounds.md says, but
 /// with Tickets instead of real weights. Orders may arrive while a step is in progress.
@@ -66,4 +66,4 @@ class SimTrainer {
     int instance_{0};
 };
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rounds/simulator/simulator.hpp"
+#include "simulator/simulator.hpp"
 
 #include <algorithm>
 
 #include "rounds/terms.hpp"
 #include "upkeep/sweep.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 
 void Simulator::reply(P const& p, Input input)
 {
@@ -16,6 +16,7 @@ void Simulator::reply(P const& p, Input input)
 void Simulator::execute(P const& p, Get const& o)
 {
     later(Millis{pick(1, 60)}, [this, p, o] {
+        ++steps_;
         p->answered_missing[o.name] = false;
         bool const dark = now() < headers_unreadable_until_ && o.name.rfind("contrib/", 0) == 0;
         bool const refused = dark && headers_unreadable_until_.count() % 2 == 1;
@@ -24,7 +25,7 @@ void Simulator::execute(P const& p, Get const& o)
         if (dark || is_unanswered()) return reply(p, Unknown{o.op, "no answer"});
         p->refused_since.erase(o.name);
         auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
-        if (bytes && o.name.rfind("contrib/", 0) == 0 && !decode_header(*bytes, o.name))
+        if (bytes && o.name.rfind("contrib/", 0) == 0 && !store_.decoder()->header(*bytes, o.name))
             ++p->damaged_reads.try_emplace(o.name, 0, now()).first->second.first;
         if (bytes) return reply(p, Got{o.op, *bytes});
         p->answered_missing[o.name] = true;
@@ -34,9 +35,12 @@ void Simulator::execute(P const& p, Get const& o)
 
 void Simulator::execute(P const& p, Create const& o)
 {
-    require(!p->stop_delivered || o.name.rfind("merge/", 0) != 0, "a leaving site takes the lease");
-    p->check_removals(o, now() - run_.params.drop_after - run_.params.skew, now());
+    require(!p->stop_delivered || o.name.rfind("merge/", 0) != 0, Invariant::leaving,
+            "a leaving site takes the lease");
+    p->check_removals(o, *store_.decoder(), now() - run_.params.drop_after - run_.params.skew,
+                      now());
     later(Millis{pick(1, 60)}, [this, p, o] {
+        ++steps_;
         if (refuses_writes()) {
             ++creates_refused_;
             return reply(p, Unknown{o.op, "full"});
@@ -55,16 +59,17 @@ void Simulator::execute(P const& p, Create const& o)
     });
 }
 
-void Simulator::put(P const& p, Op op, std::vector<Target> const& parts, Tickets const& content,
+void Simulator::put(P const& p, Op op, std::vector<Target> const& parts, Payload const& content,
                     bool may_spoil)
 {
     later(Millis{pick(20, 400)}, [=, this] {
+        ++steps_;
         if (refuses_writes()) return reply(p, Unavailable{op, "full"});
         Stored stored{op, {}};
         bool const lost = chance(chaos_.no_answer);
         for (auto const& target : parts) {
             stored.parts.push_back(store_.put(target.part, target.name, content));
-            if (!may_spoil) kept_[p->site_index][stored.parts.back().sha256.hex()] = content;
+            if (!may_spoil) keep(*p, content);
             if (may_spoil && chance(chaos_.spoiled)) store_.spoil(target.name);
         }
         if (lost) reply(p, Unavailable{op, "no answer"});
@@ -74,24 +79,25 @@ void Simulator::put(P const& p, Op op, std::vector<Target> const& parts, Tickets
 
 void Simulator::execute(P const& p, StoreDelta const& o)
 {
-    put(p, o.op, o.parts, p->trainer->delta(o.seq), true);
+    put(p, o.op, o.parts, Payload(p->trainer->delta(o.seq)), true);
 }
 
 void Simulator::execute(P const& p, StoreModel const& o)
 {
-    put(p, o.op, o.parts, p->trainer->anchor(), false);
+    put(p, o.op, o.parts, Payload(p->trainer->anchor()), false);
 }
 
 void Simulator::execute(P const& p, MakeInitial const& o)
 {
-    put(p, o.op, o.parts, Tickets(store_.blocks(), 0), false);
+    put(p, o.op, o.parts, Payload(Tickets(store_.blocks(), 0)), false);
 }
 
 void Simulator::execute(P const& p, Merge const& o)
 {
-    require(!p->stop_delivered, "a leaving site starts a merge");
+    require(!p->stop_delivered, Invariant::leaving, "a leaving site starts a merge");
     p->check_merge_base(o);
     later(Millis{pick(50, 800)}, [this, p, o] {
+        ++steps_;
         if (is_unanswered() || refuses_writes()) return reply(p, Unavailable{o.op, "no answer"});
         auto const* theta = store_.payload(o.model.parts.at(0));
         if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
@@ -109,44 +115,50 @@ void Simulator::execute(P const& p, Merge const& o)
             store_.payload(o.outer->parts.at(0)) == nullptr)
             return reply(p, Corrupt{o.op, o.outer->parts.at(0).name, "missing"});
         if (merged.refused.empty()) {
-            auto& kept = kept_[p->site_index];
-            merged.model.push_back(store_.put(o.weights.at(0).part, o.weights.at(0).name, result));
+            Payload const payload(result);
+            merged.model.push_back(store_.put(o.weights.at(0).part, o.weights.at(0).name, payload));
             if (o.outer_step)
                 merged.momentum.push_back(
-                    store_.put(o.momentum.at(0).part, o.momentum.at(0).name, result));
-            kept[merged.model.at(0).sha256.hex()] = result;
+                    store_.put(o.momentum.at(0).part, o.momentum.at(0).name, payload));
+            keep(*p, payload);
         }
         reply(p, merged);
     });
 }
 
-std::unique_ptr<Tickets> Simulator::merged(Merge const& o) const
+void Simulator::keep(SimProcess const& p, Payload const& payload)
+{
+    kept_[p.site_index].insert_or_assign(payload.sha256.hex(), payload);
+}
+
+std::optional<Payload> Simulator::merged(Merge const& o) const
 {
     auto const* theta = store_.payload(o.model.parts.at(0));
-    if (theta == nullptr) return nullptr;
-    auto result = std::make_unique<Tickets>(*theta);
+    if (theta == nullptr) return std::nullopt;
+    auto result = *theta;
     for (auto const& c : o.include) {
         auto const* d = store_.payload(c.parts.at(0).payload);
-        if (d == nullptr) return nullptr;
-        *result = *result - *d;
+        if (d == nullptr) return std::nullopt;
+        result = result - *d;
     }
-    return result;
+    return Payload(std::move(result));
 }
 
 void Simulator::execute(P const& p, Restore const& o)
 {
-    require(!p->stop_delivered, "a leaving site repairs a payload");
+    require(!p->stop_delivered, Invariant::leaving, "a leaving site repairs a payload");
     later(Millis{pick(20, 800)}, [this, p, o] {
+        ++steps_;
         if (is_unanswered() || refuses_writes()) return reply(p, Unavailable{o.op, "no answer"});
         auto const& kept = kept_[p->site_index];
-        auto const computed = o.recipe ? merged(*o.recipe) : nullptr;
+        auto const computed = o.recipe ? merged(*o.recipe) : std::nullopt;
         Restored restored{o.op, {}, {}};
         for (auto const& part : o.parts) {
             if (store_.payload(part) != nullptr && !chance(chaos_.stale_404)) continue;
             auto const copy = kept.find(part.sha256.hex());
-            auto const* content = computed.get();
+            auto const* content = computed ? &*computed : nullptr;
             if (!o.recipe && copy != kept.end()) content = &copy->second;
-            bool const right = content != nullptr && sha256(bytes_of(*content)) == part.sha256;
+            bool const right = content != nullptr && content->sha256 == part.sha256;
             if (right) store_.put(part.part, part.name, *content);
             if (right) ++notes_[o.recipe ? "repaired by a recipe" : "repaired by a copy"];
             (right ? restored.stored : restored.damaged).push_back(part.name);
@@ -168,12 +180,13 @@ void Simulator::execute(P const& p, LoadModel const& o)
 {
     later(Millis{pick(20, 300)}, [this, p, o] {
         if (p->dead) return;
+        ++steps_;
         if (is_unanswered()) return reply(p, Unavailable{o.op, "no answer"});
-        auto const* theta = store_.payload(o.model.parts.at(0));
-        if (theta == nullptr || chance(chaos_.stale_404))
+        auto const* whole = store_.whole(o.model.parts.at(0));
+        if (whole == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
-        kept_[p->site_index][o.model.parts.at(0).sha256.hex()] = *theta;
-        p->trainer->load(*theta);
+        keep(*p, *whole);
+        p->trainer->load(whole->content);
         deliver(p, Loaded{o.op});
     });
 }
@@ -182,13 +195,14 @@ void Simulator::execute(P const& p, Adopt const& o)
 {
     later(Millis{pick(5, 300)}, [this, p, o] {
         if (p->dead) return;
+        ++steps_;
         auto const& part = o.model.parts.at(0);
-        auto const* theta = o.keeps_weights ? store_.original(part) : store_.payload(part);
+        auto const* whole = o.keeps_weights ? store_.original(part) : store_.whole(part);
         if (is_unanswered()) return reply(p, Unavailable{o.op, "no answer"});
-        if (theta == nullptr || chance(chaos_.stale_404))
+        if (whole == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, part.name, "missing"});
-        if (!o.keeps_weights) kept_[p->site_index][part.sha256.hex()] = *theta;
-        p->adopt = {o, *theta};
+        if (!o.keeps_weights) keep(*p, *whole);
+        p->adopt = {o, whole->content};
         if (!p->trainer->stepping()) boundary(p);
     });
 }
@@ -208,7 +222,10 @@ void Simulator::execute(P const& p, Train const& o)
 void Simulator::execute(P const& p, Delete const& o)
 {
     log_line(p, "deletes", o.name);
-    later(Millis{pick(1, 5'000)}, [this, o] { store_.remove(o.name); });
+    later(Millis{pick(1, 5'000)}, [this, o] {
+        ++steps_;
+        store_.remove(o.name);
+    });
 }
 
 // Takes payloads of any age. A real sweep spares the young ones.
@@ -216,6 +233,7 @@ void Simulator::execute(P const& p, Sweep const& o)
 {
     log_line(p, "sweeps", "");
     later(Millis{pick(1, 5'000)}, [this, o] {
+        ++steps_;
         upkeep::Kept kept(in_force(run_, store_.chain().back()).params);
         for (auto const& commit : store_.chain()) kept.add(commit);
         for (auto const& [name, content] : store_.payloads()) {
@@ -250,9 +268,10 @@ void Simulator::execute(P const& p, Exit const& o)
         });
     bool const fine = o.code == ExitCode::ok || damaged || retired || not_finite || name_taken ||
                       no_record || (p->stopping && o.code == ExitCode::unavailable);
-    require(fine, "a site exited: " + (o.error ? o.error->message() : "without error"));
+    require(fine, Invariant::exit,
+            [&] { return "a site exited: " + (o.error ? o.error->message() : "without error"); });
     log_line(p, "exit");
     p->dead = true;
 }
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rounds/simulator/simulator.hpp"
+#include "simulator/simulator.hpp"
 
 #include <cmath>
+#include <stdexcept>
 
-#include "rounds/simulator/trace.hpp"
+#include "simulator/trace.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 
 Simulator::Simulator(RunSpec run, std::uint64_t seed, Chaos chaos)
     : SimTime(seed), run_(run), store_(std::move(run)), chaos_(chaos)
@@ -19,7 +20,7 @@ void Simulator::start(std::size_t site)
     auto p = std::make_shared<SimProcess>();
     p->site_index = site;
     p->clock_offset = Millis{pick(1, 1'000'000)};
-    SiteConfig config{{run_.sites[site], nonce()}, run_, 0};
+    SiteConfig config{{run_.sites[site], nonce()}, run_, 0, store_.decoder()};
     p->identity = config.process;
     p->machine = std::make_unique<Site>(config);
     p->trainer = std::make_unique<SimTrainer>(store_.blocks());
@@ -77,11 +78,12 @@ void Simulator::deliver(P const& p, Input const& input)
 void Simulator::handle(P const& p, Input const& input)
 {
     p->stop_delivered = p->stop_delivered || std::holds_alternative<StopRequested>(input);
-    auto const outputs = p->machine->on(MonoTime{now() + p->clock_offset}, input);
+    auto const outputs = outputs_of(*p, input);
     if (trace_ != nullptr) trace(*trace_, now(), *p, input, outputs);
-    ++states_[to_text(p->machine->status().state)];
     for (auto const& output : outputs) std::visit([&](auto const& o) { execute(p, o); }, output);
-    p->check_against_trainer();
+    auto const status = p->machine->status();
+    ++states_[status.state];
+    p->check_against_trainer(status);
     auto const wake = p->machine->wake();
     if (!wake || wake == p->wake) return;
     p->wake = wake;
@@ -92,8 +94,18 @@ void Simulator::handle(P const& p, Input const& input)
     });
 }
 
+std::vector<Output> Simulator::outputs_of(SimProcess& p, Input const& input) const
+{
+    try {
+        return p.machine->on(MonoTime{now() + p.clock_offset}, input);
+    } catch (std::logic_error const& e) {
+        throw Violation(Invariant::contract, e.what());
+    }
+}
+
 void Simulator::boundary(P const& p)
 {
+    if (p->cut || p->adopt) ++steps_;
     if (p->cut) {
         auto const cut = *std::exchange(p->cut, {});
         auto ready = p->trainer->cut(cut.op, cut.seq);
@@ -123,6 +135,7 @@ void Simulator::end_step(P const& p, Millis takes, int instance)
     if (p->dead || instance != p->trainer->instance()) return;
     if (p->frozen_until > now())
         return later(p->frozen_until - now(), [=, this] { end_step(p, takes, instance); });
+    ++steps_;
     if (p->broken || chance(chaos_.skipped)) {
         ++p->skips;
         deliver(p, Skipped{p->trainer->skip_step()});
@@ -134,4 +147,4 @@ void Simulator::end_step(P const& p, Millis takes, int instance)
     step(p);
 }
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rounds/simulator/store.hpp"
+#include "simulator/store.hpp"
 
 #include "rounds/terms.hpp"
 
-namespace curtail::rounds::test {
-
-void require(bool good, std::string const& what)
-{
-    if (!good) throw Violation(what);
-}
+namespace curtail::rounds::simulator {
 
 Tickets tickets_of(Ranges const& ranges, std::size_t blocks)
 {
@@ -37,6 +32,13 @@ std::string bytes_of(Tickets const& t)
     return s;
 }
 
+Payload::Payload(Tickets tickets) : content(std::move(tickets))
+{
+    auto const text = bytes_of(content);
+    bytes = static_cast<std::int64_t>(text.size());
+    sha256 = curtail::sha256(text);
+}
+
 SimStore::SimStore(RunSpec run)
     : run_(std::move(run)), blocks_(static_cast<std::size_t>(run_.stream_blocks()))
 {
@@ -56,21 +58,20 @@ std::optional<std::string> SimStore::get(std::string const& name) const
     return it == small_.end() ? std::nullopt : std::optional(it->second);
 }
 
-PartRef SimStore::put(std::string const& part, std::string const& name, Tickets content)
+PartRef SimStore::put(std::string const& part, std::string const& name, Payload content)
 {
-    auto const bytes = bytes_of(content);
     auto const damaged = damaged_.find(name);
-    require(damaged == damaged_.end() || damaged->second == content,
-            name + " was repaired with other content");
+    require(damaged == damaged_.end() || damaged->second.sha256 == content.sha256, Invariant::model,
+            [&] { return name + " was repaired with other content"; });
     damaged_.erase(name);
-    payloads_[name] = std::move(content);
+    auto const& payload = payloads_.insert_or_assign(name, std::move(content)).first->second;
     spoiled_.erase(name);
-    return {part, name, static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
+    return {part, name, payload.bytes, payload.sha256};
 }
 
 void SimStore::spoil(std::string const& name)
 {
-    payloads_.at(name)[0] += 100;
+    spoil(name, 100);
     spoiled_.insert(name);
 }
 
@@ -78,15 +79,22 @@ void SimStore::damage(std::string const& name, bool remove)
 {
     damaged_.try_emplace(name, payloads_.at(name));
     if (remove) payloads_.erase(name);
-    else payloads_.at(name)[0] += 100;
+    else spoil(name, 100);
+}
+
+void SimStore::spoil(std::string const& name, int by)
+{
+    auto content = payloads_.at(name).content;
+    content[0] += by;
+    payloads_.at(name) = Payload(std::move(content));
 }
 
 void SimStore::heal()
 {
-    for (auto const& [name, content] : damaged_) payloads_[name] = content;
+    for (auto const& [name, content] : damaged_) payloads_.insert_or_assign(name, content);
     damaged_.clear();
     for (auto const& name : spoiled_)
-        if (payloads_.contains(name)) payloads_.at(name)[0] -= 100;
+        if (payloads_.contains(name)) spoil(name, -100);
     spoiled_.clear();
 }
 
@@ -99,15 +107,21 @@ void SimStore::remove(std::string const& name)
 
 Tickets const* SimStore::payload(PartRef const& ref) const
 {
-    auto const it = payloads_.find(ref.name);
-    return it != payloads_.end() && sha256(bytes_of(it->second)) == ref.sha256 ? &it->second
-                                                                               : nullptr;
+    auto const* stored = whole(ref);
+    return stored == nullptr ? nullptr : &stored->content;
 }
 
-Tickets const* SimStore::original(PartRef const& ref) const
+Payload const* SimStore::whole(PartRef const& ref) const
+{
+    auto const it = payloads_.find(ref.name);
+    bool const same = it != payloads_.end() && it->second.sha256 == ref.sha256;
+    return same ? &it->second : nullptr;
+}
+
+Payload const* SimStore::original(PartRef const& ref) const
 {
     auto const damaged = damaged_.find(ref.name);
-    return damaged == damaged_.end() ? payload(ref) : &damaged->second;
+    return damaged == damaged_.end() ? whole(ref) : &damaged->second;
 }
 
 chain::VerifySource SimStore::source() const
@@ -117,43 +131,46 @@ chain::VerifySource SimStore::source() const
         [this](std::string const& name) -> Result<std::optional<chain::PayloadFacts>> {
             auto const it = payloads_.find(name);
             if (it == payloads_.end()) return std::nullopt;
-            auto const bytes = bytes_of(it->second);
-            return chain::PayloadFacts{static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
+            return chain::PayloadFacts{it->second.bytes, it->second.sha256};
         }};
 }
 
 void SimStore::committed(std::string const& name, std::string const& bytes)
 {
-    auto const commit = decode_commit(bytes, name);
-    require(commit.has_value(), commit ? "" : "invalid commit: " + commit.error().message());
-    require(commit->number.value == static_cast<std::int64_t>(chain_.size()) + 1,
+    auto const commit = decoder_->commit(bytes, name);
+    require(commit.has_value(), Invariant::commit,
+            [&] { return "invalid commit: " + commit.error().message(); });
+    require(commit->number.value == static_cast<std::int64_t>(chain_.size()) + 1, Invariant::commit,
             "a commit beyond the end of the chain");
     auto const error = chain_.empty() ? check_genesis(run_, sha256(small_.at(run_name)), *commit)
                                       : check(run_, chain_.back(), digests_.back(), *commit);
-    require(!error, error ? error->message() : "");
+    require(!error, Invariant::commit, [&] { return error->message(); });
     auto const* model = original(commit->model.parts.at(0));
-    require(model != nullptr, "the model of commit " + std::to_string(commit->number.value) +
-                                  " is missing in the store");
-    require(*model == tickets_of(commit->done, blocks_),
-            "commit " + std::to_string(commit->number.value) + " has model " + bytes_of(*model) +
-                "but ledger " + commit->done.to_string());
+    require(model != nullptr, Invariant::kept, [&] {
+        return "the model of commit " + std::to_string(commit->number.value) +
+               " is missing in the store";
+    });
+    require(model->content == tickets_of(commit->done, blocks_), Invariant::model, [&] {
+        return "commit " + std::to_string(commit->number.value) + " has model " +
+               bytes_of(model->content) + "but ledger " + commit->done.to_string();
+    });
     amended(*commit);
     for (auto const& d : commit->decided) {
         if (!d.header) continue;
         auto const header = get(header_name(d.member, d.seq));
-        require(header && sha256(*header) == *d.header,
+        require(header && sha256(*header) == *d.header, Invariant::decision,
                 "a decided contribution has no such header in the store");
     }
     for (auto const& d : commit->decided) last_[d.member] = d.seq;
     for (auto const& r : commit->removed)
         if (r.reason == Removal::left)
-            require(!headers_.contains({r.member, last_[r.member].next()}),
-                    "" + r.member.value + " left with an undecided contribution");
+            require(!headers_.contains({r.member, last_[r.member].next()}), Invariant::identity,
+                    [&] { return r.member.value + " left with an undecided contribution"; });
     for (auto const& m : commit->members) {
         bool const fresh = member_parts(m.id).admitted == commit->number;
         if (fresh)
-            require(ever_.insert({m.id, commit->number}).second,
-                    "id admitted twice: " + m.id.value);
+            require(ever_.insert({m.id, commit->number}).second, Invariant::identity,
+                    [&] { return "id admitted twice: " + m.id.value; });
     }
     chain_.push_back(*commit);
     digests_.push_back(sha256(bytes));
@@ -167,14 +184,16 @@ void SimStore::amended(Commit const& commit) const
     if (chain_.empty() || commit.amended == chain_.back().amended) return;
     auto const name = amendment_name(commit.amended->n);
     auto const bytes = get(name);
-    require(bytes && sha256(*bytes) == commit.amended->sha256, "a commit names no such amendment");
+    require(bytes && sha256(*bytes) == commit.amended->sha256, Invariant::terms,
+            "a commit names no such amendment");
     auto const amendment = decode_amendment(*bytes, name);
     bool const changed = commit.terms != chain_.back().terms;
-    require(!changed || (amendment && commit.terms == amendment->terms),
+    require(!changed || (amendment && commit.terms == amendment->terms), Invariant::terms,
             "the terms are not those of the amendment");
     bool const valid =
         amendment && amendment->previous == last_amendment() && !obstacle(run_, commit, *amendment);
-    require(!valid || commit.terms == amendment->terms, "a valid amendment was taken for void");
+    require(!valid || commit.terms == amendment->terms, Invariant::terms,
+            "a valid amendment was taken for void");
 }
 
 Digest SimStore::last_amendment() const
@@ -185,8 +204,9 @@ Digest SimStore::last_amendment() const
 
 void SimStore::contributed(std::string const& name, std::string const& bytes)
 {
-    auto const header = decode_header(bytes, name);
-    require(header.has_value(), header ? "" : "invalid header: " + header.error().message());
+    auto const header = decoder_->header(bytes, name);
+    require(header.has_value(), Invariant::pending,
+            [&] { return "invalid header: " + header.error().message(); });
     headers_[{header->member, header->seq}] = *header;
     pending();
 }
@@ -198,16 +218,20 @@ void SimStore::pending() const
         auto held = m.held;
         for (Seq seq = m.seq.next(); headers_.contains({m.id, seq}); seq = seq.next()) {
             auto const& h = headers_.at({m.id, seq});
-            auto const which = m.id.value + "." + std::to_string(seq.value);
-            require(held.contains(h.ranges), "pending contribution " + which +
-                                                 " is outside the blocks that its member holds");
+            auto const which = [&] { return m.id.value + "." + std::to_string(seq.value); };
+            require(held.contains(h.ranges), Invariant::pending, [&] {
+                return "pending contribution " + which() +
+                       " is outside the blocks that its member holds";
+            });
             held -= h.ranges;
             for (auto const& part : h.parts) {
                 auto const it = payloads_.find(part.payload.name);
-                require(it != payloads_.end(), "delta of pending " + which + " is missing");
+                require(it != payloads_.end(), Invariant::pending,
+                        [&] { return "delta of pending " + which() + " is missing"; });
                 auto const right = tickets_of({}, blocks_) - tickets_of(h.ranges, blocks_);
-                require(payload(part.payload) == nullptr || it->second == right,
-                        "" + which + " contains other work than announced");
+                require(payload(part.payload) == nullptr || it->second.content == right,
+                        Invariant::pending,
+                        [&] { return which() + " contains other work than announced"; });
             }
         }
     }
@@ -220,8 +244,9 @@ void SimStore::kept() const
     auto const keep = run_.params.keep_models;
     for (auto const& c : chain_)
         if (c.kind != Commit::Kind::roster && c.round.value > newest - keep)
-            require(original(c.model.parts.at(0)) != nullptr,
-                    "model of round " + std::to_string(c.round.value) + " was deleted");
+            require(original(c.model.parts.at(0)) != nullptr, Invariant::kept, [&] {
+                return "model of round " + std::to_string(c.round.value) + " was deleted";
+            });
 }
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

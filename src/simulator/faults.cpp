@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rounds/simulator/simulator.hpp"
+#include "simulator/simulator.hpp"
 
-#include "rounds/simulator/foreign_objects.hpp"
+#include "simulator/foreign_objects.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 
 void Simulator::kill_all_but(std::shared_ptr<void> const& survivor)
 {
@@ -168,4 +168,4 @@ void Simulator::inject(int type)
     store_.inject(name, foreign_header(run_, tip, m, type));
 }
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

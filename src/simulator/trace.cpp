@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rounds/simulator/trace.hpp"
+#include "simulator/trace.hpp"
 
 #include <string>
 #include <variant>
 
 #include "core/json.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 namespace {
 
 std::ostream& operator<<(std::ostream& out, Target const& t)
@@ -200,4 +200,4 @@ void trace(std::ostream& out, Millis now, SimProcess const& p, Input const& inpu
         << (wake ? std::to_string(wake->time_since_epoch().count()) : "-") << "\n";
 }
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

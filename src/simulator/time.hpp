@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <queue>
 #include <random>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "core/time.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 
 /// Simulated time, its event queue and random numbers; one seed determines all of it.
 class SimTime {
@@ -32,14 +33,16 @@ class SimTime {
     std::uint32_t nonce() { return static_cast<std::uint32_t>(random_()); }
     void later(Millis delay, std::function<void()> act)
     {
-        queue_.push({now_ + delay, order_++, std::move(act)});
+        queue_.push_back({now_ + delay, order_++, std::move(act)});
+        std::push_heap(queue_.begin(), queue_.end());
     }
     /// Runs the next event. Returns false if no event is due by `end`.
     bool run_next(Millis end)
     {
-        if (queue_.empty() || queue_.top().at > end) return false;
-        auto const event = queue_.top();
-        queue_.pop();
+        if (queue_.empty() || queue_.front().at > end) return false;
+        std::pop_heap(queue_.begin(), queue_.end());
+        auto const event = std::move(queue_.back());
+        queue_.pop_back();
         now_ = event.at;
         ++events_;
         event.act();
@@ -58,10 +61,10 @@ class SimTime {
         }
     };
     std::mt19937_64 random_;
-    std::priority_queue<Event> queue_;
+    std::vector<Event> queue_;  ///< a heap; the next event is the first
     std::int64_t order_{0};
     std::int64_t events_{0};
     Millis now_{0};
 };
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rounds/simulator/trainer.hpp"
+#include "simulator/trainer.hpp"
 
 #include <utility>
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 namespace {
 
 constexpr std::int64_t tokens_per_block = 8;  // as in small_run()
@@ -92,16 +92,19 @@ void SimTrainer::check() const
     auto work = tickets_of(since_, blocks_);
     auto all = since_;
     for (auto const& [seq, own] : undecided_) {
-        require(!all.overlaps(own.ranges), "a block is in two own contributions");
+        require(!all.overlaps(own.ranges), Invariant::weights,
+                "a block is in two own contributions");
         all += own.ranges;
         work = work + tickets_of(own.ranges, blocks_);
     }
-    require(x_ == theta_ + work,
-            "weights are " + bytes_of(x_) + "but should be " + bytes_of(theta_ + work));
-    require(a_ == x_ - tickets_of(since_, blocks_),
+    require(x_ == theta_ + work, Invariant::weights, [&] {
+        return "weights are " + bytes_of(x_) + "but should be " + bytes_of(theta_ + work);
+    });
+    require(a_ == x_ - tickets_of(since_, blocks_), Invariant::weights,
             "the anchor differs from the weights at the last cut");
     for (int const count : x_)
-        require(count == 0 || count == 1, "a site's weights contain a block twice");
+        require(count == 0 || count == 1, Invariant::weights,
+                "a site's weights contain a block twice");
 }
 
 std::vector<Ranges> SimTrainer::undecided() const
@@ -111,4 +114,4 @@ std::vector<Ranges> SimTrainer::undecided() const
     return list;
 }
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "rounds/simulator/store.hpp"
-#include "rounds/simulator/trainer.hpp"
 #include "rounds/site.hpp"
+#include "simulator/store.hpp"
+#include "simulator/trainer.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 
 /// One process of a site in the simulation, with the trainer and the checked invariants of this
 /// process.
@@ -45,18 +45,19 @@ struct SimProcess {
         return std::find(sites.begin(), sites.end(), identity.site) == sites.end();
     }
 
-    /// Checks that site and trainer agree on the work.
-    void check_against_trainer() const;
+    /// Checks that site and trainer agree on the work. `status` is that of the site.
+    void check_against_trainer(Status const& status) const;
 
     /// Checks that the site removes a member only after a get of the member's next header. The last
     /// answer must be Missing, or the store must have refused these gets since `long_ago`, or six
     /// gets over 30 s until `now` must have given a damaged header. A stale answer counts, because
     /// a site cannot detect it.
-    void check_removals(Create const& create, Millis long_ago, Millis now) const;
+    void check_removals(Create const& create, RecordDecoder const& decoder, Millis long_ago,
+                        Millis now) const;
 
     /// Checks that a merge starts from the model and momentum of the newest commit that the process
     /// has read.
     void check_merge_base(Merge const& merge) const;
 };
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

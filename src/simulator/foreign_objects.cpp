@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rounds/simulator/foreign_objects.hpp"
+#include "simulator/foreign_objects.hpp"
 
 #include <cmath>
 
-namespace curtail::rounds::test {
+namespace curtail::rounds::simulator {
 
 std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member, int type)
 {
@@ -33,4 +33,4 @@ std::string foreign_lease(std::int64_t k, int type)
     return type == 0 ? "x" : type == 1 ? "{}" : encode(endless).bytes;
 }
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

@@ -2,23 +2,19 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "chain/verify.hpp"
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
+#include "simulator/invariant.hpp"
+#include "simulator/kept_records.hpp"
 
-namespace curtail::rounds::test {
-
-/// A broken invariant.
-struct Violation : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-void require(bool good, std::string const& what);
+namespace curtail::rounds::simulator {
 
 /// Simulated weights. For each block, they count how often the block was used for training.
 using Tickets = std::vector<int>;
@@ -28,11 +24,22 @@ Tickets operator+(Tickets a, Tickets const& b);
 Tickets operator-(Tickets a, Tickets const& b);
 std::string bytes_of(Tickets const& t);
 
+/// A stored payload.
+struct Payload {
+    explicit Payload(Tickets tickets);
+    Tickets content;
+    std::int64_t bytes{};
+    Digest sha256;
+};
+
 /// The store of the simulation. Create-if-absent is linearizable; each new record is checked
 /// against the invariants.
 class SimStore {
   public:
-    SimStore(RunSpec run);
+    explicit SimStore(RunSpec run);
+
+    /// Decodes the records of this store.
+    [[nodiscard]] std::shared_ptr<RecordDecoder const> const& decoder() const { return decoder_; }
 
     /// Creates an object and returns true. Returns false, and changes nothing, if the name is
     /// taken.
@@ -40,7 +47,7 @@ class SimStore {
     /// Adds an object that no site of the simulation made.
     void inject(std::string const& name, std::string const& bytes) { small_.emplace(name, bytes); }
     [[nodiscard]] std::optional<std::string> get(std::string const& name) const;
-    PartRef put(std::string const& part, std::string const& name, Tickets content);
+    PartRef put(std::string const& part, std::string const& name, Payload content);
     void spoil(std::string const& name);
     /// Damages a payload of a commit, or removes it. Until it is stored again, the newest models
     /// may lack it.
@@ -50,14 +57,16 @@ class SimStore {
     void remove(std::string const& name);
     /// Returns the content if the object exists and has the digest in `ref`, otherwise null.
     [[nodiscard]] Tickets const* payload(PartRef const& ref) const;
+    /// The same, with all of the object.
+    [[nodiscard]] Payload const* whole(PartRef const& ref) const;
     /// Returns the content with the digest in `ref`, also if the object is damaged since damage().
-    [[nodiscard]] Tickets const* original(PartRef const& ref) const;
+    [[nodiscard]] Payload const* original(PartRef const& ref) const;
     [[nodiscard]] std::vector<Commit> const& chain() const { return chain_; }
     [[nodiscard]] std::vector<Digest> const& digests() const { return digests_; }
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
     /// Returns all objects but payloads, by name.
     [[nodiscard]] std::map<std::string, std::string>& small() { return small_; }
-    [[nodiscard]] std::map<std::string, Tickets> const& payloads() const { return payloads_; }
+    [[nodiscard]] std::map<std::string, Payload> const& payloads() const { return payloads_; }
 
     [[nodiscard]] chain::VerifySource source() const;
 
@@ -65,6 +74,7 @@ class SimStore {
     [[nodiscard]] Digest last_amendment() const;
 
   private:
+    void spoil(std::string const& name, int by);
     void committed(std::string const& name, std::string const& bytes);
 
     void amended(Commit const& commit) const;
@@ -79,10 +89,11 @@ class SimStore {
 
     RunSpec run_;
     std::size_t blocks_;
+    std::shared_ptr<RecordDecoder const> decoder_{std::make_shared<KeptRecords>()};
     std::map<std::string, std::string> small_;
-    std::map<std::string, Tickets> payloads_;
+    std::map<std::string, Payload> payloads_;
     std::set<std::string> spoiled_;
-    std::map<std::string, Tickets> damaged_;  ///< by name: the right content
+    std::map<std::string, Payload> damaged_;  ///< by name: the right content
     std::vector<Commit> chain_;
     std::vector<Digest> digests_;
     std::map<std::pair<MemberId, Seq>, Header> headers_;
@@ -90,4 +101,4 @@ class SimStore {
     std::map<MemberId, CommitNumber> ever_;  ///< all ids ever admitted
 };
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::rounds::simulator

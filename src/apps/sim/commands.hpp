@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "apps/program.hpp"
+
+namespace curtail::apps::sim_program {
+
+[[nodiscard]] Command rounds_command();
+
+}  // namespace curtail::apps::sim_program

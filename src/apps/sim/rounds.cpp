@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <thread>
+
+#include "apps/progress.hpp"
+#include "commands.hpp"
+#include "simulator/campaign.hpp"
+
+namespace curtail::apps::sim_program {
+namespace {
+
+using rounds::simulator::Campaign;
+using rounds::simulator::Failure;
+using rounds::simulator::Outcome;
+
+std::optional<std::uint64_t> number_of(std::string_view text)
+{
+    std::uint64_t value{};
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    bool const whole = error == std::errc{} && end == text.data() + text.size();
+    constexpr std::uint64_t limit = 1'000'000'000'000;
+    return whole && value <= limit ? std::optional(value) : std::nullopt;
+}
+
+// Reads `A-B`, or `A` for one seed.
+Result<void> read_seeds(std::string const& text, Campaign& campaign)
+{
+    auto const dash = text.find('-');
+    auto const first = number_of(std::string_view(text).substr(0, dash));
+    auto const last =
+        dash == std::string::npos ? first : number_of(std::string_view(text).substr(dash + 1));
+    if (!first || !last || *last < *first)
+        return fail(ExitCode::usage, "cannot read --seeds " + text,
+                    "it must be A-B with 0 <= A <= B <= 10^12", "for example --seeds 0-99");
+    campaign.first = *first;
+    campaign.last = *last;
+    return {};
+}
+
+std::string replay_of(Failure const& failure, Campaign const& campaign)
+{
+    return fmt::format("curtail-sim rounds --seeds {0}-{0} --steps {1}", failure.seed,
+                       campaign.steps);
+}
+
+json::Object failure_json(Failure const& failure, Campaign const& campaign)
+{
+    json::Array trace;
+    for (auto const& line : failure.trace) trace.emplace_back(line);
+    return {{"seed", failure.seed},     {"run", failure.run},
+            {"steps", failure.steps},   {"invariant", to_text(failure.invariant)},
+            {"message", failure.text},  {"replay", replay_of(failure, campaign)},
+            {"trace", std::move(trace)}};
+}
+
+json::Object outcome_json(Campaign const& campaign, Outcome const& outcome, double seconds)
+{
+    auto const& amount = outcome.amount;
+    json::Object states;
+    for (auto const& [state, n] : amount.states) states.set(to_text(state), n);
+    json::Array failures;
+    for (auto const& failure : outcome.failures)
+        failures.push_back(failure_json(failure, campaign));
+    return {{"first_seed", campaign.first},
+            {"last_seed", campaign.last},
+            {"threads", campaign.threads},
+            {"runs", amount.runs},
+            {"steps", amount.steps},
+            {"events", amount.events},
+            {"commits", amount.commits},
+            {"seconds", seconds},
+            {"steps_per_s", static_cast<double>(amount.steps) / seconds},
+            {"inputs_by_state", std::move(states)},
+            {"failures", std::move(failures)}};
+}
+
+void print_failure(Failure const& failure, Campaign const& campaign, Console const& console)
+{
+    for (auto const& line : failure.trace) console.print("  " + line + "\n");
+    console.print(fmt::format("seed {} broke the invariant `{}` after {} steps, in its run {}:\n",
+                              failure.seed, to_text(failure.invariant), failure.steps,
+                              failure.run));
+    console.print("  " + failure.text + "\n");
+    console.print("  replay: " + replay_of(failure, campaign) + "\n");
+}
+
+void print_outcome(Campaign const& campaign, Outcome const& outcome, double seconds,
+                   Console const& console)
+{
+    for (auto const& failure : outcome.failures) print_failure(failure, campaign, console);
+    auto const& amount = outcome.amount;
+    console.print(fmt::format(
+        "{} seeds, {} runs, {} steps, {} events, {} commits in {:.1f} s: {:.0f} steps/s in {} "
+        "threads; {} failed\n",
+        campaign.last - campaign.first + 1, amount.runs, amount.steps, amount.events,
+        amount.commits, seconds, static_cast<double>(amount.steps) / seconds, campaign.threads,
+        outcome.failures.size()));
+}
+
+Result<Campaign> campaign_of(Arguments const& arguments)
+{
+    Campaign campaign;
+    if (auto read = read_seeds(arguments.text("seeds"), campaign); !read)
+        return tl::unexpected(read.error());
+    campaign.steps = arguments.integer("steps");
+    campaign.threads = static_cast<unsigned>(arguments.integer("threads"));
+    if (campaign.threads == 0) campaign.threads = std::max(1U, std::thread::hardware_concurrency());
+    auto const seeds = campaign.last - campaign.first + 1;
+    if (seeds < campaign.threads) campaign.threads = static_cast<unsigned>(seeds);
+    campaign.log_folder = arguments.text("log");
+    return campaign;
+}
+
+Result<void> simulate(Arguments const& arguments, Console const& console)
+{
+    auto const campaign = campaign_of(arguments);
+    if (!campaign) return tl::unexpected(campaign.error());
+    Progress line("simulating", "seeds");
+    auto const seeds = static_cast<double>(campaign->last - campaign->first + 1);
+    auto const began = std::chrono::steady_clock::now();
+    auto const outcome = run_campaign(*campaign, [&](std::int64_t finished) {
+        line.update(static_cast<double>(finished), seeds);
+    });
+    if (!outcome) return tl::unexpected(outcome.error());
+    std::chrono::duration<double> const took = std::chrono::steady_clock::now() - began;
+    if (console.json) console.print_json(outcome_json(*campaign, *outcome, took.count()));
+    else print_outcome(*campaign, *outcome, took.count(), console);
+    if (outcome->failures.empty()) return {};
+    return fail(ExitCode::protocol, "the simulation broke an invariant",
+                fmt::format("{} of {:.0f} seeds failed", outcome->failures.size(), seeds),
+                "replay a seed alone; --log FOLDER writes every input and output");
+}
+
+std::vector<Option> options()
+{
+    return {{"seeds", OptionType::text, "A-B", "0-99", "Seeds to run, both included"},
+            {"steps",
+             OptionType::integer,
+             "N",
+             "2000",
+             "Steps per seed, at least: operations on the store and events of trainers. A seed "
+             "simulates whole runs until then",
+             false,
+             false,
+             {1, 1e12}},
+            {"threads",
+             OptionType::integer,
+             "N",
+             "0",
+             "Seeds that run at the same time; 0: one per core",
+             false,
+             false,
+             {0, 1024}},
+            {"log", OptionType::text, "FOLDER", "",
+             "Write every input and output of every site to FOLDER/SEED.log"}};
+}
+
+}  // namespace
+
+Command rounds_command()
+{
+    return {"rounds",
+            "Run the round protocol with faults, and check its invariants after every step",
+            options(),
+            {},
+            simulate,
+            true,
+            "curtail-sim rounds --seeds 0-99 --steps 2000"};
+}
+
+}  // namespace curtail::apps::sim_program

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/invariant.hpp"
+
+namespace curtail::rounds::simulator {
+
+char const* to_text(Invariant invariant)
+{
+    static constexpr char const* words[] = {
+        "commit",  "decision", "identity", "pending",  "weights", "model",   "kept",
+        "removal", "terms",    "leaving",  "contract", "exit",    "progress"};
+    return words[static_cast<int>(invariant)];
+}
+
+}  // namespace curtail::rounds::simulator

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <unordered_map>
+
+#include "rounds/decoder.hpp"
+
+namespace curtail::rounds::simulator {
+
+/// Decodes each record once.
+class KeptRecords : public RecordDecoder {
+  public:
+    [[nodiscard]] Result<Commit> commit(std::string const& bytes,
+                                        std::string const& name) const override
+    {
+        return kept(commits_, bytes, name, decode_commit);
+    }
+    [[nodiscard]] Result<Header> header(std::string const& bytes,
+                                        std::string const& name) const override
+    {
+        return kept(headers_, bytes, name, decode_header);
+    }
+
+  private:
+    template <class Record>
+    using Table = std::unordered_map<std::string, Result<Record>>;
+
+    template <class Record>
+    static Result<Record> kept(Table<Record>& table, std::string const& bytes,
+                               std::string const& name,
+                               Result<Record> (*decode)(std::string_view, std::string const&))
+    {
+        auto const key = name + "\n" + bytes;
+        auto const it = table.find(key);
+        if (it != table.end()) return it->second;
+        return table.emplace(key, decode(bytes, name)).first->second;
+    }
+
+    mutable Table<Commit> commits_;
+    mutable Table<Header> headers_;
+};
+
+}  // namespace curtail::rounds::simulator

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/plan.hpp"
+
+#include <random>
+
+#include "rounds/terms.hpp"
+#include "simulator/small_run.hpp"
+
+namespace curtail::rounds::simulator {
+namespace {
+
+// The random numbers of a plan.
+class Draw {
+  public:
+    explicit Draw(std::uint64_t seed) : random_(seed * 7919) {}
+    std::int64_t pick(std::int64_t from, std::int64_t to)
+    {
+        return from +
+               static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(to - from + 1));
+    }
+    // A probability up to `most` / 1000; 0 in half of all plans.
+    double share(std::int64_t most)
+    {
+        bool const some = pick(0, 1) == 1;
+        auto const permille = pick(0, most);
+        return some ? static_cast<double>(permille) / 1000 : 0;
+    }
+
+  private:
+    std::mt19937_64 random_;
+};
+
+RunSpec run_of(Draw& draw)
+{
+    std::vector<SiteId> const names{{"A"}, {"B"}, {"C"}, {"D"}, {"E"}, {"F"}, {"G"}, {"H"}};
+    auto const blocks = draw.pick(6, 120);
+    auto const sites = draw.pick(fewest_sites, most_sites);
+    auto run = small_run(blocks, {names.begin(), names.begin() + sites});
+    auto& p = run.params;
+    p.grant_quantum = draw.pick(1, 4);
+    p.max_staleness = draw.pick(0, 2);
+    p.max_undecided = draw.pick(1, 2);
+    p.keep_models = draw.pick(1, 3);
+    p.milestone_every = draw.pick(0, 1) * 5;
+    p.local_steps = draw.pick(0, 3) == 0 ? 5 : 0;
+    p.outer_min_permille = 0;
+    p.sweep_after = Seconds{10};
+    p.repair_wait = Seconds{12};
+    run.outer.type = draw.pick(0, 1) == 1 ? Outer::Type::nesterov : Outer::Type::average;
+    return run;
+}
+
+Chaos chaos_of(Draw& draw)
+{
+    Chaos chaos;
+    chaos.lost_reply = draw.share(100);
+    chaos.lost_request = draw.share(60);
+    chaos.delayed = draw.share(60);
+    chaos.stale_404 = draw.share(60);
+    chaos.no_answer = draw.share(60);
+    chaos.spoiled = draw.share(60);
+    chaos.refused = draw.share(60);
+    chaos.faults_per_s = static_cast<double>(draw.pick(0, 20)) / 20;
+    chaos.nan = draw.share(60);
+    chaos.skipped = draw.share(200);
+    return chaos;
+}
+
+// Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
+// whose holder has died, a member that misses merges, and a grown pause between tries. Then damaged
+// headers, which a starting process reads again for 30 s.
+constexpr Seconds longest_wait{40 + 40 + 40};
+
+void continue_without_faults(Simulator& s)
+{
+    for (int tries = 0; tries < 100 && !s.complete(); ++tries) {
+        if (s.living_count() == 0) s.start(0);
+        auto const before = s.store().chain().size();
+        bool const changed = s.run_until(s.now() + longest_wait,
+                                         [&] { return s.complete() || s.living_count() == 0; });
+        require(changed || s.store().chain().size() > before, Invariant::progress,
+                "a site is alive, but no commit was made for too long");
+    }
+    require(s.complete(), Invariant::progress, "the run is not complete");
+}
+
+void verify(Simulator& s)
+{
+    auto const summary = chain::verify_objects(s.store().source());
+    require(summary.has_value(), Invariant::commit,
+            [&] { return "the chain is invalid: " + summary.error().message(); });
+}
+
+void check_result(Simulator& s, RunSpec const& run)
+{
+    auto const& tip = s.store().chain().back();
+    auto const used = Ranges::between(0, in_force(run, tip).stream_blocks()) - tip.aside;
+    require(tip.totals.tokens == used.count() * run.params.block_tokens, Invariant::model,
+            "tokens differ from those of the stream");
+    auto const* model = s.store().payload(tip.model.parts.at(0));
+    require(model != nullptr && *model == tickets_of(used, s.store().blocks()), Invariant::model,
+            "the model does not contain each block exactly once");
+}
+
+}  // namespace
+
+Plan plan_of(std::uint64_t seed)
+{
+    Draw draw(seed);
+    Plan plan;
+    plan.run = run_of(draw);
+    plan.chaos = chaos_of(draw);
+    plan.ending = static_cast<Plan::Ending>(draw.pick(0, 2));
+    if (draw.pick(0, 3) == 0) {
+        auto const data = plan.run.stream_blocks() * plan.run.params.block_tokens;
+        plan.run.budget = Tokens{draw.pick(1, data.value)};
+    }
+    plan.verifies = draw.pick(0, 3) == 0;
+    return plan;
+}
+
+void complete_run(Simulator& s, Plan const& plan)
+{
+    for (std::size_t i = 0; i < plan.run.sites.size(); ++i) s.start(i);
+    s.run_until(plan.chaos_time, [&] { return s.complete(); });
+    s.set_chaos({});
+    if (plan.ending != Plan::Ending::all_continue && !s.complete())
+        s.kill_all_but(plan.ending == Plan::Ending::one_survives ? s.any_living() : nullptr);
+    continue_without_faults(s);
+    s.store().heal();
+    check_result(s, plan.run);
+    if (plan.verifies) verify(s);
+}
+
+}  // namespace curtail::rounds::simulator
