@@ -8,6 +8,7 @@
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::chain {
 
@@ -144,7 +145,7 @@ class Verifier {
         if (d.refused) return {};
         auto const header = decode_header(*bytes, name);
         if (!header) return tl::unexpected(header.error());
-        if (auto const reason = refusal(summary_.run, parent, held, *header))
+        if (auto const reason = refusal(in_force(summary_.run, parent), parent, held, *header))
             return wrong(name,
                          text_of(c) + " includes it, but must refuse it: " + to_text(*reason));
         return included(parent, c, d, *header);
