@@ -10,6 +10,7 @@
 #include "core/result.hpp"
 #include "rounds/site.hpp"
 #include "simulator/invariant.hpp"
+#include "simulator/saboteur.hpp"
 
 namespace curtail::rounds::simulator {
 
@@ -41,8 +42,11 @@ struct Campaign {
     std::uint64_t last{0};
     std::int64_t steps{2'000};  ///< of each seed
     unsigned threads{1};
+    std::optional<Fault> fault{};  ///< that all sites have
     /// Folder for a complete log of each seed, `SEED.log`; empty: none.
     std::string log_folder{};
+
+    [[nodiscard]] Policy policy() const { return fault ? Saboteur::policy(*fault) : Policy{}; }
 };
 
 /// What came out of a campaign.
@@ -56,5 +60,15 @@ struct Outcome {
 /// written.
 [[nodiscard]] Result<Outcome> run_campaign(Campaign const& campaign,
                                            std::function<void(std::int64_t)> const& progress);
+
+/// How a fault was found.
+struct Detection {
+    Fault fault{};
+    std::int64_t steps{};              ///< of all runs until then
+    std::optional<Failure> failure{};  ///< empty: not within the limit of steps
+};
+/// Runs seeds from `first` on, in which all sites have the fault, until an invariant is broken or
+/// `limit` steps are made.
+[[nodiscard]] Detection detect(Fault fault, std::uint64_t first, std::int64_t limit);
 
 }  // namespace curtail::rounds::simulator

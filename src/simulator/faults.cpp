@@ -67,9 +67,7 @@ void Simulator::inject_fault()
         log_line(p, "is killed");
         p->dead = true;
     } else if (fault <= 7) {
-        p->frozen_until = now() + Millis{pick(100, fault == 6 ? 4'000 : 40'000)};
-        log_line(p, "freezes");
-        later(p->frozen_until - now(), [this, p] { thaw(p); });
+        freeze(p, Millis{pick(100, fault == 6 ? 4'000 : 40'000)});
     } else if (fault == 14) {
         p->broken = true;
         log_line(p, "breaks");
@@ -121,6 +119,22 @@ void Simulator::damage_newest()
     store_.damage(part.name, chance(0.5));
 }
 
+void Simulator::freeze(P const& p, Millis duration)
+{
+    p->frozen_until = now() + duration;
+    log_line(p, "freezes");
+    later(duration, [this, p] { thaw(p); });
+}
+
+void Simulator::interrupt(P const& p)
+{
+    if (run_.sites.size() < 2 || !chance(chaos_.interrupted)) return;
+    freeze(p, Millis{pick(5'000, 15'000)});
+    auto const sites = static_cast<std::int64_t>(run_.sites.size());
+    auto const other = static_cast<std::int64_t>(p->site_index) + pick(1, sites - 1);
+    start(static_cast<std::size_t>(other % sites));
+}
+
 void Simulator::thaw(P const& p)
 {
     if (p->frozen_until > now()) return;
@@ -138,6 +152,7 @@ void Simulator::amend()
     a.terms = tip.terms;
     a.terms.params.round_time = Millis{pick(2'000, 4'000)};
     a.terms.params.max_undecided = pick(1, 3);
+    a.terms.params.max_staleness = pick(0, 2);
     if (chance(0.3)) a.terms.budget = Tokens{pick(1, 8 * static_cast<int>(store_.blocks()))};
     a.terms.sites = {run_.sites.front()};
     for (std::size_t i = 1; i < run_.sites.size(); ++i)

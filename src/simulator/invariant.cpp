@@ -5,9 +5,9 @@ namespace curtail::rounds::simulator {
 
 char const* to_text(Invariant invariant)
 {
-    static constexpr char const* words[] = {
-        "commit",  "decision", "identity", "pending",  "weights", "model",   "kept",
-        "removal", "terms",    "leaving",  "contract", "exit",    "progress"};
+    static constexpr char const* words[] = {"commit", "decision", "identity", "pending", "weights",
+                                            "model",  "kept",     "removal",  "terms",   "leaving",
+                                            "round",  "contract", "exit",     "progress"};
     return words[static_cast<int>(invariant)];
 }
 

@@ -17,7 +17,8 @@ enum class Invariant {
     kept,      ///< the newest models exist
     removal,   ///< a site looks for the next header of a member before it removes the member
     terms,     ///< the terms change by valid amendments only
-    leaving,   ///< a site that leaves the run begins nothing new
+    leaving,   ///< a site that leaves begins nothing new, no transfer too late, and exits in time
+    round,     ///< a member cuts when its round is over
     contract,  ///< a state machine takes each answer to its questions
     exit,      ///< a site exits only for a reason
     progress   ///< any living site completes the run

@@ -33,6 +33,13 @@ void Simulator::execute(P const& p, Get const& o)
     });
 }
 
+bool Simulator::creates(Create const& o)
+{
+    bool const overwrites =
+        policy_.breaks(Fault::overwrite_commits) && o.name.rfind("commits/", 0) == 0;
+    return overwrites ? store_.overwrite(o.name, o.bytes) : store_.create(o.name, o.bytes);
+}
+
 void Simulator::execute(P const& p, Create const& o)
 {
     require(!p->stop_delivered || o.name.rfind("merge/", 0) != 0, Invariant::leaving,
@@ -47,10 +54,10 @@ void Simulator::execute(P const& p, Create const& o)
         }
         if (chance(chaos_.lost_request)) return reply(p, Unknown{o.op, "lost"});
         if (chance(chaos_.delayed)) {
-            later(Millis{pick(1, 40'000)}, [this, o] { store_.create(o.name, o.bytes); });
+            later(Millis{pick(1, 40'000)}, [this, o] { static_cast<void>(creates(o)); });
             return reply(p, Unknown{o.op, "time-out"});
         }
-        bool const created = store_.create(o.name, o.bytes);
+        bool const created = creates(o);
         if (created) log_line(p, "created", o.name);
         if (chance(chaos_.lost_reply)) return reply(p, Unknown{o.op, "reply lost"});
         if (created)
@@ -79,12 +86,15 @@ void Simulator::put(P const& p, Op op, std::vector<Target> const& parts, Payload
 
 void Simulator::execute(P const& p, StoreDelta const& o)
 {
+    p->check_transfer(p->last_input);
     put(p, o.op, o.parts, Payload(p->trainer->delta(o.seq)), true);
 }
 
 void Simulator::execute(P const& p, StoreModel const& o)
 {
+    p->check_transfer(p->last_input);
     put(p, o.op, o.parts, Payload(p->trainer->anchor()), false);
+    interrupt(p);
 }
 
 void Simulator::execute(P const& p, MakeInitial const& o)
@@ -103,24 +113,31 @@ void Simulator::execute(P const& p, Merge const& o)
         if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
         Merged merged{o.op, {}, {}, {}};
         auto result = *theta;
+        std::vector<Term> terms;
         for (auto const& c : o.include) {
             auto const* d = store_.payload(c.parts.at(0).payload);
             if (chance(chaos_.stale_404))
                 merged.refused.push_back({c.member, c.seq, Refusal::digest, true});
             else if (d == nullptr || chance(chaos_.refused))
                 merged.refused.push_back({c.member, c.seq, Refusal::digest});
-            else result = result - *d;
+            else {
+                result = result - *d;
+                terms.push_back({values_of(*d), c.scale});
+            }
         }
         if (merged.refused.empty() && o.outer_step && o.outer &&
             store_.payload(o.outer->parts.at(0)) == nullptr)
             return reply(p, Corrupt{o.op, o.outer->parts.at(0).name, "missing"});
         if (merged.refused.empty()) {
-            Payload const payload(result);
-            merged.model.push_back(store_.put(o.weights.at(0).part, o.weights.at(0).name, payload));
-            if (o.outer_step)
+            auto const made = merge_payloads(o, std::move(result), terms);
+            merged.model.push_back(
+                store_.put(o.weights.at(0).part, o.weights.at(0).name, made.model));
+            keep(*p, made.model);
+            if (o.outer_step) {
                 merged.momentum.push_back(
-                    store_.put(o.momentum.at(0).part, o.momentum.at(0).name, payload));
-            keep(*p, payload);
+                    store_.put(o.momentum.at(0).part, o.momentum.at(0).name, made.momentum));
+                keep(*p, made.momentum);
+            }
         }
         reply(p, merged);
     });
@@ -131,17 +148,28 @@ void Simulator::keep(SimProcess const& p, Payload const& payload)
     kept_[p.site_index].insert_or_assign(payload.sha256.hex(), payload);
 }
 
-std::optional<Payload> Simulator::merged(Merge const& o) const
+MergedPayloads Simulator::merge_payloads(Merge const& o, Tickets result,
+                                         std::vector<Term> const& terms) const
+{
+    auto const momentum = o.outer ? store_.values(o.outer->parts.at(0)) : Values{};
+    auto const values = merge_values(store_.values(o.model.parts.at(0)), momentum, terms,
+                                     {o.outer_step, o.eta, o.mu});
+    return {Payload(result, values.model), Payload(result, values.momentum)};
+}
+
+std::optional<MergedPayloads> Simulator::merged(Merge const& o) const
 {
     auto const* theta = store_.payload(o.model.parts.at(0));
     if (theta == nullptr) return std::nullopt;
     auto result = *theta;
+    std::vector<Term> terms;
     for (auto const& c : o.include) {
         auto const* d = store_.payload(c.parts.at(0).payload);
         if (d == nullptr) return std::nullopt;
         result = result - *d;
+        terms.push_back({values_of(*d), c.scale});
     }
-    return Payload(std::move(result));
+    return merge_payloads(o, std::move(result), terms);
 }
 
 void Simulator::execute(P const& p, Restore const& o)
@@ -156,7 +184,10 @@ void Simulator::execute(P const& p, Restore const& o)
         for (auto const& part : o.parts) {
             if (store_.payload(part) != nullptr && !chance(chaos_.stale_404)) continue;
             auto const copy = kept.find(part.sha256.hex());
-            auto const* content = computed ? &*computed : nullptr;
+            Payload const* content = nullptr;
+            if (computed)
+                content =
+                    part.sha256 == computed->model.sha256 ? &computed->model : &computed->momentum;
             if (!o.recipe && copy != kept.end()) content = &copy->second;
             bool const right = content != nullptr && content->sha256 == part.sha256;
             if (right) store_.put(part.part, part.name, *content);

@@ -63,6 +63,7 @@ Chaos chaos_of(Draw& draw)
     chaos.faults_per_s = static_cast<double>(draw.pick(0, 20)) / 20;
     chaos.nan = draw.share(60);
     chaos.skipped = draw.share(200);
+    chaos.interrupted = draw.share(400);
     return chaos;
 }
 

@@ -32,6 +32,7 @@ void SimProcess::check_removals(Create const& create, RecordDecoder const& decod
     if (create.name.rfind("commits/", 0) != 0 || !machine->tip()) return;
     auto const commit = decoder.commit(create.bytes, create.name);
     require(commit.has_value(), Invariant::commit, "a site sends an invalid commit");
+    check_silence(*commit);
     for (auto const& r : commit->removed) {
         if (r.reason != Removal::silent && r.reason != Removal::succeeded) continue;
         auto const* m = machine->tip()->find(r.member);
@@ -49,6 +50,71 @@ void SimProcess::check_removals(Create const& create, RecordDecoder const& decod
                 return "a site removes " + r.member.value + " without reading its next header";
             });
     }
+}
+
+void SimProcess::observe(MonoTime now, Input const& input)
+{
+    bool const suspended = last_input != MonoTime{} && now - last_input > skew;
+    if (suspended || last_input == MonoTime{}) resumed = now;
+    last_input = now;
+    if (state == State::run || state == State::gather) awake = now - resumed;
+    auto const* request = std::get_if<StopRequested>(&input);
+    if (request == nullptr) return;
+    stop_delivered = true;
+    auto const& earlier = stop.value_or(*request);
+    stop = {std::min(request->begin_until, earlier.begin_until),
+            std::min(request->end, earlier.end)};
+}
+
+void SimProcess::check_round(Status const& status, MonoTime now)
+{
+    require(!stop || now < stop->end || machine->exited(), Invariant::leaving,
+            "a site stays beyond the end of its stop request");
+    if (status.base != round) {
+        round = status.base;
+        took_over = now;
+    }
+    bool const works = status.state == State::run && !status.since.empty() &&
+                       status.waiting_for == "the end of the round";
+    if (!works) runs_since.reset();
+    else if (!runs_since) runs_since = now;
+    if (!works || stop || !may_cut(status)) return;
+    constexpr Seconds longest_round{4};  // of all amendments
+    constexpr Seconds open_question{1};
+    auto const end =
+        std::max({took_over + longest_round, *runs_since, MonoTime{frozen_until + clock_offset}});
+    require(now <= end + open_question, Invariant::round,
+            "a site trains on after the end of its round");
+}
+
+bool SimProcess::may_cut(Status const& status) const
+{
+    auto const& tip = *machine->tip();
+    auto const undecided = static_cast<std::int64_t>(status.undecided.size());
+    return status.base == tip.round && undecided < tip.terms.params.max_undecided &&
+           std::any_of(tip.members.begin(), tip.members.end(), [&](Member const& m) {
+               return m.id != status.member && m.since_round < tip.round;
+           });
+}
+
+void SimProcess::check_silence(Commit const& commit) const
+{
+    auto const& tip = *machine->tip();
+    auto const& params = tip.terms.params;
+    if (tip.find(commit.by.member) == nullptr) return;
+    for (auto const& r : commit.removed) {
+        auto const* m = tip.find(r.member);
+        if (r.reason != Removal::silent || m == nullptr || m->missed >= params.max_missed) continue;
+        require(awake > params.drop_after + params.skew, Invariant::removal, [&] {
+            return "a site removes " + r.member.value + " although it was suspended itself";
+        });
+    }
+}
+
+void SimProcess::check_transfer(MonoTime now) const
+{
+    require(!stop || now < stop->begin_until, Invariant::leaving,
+            "a site that leaves begins a transfer too late");
 }
 
 void SimProcess::check_merge_base(Merge const& merge) const

@@ -21,9 +21,18 @@ struct SimProcess {
     Process identity;
     Millis clock_offset{};
     Millis frozen_until{};
+    Millis skew{};  ///< as Params::skew
     bool dead{false};
     bool stopping{false};
     bool stop_delivered{false};
+    std::optional<StopRequested> stop;  ///< earliest times of the delivered requests
+    State state{State::probe};          ///< after the last input
+    MonoTime last_input{};
+    Millis awake{};      ///< at the last input in a state that judges members: time since `resumed`
+    MonoTime resumed{};  ///< end of the last suspension that was longer than Params::skew
+    Round round{};       ///< round of the trainer's model
+    MonoTime took_over{};                ///< when the trainer got this model
+    std::optional<MonoTime> runs_since;  ///< has worked in the state `run` since then
     int nan_cuts{0};
     bool broken{false};  ///< no step gives a finite gradient any more
     int skips{0};        ///< steps in a row that were skipped
@@ -54,6 +63,22 @@ struct SimProcess {
     /// a site cannot detect it.
     void check_removals(Create const& create, RecordDecoder const& decoder, Millis long_ago,
                         Millis now) const;
+
+    /// Takes the time of an input.
+    void observe(MonoTime now, Input const& input);
+
+    /// Checks that a site that has reached the end of its round does not train on.
+    void check_round(Status const& status, MonoTime now);
+
+    /// Returns whether the end of the round makes the site cut: another site takes part in it.
+    [[nodiscard]] bool may_cut(Status const& status) const;
+
+    /// Checks that a site removes a member as silent only after a time in which it could have seen
+    /// a sign of life.
+    void check_silence(Commit const& commit) const;
+
+    /// Checks that no transfer of a payload begins after the time of the stop request.
+    void check_transfer(MonoTime now) const;
 
     /// Checks that a merge starts from the model and momentum of the newest commit that the process
     /// has read.

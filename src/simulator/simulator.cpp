@@ -8,8 +8,8 @@
 
 namespace curtail::rounds::simulator {
 
-Simulator::Simulator(RunSpec run, std::uint64_t seed, Chaos chaos)
-    : SimTime(seed), run_(run), store_(std::move(run)), chaos_(chaos)
+Simulator::Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, Policy policy)
+    : SimTime(seed), run_(run), store_(std::move(run)), chaos_(chaos), policy_(policy)
 {
     for (std::size_t i = 0; i < run_.sites.size(); ++i)
         speed_.push_back(std::exp(uniform(-1.2, 1.2)));
@@ -20,7 +20,11 @@ void Simulator::start(std::size_t site)
     auto p = std::make_shared<SimProcess>();
     p->site_index = site;
     p->clock_offset = Millis{pick(1, 1'000'000)};
-    SiteConfig config{{run_.sites[site], nonce()}, run_, 0, store_.decoder()};
+    auto const own = nonce();
+    bool const reuses = policy_.breaks(Fault::reuse_identity);
+    Process const process{run_.sites[site], reuses ? 1 : own};
+    SiteConfig config{process, run_, 0, store_.decoder(), policy_};
+    p->skew = run_.params.skew;
     p->identity = config.process;
     p->machine = std::make_unique<Site>(config);
     p->trainer = std::make_unique<SimTrainer>(store_.blocks());
@@ -77,13 +81,16 @@ void Simulator::deliver(P const& p, Input const& input)
 
 void Simulator::handle(P const& p, Input const& input)
 {
-    p->stop_delivered = p->stop_delivered || std::holds_alternative<StopRequested>(input);
+    MonoTime const at{now() + p->clock_offset};
+    p->observe(at, input);
     auto const outputs = outputs_of(*p, input);
     if (trace_ != nullptr) trace(*trace_, now(), *p, input, outputs);
     for (auto const& output : outputs) std::visit([&](auto const& o) { execute(p, o); }, output);
     auto const status = p->machine->status();
     ++states_[status.state];
+    p->state = status.state;
     p->check_against_trainer(status);
+    p->check_round(status, at);
     auto const wake = p->machine->wake();
     if (!wake || wake == p->wake) return;
     p->wake = wake;

@@ -25,11 +25,13 @@ struct Chaos {
     double spoiled{0};       ///< of a stored delta: its content is wrong
     double refused{0};       ///< of a contribution in a merge: refused although valid
     double faults_per_s{
-        0};         ///< rate per simulated second of all other faults: crashes, starts,
-                    ///< second instances, freezes, stop requests, failing writes, outages, jumps of
-                    ///< the store's clock, amendments,
-                    ///< broken hardware, unreadable headers, and objects that Curtail did not write
-    double nan{0};  ///< of a cut: its delta has values that are not finite
+        0};  ///< rate per simulated second of all other faults: crashes, starts,
+             ///< second instances, freezes, stop requests, failing writes, outages, jumps of
+             ///< the store's clock, amendments,
+             ///< broken hardware, unreadable headers, and objects that Curtail did not write
+    /// Of a lone commit: its site freezes for 5 to 15 s, and another site starts.
+    double interrupted{0};
+    double nan{0};      ///< of a cut: its delta has values that are not finite
     double skipped{0};  ///< of a step: its gradient is not finite, so it is skipped
 };
 
@@ -37,7 +39,8 @@ struct Chaos {
 /// determines every choice.
 class Simulator : public SimTime {
   public:
-    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos);
+    /// All sites follow `policy`. The simulator itself checks by the correct one.
+    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, Policy policy = {});
 
     void start(std::size_t site);
 
@@ -115,6 +118,8 @@ class Simulator : public SimTime {
 
     void execute(P const& p, Get const& o);
     void execute(P const& p, Create const& o);
+    /// Creates an object as `o` asks. Returns whether it is new.
+    [[nodiscard]] bool creates(Create const& o);
     void put(P const& p, Op op, std::vector<Target> const& parts, Payload const& content,
              bool may_spoil);
     void execute(P const& p, StoreDelta const& o);
@@ -125,8 +130,10 @@ class Simulator : public SimTime {
     /// Returns whether the store has all that is needed to make `part` of the newest model again.
     [[nodiscard]] bool can_recompute(PartRef const& part);
     /// The tickets that a merge makes. Null: an input is damaged or missing.
+    [[nodiscard]] MergedPayloads merge_payloads(Merge const& o, Tickets result,
+                                                std::vector<Term> const& terms) const;
     void keep(SimProcess const& p, Payload const& payload);
-    [[nodiscard]] std::optional<Payload> merged(Merge const& o) const;
+    [[nodiscard]] std::optional<MergedPayloads> merged(Merge const& o) const;
     void execute(P const& p, Restore const& o);
     void execute(P const& p, LoadModel const& o);
     void execute(P const& p, Adopt const& o);
@@ -148,7 +155,10 @@ class Simulator : public SimTime {
     /// condition of its loop.
     bool maybe_inject_fault();
     void inject_fault();
+    void freeze(P const& p, Millis duration);
     void thaw(P const& p);
+    /// Freezes a site that stores its own weights, and starts another one, by chance.
+    void interrupt(P const& p);
     /// A request to leave within `grace`, of which the last tenth is too late for a transfer.
     [[nodiscard]] StopRequested stop_request(P const& p, Millis grace) const
     {
@@ -159,6 +169,7 @@ class Simulator : public SimTime {
     RunSpec run_;
     SimStore store_;
     Chaos chaos_;
+    Policy policy_;
     std::vector<double> speed_;
     Millis last_fault_check_{0};
     Millis full_until_{0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/store.hpp"
 
+#include "rounds/next.hpp"
 #include "rounds/terms.hpp"
 
 namespace curtail::rounds::simulator {
@@ -32,9 +33,12 @@ std::string bytes_of(Tickets const& t)
     return s;
 }
 
-Payload::Payload(Tickets tickets) : content(std::move(tickets))
+Payload::Payload(Tickets tickets) : Payload(tickets, values_of(tickets)) {}
+
+Payload::Payload(Tickets tickets, Values numbers) : content(std::move(tickets)), values(numbers)
 {
-    auto const text = bytes_of(content);
+    auto text = bytes_of(content);
+    for (float const value : values) text += exact(value);
     bytes = static_cast<std::int64_t>(text.size());
     sha256 = curtail::sha256(text);
 }
@@ -56,6 +60,19 @@ std::optional<std::string> SimStore::get(std::string const& name) const
 {
     auto const it = small_.find(name);
     return it == small_.end() ? std::nullopt : std::optional(it->second);
+}
+
+bool SimStore::overwrite(std::string const& name, std::string const& bytes)
+{
+    auto const it = small_.find(name);
+    if (it == small_.end()) return create(name, bytes);
+    if (it->second == bytes) return false;
+    require(name == commit_name(chain_.back().number), Invariant::commit,
+            [&] { return name + " changes under its successor"; });
+    small_.erase(it);
+    chain_.pop_back();
+    digests_.pop_back();
+    return create(name, bytes);
 }
 
 PartRef SimStore::put(std::string const& part, std::string const& name, Payload content)
@@ -84,9 +101,10 @@ void SimStore::damage(std::string const& name, bool remove)
 
 void SimStore::spoil(std::string const& name, int by)
 {
-    auto content = payloads_.at(name).content;
+    auto const& payload = payloads_.at(name);
+    auto content = payload.content;
     content[0] += by;
-    payloads_.at(name) = Payload(std::move(content));
+    payloads_.at(name) = Payload(std::move(content), payload.values);
 }
 
 void SimStore::heal()
@@ -124,6 +142,12 @@ Payload const* SimStore::original(PartRef const& ref) const
     return damaged == damaged_.end() ? whole(ref) : &damaged->second;
 }
 
+Values SimStore::values(PartRef const& ref) const
+{
+    auto const* payload = original(ref);
+    return payload == nullptr ? Values{} : payload->values;
+}
+
 chain::VerifySource SimStore::source() const
 {
     return {
@@ -155,6 +179,8 @@ void SimStore::committed(std::string const& name, std::string const& bytes)
                bytes_of(model->content) + "but ledger " + commit->done.to_string();
     });
     amended(*commit);
+    decisions(*commit);
+    merged(*commit);
     for (auto const& d : commit->decided) {
         if (!d.header) continue;
         auto const header = get(header_name(d.member, d.seq));
@@ -176,6 +202,47 @@ void SimStore::committed(std::string const& name, std::string const& bytes)
     digests_.push_back(sha256(bytes));
     pending();
     kept();
+}
+
+void SimStore::decisions(Commit const& commit) const
+{
+    if (chain_.empty()) return;
+    auto const& parent = chain_.back();
+    auto const rules = in_force(run_, parent);
+    std::map<MemberId, Ranges> held;
+    for (auto const& m : parent.members) held[m.id] = m.held;
+    for (auto const& d : commit.decided) {
+        auto const it = headers_.find({d.member, d.seq});
+        if (it != headers_.end() && d.refused != Refusal::digest)
+            require(d.refused == refusal(rules, parent, held[d.member], it->second),
+                    Invariant::decision, [&] {
+                        return "the decision on " + d.member.value + "." +
+                               std::to_string(d.seq.value) +
+                               " does not follow from the parent's terms";
+                    });
+        held[d.member] -= d.ranges + d.skipped;
+    }
+}
+
+void SimStore::merged(Commit const& commit) const
+{
+    if (commit.kind != Commit::Kind::merge) return;
+    auto const& parent = chain_.back();
+    std::vector<Term> terms;
+    for (auto const& d : commit.decided) {
+        if (d.refused || d.ranges.empty()) continue;
+        if (d.inlined) return;
+        auto const delta = tickets_of({}, blocks_) - tickets_of(d.ranges, blocks_);
+        terms.push_back({values_of(delta), d.scale});
+    }
+    auto const outer = in_force(run_, parent).outer;
+    auto const momentum = parent.outer ? values(parent.outer->parts.at(0)) : Values{};
+    auto const right = merge_values(values(parent.model.parts.at(0)), momentum, terms,
+                                    {commit.outer_step, outer.eta, outer.mu});
+    require(values(commit.model.parts.at(0)) == right.model, Invariant::model,
+            "the model is not the merge of the included contributions by their scales");
+    require(!commit.outer_step || values(commit.outer->parts.at(0)) == right.momentum,
+            Invariant::model, "the momentum is not that of the merge");
 }
 
 // The terms are those of the amendment that the commit names, or stay as they are.

@@ -13,11 +13,9 @@
 #include "rounds/names.hpp"
 #include "simulator/invariant.hpp"
 #include "simulator/kept_records.hpp"
+#include "simulator/values.hpp"
 
 namespace curtail::rounds::simulator {
-
-/// Simulated weights. For each block, they count how often the block was used for training.
-using Tickets = std::vector<int>;
 
 Tickets tickets_of(Ranges const& ranges, std::size_t blocks);
 Tickets operator+(Tickets a, Tickets const& b);
@@ -26,10 +24,19 @@ std::string bytes_of(Tickets const& t);
 
 /// A stored payload.
 struct Payload {
+    /// A delta, or a model that no merge made.
     explicit Payload(Tickets tickets);
+    Payload(Tickets tickets, Values numbers);
     Tickets content;
+    Values values;
     std::int64_t bytes{};
     Digest sha256;
+};
+
+/// What a merge makes. `momentum` is only stored by an outer step.
+struct MergedPayloads {
+    Payload model;
+    Payload momentum;
 };
 
 /// The store of the simulation. Create-if-absent is linearizable; each new record is checked
@@ -44,6 +51,8 @@ class SimStore {
     /// Creates an object and returns true. Returns false, and changes nothing, if the name is
     /// taken.
     bool create(std::string const& name, std::string const& bytes);
+    /// Stores an object without a condition, as no correct store would. Returns whether it is new.
+    bool overwrite(std::string const& name, std::string const& bytes);
     /// Adds an object that no site of the simulation made.
     void inject(std::string const& name, std::string const& bytes) { small_.emplace(name, bytes); }
     [[nodiscard]] std::optional<std::string> get(std::string const& name) const;
@@ -61,6 +70,8 @@ class SimStore {
     [[nodiscard]] Payload const* whole(PartRef const& ref) const;
     /// Returns the content with the digest in `ref`, also if the object is damaged since damage().
     [[nodiscard]] Payload const* original(PartRef const& ref) const;
+    /// Returns the numbers of original(); zeros if it does not exist.
+    [[nodiscard]] Values values(PartRef const& ref) const;
     [[nodiscard]] std::vector<Commit> const& chain() const { return chain_; }
     [[nodiscard]] std::vector<Digest> const& digests() const { return digests_; }
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
@@ -78,6 +89,12 @@ class SimStore {
     void committed(std::string const& name, std::string const& bytes);
 
     void amended(Commit const& commit) const;
+
+    /// Checks that each decision follows from the header and the parent's terms.
+    void decisions(Commit const& commit) const;
+
+    /// Checks the numbers of a merged model, which depend on the scales and the momentum.
+    void merged(Commit const& commit) const;
 
     void contributed(std::string const& name, std::string const& bytes);
 

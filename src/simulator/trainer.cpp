@@ -65,7 +65,10 @@ CutReady SimTrainer::cut(Op op, Seq seq)
     pause();
     auto const tokens = since_.count() * tokens_per_block;
     CutReady ready{op, since_, skipped_, steps_, {static_cast<double>(tokens)}, {0}};
-    undecided_[seq] = {a_ - x_, since_, std::exchange(skipped_, {})};
+    auto& own = undecided_[seq];
+    own.d = own.d.empty() ? a_ - x_ : own.d + (a_ - x_);
+    own.ranges += since_;
+    own.skipped += std::exchange(skipped_, {});
     a_ = x_;
     since_ = {};
     steps_ = 0;

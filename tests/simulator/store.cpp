@@ -17,7 +17,7 @@ class Store : public testing::Test {
         auto const bytes = encode(run).bytes;
         store.create(run_name, bytes);
         auto const model = store.put("w0", model_name({1}, test::member("A", 0), 1, "w0"),
-                                     Tickets(store.blocks(), 0));
+                                     Payload(Tickets(store.blocks(), 0)));
         commit(genesis(run, sha256(bytes), {test::member("A", 0), 1}, now, {model}));
     }
     void commit(Commit const& c) { store.create(commit_name(c.number), encode(c).bytes); }

@@ -100,6 +100,53 @@ void print_outcome(Campaign const& campaign, Outcome const& outcome, double seco
         outcome.failures.size()));
 }
 
+std::string row_text(rounds::simulator::Detection const& detection)
+{
+    auto const& row = rounds::simulator::row(detection.fault);
+    if (!detection.failure)
+        return fmt::format("| `{}` | {} | not found | {} | |", row.name, row.what, detection.steps);
+    return fmt::format("| `{}` | {} | `{}` | {} | {} |", row.name, row.what,
+                       to_text(detection.failure->invariant), detection.steps,
+                       detection.failure->seed);
+}
+
+json::Object detection_json(rounds::simulator::Detection const& detection)
+{
+    json::Object object{{"fault", rounds::simulator::row(detection.fault).name},
+                        {"found", detection.failure.has_value()},
+                        {"steps", detection.steps}};
+    if (detection.failure)
+        object.set("invariant", to_text(detection.failure->invariant))
+            .set("message", detection.failure->text)
+            .set("seed", detection.failure->seed);
+    return object;
+}
+
+// Shows which invariant finds which deliberate fault.
+Result<void> find_faults(Campaign const& campaign, Console const& console)
+{
+    constexpr std::int64_t limit = 2'000'000;
+    json::Array list;
+    int missed = 0;
+    if (!console.json)
+        console.print(
+            "| fault | the state machine | invariant | steps | seed |\n|---|---|---|---|---|\n");
+    Progress line("looking for faults", "faults");
+    for (int i = 0; i < rounds::fault_count; ++i) {
+        auto const fault = static_cast<rounds::Fault>(i);
+        line.update(i, rounds::fault_count);
+        auto const detection = rounds::simulator::detect(fault, campaign.first, limit);
+        missed += detection.failure ? 0 : 1;
+        if (console.json) list.push_back(detection_json(detection));
+        else console.print(row_text(detection) + "\n");
+    }
+    if (console.json) console.print_json(json::Object{{"faults", std::move(list)}});
+    if (missed == 0) return {};
+    return fail(ExitCode::protocol, "the simulation missed a deliberate fault",
+                fmt::format("{} faults broke no invariant in {} steps", missed, limit),
+                "improve the simulator's faults or its invariants");
+}
+
 Result<Campaign> campaign_of(Arguments const& arguments)
 {
     Campaign campaign;
@@ -118,6 +165,7 @@ Result<void> simulate(Arguments const& arguments, Console const& console)
 {
     auto const campaign = campaign_of(arguments);
     if (!campaign) return tl::unexpected(campaign.error());
+    if (arguments.flag("faults")) return find_faults(*campaign, console);
     Progress line("simulating", "seeds");
     auto const seeds = static_cast<double>(campaign->last - campaign->first + 1);
     auto const began = std::chrono::steady_clock::now();
@@ -136,26 +184,30 @@ Result<void> simulate(Arguments const& arguments, Console const& console)
 
 std::vector<Option> options()
 {
-    return {{"seeds", OptionType::text, "A-B", "0-99", "Seeds to run, both included"},
-            {"steps",
-             OptionType::integer,
-             "N",
-             "2000",
-             "Steps per seed, at least: operations on the store and events of trainers. A seed "
-             "simulates whole runs until then",
-             false,
-             false,
-             {1, 1e12}},
-            {"threads",
-             OptionType::integer,
-             "N",
-             "0",
-             "Seeds that run at the same time; 0: one per core",
-             false,
-             false,
-             {0, 1024}},
-            {"log", OptionType::text, "FOLDER", "",
-             "Write every input and output of every site to FOLDER/SEED.log"}};
+    return {
+        {"seeds", OptionType::text, "A-B", "0-99", "Seeds to run, both included"},
+        {"steps",
+         OptionType::integer,
+         "N",
+         "2000",
+         "Steps per seed, at least: operations on the store and events of trainers. A seed "
+         "simulates whole runs until then",
+         false,
+         false,
+         {1, 1e12}},
+        {"threads",
+         OptionType::integer,
+         "N",
+         "0",
+         "Seeds that run at the same time; 0: one per core",
+         false,
+         false,
+         {0, 1024}},
+        {"faults", OptionType::flag, "", "",
+         "Instead, give the state machines one deliberate fault after the other, and print which "
+         "invariant finds it and after how many steps. Begins with seed A"},
+        {"log", OptionType::text, "FOLDER", "",
+         "Write every input and output of every site to FOLDER/SEED.log"}};
 }
 
 }  // namespace

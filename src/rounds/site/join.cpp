@@ -93,7 +93,7 @@ bool act_fold(Parts& p)
     }
     p.proposal.set_mode(Mode::fold);
     p.proposal.discard_draft();
-    if (build(p)) {
+    if (build(p, p.config.policy)) {
         p.machine.go(Phase::merge);
         return true;
     }
@@ -121,7 +121,10 @@ MemberId const* own_member(Parts const& p)
 
 bool act_join(Parts& p)
 {
-    if (auto const* own = own_member(p)) {
+    auto const* own = own_member(p);
+    bool const again =
+        p.config.policy.breaks(Fault::join_twice) && !p.proposal.is_draft(p.chain.tip_sha256());
+    if (own != nullptr && !again) {
         p.member = *own;
         note_differences(p);
         begin_base(p);
@@ -134,8 +137,9 @@ bool act_join(Parts& p)
         p.proposal.admit({p.config.process, rate(p)});
         for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
         auto const id = member_id(p.config.process, p.chain.tip()->number.next());
-        auto commit = next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
-                           store_now(p), {}, p.proposal.intents_at(*p.chain.tip()));
+        auto commit =
+            next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
+                 store_now(p), {}, p.proposal.intents_at(*p.chain.tip()), p.config.policy);
         if (!commit) throw std::logic_error("a join that changes nothing");
         if (!set_draft(p, std::move(*commit))) return true;
     }

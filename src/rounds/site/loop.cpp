@@ -129,7 +129,8 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
 {
     if (p.machine.exited()) return {};
     p.machine.begin(now);
-    p.watch.input(p.machine.now(), p.chain.run().params.skew);
+    if (!p.config.policy.breaks(Fault::count_unanswered_time))
+        p.watch.input(p.machine.now(), p.chain.run().params.skew);
     std::visit(
         [&](auto const& in) {
             using T = std::decay_t<decltype(in)>;

@@ -20,6 +20,9 @@ Merge merge_of(Parts& p, MergeKey const& key)
     if (key.outer_step) merge.momentum = targets(p, round, momentum_part);
     for (auto const& [member, seq, scale] : key.included)
         merge.include.push_back({member, seq, scale, p.pending.at({member, seq}).header.parts});
+    if (p.config.policy.breaks(Fault::merge_unweighted))
+        for (auto& c : merge.include) c.scale = 1.0F / static_cast<float>(merge.include.size());
+    if (p.config.policy.breaks(Fault::merge_without_momentum)) merge.outer.reset();
     return merge;
 }
 
@@ -61,7 +64,7 @@ bool act_merge(Parts& p)
         else leave(p);
         return true;
     }
-    auto const commit = build(p);
+    auto const commit = build(p, p.config.policy);
     bool const needs_model = commit && commit->kind == Commit::Kind::merge;
     auto key = needs_model ? key_of(p, *commit) : MergeKey{};
     if (!needs_model || has_made(p, key)) {
@@ -99,7 +102,7 @@ void answered_merge(Parts& p, Input const& input)
 
 bool act_lone_store(Parts& p)
 {
-    if (!p.machine.may_transfer()) {
+    if (!p.machine.may_transfer() && !p.config.policy.breaks(Fault::transfer_after_deadline)) {
         out_of_time(p);
         return true;
     }

@@ -30,7 +30,8 @@ void contributed(Parts& p)
 void header_exists(Parts& p, std::string const& bytes)
 {
     auto const& own = *p.contributions.next_unpublished();
-    if (bytes == own.encoded->bytes) return contributed(p);
+    bool const trusts = p.config.policy.breaks(Fault::reuse_identity);
+    if (bytes == own.encoded->bytes || trusts) return contributed(p);
     // A single read may be corrupt; a foreign object stays the same in every read.
     if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::publish_read);
     finish(p, ExitCode::protocol,
@@ -94,8 +95,9 @@ bool lone_possible(Parts const& p)
         work = work || !own.header.ranges.empty() || !own.header.skipped.empty();
         if (own.header.nonfinite > 0) return false;
     }
-    return work && lone(p) && p.training.base() == p.chain.tip()->round &&
-           p.contributions.dropped().empty();
+    bool const on_base = p.training.base() == p.chain.tip()->round ||
+                         p.config.policy.breaks(Fault::commit_lone_on_any_base);
+    return work && lone(p) && on_base && p.contributions.dropped().empty();
 }
 
 bool has_ranges(Contributions const& contributions)
@@ -107,9 +109,34 @@ bool has_ranges(Contributions const& contributions)
 
 void begin_lone(Parts& p)
 {
-    if (has_ranges(p.contributions)) return p.machine.go(Phase::lone_store);
+    bool const reuses = p.config.policy.breaks(Fault::commit_stale_lone_model) && p.payloads.made();
+    if (has_ranges(p.contributions) && !reuses) return p.machine.go(Phase::lone_store);
     p.proposal.clear_intents();
     begin_commit(p, Mode::lone);
+}
+
+// Fault::extend_cut: a cut adds to a contribution that may be in the store.
+bool extends_cut(Parts const& p)
+{
+    return p.config.policy.breaks(Fault::extend_cut) &&
+           p.contributions.next_unpublished() != nullptr;
+}
+
+Seq seq_of_cut(Parts const& p)
+{
+    return extends_cut(p) ? p.contributions.next_unpublished()->header.seq
+                          : p.contributions.next_seq();
+}
+
+void extend(Parts& p, CutReady ready)
+{
+    auto& own = *p.contributions.next_unpublished();
+    ready.ranges += own.header.ranges;
+    ready.skipped += own.header.skipped;
+    ready.steps += own.header.steps;
+    auto extended = contribution_of(p, ready);
+    extended.header.seq = own.header.seq;
+    own = std::move(extended);
 }
 
 }  // namespace
@@ -118,7 +145,7 @@ void begin_cut(Parts& p, bool leaving)
 {
     p.machine.go(Phase::cut);
     p.training.pause();
-    p.machine.send(Cut{p.machine.ask(Question::cut), p.contributions.next_seq(), leaving});
+    p.machine.send(Cut{p.machine.ask(Question::cut), seq_of_cut(p), leaving});
     if (leaving) p.contributions.leave();
 }
 
@@ -135,7 +162,8 @@ void answered_cut(Parts& p, Input const& input)
         throw std::logic_error("a cut must report each part");
     auto own = contribution_of(p, ready);
     p.machine.send(cut_note(own.header));
-    p.contributions.add(std::move(own));
+    if (extends_cut(p)) extend(p, ready);
+    else p.contributions.add(std::move(own));
     p.training.cut(p.machine.now());
     if (lone_possible(p)) begin_lone(p);
     else p.machine.go(Phase::publish_store);
@@ -152,7 +180,7 @@ bool act_publish_store(Parts& p)
         p.machine.switch_to(Phase::publish_header);
         return true;
     }
-    if (!p.machine.may_transfer()) {
+    if (!p.machine.may_transfer() && !p.config.policy.breaks(Fault::transfer_after_deadline)) {
         out_of_time(p);
         return true;
     }
@@ -190,7 +218,7 @@ void answered_publish(Parts& p, Input const& input)
     if (std::holds_alternative<Exists>(input)) return p.machine.go(Phase::publish_read);
     if (auto const* got = std::get_if<Got>(&input)) return header_exists(p, got->bytes);
     bool const again = p.contributions.leaving() || p.machine.tries() < tries_limit;
-    if (again) return p.machine.retry(p.machine.phase());
+    if (again && !extends_cut(p)) return p.machine.retry(p.machine.phase());
     p.machine.retry(Phase::run);
     p.schedule.publish = p.machine.pause_ends() + p.chain.run().params.poll_wait;
     enter_run(p);

@@ -217,7 +217,7 @@ void propose_removal(Parts& p, MemberId const& id, Removal reason);
 /// Starts to create the next commit, for the purpose `mode`.
 void begin_commit(Parts& p, Mode mode);
 /// Builds the commit that follows the tip. Returns an empty optional if rounds::next() does.
-[[nodiscard]] std::optional<Commit> build(Parts const& p);
+[[nodiscard]] std::optional<Commit> build(Parts const& p, Policy policy);
 bool act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
 /// If `commit` is valid, makes it the draft and returns true. Otherwise returns false:
