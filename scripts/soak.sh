@@ -3,11 +3,11 @@
 # soak.sh [--foreground] [--status]
 # Repeats long tests in the background: the kill test with twenty seeds, the disturbed runs with a
 # hundred, the tests of ranks and the fail-safe tests at the times of a real centre, the simulator
-# of the round protocol with many seeds, and the unit tests under sanitizers. With --foreground it
-# runs them in this terminal. With --status it prints the results so far. The build, each test, and
-# each seed of the kill test and of the disturbed runs are separate items. If you start it again on
-# the same commit, it skips the items that passed. Results are in results/soak/<commit>/: a log and
-# a line of summary.jsonl per item.
+# of the round protocol with 500 million steps, and the unit tests under sanitizers. --foreground
+# runs them in this terminal, --status prints the results so far. The build, each test, each seed of
+# the kill test and of the disturbed runs, and 2000 seeds of the simulator are separate items. If you
+# start it again on the same commit, it skips the items that passed. Results are in
+# results/soak/<commit>/: a log and a line of summary.jsonl per item.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,6 +15,7 @@ cd "$here"
 list=soak
 seeds=20
 disturbed_seeds=100
+simulated_parts=100 # of 2000 seeds, or five million steps
 # shellcheck source=scripts/items.sh
 source scripts/items.sh
 
@@ -38,6 +39,9 @@ done
 item ranks env CURTAIL_BUILD="$build" python3 tests/system/ranks_test.py --long
 item fail-safe env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_test.py --long
 item fail-safe-signal env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_signal_test.py --long
-item rounds-simulator "$build/bin/curtail-sim" rounds --seeds 1000-20999
+for part in $(seq $simulated_parts); do
+    first=$((part * 2000))
+    item "rounds-$part" "$build/bin/curtail-sim" rounds --seeds $first-$((first + 1999))
+done
 item unit-asan make --no-print-directory test-asan
 finish
