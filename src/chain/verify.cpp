@@ -86,11 +86,15 @@ class Verifier {
         oldest_kept_ = summary.tip.round.value - summary.run.params.keep_models + 1;
     }
 
-    // `parent` is null for the genesis, which decides nothing.
+    // `parent` is null for commit 1, which decides nothing. That of a fork begins with work.
     Result<void> commit(Commit const* parent, Commit const& c)
     {
-        if (parent != nullptr)
-            if (auto good = decisions(*parent, c); !good) return good;
+        if (parent == nullptr) {
+            tokens_ = c.totals.tokens;
+            ledger_ = c.done;
+        } else if (auto good = decisions(*parent, c); !good) {
+            return good;
+        }
         if (c.kind == Commit::Kind::roster) return {};
         bool const kept = c.round.value >= oldest_kept_;
         if (auto good = payloads(c.model.parts, kept || is_milestone(c.round)); !good) return good;

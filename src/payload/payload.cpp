@@ -113,9 +113,10 @@ Result<Values> decode(Layout const& layout, std::string const& part, std::string
 {
     auto const reader = tensors::TensorReader::from_bytes(std::string(bytes), source);
     if (!reader) return tl::unexpected(reader.error());
-    for (auto const& [key, expected] : {std::pair<std::string, std::string>{"format", format},
-                                        {"run", layout.run.value},
-                                        {"part", part}})
+    std::vector<std::pair<std::string, std::string>> attributes{{"format", format}, {"part", part}};
+    // A fork takes over the weights and momentum of another run.
+    if (part.starts_with('d')) attributes.emplace_back("run", layout.run.value);
+    for (auto const& [key, expected] : attributes)
         if (auto good = check_attribute(*reader, key, expected, source); !good)
             return tl::unexpected(good.error());
     auto values = std::make_shared<std::vector<float>>(layout.elements());

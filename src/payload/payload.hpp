@@ -68,7 +68,9 @@ class Decoder {
 
 /// Reads the values from `bytes`, the content of any tensor file with the right tensors. The caller
 /// must first compare the digest of `bytes` with the recorded digest. `source` names the payload in
-/// error messages. Fails with `protocol` if the payload belongs to another run, part or model.
+/// error messages. Fails with `protocol` if the payload belongs to another part or model, or if it
+/// is a delta of another run. Weights and momentum may be those of another run: a fork takes them
+/// over.
 /// Fails with `data` if `bytes` is not a tensor file or lacks a parameter.
 [[nodiscard]] Result<Values> decode(Layout const& layout, std::string const& part,
                                     std::string_view bytes, std::string const& source);

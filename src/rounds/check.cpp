@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "rounds/fork.hpp"
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
 #include "rounds/skips.hpp"
@@ -380,6 +381,10 @@ std::optional<Error> check(RunSpec const& run, Commit const& parent, Digest cons
 std::optional<Error> check_genesis(RunSpec const& run, Digest const& run_sha256,
                                    Commit const& first)
 {
+    if (run.fork) {
+        auto const rule = broken_fork_rule(run, run_sha256, first);
+        return rule ? std::optional(broken(first, *rule)) : std::nullopt;
+    }
     auto const right = genesis(run, run_sha256, first.by, first.time, first.model.parts);
     if (first == right && has_initial_model(run, first)) return std::nullopt;
     return broken(first, first.parent == run_sha256 ? "must be a genesis of this run"

@@ -11,7 +11,8 @@ namespace curtail::rounds {
 [[nodiscard]] std::optional<Error> check(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Commit const& child);
 
-/// Checks commit 1, whose parent is run.json. `run_sha256` is the digest of run.json's bytes.
+/// Checks commit 1, whose parent is run.json. In a fork, it has the form of first_of_fork()
+/// (rounds/fork.hpp). `run_sha256` is the digest of run.json's bytes.
 /// Returns an error or an empty optional, like check().
 [[nodiscard]] std::optional<Error> check_genesis(RunSpec const& run, Digest const& run_sha256,
                                                  Commit const& first);

@@ -91,9 +91,18 @@ struct AmendmentRef {
     return tokens / block_tokens + (tokens % block_tokens > Tokens{} ? 1 : 0);
 }
 
+/// The commit of another run whose model a run continues.
+struct ForkRef {
+    RunId run;  ///< may be a run of another store
+    CommitNumber number;
+    Digest sha256;  ///< of the commit's bytes
+    friend bool operator==(ForkRef const&, ForkRef const&) = default;
+};
+
 /// `run.json`: the settings that are equal at all sites of a run.
 struct RunSpec {
     RunId run;
+    std::optional<ForkRef> fork;      ///< empty: the run began with initial weights
     json::Object model;               ///< shape of the model, as integers and text
     Digest manifest;                  ///< digest of the data set's manifest.json
     std::int64_t blocks_per_epoch{};  ///< number of blocks in the data
@@ -362,9 +371,9 @@ struct Encoded {
 [[nodiscard]] char const* to_text(Outer::Type type);
 
 /// Compares the fixed part of a site's configuration with the stored run.json, i.e. all but its
-/// terms. Returns an empty optional if they are equal. Otherwise returns an error with the code
-/// `config`. The error names the first key whose values differ, and both values if they are
-/// integers.
+/// terms and its fork. Returns an empty optional if they are equal. Otherwise returns an error with
+/// the code `config`. The error names the first key whose values differ, and both values if they
+/// are integers.
 [[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
 
 }  // namespace curtail::rounds

@@ -22,6 +22,23 @@ json::Array parts_of(RunSpec const& run)
     return parts;
 }
 
+json::Object fork_of(ForkRef const& fork)
+{
+    return {{"run", fork.run.value}, {"number", fork.number.value}, {"sha256", fork.sha256.hex()}};
+}
+
+std::optional<ForkRef> read_fork(json::ObjectReader& r)
+{
+    if (r.any("fork") == nullptr) return std::nullopt;
+    ForkRef fork;
+    r.object("fork", [&](json::ObjectReader& o) {
+        fork = {{fields::plain_name(o, "run")},
+                {fields::count(o, "number", 1)},
+                fields::digest(o, "sha256")};
+    });
+    return fork;
+}
+
 // What no amendment can change.
 json::Object fixed(RunSpec const& run)
 {
@@ -85,6 +102,7 @@ void read_data(json::ObjectReader& r, RunSpec& run)
 Encoded encode(RunSpec const& run)
 {
     auto object = fixed(run);
+    if (run.fork) object.set("fork", fork_of(*run.fork));
     object.set("terms", fields::of(terms_of(run)));
     return fields::finish_with_self(std::move(object));
 }
@@ -98,6 +116,7 @@ Result<RunSpec> decode_run(std::string_view bytes)
     RunSpec run;
     fields::format(r);
     run.run = {fields::plain_name(r, "run")};
+    run.fork = read_fork(r);
     run.model = read_object(r, "model");
     r.object("data", [&](json::ObjectReader& o) { read_data(o, run); });
     run.seed = r.integer("seed");

@@ -18,7 +18,10 @@ std::string text_of(Pieces const& pieces)
     pieces.copy(0, std::as_writable_bytes(std::span(text)));
     return text;
 }
-std::string encoded() { return text_of(encode(layout, "w0", values).pieces()); }
+std::string encoded(std::string const& part = "w0")
+{
+    return text_of(encode(layout, part, values).pieces());
+}
 
 TEST(Payload, DecodesToTheEncodedValues)
 {
@@ -61,10 +64,23 @@ TEST(Payload, OfAnotherFormIsNotDecodedWhileItArrives)
 
 TEST(Payload, EqualValuesGiveEqualBytes) { EXPECT_EQ(encoded(), encoded()); }
 
-TEST(Payload, RefusesAnotherRunPartOrModel)
+TEST(Payload, RefusesDeltasOfAnotherRunButNotItsModel)
 {
     auto other_run = layout;
     other_run.run = {"other"};
+    for (auto const* part : {"w0", "m0"}) {
+        auto const decoded = decode(other_run, part, encoded(part), "models/x");
+        ASSERT_TRUE(decoded) << decoded.error().message();
+        EXPECT_EQ(**decoded, *decode(layout, part, encoded(part), "models/x").value());
+    }
+    auto const delta = decode(other_run, "d0", encoded("d0"), "deltas/x");
+    ASSERT_FALSE(delta);
+    EXPECT_EQ(delta.error().code, ExitCode::protocol);
+    EXPECT_THAT(delta.error().message(), HasSubstr("run is small, expected other"));
+}
+
+TEST(Payload, RefusesAnotherPartOrModel)
+{
     auto other_shape = layout;
     other_shape.parameters[0].shape = {3, 2};
     auto other_names = layout;
@@ -76,8 +92,7 @@ TEST(Payload, RefusesAnotherRunPartOrModel)
         std::string reason;
     };
     for (auto const& [expected, part, code, reason] :
-         {Case{other_run, "w0", ExitCode::protocol, "run is small, expected other"},
-          Case{layout, "m0", ExitCode::protocol, "part is w0, expected m0"},
+         {Case{layout, "m0", ExitCode::protocol, "part is w0, expected m0"},
           Case{other_shape, "w0", ExitCode::protocol, "embedding has a different shape"},
           Case{other_names, "w0", ExitCode::data, "no tensor blocks.1.w"}}) {
         auto const decoded = decode(expected, part, encoded(), "models/x");

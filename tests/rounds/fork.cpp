@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run that continues from a commit of another run.
+#include "rounds/fork.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "chain.hpp"
+#include "rounds/simulator/simulator.hpp"
+#include "rounds/terms.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using test::part;
+using test::Simulator;
+using test::small_run;
+using testing::HasSubstr;
+
+Time const now = from_unix_ms(1'700'000'000'000);
+
+RunSpec fork_spec(std::int64_t blocks = 40)
+{
+    auto run = small_run(blocks);
+    run.run = {"fork"};
+    run.fork = ForkRef{{"test"}, {12}, sha256("origin")};
+    run.params.keep_models = 5;
+    return run;
+}
+
+Commit origin_commit()
+{
+    Commit c;
+    c.run = {"test"};
+    c.number = {12};
+    c.parent = sha256("parent");
+    c.kind = Commit::Kind::merge;
+    c.round = {7};
+    c.model = {{7}, {part("w0", "models/7/A.00000001.3-9/w0.h5")}};
+    c.outer = OuterRef{Outer::Type::nesterov, {part("m0", "models/5/B.00000001.4-7/m0.h5")}};
+    c.done = Ranges::between(0, 10);
+    c.aside = Ranges::between(12, 13);
+    c.totals = {Tokens{80}, 20};
+    c.norms = {1.5, 2.5};
+    c.recent = {{{6}, {10}}, {{7}, {12}}};
+    c.members.emplace_back();
+    c.members.back().id = {"A.00000001.3"};
+    c.terms = terms_of(small_run());
+    c.amended = AmendmentRef{1, sha256("amendment")};
+    return c;
+}
+
+Commit first_commit(RunSpec const& run)
+{
+    return first_of_fork(run, encode(run).sha256, origin_commit(), {{"S.00000000.0"}, 1}, now);
+}
+
+TEST(Fork, TheRecordNamesItsOrigin)
+{
+    auto const run = fork_spec();
+    auto const encoded = encode(run);
+    EXPECT_THAT(encoded.bytes, HasSubstr(R"("fork":{"number":12,"run":"test","sha256":")"));
+    auto const decoded = decode_run(encoded.bytes);
+    ASSERT_TRUE(decoded) << decoded.error().message();
+    EXPECT_EQ(*decoded, run);
+    auto plain = run;
+    plain.fork.reset();
+    EXPECT_THAT(encode(plain).bytes, testing::Not(HasSubstr("\"fork\":{")));
+    EXPECT_FALSE(difference(run, plain)) << "a site's configuration does not know the origin";
+}
+
+TEST(Fork, TheFirstCommitRepeatsTheStateOfTheOrigin)
+{
+    auto const run = fork_spec();
+    auto const first = first_commit(run);
+    auto const origin = origin_commit();
+    EXPECT_EQ(first.number, CommitNumber{1});
+    EXPECT_EQ(first.model, origin.model);
+    EXPECT_EQ(first.outer, origin.outer);
+    EXPECT_EQ(first.done, origin.done);
+    EXPECT_EQ(first.aside, origin.aside);
+    EXPECT_EQ(first.totals, origin.totals);
+    EXPECT_EQ(first.norms, origin.norms);
+    EXPECT_TRUE(first.members.empty());
+    EXPECT_EQ(first.terms, terms_of(run));
+    EXPECT_EQ(first.recent, (std::vector<RecentMerge>{{{7}, {1}}}));
+    EXPECT_FALSE(first.amended);
+    auto const error = check_genesis(run, encode(run).sha256, first);
+    EXPECT_FALSE(error) << error->message();
+    auto const bytes = encode(first).bytes;
+    EXPECT_EQ(decode_commit(bytes, commit_name({1})).value(), first);
+}
+
+TEST(Fork, AFirstCommitThatBreaksARuleIsRefused)
+{
+    struct Case {
+        char const* rule;
+        std::function<void(Commit&)> edit;
+    };
+    std::vector<Case> const cases{
+        {"digest of run.json", [](Commit& c) { c.parent = sha256("x"); }},
+        {"only repeat", [](Commit& c) { c.members = origin_commit().members; }},
+        {"only repeat", [](Commit& c) { c.complete = true; }},
+        {"only repeat", [](Commit& c) { c.number = {2}; }},
+        {"only repeat", [](Commit& c) { c.terms.params.max_missed += 1; }},
+        {"only repeat", [](Commit& c) { c.model.round = {6}; }},
+        {"only repeat", [](Commit& c) { c.recent = origin_commit().recent; }},
+        {"only repeat", [](Commit& c) { c.amended = origin_commit().amended; }},
+        {"each part", [](Commit& c) { c.model.parts.clear(); }},
+        {"each part", [](Commit& c) { c.outer->parts[0].part = "w0"; }},
+        {"done and aside", [](Commit& c) { c.aside = Ranges::between(9, 10); }},
+        {"inside the stream", [](Commit& c) { c.aside = Ranges::between(40, 41); }},
+        {"blocks to train", [](Commit& c) { c.aside = Ranges::between(10, 40); }},
+        {"totals", [](Commit& c) { c.totals.tokens = Tokens{88}; }},
+        {"norms", [](Commit& c) { c.norms.assign(norms_kept + 1, 1.0); }}};
+    auto const run = fork_spec();
+    for (auto const& [rule, edit] : cases) {
+        auto first = first_commit(run);
+        edit(first);
+        auto const error = check_genesis(run, encode(run).sha256, first);
+        ASSERT_TRUE(error) << rule;
+        EXPECT_EQ(error->code, ExitCode::protocol);
+        EXPECT_THAT(error->message(), HasSubstr(rule));
+    }
+    auto const plain = small_run();
+    EXPECT_TRUE(check_genesis(plain, encode(plain).sha256, first_commit(plain)))
+        << "only a fork may begin with work";
+}
+
+// Commit 1 of a fork of the simulated run, from its commit at `index`, in a new store.
+void begin_fork(Simulator& fork, RunSpec const& spec, Simulator& original, std::size_t index)
+{
+    auto moved = original.store().chain().at(index);
+    auto const run = encode(spec);
+    ASSERT_TRUE(fork.store().create(run_name, run.bytes));
+    auto const blocks = test::tickets_of(moved.done, fork.store().blocks());
+    for (auto& ref : moved.model.parts) ref = fork.store().put(ref.part, ref.name, blocks);
+    if (moved.outer)
+        for (auto& ref : moved.outer->parts) ref = fork.store().put(ref.part, ref.name, blocks);
+    auto const first = first_of_fork(spec, run.sha256, moved, {{"S.00000000.0"}, 1}, now);
+    ASSERT_TRUE(fork.store().create(commit_name({1}), encode(first).bytes));
+}
+
+TEST(Fork, SitesCompleteAForkUnderFaults)
+{
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        auto run = small_run(200, {{"A"}, {"B"}});
+        run.outer.type = Outer::Type::nesterov;
+        run.params.outer_min_permille = 0;
+        Simulator original(run, seed, {});
+        original.start(0);
+        original.start(1);
+        auto const merges = [&] { return original.store().chain().size() >= 3 + seed % 9; };
+        ASSERT_TRUE(original.run_until(Seconds{300}, merges)) << seed;
+        auto const index = original.store().chain().size() - 1;
+        auto spec = small_run(200 + 10 * static_cast<std::int64_t>(seed % 3), {{"C"}, {"D"}});
+        spec.run = {"fork"};
+        spec.fork = ForkRef{{"test"},
+                            original.store().chain().at(index).number,
+                            original.store().digests().at(index)};
+        test::Chaos chaos;
+        chaos.stale_404 = chaos.no_answer = chaos.lost_reply = 0.05;
+        chaos.faults_per_s = 0.1;
+        Simulator fork(spec, seed + 100, chaos);
+        begin_fork(fork, spec, original, index);
+        fork.start(0);
+        fork.start(1);
+        fork.run_until(Seconds{60}, [&] { return fork.complete(); });
+        fork.set_chaos({});
+        for (int tries = 0; tries < 20 && !fork.complete(); ++tries) {
+            if (fork.living_count() == 0) fork.start(0);
+            fork.run_until(fork.now() + Seconds{120},
+                           [&] { return fork.complete() || fork.living_count() == 0; });
+        }
+        ASSERT_TRUE(fork.complete()) << seed;
+        fork.store().heal();
+        auto const summary = chain::verify_objects(fork.store().source());
+        ASSERT_TRUE(summary) << seed << ": " << summary.error().message();
+        EXPECT_EQ(summary->run.fork, spec.fork);
+    }
+}
+
+}  // namespace
+}  // namespace curtail::rounds
