@@ -68,7 +68,8 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
     auto const run = rounds::decode_run(**record);
     if (!run) return tl::unexpected(run.error());
     if ((*tip)->complete)
-        return refused(objects, "the run is complete", "start a new run from its model");
+        return refused(objects, "the run is complete",
+                       "start a new run from its model with `curtail-store fork`");
     auto const last = last_amendment(objects, **tip, sha256(**record));
     if (!last) return tl::unexpected(last.error());
     PreparedAmendment prepared;

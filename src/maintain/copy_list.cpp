@@ -104,25 +104,31 @@ Result<void> amendments(chain::RunObjects const& from, CopyList& list)
 
 }  // namespace
 
-Result<CopyList> list_copy(chain::RunObjects const& from)
+Result<CheckedRun> read_checked(chain::RunObjects const& from, char const* act)
 {
     auto const start = from.cache() != nullptr ? from.cache()->greatest_commit() : CommitNumber{0};
     auto newest = chain::search_end(from, start);
     if (!newest) return tl::unexpected(newest.error());
     if (!*newest)
-        return fail(ExitCode::no_input, "cannot copy run " + from.run().value,
+        return fail(ExitCode::no_input, std::string("cannot ") + act + " run " + from.run().value,
                     "the source has no commit of it", "check the name of the run and the store");
-    CopyList list;
     auto chain = chain::read_commits(from, std::move(**newest), chain::UseCache::yes);
     if (!chain) return tl::unexpected(chain.error());
-    list.chain = std::move(*chain);
-    auto const run = chain::read_run(from.source());
+    auto run = chain::read_run(from.source());
     if (!run) return tl::unexpected(run.error());
-    if (auto good = chain::check_commits(*run, list.chain); !good)
-        return tl::unexpected(good.error());
-    list.run = rounds::encode(run->run).bytes;
+    if (auto good = chain::check_commits(*run, *chain); !good) return tl::unexpected(good.error());
+    return CheckedRun{std::move(run->run), std::move(*chain)};
+}
+
+Result<CopyList> list_copy(chain::RunObjects const& from)
+{
+    auto source = read_checked(from, "copy");
+    if (!source) return tl::unexpected(source.error());
+    CopyList list;
+    list.chain = std::move(source->chain);
+    list.run = rounds::encode(source->run).bytes;
     if (auto added = amendments(from, list); !added) return tl::unexpected(added.error());
-    auto const rules = rounds::in_force(run->run, list.chain.back().commit);
+    auto const rules = rounds::in_force(source->run, list.chain.back().commit);
     Collector collector(from, list, rules.params);
     for (auto const& link : list.chain)
         if (auto added = collector.commit(link.commit); !added)

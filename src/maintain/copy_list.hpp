@@ -8,6 +8,17 @@
 
 namespace curtail::maintain {
 
+/// A run whose chain was checked by the rules of the protocol.
+struct CheckedRun {
+    rounds::RunSpec run;
+    std::vector<chain::LinkedCommit> chain;  ///< not empty
+};
+
+/// Reads run.json and all commits of the source. `act` is what the caller does with the run, for
+/// error messages, e.g. `copy`. Fails with `no_input` if the source has no commit of the run, and
+/// with `protocol` if the chain is invalid.
+[[nodiscard]] Result<CheckedRun> read_checked(chain::RunObjects const& from, char const* act);
+
 /// A record to copy.
 struct RecordToCopy {
     std::string name;

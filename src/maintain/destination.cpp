@@ -30,7 +30,7 @@ Result<void> Destination::record(std::string const& name, std::string const& byt
         if (*there) return {};
     }
     return fail(ExitCode::temporary, "cannot write " + name, "the store does not answer",
-                "repeat the copy to resume it");
+                "repeat the " + act_ + " to resume it");
 }
 
 // False: the record existed, or there was no answer.
@@ -70,10 +70,10 @@ Result<void> Destination::put(rounds::PartRef const& part, store::Content const&
 
 tl::unexpected<Error> Destination::differs(std::string const& name) const
 {
-    return fail(ExitCode::protocol, "cannot copy run " + objects_.run().value,
-                name + " in the destination differs from that of the source",
-                "the destination has another run of this name, or sites have trained with it: copy "
-                "to an empty folder or prefix");
+    return fail(ExitCode::protocol, "cannot " + act_ + " run " + objects_.run().value,
+                name + " in the destination differs from that of the " + act_,
+                "the destination has another run of this name, or sites have trained with it: " +
+                    act_ + " to an empty folder or prefix");
 }
 
 Destination::Counts Destination::counts() const

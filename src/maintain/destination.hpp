@@ -6,10 +6,14 @@
 
 namespace curtail::maintain {
 
-/// The store into which a run is copied. Never replaces a record. Thread-safe.
+/// The store into which a run is copied or forked. Never replaces a record. Thread-safe.
 class Destination {
   public:
-    Destination(store::ObjectStore& store, RunId const& run) : objects_(store, run) {}
+    /// `act` is what the caller does, for error messages: `copy` or `fork`.
+    Destination(store::ObjectStore& store, RunId const& run, std::string act = "copy")
+        : objects_(store, run), act_(std::move(act))
+    {
+    }
 
     [[nodiscard]] chain::RunObjects const& objects() const { return objects_; }
 
@@ -41,6 +45,7 @@ class Destination {
     void count_found();
 
     chain::RunObjects objects_;
+    std::string act_;
     mutable std::mutex mutex_;
     Counts counts_;
 };

@@ -7,10 +7,11 @@
 
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
+#include "maintain/ending_store.hpp"
 #include "maintain/stores.hpp"
 #include "rounds/names.hpp"
 #include "store/faulty_store.hpp"
-#include "support/counting_store.hpp"
+#include "support/forwarding_store.hpp"
 
 namespace curtail::maintain {
 namespace {
@@ -81,27 +82,6 @@ TEST_P(CopyBetween, ADamagedPayloadInTheCopyIsReplaced)
 
 INSTANTIATE_TEST_SUITE_P(Each, CopyBetween, test::every_store, test::name_of_store);
 
-// A store that fails after a number of writes, as if the program had been killed there.
-class EndingStore final : public curtail::test::ForwardingStore {
-  public:
-    EndingStore(store::ObjectStore& inner, int writes) : ForwardingStore(inner), writes_(writes) {}
-    Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
-    {
-        if (writes_-- <= 0) return ended();
-        return ForwardingStore::create(name, bytes, call);
-    }
-    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
-    {
-        if (writes_-- <= 0) return ended();
-        return ForwardingStore::put(name, bytes, call);
-    }
-
-  private:
-    static tl::unexpected<Error> ended() { return fail(ExitCode::software, "killed", "here"); }
-    int writes_;
-};
-
 class Copy : public testing::Test {
   protected:
     Copy() { run.make(); }
@@ -154,7 +134,7 @@ TEST_F(Copy, EndedAfterAnyWriteIsNoWrongRunAndCanBeResumed)
     int ended = 0;
     for (int writes = 0;; ++writes) {
         store::MemoryStore partial;
-        EndingStore ending(partial, writes);
+        test::EndingStore ending(partial, writes);
         bool const complete = copy_run(source(), ending).has_value();
         chain::RunObjects const objects{partial, run.spec().run};
         expect_no_wrong_run(objects, run.chain(), whole);

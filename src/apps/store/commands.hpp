@@ -13,6 +13,7 @@ namespace curtail::apps::store_program {
 [[nodiscard]] Command gc_command();
 [[nodiscard]] Command sweep_command();
 [[nodiscard]] Command copy_command();
+[[nodiscard]] Command fork_command();
 [[nodiscard]] Command doctor_command();
 [[nodiscard]] Command amend_command();
 
@@ -35,6 +36,9 @@ struct Named {
 /// Opens it in the same way, and makes sure that there is a run: the named one or the only one in
 /// the store. Fails with `usage` if there are several, and with `no_input` if there is none.
 [[nodiscard]] Result<Named> open_run(std::string const& text, Arguments const& arguments);
+
+/// Returns whether two addresses name the same store in the same way.
+[[nodiscard]] bool same_place(store::Address const& a, store::Address const& b);
 
 /// Returns the folder of `--cache`, and shows in `stages` how many commits were read. Both must
 /// outlive the cache.

@@ -39,11 +39,6 @@ void print(Named const& from, Named const& to, maintain::CopySummary const& copi
         console.print("note      the source has newer commits; repeat the command to copy them\n");
 }
 
-bool same_place(store::Address const& a, store::Address const& b)
-{
-    return a.url == b.url && a.access.endpoint == b.access.endpoint;
-}
-
 Result<void> copy(Arguments const& arguments, Console const& console)
 {
     auto const from = open_run(arguments.text("FROM"), arguments);

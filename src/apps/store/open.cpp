@@ -118,6 +118,11 @@ Result<Named> open_run(std::string const& text, Arguments const& arguments)
     return named;
 }
 
+bool same_place(store::Address const& a, store::Address const& b)
+{
+    return a.url == b.url && a.access.endpoint == b.access.endpoint;
+}
+
 chain::CacheSettings cache_settings(Arguments const& arguments, Console const& console,
                                     Stages& stages)
 {

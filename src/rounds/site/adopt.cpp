@@ -12,7 +12,7 @@ Error diverged_error()
     return {ExitCode::data, "training diverged",
             "the loss or a gradient of every step was not finite in three contributions in a row",
             "check this site's hardware; if other sites fail too, start a new run with a lower "
-            "learning rate, or fork this run from an earlier commit"};
+            "learning rate, or continue from an earlier commit with `curtail-store fork`"};
 }
 
 // True if this site has contributed skipped blocks only, three times in a row, and the blocks are
@@ -44,7 +44,8 @@ void own_decisions(Parts& p)
     finish(p, ExitCode::data,
            Error{ExitCode::data, "cannot continue training",
                  "three rounds in a row were refused for values that are not finite",
-                 "check this site's hardware, or start a new run with a lower learning rate"});
+                 "check this site's hardware, or continue from an earlier commit with a lower "
+                 "learning rate: `curtail-store fork`"});
 }
 
 // The contributions that the trainer must forget: those that a commit has decided.

@@ -61,8 +61,8 @@ void answered_run_commit(Parts& p, Input const& input)
     finish(p, ExitCode::protocol,
            Error{ExitCode::protocol, "cannot start run " + p.config.run.run.value,
                  std::string(run_name) + " is missing, but " + commit_name({1}) + " exists",
-                 "a copy into this store was interrupted, or the object is lost: repeat "
-                 "`curtail-store copy` from the complete store"});
+                 "a copy or fork into this store was interrupted, or the object is lost: repeat "
+                 "`curtail-store copy` or `curtail-store fork`"});
 }
 
 bool act_run_create(Parts& p)

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "maintain/fork.hpp"
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "config/run.hpp"
+#include "config/run_spec.hpp"
+#include "core/files.hpp"
+
+namespace curtail::apps::store_program {
+namespace {
+
+void print(config::Run const& run, maintain::ForkSummary const& forked, Console const& console)
+{
+    auto const& first = forked.first;
+    if (console.json)
+        return console.print_json(
+            json::Object{{"run", run.run.value},
+                         {"store", run.store.url},
+                         {"origin", json::Object{{"run", forked.origin.run.value},
+                                                 {"commit", forked.origin.number.value},
+                                                 {"sha256", forked.origin.sha256.hex()}}},
+                         {"round", first.round.value},
+                         {"tokens", first.totals.tokens.value},
+                         {"momentum", first.outer.has_value()},
+                         {"existed", forked.existed},
+                         {"written", forked.written},
+                         {"written_bytes", forked.bytes.value},
+                         {"found", forked.found}});
+    console.print(fmt::format("run {} in {} continues from commit {} of run {}\n", run.run.value,
+                              run.store.url, forked.origin.number.value, forked.origin.run.value));
+    console.print(fmt::format("model     round {}, {} tokens, {} momentum\n", first.round.value,
+                              first.totals.tokens.value, first.outer ? "with" : "without"));
+    if (forked.existed) return console.print("note      the store had this fork already\n");
+    console.print(fmt::format("copied    {} objects, {}; {} were there and are right\n",
+                              forked.written, size_text(forked.bytes), forked.found));
+}
+
+// The digest of the data that the run file names. Empty: this machine does not have them.
+std::optional<Digest> manifest_of(config::Run const& run)
+{
+    auto const bytes = read_file(run.data.folder / "manifest.json", 64 << 20);
+    return bytes ? std::optional(sha256(*bytes)) : std::nullopt;
+}
+
+Result<void> fork(Arguments const& arguments, Console const& console)
+{
+    auto const from = open_run(arguments.text("FROM"), arguments);
+    if (!from) return tl::unexpected(from.error());
+    auto const run = config::read_run(arguments.text("RUN_FILE"));
+    if (!run) return tl::unexpected(run.error());
+    if (same_place(from->address, run->store) && from->run == run->run)
+        return fail(ExitCode::usage, "cannot fork run " + from->run.value,
+                    "RUN_FILE is that of the same run", "give the fork another name");
+    auto const to = store::open_store(run->store);
+    if (!to) return tl::unexpected(to.error());
+    maintain::ForkOptions options{{}, arguments.flag("reset-momentum"), manifest_of(*run)};
+    if (arguments.has("commit")) options.number = CommitNumber{arguments.integer("commit")};
+    Stages stages;
+    chain::RecordCache cache(cache_settings(arguments, console, stages), from->address, from->run);
+    auto const forked = maintain::fork_run(
+        {*from->store, from->run, &cache}, **to, config::make_run_spec(*run, {}, 0, {}), options,
+        [&](maintain::CopyProgress const& now) {
+            stages.update(std::string("copying ") + now.stage, now.unit, now.done, now.total);
+        });
+    if (!forked) return tl::unexpected(forked.error());
+    print(*run, *forked, console);
+    return {};
+}
+
+}  // namespace
+
+Command fork_command()
+{
+    return {"fork",
+            "Start a run from the model of another run's commit, or resume that",
+            with_access_options({{"commit",
+                                  OptionType::integer,
+                                  "NUMBER",
+                                  "",
+                                  "Commit to continue from. Default: the newest",
+                                  false,
+                                  false,
+                                  {1, 99'999'999}},
+                                 {"reset-momentum", OptionType::flag, "", "",
+                                  "Begin without the momentum of the outer optimizer"},
+                                 cache_option()}),
+            {{"FROM", "Source: run file or address, as STORE of the other commands"},
+             {"RUN_FILE", "The run file of the new run", true}},
+            fork,
+            true,
+            "curtail-store fork file:///shared/store inputs/mine2/run.json --run mine --commit 12"};
+}
+
+}  // namespace curtail::apps::store_program

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "maintain/fork.hpp"
+
+#include <fmt/format.h>
+
+#include "maintain/copy_list.hpp"
+#include "maintain/destination.hpp"
+#include "maintain/store_time.hpp"
+#include "rounds/fork.hpp"
+#include "rounds/names.hpp"
+
+namespace curtail::maintain {
+namespace {
+
+using Cause = store::ReadFailure::Cause;
+
+std::string what_of(chain::RunObjects const& from) { return "cannot fork run " + from.run().value; }
+
+std::string text_of(CommitNumber number) { return fmt::format("commit {}", number.value); }
+
+Result<chain::LinkedCommit> choose(chain::RunObjects const& from, CheckedRun const& source,
+                                   ForkOptions const& options)
+{
+    auto const newest = source.chain.back().commit.number;
+    auto const number = options.number.value_or(newest);
+    if (number.value < 1 || number > newest)
+        return fail(
+            ExitCode::no_input, what_of(from),
+            fmt::format("it has commits 1 to {}, and no commit {}", newest.value, number.value),
+            "pass the number of one of them with --commit");
+    auto origin = source.chain[static_cast<std::size_t>(number.value) - 1];
+    if (options.reset_momentum) origin.commit.outer.reset();
+    return origin;
+}
+
+tl::unexpected<Error> unfit(chain::RunObjects const& from, std::string why, std::string remedy)
+{
+    return fail(ExitCode::config, what_of(from), std::move(why), std::move(remedy));
+}
+
+// What a fork must not change.
+Result<void> check_fixed(chain::RunObjects const& from, rounds::RunSpec const& source,
+                         rounds::RunSpec const& wanted, ForkOptions const& options)
+{
+    if (json::canonical(source.model) != json::canonical(wanted.model))
+        return unfit(from, "the run file of the fork has a model of another shape",
+                     "use the model file of the source");
+    if (source.params.block_tokens != wanted.params.block_tokens)
+        return unfit(
+            from,
+            fmt::format("rounds.block_tokens is {} in the source and {} in the run file "
+                        "of the fork",
+                        source.params.block_tokens.value, wanted.params.block_tokens.value),
+            "use the value of the source");
+    if (options.manifest && *options.manifest != source.manifest)
+        return unfit(from,
+                     "the run file of the fork names other data (the digest of manifest.json "
+                     "differs)",
+                     "use the data of the source");
+    return {};
+}
+
+// The new stream must contain what the model includes, and something more.
+Result<void> check_stream(chain::RunObjects const& from, rounds::RunSpec const& fork,
+                          rounds::Commit const& origin)
+{
+    auto const blocks = fork.stream_blocks();
+    if (blocks > fork.data_blocks())
+        return unfit(from,
+                     fmt::format("the fork's budget is {} tokens, but its epochs have {}",
+                                 fork.budget.value_or(Tokens{}).value,
+                                 (fork.data_blocks() * fork.params.block_tokens).value),
+                     "raise data.epochs, or lower the budget");
+    auto const stream = rounds::Ranges::between(0, blocks);
+    auto const used = origin.done + origin.aside;
+    if (stream.contains(used) && used != stream) return {};
+    return unfit(from,
+                 fmt::format("{} has used {} blocks, and the fork would have {}",
+                             text_of(origin.number), used.count(), blocks),
+                 "raise training.tokens or data.epochs in the run file of the fork");
+}
+
+Result<rounds::RunSpec> spec_of_fork(chain::RunObjects const& from, rounds::RunSpec const& source,
+                                     rounds::RunSpec wanted, chain::LinkedCommit const& origin,
+                                     ForkOptions const& options)
+{
+    if (auto good = check_fixed(from, source, wanted, options); !good)
+        return tl::unexpected(good.error());
+    wanted.manifest = source.manifest;
+    wanted.blocks_per_epoch = source.blocks_per_epoch;
+    wanted.parts = source.parts;
+    wanted.fork = {source.run, origin.commit.number, origin.sha256};
+    if (auto good = check_stream(from, wanted, origin.commit); !good)
+        return tl::unexpected(good.error());
+    return wanted;
+}
+
+tl::unexpected<Error> source_error(chain::RunObjects const& from, rounds::Commit const& origin,
+                                   rounds::PartRef const& part, store::ReadFailure const& failure)
+{
+    if (failure.cause == Cause::unavailable)
+        return tl::unexpected(failure.error.with_context(what_of(from)));
+    if (failure.cause == Cause::corrupt)
+        return fail(ExitCode::protocol, what_of(from), failure.error.message(),
+                    "choose another commit with --commit, or verify the source with "
+                    "`curtail-store verify`");
+    bool const momentum = part.part.starts_with('m');
+    return fail(ExitCode::no_input, what_of(from),
+                fmt::format("the store no longer has the {} of {} ({})",
+                            momentum ? "momentum" : "model", text_of(origin.number), part.name),
+                momentum ? "add --reset-momentum, or choose a newer commit with --commit"
+                         : "choose a newer commit, or a milestone, with --commit");
+}
+
+// Writes the objects of a fork.
+class Forker {
+  public:
+    Forker(chain::RunObjects const& from, store::ObjectStore& to, rounds::RunSpec const& spec,
+           rounds::Commit const& origin)
+        : from_(from),
+          to_(to, spec.run, "fork"),
+          spec_(spec),
+          origin_(origin),
+          run_(rounds::encode(spec))
+    {
+    }
+
+    // False: the store has the whole fork. Otherwise sets commit 1, that of an interrupted fork if
+    // there is one.
+    Result<bool> begin()
+    {
+        auto const run = to_.objects().record(rounds::run_name);
+        if (!run) return tl::unexpected(run.error());
+        if (*run && **run != run_.bytes) return another_run(rounds::run_name);
+        auto const there = to_.objects().commit({1});
+        if (!there) return tl::unexpected(there.error());
+        if (*there) {
+            first_ = expected((*there)->by, (*there)->time);
+            if (first_ != **there) return another_run(rounds::commit_name({1}));
+        } else if (*run) {
+            return fail(ExitCode::protocol, what_of(from_),
+                        "the store has run.json of run " + spec_.run.value + ", but no commit 1",
+                        "restore the object, or choose another name or store");
+        }
+        return !*run;
+    }
+
+    Result<void> payloads(std::function<void(CopyProgress const&)> const& progress)
+    {
+        // Momentum is deleted first, so a missing one shows before anything is written.
+        std::vector<rounds::PartRef> parts;
+        if (origin_.outer) parts = origin_.outer->parts;
+        parts.insert(parts.end(), origin_.model.parts.begin(), origin_.model.parts.end());
+        CopyProgress now{"payloads", "bytes", 0, 0};
+        for (auto const& part : parts) now.total += part.bytes;
+        for (auto const& part : parts) {
+            if (progress) progress(now);
+            if (auto copied = payload(part); !copied) return copied;
+            now.done += part.bytes;
+        }
+        return {};
+    }
+
+    Result<void> records()
+    {
+        if (first_.number.value == 0) {
+            auto const time = read_store_time(to_.objects().store(), spec_.run);
+            if (!time) return tl::unexpected(time.error());
+            first_ = expected({rounds::member_id({{probe_site}, 0}, {0}), 1}, time->time);
+        }
+        return to_.record(rounds::commit_name({1}), rounds::encode(first_).bytes).and_then([&] {
+            return to_.record(rounds::run_name, run_.bytes);
+        });
+    }
+
+    [[nodiscard]] ForkSummary summary() const
+    {
+        auto const counts = to_.counts();
+        return {*spec_.fork, first_, false, counts.written, counts.bytes, counts.found};
+    }
+
+  private:
+    [[nodiscard]] rounds::Commit expected(rounds::Writer const& by, Time time) const
+    {
+        return rounds::first_of_fork(spec_, run_.sha256, origin_, by, time);
+    }
+
+    [[nodiscard]] tl::unexpected<Error> another_run(std::string const& name) const
+    {
+        return fail(ExitCode::protocol, what_of(from_),
+                    fmt::format("the store has another run {}: its {} is not that of this fork",
+                                spec_.run.value, name),
+                    "choose another `run` or `store` in the run file; to resume an interrupted "
+                    "fork, use the same run file and commit");
+    }
+
+    Result<void> payload(rounds::PartRef const& part)
+    {
+        auto const there = to_.has(part);
+        if (!there) return tl::unexpected(there.error());
+        if (*there) return {};
+        auto const content = from_.payload(part);
+        if (!content) return source_error(from_, origin_, part, content.error());
+        return to_.put(part, *content);
+    }
+
+    chain::RunObjects const& from_;
+    Destination to_;
+    rounds::RunSpec const& spec_;
+    rounds::Commit const& origin_;
+    rounds::Encoded run_;
+    rounds::Commit first_;  // number 0: not yet known
+};
+
+}  // namespace
+
+Result<ForkSummary> fork_run(chain::RunObjects const& from, store::ObjectStore& to,
+                             rounds::RunSpec wanted, ForkOptions const& options,
+                             std::function<void(CopyProgress const&)> const& progress)
+{
+    auto const source = read_checked(from, "fork");
+    if (!source) return tl::unexpected(source.error());
+    auto const origin = choose(from, *source, options);
+    if (!origin) return tl::unexpected(origin.error());
+    auto const spec = spec_of_fork(from, source->run, std::move(wanted), *origin, options);
+    if (!spec) return tl::unexpected(spec.error());
+    Forker forker(from, to, *spec, origin->commit);
+    auto const missing = forker.begin();
+    if (!missing) return tl::unexpected(missing.error());
+    if (*missing) {
+        if (auto copied = forker.payloads(progress); !copied) return tl::unexpected(copied.error());
+        if (auto written = forker.records(); !written) return tl::unexpected(written.error());
+    }
+    auto summary = forker.summary();
+    summary.existed = !*missing;
+    return summary;
+}
+
+}  // namespace curtail::maintain

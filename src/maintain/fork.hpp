@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "maintain/copy.hpp"
+
+// Starts a run from the model of another run's commit.
+namespace curtail::maintain {
+
+struct ForkOptions {
+    std::optional<CommitNumber> number{};  ///< commit to continue from; empty: the newest
+    bool reset_momentum{false};            ///< begin without the momentum of the outer optimizer
+    /// Digest of the data's manifest.json, if the caller knows it. It must be that of the source.
+    std::optional<Digest> manifest{};
+};
+
+/// What a fork has done.
+struct ForkSummary {
+    rounds::ForkRef origin;
+    rounds::Commit first;    ///< commit 1 of the fork
+    bool existed{false};     ///< the store had this fork already; nothing was written
+    std::int64_t written{};  ///< objects that this call has written
+    Bytes bytes;             ///< that this call has written
+    std::int64_t found{};    ///< objects that an interrupted call had written, and that are right
+};
+
+/// Starts the run `wanted` in the store `to`. It continues from a commit of the run `from`, which
+/// may be complete and may be in the same store. The shape of the model and `block_tokens` must be
+/// those of the source. The data and the parts of the model are taken from the source; all other
+/// settings are those of `wanted`.
+///
+/// Copies the weights and momentum of the commit and compares their digests. Then writes commit 1,
+/// and run.json last. Without run.json, no program takes what is in `to` for a run. So an
+/// interrupted fork can be repeated with the same arguments; it writes only what is missing.
+///
+/// Fails with `no_input` if the source has no such commit, or no longer has its model. Fails with
+/// `config` if `wanted` cannot continue from the commit. Fails with `protocol` if the source is
+/// damaged, or if `to` has another run of this name: then it has written nothing, or only payloads.
+/// Returns errors of the stores unchanged.
+[[nodiscard]] Result<ForkSummary> fork_run(
+    chain::RunObjects const& from, store::ObjectStore& to, rounds::RunSpec wanted,
+    ForkOptions const& options = {}, std::function<void(CopyProgress const&)> const& progress = {});
+
+}  // namespace curtail::maintain
