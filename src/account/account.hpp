@@ -236,6 +236,8 @@ struct Account {
     std::optional<HeldOut> held_out;
     std::optional<double> step;  ///< mean duration of a step in real seconds
     Tokens tokens;               ///< tokens that the committed model includes
+    /// Those of `tokens` that another run trained: this run is a fork of it. 0: it is none.
+    Tokens inherited;
     std::optional<Tokens> planned_tokens;
     std::optional<Target> target;  ///< empty if unknown
     std::optional<Speed> speed;    ///< of all sites together; empty if no step took time
@@ -254,6 +256,9 @@ struct Account {
     /// Contradictions in the files. They may make numbers wrong.
     std::vector<std::string> warnings;
     std::vector<EventLine> events;
+
+    /// Tokens in the model that this run trained. Energy and carbon are those of these tokens.
+    [[nodiscard]] Tokens trained() const { return tokens - inherited; }
 };
 
 }  // namespace curtail::account

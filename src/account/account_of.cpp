@@ -160,6 +160,7 @@ void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, W
     account.round_summary = work.summary;
     account.commits = work.commits;
     account.tokens = work.tokens;
+    account.inherited = work.inherited;
     account.cumulative_step_s = energy.cumulative_step_s;
 }
 
@@ -170,7 +171,7 @@ Account account_of(RunFiles const& files)
     auto work = work_of(files, timeline);
     auto energy = energy_of(files, timeline, windows, work.rounds);
     auto const rates = rates_of(files, timeline);
-    auto always_on = always_on_of(files, timeline, work.tokens, rates);
+    auto always_on = always_on_of(files, timeline, work.tokens - work.inherited, rates);
     auto const evaluation = evaluation_of(files);
 
     auto account = heading_of(files, timeline);

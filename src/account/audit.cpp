@@ -90,8 +90,9 @@ std::string sci_text(Account const& a)
     auto const sci = sci_of(a);
     if (!sci) return "unknown, because CO2 is unknown or the model includes no tokens";
     auto const value =
-        fmt::format("{}{:.4g} g CO2 per million tokens in the model, ",
-                    sci->is_lower_bound ? "at least " : "", sci->g_per_million_tokens);
+        fmt::format("{}{:.4g} g CO2 per million tokens {}, ",
+                    sci->is_lower_bound ? "at least " : "", sci->g_per_million_tokens,
+                    a.inherited > Tokens{} ? "that this run has trained" : "in the model");
     if (!sci->embodied)
         return value + "operational part only: no embodied_gco2_per_hour for each site";
     return value + fmt::format("of which {:.1f} g operational and {:.1f} g embodied in total",
@@ -104,12 +105,12 @@ std::optional<Sci> sci_of(Account const& a)
 {
     auto const total = total_of(a);
     auto const carbon = total.known_carbon();
-    if (!carbon || a.tokens <= Tokens{}) return std::nullopt;
+    if (!carbon || a.trained() <= Tokens{}) return std::nullopt;
     Sci sci;
     sci.operational = *carbon;
     sci.embodied = embodied_of(a);
     sci.is_lower_bound = !total.whole();
-    double const millions = static_cast<double>(a.tokens) / 1e6;
+    double const millions = static_cast<double>(a.trained()) / 1e6;
     sci.g_per_million_tokens = (carbon->value + sci.embodied.value_or(Grams{}).value) / millions;
     return sci;
 }

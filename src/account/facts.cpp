@@ -12,16 +12,24 @@ FactGroup run_facts(RunFiles const& files, Timeline const& timeline, Account con
 {
     auto const first =
         timeline.axis.factor() == 1 ? timeline.axis.zero() : files.clock->real_origin;
-    return {"Run",
-            false,
-            {{"run", a.name},
-             {"time zero", utc_text(a.time_zero)},
-             {"executed", utc_text(first) + " to " + utc_text(timeline.end)},
-             {"clock factor", fmt::format("{:g} s of signal in one real second", a.clock_factor)},
-             {"commits",
-              fmt::format("{} merged from several sites, {} of a lone site, {} of the roster",
-                          a.commits.joint, a.commits.lone, a.commits.roster)},
-             {"reference site", files.run.reference().site.value}}};
+    FactGroup group{
+        "Run",
+        false,
+        {{"run", a.name},
+         {"time zero", utc_text(a.time_zero)},
+         {"executed", utc_text(first) + " to " + utc_text(timeline.end)},
+         {"clock factor", fmt::format("{:g} s of signal in one real second", a.clock_factor)},
+         {"commits",
+          fmt::format("{} merged from several sites, {} of a lone site, {} of the roster",
+                      a.commits.joint, a.commits.lone, a.commits.roster)},
+         {"reference site", files.run.reference().site.value}}};
+    if (files.spec && files.spec->fork)
+        group.rows.emplace_back(
+            "fork of", fmt::format("commit {} of run {}, with {} tokens; their energy and carbon "
+                                   "are in the report of that run",
+                                   files.spec->fork->number.value, files.spec->fork->run.value,
+                                   grouped(a.inherited.value)));
+    return group;
 }
 
 FactGroup model_facts(config::Model const& model, std::int64_t parameters)

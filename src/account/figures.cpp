@@ -164,7 +164,7 @@ Scenario run_scenario(Account const& account)
     run.wall_s = account.last_step_s;
     run.step = account.step;
     run.range = {total_of(account)};
-    run.tokens = account.tokens;
+    run.tokens = account.trained();
     if (account.held_out) run.held_out_perplexity = std::exp(account.held_out->loss);
     auto const* final = account.loss ? account.loss->final_of("run") : nullptr;
     if (final == nullptr) return run;

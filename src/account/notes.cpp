@@ -112,7 +112,7 @@ void add_always_on(Notes& notes, Account const& a)
                        fmt::format("{} tokens at one site's rate and training power. Starting, "
                                    "waiting and checkpoints are not included, so always-on is "
                                    "shown at its best.{}",
-                                   grouped(a.tokens.value), imagined_sites(a)));
+                                   grouped(a.trained().value), imagined_sites(a)));
     add_joint_rates(notes, a);
     for (auto const& sentence : held_after_signal(a))
         notes.emplace_back("Always on, after the signal's end", sentence + ".");

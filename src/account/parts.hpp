@@ -15,7 +15,8 @@ struct SiteWork {
 /// What all sites contributed, and the rounds in which they did.
 struct Work {
     Commits commits;
-    Tokens tokens;  ///< tokens that the committed model includes
+    Tokens tokens;     ///< tokens that the committed model includes
+    Tokens inherited;  ///< as Account::inherited
     std::vector<SiteWork> sites;
     std::map<SiteId, Tokens> other_sites;  ///< tokens of sites that the run file lacks
     std::vector<RoundAccount> rounds;      ///< each still without energy and carbon

@@ -279,6 +279,7 @@ Work work_of(RunFiles const& files, Timeline const& timeline)
     Work work;
     work.sites.resize(files.run.sites.size());
     std::optional<Time> previous;
+    if (!files.commits.empty()) work.inherited = files.commits.front().tokens;
     for (auto const& commit : files.commits) {
         work.tokens = commit.tokens;
         if (commit.kind == CommitSummary::Kind::genesis) ++work.commits.genesis;

@@ -83,7 +83,7 @@ json::Value totals_json(account::Account const& a)
     for (auto const& s : a.sites)
         sites.set(s.id.value, whole_json({s.bill, s.tokens, s.joint_rounds, s.lone_rounds}, a));
     return Object{
-        {"all", whole_json({total_bill(a), a.tokens, a.commits.joint, a.commits.lone}, a)},
+        {"all", whole_json({total_bill(a), a.trained(), a.commits.joint, a.commits.lone}, a)},
         {"sites", std::move(sites)}};
 }
 

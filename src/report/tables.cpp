@@ -146,7 +146,7 @@ std::string always_on_text(account::Account const& a)
                (why == a.missing.end() ? std::string("not computed") : why->second) + "\n";
     }
     std::string text = always_on_table(a);
-    text += fmt::format("  {} tokens at one site's rate and training power\n", a.tokens.value);
+    text += fmt::format("  {} tokens at one site's rate and training power\n", a.trained().value);
     if (std::any_of(a.always_on.begin(), a.always_on.end(), &is_joint))
         text += "  *: in joint rounds, because the site has no step without another site\n";
     if (auto const why = a.missing.find("ratio"); why != a.missing.end())

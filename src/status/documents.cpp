@@ -78,6 +78,14 @@ json::Value sample_json(std::optional<SamplePoint> const& sample)
         {"intensity_gco2_per_kwh", intensity ? json::Value(intensity->value) : json::Value()}};
 }
 
+json::Value fork_json(rounds::RunSpec const& run)
+{
+    if (!run.fork) return {};
+    return json::Object{{"run", run.fork->run.value},
+                        {"commit", run.fork->number.value},
+                        {"sha256", run.fork->sha256.hex()}};
+}
+
 json::Object chain_json(ChainView const& chain, std::optional<account::Speed> const& speed,
                         Time now)
 {
@@ -88,6 +96,7 @@ json::Object chain_json(ChainView const& chain, std::optional<account::Speed> co
                                 {"kind", rounds::to_text(tip.kind)},
                                 {"time", format_time(tip.time)},
                                 {"by", tip.by.member.value}}},
+        {"fork", fork_json(chain.run)},
         {"round", tip.round.value},
         {"round_began", format_time(chain.round_began)},
         {"complete", tip.complete},
@@ -191,6 +200,7 @@ json::Object verified_json(chain::ChainSummary const& s, journal::JournalSummary
     return {{"run", s.run.run.value},
             {"store", store},
             {"sound", true},
+            {"fork", fork_json(s.run)},
             {"commits", s.commits},
             {"merges", s.merges},
             {"lone", s.lone},

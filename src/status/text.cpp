@@ -28,8 +28,12 @@ std::string header_text(ChainView const& chain, Time now)
     auto const& tip = chain.tip;
     auto const per_epoch = std::max<std::int64_t>(1, chain.run.blocks_per_epoch);
     auto const epochs = (p.blocks + per_epoch - 1) / per_epoch;
-    auto text = fmt::format("commit    {} ({}, {} ago) by {}\n", tip.number.value,
-                            rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
+    std::string text;
+    if (auto const& fork = chain.run.fork)
+        text =
+            fmt::format("fork      of commit {} of run {}\n", fork->number.value, fork->run.value);
+    text += fmt::format("commit    {} ({}, {} ago) by {}\n", tip.number.value,
+                        rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
     text +=
         fmt::format("round     {}, began {} ago\n", tip.round.value, age(chain.round_began, now));
     text += fmt::format("tokens    {} of {} ({} %) in {} step{}\n", tip.totals.tokens.value,
@@ -202,6 +206,13 @@ std::string notes_text(std::vector<std::string> const& notes)
     return text;
 }
 
+std::string first_text(rounds::RunSpec const& run)
+{
+    return run.fork ? fmt::format("fork of commit {} of run {}", run.fork->number.value,
+                                  run.fork->run.value)
+                    : "genesis";
+}
+
 }  // namespace
 
 std::string overview_text(Overview const& overview)
@@ -233,9 +244,9 @@ std::string verified_text(chain::ChainSummary const& s, journal::JournalSummary 
 {
     auto text = fmt::format("run {} in {} is sound\n", s.run.run.value, store);
     text += fmt::format(
-        "commits   {}: genesis, {} merges ({} by a lone site, {} of two or more sites), {} roster "
+        "commits   {}: {}, {} merges ({} by a lone site, {} of two or more sites), {} roster "
         "changes\n",
-        s.commits, s.merges, s.lone, s.averaged, s.rosters);
+        s.commits, first_text(s.run), s.merges, s.lone, s.averaged, s.rosters);
     text += fmt::format("members   {} over the whole run\n", s.members);
     text += fmt::format("round     {}{}\n", s.tip.round.value, s.tip.complete ? ", complete" : "");
     text += fmt::format("ledger    {} of {} blocks, each in the model exactly once\n",

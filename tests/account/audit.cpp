@@ -55,6 +55,28 @@ TEST(Sci, AddsTheEmbodiedCarbonOfTheHoursInWhichDevicesAreHeld)
     EXPECT_NEAR(number(doc, {"audit", "sci", "embodied_g"}), 350, 1e-9);
 }
 
+TEST(Sci, OfAForkCountsItsOwnTokensOnly)
+{
+    auto files = small_run();
+    auto const before = account_of(files);
+    files.spec = rounds::RunSpec{};
+    files.spec->fork = rounds::ForkRef{{"mine"}, {12}, {}};
+    for (auto& commit : files.commits) commit.tokens += Tokens{1'000'000};
+    auto const account = account_of(files);
+    EXPECT_EQ(account.tokens, before.tokens + Tokens{1'000'000});
+    EXPECT_EQ(account.trained(), before.tokens);
+    ASSERT_TRUE(sci_of(account));
+    EXPECT_EQ(sci_of(account)->g_per_million_tokens, sci_of(before)->g_per_million_tokens);
+    EXPECT_THAT(texts(account, "sci"),
+                testing::ElementsAre(HasSubstr("that this run has trained")));
+    ASSERT_EQ(account.always_on.size(), before.always_on.size());
+    for (std::size_t i = 0; i < account.always_on.size(); ++i)
+        EXPECT_EQ(account.always_on[i].range.front().energy,
+                  before.always_on[i].range.front().energy);
+    auto const& rows = account.facts.at(0).rows;
+    EXPECT_THAT(rows.back().second.value(), HasSubstr("commit 12 of run mine, with 1"));
+}
+
 TEST(Sci, IsUnknownWithoutCarbonOrTokens)
 {
     auto files = small_run();
