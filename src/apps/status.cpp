@@ -10,6 +10,7 @@
 #include "apps/target.hpp"
 #include "chain/chain.hpp"
 #include "config/run.hpp"
+#include "config/run_spec.hpp"
 #include "core/clock.hpp"
 #include "status/documents.hpp"
 #include "status/prometheus.hpp"
@@ -34,10 +35,12 @@ Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> 
                                     stages.update("reading", "commits", done, total);
                                 }},
                                run.store, run.run);
-    auto const chain = chain::verify_run({*objects, run.run, &records},
-                                         [&](std::int64_t done, std::int64_t total) {
-                                             stages.update("verifying", "commits", done, total);
-                                         });
+    auto const chain = chain::verify_run(
+        {*objects, run.run, &records},
+        [&](char const* stage, char const* unit, std::int64_t done, std::int64_t total) {
+            stages.update(stage, unit, done, total);
+        },
+        config::parameters_of);
     if (!chain) return tl::unexpected(chain.error());
     journal::Reader const reader(objects, run.run, journal::Cache({}));
     auto const journal = journal::verify_journals(reader, chain->run.sites);
@@ -145,7 +148,9 @@ std::vector<apps::Option> options()
     using apps::OptionType;
     return {{"verify", OptionType::flag, "", "",
              "Recompute the run from its store: check that the chain and the sites' journals are "
-             "unbroken, that all digests match and that no block is in the model twice. At the "
+             "unbroken, that all digests match and that no block is in the model twice, and merge "
+             "again "
+             "what is still kept. At the "
              "first fault, exit with 76 and "
              "name the object and the reason"},
             {"watch",

@@ -7,6 +7,7 @@
 
 #include "chain/commit_reader.hpp"
 #include "chain/read_ahead.hpp"
+#include "chain/recompute.hpp"
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
 
@@ -126,8 +127,8 @@ Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects, Check 
 }
 
 Result<ChainSummary> verify_run(
-    RunObjects const& objects,
-    std::function<void(std::int64_t done, std::int64_t total)> const& progress)
+    RunObjects const& objects, VerifyProgress const& progress,
+    std::function<std::optional<std::int64_t>(rounds::RunSpec const&)> const& elements)
 {
     auto newest = search_end(objects, {0});
     if (!newest) return tl::unexpected(newest.error());
@@ -140,11 +141,20 @@ Result<ChainSummary> verify_run(
     auto const chain = read_commits(objects, std::move(**newest), UseCache::no);
     if (!chain) return tl::unexpected(chain.error());
     ReadAhead headers(objects, headers_of(*chain));
-    auto summary =
-        verify_chain(*run, *chain, quick_source(objects, headers), [&](std::int64_t done) {
-            if (progress) progress(done, std::ssize(*chain));
-        });
-    if (summary) summary->warning = std::move(*warning);
+    auto const source = quick_source(objects, headers);
+    auto summary = verify_chain(*run, *chain, source, [&](std::int64_t done) {
+        if (progress) progress("verifying", "commits", done, std::ssize(*chain));
+    });
+    if (!summary) return summary;
+    summary->warning = std::move(*warning);
+    auto const values = elements ? elements(run->run) : std::nullopt;
+    if (!values) return summary;
+    auto models = recompute_models(objects, {run->run, *chain, *values, source.may_exist},
+                                   [&](std::int64_t done, std::int64_t total) {
+                                       if (progress) progress("recomputing", "merges", done, total);
+                                   });
+    if (!models) return tl::unexpected(models.error());
+    summary->models = std::move(*models);
     return summary;
 }
 

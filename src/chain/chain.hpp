@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -31,14 +32,20 @@ enum class Check {
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects,
                                                              Check check);
 
+/// How far verify_run() is, and with what: `done` of `total` things.
+using VerifyProgress =
+    std::function<void(char const* stage, char const* unit, std::int64_t done, std::int64_t total)>;
+
 /// Verifies the whole run in its store. Reads every object from the store, none from the cache.
 /// First checks that the chain has no gap. Then performs all checks of verify_objects(VerifySource
 /// const&) (chain/verify.hpp). Fails with `protocol` if a check fails; the message names the object
 /// and the reason. Compares the chain with the newest commit in the cache: see
-/// ChainSummary::warning. `progress` receives how many commits have been verified, after all have
-/// been read.
+/// ChainSummary::warning.
+///
+/// `elements` returns the number of values of a run's model; empty: unknown. With it, computes the
+/// models of merges again (recompute_models() in chain/recompute.hpp).
 [[nodiscard]] Result<ChainSummary> verify_run(
-    RunObjects const& objects,
-    std::function<void(std::int64_t done, std::int64_t total)> const& progress = {});
+    RunObjects const& objects, VerifyProgress const& progress = {},
+    std::function<std::optional<std::int64_t>(rounds::RunSpec const&)> const& elements = {});
 
 }  // namespace curtail::chain

@@ -141,18 +141,27 @@ class Verifier {
                               Decided const& d)
     {
         auto const name = header_name(d.member, d.seq);
-        auto const bytes = must_get(source_, name);
-        if (!bytes) return tl::unexpected(bytes.error());
-        if (sha256(*bytes) != *d.header)
+        auto const bytes = source_.record(name);
+        if (!bytes && bytes.error().code != ExitCode::protocol)
+            return tl::unexpected(bytes.error());
+        if (!bytes) return lost(name, bytes.error().message());
+        if (!*bytes) return lost(name, "the object is missing");
+        auto const header = decode_header(**bytes, name);
+        if (!header) return lost(name, header.error().message());
+        if (sha256(**bytes) != *d.header)
             return wrong(name, "its digest differs from the one in " + text_of(c));
         ++summary_.headers;
         if (d.refused) return {};
-        auto const header = decode_header(*bytes, name);
-        if (!header) return tl::unexpected(header.error());
         if (auto const reason = refusal(in_force(summary_.run, parent), parent, held, *header))
             return wrong(name,
                          text_of(c) + " includes it, but must refuse it: " + to_text(*reason));
         return included(parent, c, d, *header);
+    }
+
+    Result<void> lost(std::string const& name, std::string why)
+    {
+        summary_.lost.push_back({name, std::move(why)});
+        return {};
     }
 
     Result<void> included(Commit const& parent, Commit const& c, Decided const& d,

@@ -40,6 +40,27 @@ struct LinkedCommit {
     Digest sha256;
 };
 
+/// The model of a merge commit, and whether it could be computed again from its inputs.
+struct RecomputedModel {
+    /// - `recomputed`: the result has the same bits;
+    /// - `lone`: a lone site committed its own weights, so there is nothing to compute;
+    /// - `inputs_deleted`: the run no longer keeps the result or an input;
+    /// - `header_lost`: a header that names an input is lost;
+    /// - `other_form`: a payload has not the form that this version of Curtail writes.
+    enum class Outcome { recomputed, lone, inputs_deleted, header_lost, other_form };
+    CommitNumber number;
+    Round round;
+    Outcome outcome{Outcome::recomputed};
+    friend bool operator==(RecomputedModel const&, RecomputedModel const&) = default;
+};
+
+/// A header of a decided contribution that is missing or cannot be read. The chain does not need
+/// it: the commit records the decision.
+struct LostHeader {
+    std::string name;
+    std::string why;
+};
+
 /// What a verified chain contains.
 struct ChainSummary {
     /// The contributions of all members of one site.
@@ -59,8 +80,10 @@ struct ChainSummary {
     std::int64_t members{};   ///< members admitted in the whole run
     std::int64_t refused{};   ///< refused contributions
     std::map<SiteId, SiteShare> sites;
-    std::int64_t payloads{};  ///< payload objects whose size and digest were verified
-    std::int64_t headers{};   ///< headers whose digest was verified
+    std::int64_t payloads{};                ///< payload objects whose size and digest were verified
+    std::int64_t headers{};                 ///< headers whose digest was verified
+    std::vector<LostHeader> lost{};         ///< in the order of the chain
+    std::vector<RecomputedModel> models{};  ///< one per merge commit; empty: not recomputed
     /// How the chain contradicts what this machine has read from the store before, as a sentence
     /// for people. Empty: it does not.
     std::string warning{};
@@ -77,7 +100,8 @@ struct ChainSummary {
 /// Verifies a run from the bytes in its store. Checks that:
 /// - run.json is valid, and each commit follows from its parent by the rules of the protocol;
 /// - no block is included twice, and the token total is the sum over included contributions;
-/// - each header that a commit names has the digest that the commit records;
+/// - each header that a commit names has the digest that the commit records. A header that is
+///   missing or cannot be read is lost (ChainSummary::lost), and no fault;
 /// - the header of each included contribution announces the work that the commit records;
 /// - rounds::refusal() finds no reason to refuse an included contribution;
 /// - each payload of a model, of outer momentum or of an included delta has the size and digest

@@ -48,6 +48,23 @@ rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest, std::int64
     return spec;
 }
 
+std::optional<std::int64_t> parameters_of(rounds::RunSpec const& spec)
+{
+    auto const at = [&](char const* key) { return spec.model.integer_at(key).value_or(0); };
+    Model const model{"",
+                      at("layers"),
+                      at("width"),
+                      at("heads"),
+                      at("kv_heads"),
+                      at("sequence"),
+                      at("vocabulary")};
+    bool const usable = model.layers > 0 && model.width > 0 && model.heads > 0 &&
+                        model.kv_heads > 0 && model.sequence > 0 && model.vocabulary > 0;
+    if (!usable || json::canonical(model_of(model)) != json::canonical(spec.model))
+        return std::nullopt;
+    return model.parameters();
+}
+
 std::optional<Error> check_budget(Run const& run, std::int64_t blocks_per_epoch)
 {
     if (!run.training.budget) return std::nullopt;

@@ -14,6 +14,10 @@ namespace curtail::config {
                                             std::int64_t blocks_per_epoch,
                                             std::vector<std::string> parameters);
 
+/// Returns the number of parameters of a run's model, by its run.json. Returns an empty optional if
+/// another version of Curtail described the model.
+[[nodiscard]] std::optional<std::int64_t> parameters_of(rounds::RunSpec const& spec);
+
 /// Returns an error with the code `config` if the run's token budget is larger than its data, i.e.
 /// than Data::epochs passes over `blocks_per_epoch` blocks.
 [[nodiscard]] std::optional<Error> check_budget(Run const& run, std::int64_t blocks_per_epoch);

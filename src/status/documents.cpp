@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "status/documents.hpp"
 
+#include "status/text.hpp"
+
 namespace curtail::status {
 namespace {
 
@@ -188,6 +190,30 @@ json::Object overview_json(Overview const& overview)
             {"notes", std::move(notes)}};
 }
 
+namespace {
+
+json::Array models_json(std::vector<chain::RecomputedModel> const& models)
+{
+    json::Array list;
+    for (auto const& model : models)
+        list.push_back(json::Object{
+            {"commit", model.number.value},
+            {"round", model.round.value},
+            {"recomputed", model.outcome == chain::RecomputedModel::Outcome::recomputed},
+            {"why", to_text(model.outcome)}});
+    return list;
+}
+
+json::Array lost_json(std::vector<chain::LostHeader> const& lost)
+{
+    json::Array list;
+    for (auto const& header : lost)
+        list.push_back(json::Object{{"name", header.name}, {"why", header.why}});
+    return list;
+}
+
+}  // namespace
+
 json::Object verified_json(chain::ChainSummary const& s, journal::JournalSummary const& journal,
                            std::string const& store)
 {
@@ -216,6 +242,8 @@ json::Object verified_json(chain::ChainSummary const& s, journal::JournalSummary
             {"refused", s.refused},
             {"headers", s.headers},
             {"payloads", s.payloads},
+            {"models", models_json(s.models)},
+            {"lost", lost_json(s.lost)},
             {"journal", json::Object{{"sites", journal.sites},
                                      {"streams", journal.streams},
                                      {"pieces", journal.pieces},

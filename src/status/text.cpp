@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/text.hpp"
 #include "permission/watch.hpp"
@@ -213,7 +214,42 @@ std::string first_text(rounds::RunSpec const& run)
                     : "genesis";
 }
 
+std::string models_text(std::vector<chain::RecomputedModel> const& models)
+{
+    using Outcome = chain::RecomputedModel::Outcome;
+    std::vector<std::int64_t> same;
+    std::map<Outcome, std::int64_t> others;
+    for (auto const& model : models) {
+        if (model.outcome == Outcome::recomputed) same.push_back(model.number.value);
+        else ++others[model.outcome];
+    }
+    if (models.empty()) return "";
+    auto text = fmt::format("models    {} recomputed with the same bits{}{}\n", same.size(),
+                            same.empty() ? "" : ": commits ", fmt::join(same, ", "));
+    for (auto const& [outcome, count] : others)
+        text += fmt::format("          {} not: {}\n", count, to_text(outcome));
+    return text;
+}
+
 }  // namespace
+
+char const* to_text(chain::RecomputedModel::Outcome outcome)
+{
+    using Outcome = chain::RecomputedModel::Outcome;
+    switch (outcome) {
+        case Outcome::recomputed:
+            return "the result has the same bits";
+        case Outcome::lone:
+            return "a lone site committed its own weights";
+        case Outcome::inputs_deleted:
+            return "the run no longer keeps the result or an input";
+        case Outcome::header_lost:
+            return "the header of a contribution is lost";
+        case Outcome::other_form:
+            return "a payload has not the form that this version of Curtail writes";
+    }
+    __builtin_unreachable();
+}
 
 std::string overview_text(Overview const& overview)
 {
@@ -256,6 +292,9 @@ std::string verified_text(chain::ChainSummary const& s, journal::JournalSummary 
     text +=
         fmt::format("digests   of run.json, {} commits, {} headers and {} payloads are correct\n",
                     s.commits, s.headers, s.payloads);
+    text += models_text(s.models);
+    for (auto const& lost : s.lost)
+        text += fmt::format("lost      {}: {}\n", printable(lost.name), printable(lost.why));
     text += fmt::format("journal   {} streams of {} sites, with {} pieces and {} bytes\n",
                         journal.streams, journal.sites, journal.pieces, journal.bytes);
     for (auto const& [site, share] : s.sites)

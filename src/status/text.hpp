@@ -11,6 +11,8 @@ namespace curtail::status {
 
 /// Returns the text about a run's current state.
 [[nodiscard]] std::string overview_text(Overview const& overview);
+/// Says why a model was or was not recomputed, for people.
+[[nodiscard]] char const* to_text(chain::RecomputedModel::Outcome outcome);
 /// Returns the text that a successful `--verify` prints. `store` is the store's address.
 [[nodiscard]] std::string verified_text(chain::ChainSummary const& summary,
                                         journal::JournalSummary const& journal,

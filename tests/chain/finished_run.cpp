@@ -64,7 +64,8 @@ TEST_F(FinishedRun, OldModelsAndDeltasAreDeleted)
     EXPECT_LE(models, 3) << "the two kept ones and one that the next merge deletes";
 }
 
-TEST_F(FinishedRun, AnyFlippedBitOfARecordFails)
+// A flipped bit makes a header unreadable. It is then lost, which is no fault of the chain.
+TEST_F(FinishedRun, AnyFlippedBitOfARecordIsReported)
 {
     std::mt19937_64 random(1);
     for (auto& [name, bytes] : s->store().small()) {
@@ -73,8 +74,14 @@ TEST_F(FinishedRun, AnyFlippedBitOfARecordFails)
         auto const bit = static_cast<char>(1 << (random() % 8));
         bytes[at] = static_cast<char>(bytes[at] ^ bit);
         auto const v = chain::verify_objects(s->store().source());
-        ASSERT_FALSE(v) << name << " byte " << at;
-        EXPECT_EQ(v.error().code, ExitCode::protocol);
+        if (name.starts_with("contrib/")) {
+            ASSERT_TRUE(v) << name << " byte " << at << ": " << v.error().message();
+            ASSERT_EQ(v->lost.size(), 1U) << name << " byte " << at;
+            EXPECT_EQ(v->lost.front().name, name);
+        } else {
+            ASSERT_FALSE(v) << name << " byte " << at;
+            EXPECT_EQ(v.error().code, ExitCode::protocol);
+        }
         bytes[at] = static_cast<char>(bytes[at] ^ bit);
     }
     EXPECT_TRUE(chain::verify_objects(s->store().source()));
@@ -147,7 +154,7 @@ TEST_F(FinishedRun, AHeaderThatContradictsItsCommitFails)
     }
 }
 
-TEST_F(FinishedRun, AMissingModelOrHeaderFails)
+TEST_F(FinishedRun, AMissingModelFailsAndAMissingHeaderIsLost)
 {
     auto& small = s->store().small();
     auto const header = std::find_if(small.begin(), small.end(), [](auto const& e) {
@@ -156,8 +163,10 @@ TEST_F(FinishedRun, AMissingModelOrHeaderFails)
     ASSERT_NE(header, small.end());
     auto const kept = *header;
     small.erase(header);
-    EXPECT_THAT(chain::verify_objects(s->store().source()).error().message(),
-                HasSubstr(kept.first));
+    auto const without = chain::verify_objects(s->store().source());
+    ASSERT_TRUE(without) << without.error().message();
+    ASSERT_EQ(without->lost.size(), 1U);
+    EXPECT_EQ(without->lost.front().name, kept.first);
     small.insert(kept);
     auto source = s->store().source();
     source.payload = [](std::string const&) -> Result<std::optional<chain::PayloadFacts>> {

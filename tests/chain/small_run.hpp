@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "chain/run_objects.hpp"
+#include "rounds/merge.hpp"
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
 
@@ -40,8 +41,15 @@ inline std::string hdf5_image(std::vector<float> const& values)
 /// are deleted.
 class SmallRun {
   public:
-    explicit SmallRun(store::ObjectStore& objects, RunId id = {"small"}, std::int64_t blocks = 40)
-        : objects_(objects)
+    /// What payloads contain: arbitrary values in a file of the HDF5 library, arbitrary values in
+    /// the form that Curtail writes, or in this form the merges that the commits record.
+    enum class Models { arbitrary, unmerged, merged };
+    /// Number of values of a model.
+    static constexpr std::size_t elements = 100;
+
+    explicit SmallRun(store::ObjectStore& objects, RunId id = {"small"}, std::int64_t blocks = 40,
+                      Models models = Models::arbitrary)
+        : objects_(objects), models_(models)
     {
         spec_.run = std::move(id);
         spec_.model = {{"layers", 2}};
@@ -132,9 +140,24 @@ class SmallRun {
         if (!objects_.remove(*object_name(spec_.run, name)))
             throw std::runtime_error("cannot remove " + name);
     }
-    rounds::PartRef payload(std::string part, std::string const& name)
+    // A file in the form that Curtail writes: a head of whole pages, then the values.
+    static std::string plain_image(std::vector<float> const& values)
     {
-        auto const image = hdf5_image(std::vector<float>(100, static_cast<float>(++payloads_)));
+        std::string image("\x89HDF\r\n\x1a\n\x02");
+        image.resize(4096);
+        auto const bytes = std::as_bytes(std::span(values));
+        return image.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    }
+    rounds::PartRef payload(std::string part, std::string const& name,
+                            std::vector<float> values = {})
+    {
+        ++payloads_;
+        for (std::size_t i = values.size(); i < elements; ++i)
+            values.push_back(static_cast<float>(payloads_) / static_cast<float>(3 + i % 7));
+        auto const image = models_ != Models::arbitrary
+                               ? plain_image(values)
+                               : hdf5_image({elements, static_cast<float>(payloads_)});
+        values_[name] = std::move(values);
         put(name, image);
         return {std::move(part), name, static_cast<std::int64_t>(image.size()), sha256(image)};
     }
@@ -209,6 +232,35 @@ class SmallRun {
         return {header, {}, {}};
     }
 
+    struct Merged {
+        std::vector<float> model{};
+        std::vector<float> momentum{};
+    };
+    // Empty if no delta is merged.
+    Merged merge_of(rounds::Commit const& c)
+    {
+        std::vector<std::span<float const>> deltas;
+        std::vector<float> scales;
+        for (auto const& d : c.decided) {
+            if (d.refused || d.ranges.empty() || d.inlined) continue;
+            deltas.emplace_back(values_.at(deltas_.at({d.member, d.seq})));
+            scales.push_back(d.scale);
+        }
+        if (deltas.empty() || models_ != Models::merged) return {};
+        auto const& theta = values_.at(tip().model.parts.at(0).name);
+        Merged merged{std::vector<float>(elements), std::vector<float>(elements)};
+        rounds::WeightedDeltas const weighted{deltas, scales};
+        auto const& outer = spec_.outer;
+        std::vector<float> const before =
+            tip().outer ? values_.at(tip().outer->parts.at(0).name) : std::vector<float>();
+        if (c.outer_step)
+            (void)rounds::nesterov_step(
+                {theta, before, static_cast<float>(outer.eta), static_cast<float>(outer.mu)},
+                weighted, merged.model, merged.momentum);
+        else (void)rounds::average_step(theta, weighted, merged.model);
+        return merged;
+    }
+
     void merge(std::vector<rounds::Found> const& found) { commit(found, {}); }
     void commit(std::vector<rounds::Found> const& found, rounds::Intents const& intents,
                 std::optional<MemberId> const& writer = {})
@@ -217,17 +269,22 @@ class SmallRun {
         rounds::Writer const by{writer.value_or(a_), ++attempt_};
         auto c = rounds::next(spec_, tip(), sha256_, by, now_, found, intents);
         if (!c) throw std::logic_error("the commit would change nothing");
+        auto merged = merge_of(*c);
         if (c->kind == rounds::Commit::Kind::merge)
             c->model = {c->round,
-                        {payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"))}};
+                        {payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"),
+                                 std::move(merged.model))}};
         if (c->outer_step)
             c->outer = rounds::OuterRef{
                 rounds::Outer::Type::nesterov,
-                {payload("m0", rounds::model_name(c->round, by.member, by.attempt, "m0"))}};
+                {payload("m0", rounds::model_name(c->round, by.member, by.attempt, "m0"),
+                         std::move(merged.momentum))}};
         append(std::move(*c));
     }
 
     store::ObjectStore& objects_;
+    Models models_;
+    std::map<std::string, std::vector<float>> values_;  // of payloads, by name
     rounds::RunSpec spec_;
     std::vector<rounds::Commit> chain_;
     Digest sha256_;

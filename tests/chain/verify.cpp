@@ -32,11 +32,18 @@ struct Verify : testing::Test {
     {
         ASSERT_TRUE(objects.put(*object_name(run.spec().run, name), store::bytes_of(bytes)));
     }
-    // The error message of verification; empty: the run is sound.
+    // The error message of verification, or what is lost; empty: the run is sound and whole.
     std::string finding()
     {
         auto const summary = verify_run({objects, run.spec().run});
-        if (summary) return "";
+        if (summary) {
+            std::string lost;
+            for (auto const& header : summary->lost) {
+                EXPECT_TRUE(header.name.starts_with("contrib/")) << header.name;
+                lost += header.name + ": " + header.why;
+            }
+            return lost;
+        }
         EXPECT_EQ(summary.error().code, ExitCode::protocol) << summary.error().message();
         return summary.error().message();
     }
@@ -123,6 +130,29 @@ TEST_F(Verify, DetectsAMissingObject)
     }
     EXPECT_GE(found, 18);
     EXPECT_EQ(finding(), "");
+}
+
+TEST_F(Verify, AnUnreadableHeaderIsLostAndTheChainIsSound)
+{
+    auto const included = rounds::header_name(run.a(), {2});
+    auto const refused = rounds::header_name(run.b(), {3});
+    auto const good = content(included);
+    for (auto const& bad :
+         {good.substr(0, good.size() / 2), std::string(), "x" + good, std::string(300'000, 'x')}) {
+        put(included, bad);
+        put(refused, bad);
+        auto const summary = verify_run({objects, run.spec().run});
+        ASSERT_TRUE(summary) << summary.error().message();
+        ASSERT_EQ(summary->lost.size(), 2U);
+        EXPECT_EQ(summary->lost[0].name, included);
+        EXPECT_EQ(summary->lost[1].name, refused);
+        EXPECT_EQ(summary->headers, 5);
+    }
+    // A readable header with other content was not the one that the commit decided.
+    auto header = *rounds::decode_header(good, included);
+    header.steps += 1;
+    put(included, rounds::encode(header).bytes);
+    EXPECT_THAT(finding(), HasSubstr("its digest differs from the one in commit 5"));
 }
 
 TEST_F(Verify, DetectsSwappedObjects)

@@ -10,7 +10,8 @@ import sys
 import h5py
 import numpy
 
-from harness import SmallRun, descendants, expect, is_rank, kill, main, wait_for
+from harness import (SmallRun, descendants, execute, expect, is_rank, kill, main, program,
+                     wait_for)
 
 ETA, MU = 0.7, 0.9
 KEPT = 60
@@ -102,6 +103,18 @@ def merges_of_two_sites(outer, check):
                 check(run, parent, commit)
                 checked_merges += unequal(commit)
         expect(checked_merges >= MERGES, f"checked only {checked_merges} merges")
+        check_verification(run, commits)
+
+
+def check_verification(run, commits):
+    """`--verify` must recompute the same merges, as NumPy."""
+    verify = (program("curtail-status"), run.run_file, "--verify")
+    merges = [commit["number"] for commit in commits if included(commit)]
+    models = json.loads(execute(*verify, "--json").stdout)["models"]
+    recomputed = [model["commit"] for model in models if model["recomputed"]]
+    expect(recomputed == merges, f"recomputed {recomputed} instead of {merges}: {models}")
+    shown = execute(program("curtail-store"), "verify", run.run_file).stdout
+    expect(f"models    {len(merges)} recomputed with the same bits" in shown, shown)
 
 
 def merges_by_average_equal_numpy():

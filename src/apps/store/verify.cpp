@@ -2,6 +2,7 @@
 #include "journal/verify.hpp"
 #include "chain/chain.hpp"
 #include "commands.hpp"
+#include "config/run_spec.hpp"
 #include "journal/reader.hpp"
 #include "status/documents.hpp"
 #include "status/text.hpp"
@@ -17,10 +18,12 @@ Result<void> verify(Arguments const& arguments, Console const& console)
     chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
                              named->run);
     std::shared_ptr<store::ObjectStore> const store(std::move(named->store));
-    auto const summary =
-        chain::verify_run({*store, named->run, &cache}, [&](std::int64_t done, std::int64_t total) {
-            stages.update("verifying", "commits", done, total);
-        });
+    auto const summary = chain::verify_run(
+        {*store, named->run, &cache},
+        [&](char const* stage, char const* unit, std::int64_t done, std::int64_t total) {
+            stages.update(stage, unit, done, total);
+        },
+        config::parameters_of);
     if (!summary) return tl::unexpected(summary.error());
     journal::Reader const reader(store, named->run, journal::Cache({}));
     auto const journal = journal::verify_journals(reader, summary->run.sites);

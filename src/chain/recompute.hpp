@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "chain/run_objects.hpp"
+
+// Computes the models of merge commits again, from their stored inputs.
+namespace curtail::chain {
+
+/// What recomputing a model needs.
+struct RecomputeInputs {
+    rounds::RunSpec const& run;
+    std::vector<LinkedCommit> const& chain;  ///< verified by verify_chain()
+    std::int64_t elements{};                 ///< number of values of the model
+    /// Returns false if a listing lacks a payload. Null: all may exist.
+    std::function<bool(std::string const& name)> may_exist{};
+};
+
+/// Computes the model of each merge commit again: from the model and momentum of its parent, and
+/// the deltas and scales of the included contributions. Compares all bits with those that the
+/// commit names. Returns one entry for each merge commit, in order.
+///
+/// Holds the inputs and the result of one merge in memory. `progress` receives the number of merges
+/// that are done, of those whose inputs may exist.
+///
+/// Fails with `protocol` if a model differs: then its writer did not merge what the commit says.
+/// Returns errors of the store unchanged.
+[[nodiscard]] Result<std::vector<RecomputedModel>> recompute_models(
+    RunObjects const& objects, RecomputeInputs const& inputs,
+    std::function<void(std::int64_t done, std::int64_t total)> const& progress = {});
+
+}  // namespace curtail::chain
