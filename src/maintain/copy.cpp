@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "chain/in_parallel.hpp"
+#include "maintain/copy_journals.hpp"
 #include "maintain/copy_list.hpp"
 #include "maintain/destination.hpp"
 #include "rounds/names.hpp"
@@ -96,6 +97,22 @@ class Copier {
         });
     }
 
+    // Of all sites that the run has ever had.
+    Result<void> journals()
+    {
+        std::set<SiteId> sites;
+        for (auto const& link : list_.chain)
+            sites.insert(link.commit.terms.sites.begin(), link.commit.terms.sites.end());
+        auto const copied =
+            copy_journals(from_, to_.objects().store(), {sites.begin(), sites.end()},
+                          [&](std::int64_t done, std::int64_t total) {
+                              report({"journals", "streams", done, total});
+                          });
+        if (!copied) return tl::unexpected(copied.error());
+        journals_ = *copied;
+        return {};
+    }
+
     Result<void> commits()
     {
         // What is there may be compared in any order. What is missing is written in order.
@@ -127,9 +144,11 @@ class Copier {
         summary.newest = list_.chain.back().commit.number;
         summary.commits = std::ssize(list_.chain);
         summary.headers = std::ssize(list_.headers);
-        summary.written = counts.written;
-        summary.bytes = counts.bytes;
-        summary.found = counts.found;
+        summary.pieces = journals_.pieces;
+        summary.damaged_pieces = journals_.damaged;
+        summary.written = counts.written + journals_.written;
+        summary.bytes = counts.bytes + journals_.bytes;
+        summary.found = counts.found + journals_.pieces - journals_.written;
         return summary;
     }
 
@@ -216,6 +235,7 @@ class Copier {
     std::function<void(CopyProgress const&)> const& progress_;
     CommitNumber there_{0};  // the newest commit in the destination before the copy
     CopySummary summary_;
+    JournalCopy journals_;
 };
 
 Result<CopySummary> copy_list(chain::RunObjects const& from, store::ObjectStore& to,
@@ -226,6 +246,7 @@ Result<CopySummary> copy_list(chain::RunObjects const& from, store::ObjectStore&
     return copier.check_destination()
         .and_then([&] { return copier.payloads(); })
         .and_then([&] { return copier.headers(); })
+        .and_then([&] { return copier.journals(); })
         .and_then([&] { return copier.commits(); })
         .and_then([&] { return copier.run(); })
         .map([&] { return copier.summary(); });

@@ -10,28 +10,30 @@ namespace curtail::maintain {
 
 /// How far a copy is.
 struct CopyProgress {
-    char const* stage;    ///< what is being copied: `payloads`, `headers` or `commits`
-    char const* unit;     ///< of the numbers: `bytes` or `objects`
+    char const* stage;    ///< what is being copied: `payloads`, `headers`, `journals` or `commits`
+    char const* unit;     ///< of the numbers: `bytes`, `objects` or `streams`
     std::int64_t done{};  ///< of this stage
     std::int64_t total{};
 };
 
 /// What a copy has done.
 struct CopySummary {
-    CommitNumber newest;           ///< the newest commit of the copy
-    std::int64_t commits{};        ///< in the copy
-    std::int64_t headers{};        ///< in the copy
-    std::int64_t payloads{};       ///< in the copy
-    std::int64_t written{};        ///< objects that this call has written
-    Bytes bytes;                   ///< that this call has written
-    std::int64_t left_out{};       ///< deltas of pending contributions that the source lacks
+    CommitNumber newest;            ///< the newest commit of the copy
+    std::int64_t commits{};         ///< in the copy
+    std::int64_t headers{};         ///< in the copy
+    std::int64_t payloads{};        ///< in the copy
+    std::int64_t written{};         ///< objects that this call has written
+    Bytes bytes;                    ///< that this call has written
+    std::int64_t pieces{};          ///< of the sites' journals, in the copy
+    std::int64_t damaged_pieces{};  ///< of these: damaged in the source, and copied as they are
+    std::int64_t left_out{};        ///< deltas of pending contributions that the source lacks
     std::int64_t found{};          ///< objects that the destination had already, and that are right
     bool source_has_grown{false};  ///< the source has a newer commit now
 };
 
 /// Copies a run into the store `to`: run.json, all commits, all headers that a commit decides or
-/// may still decide, and the payloads that the run keeps. Leaves out probes, leases and everything
-/// that a sweep would delete.
+/// may still decide, the payloads that the run keeps, and the journals of its sites. Leaves out
+/// probes, leases and everything that a sweep would delete.
 ///
 /// Compares every object with the digest that the chain states: those of the source while it reads
 /// them, and those that `to` has already. So an interrupted copy can be repeated; it writes only

@@ -7,6 +7,7 @@
 
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
+#include "journal/piece.hpp"
 #include "maintain/ending_store.hpp"
 #include "maintain/stores.hpp"
 #include "rounds/names.hpp"
@@ -238,6 +239,63 @@ TEST_F(Copy, APendingDeltaThatTheSourceLacksIsLeftOut)
     ASSERT_TRUE(copied) << copied.error().message();
     EXPECT_EQ(copied->left_out, 1);
     EXPECT_TRUE(chain::verify_run(copy()));
+}
+
+// Pieces 1 to `count` of a stream, each with one line.
+void publish(store::ObjectStore& store, journal::StreamId const& id, std::int64_t count,
+             std::string const& line)
+{
+    journal::Header header;
+    for (std::int64_t n = 1; n <= count; ++n) {
+        header.number = {n};
+        header.first = {1};
+        header.range = {header.range.to, header.range.to + std::ssize(line)};
+        header.content = sha256(line);
+        auto const bytes = journal::encode(id, header, line);
+        header.previous = sha256(bytes);
+        ASSERT_EQ(store.create(*journal::piece_name(id, header.number), store::bytes_of(bytes)),
+                  store::CreateOutcome::created);
+    }
+}
+
+TEST_F(Copy, ContainsTheJournals)
+{
+    journal::StreamId const trainer{run.spec().run, {"A"}, journal::Stream::trainer};
+    journal::StreamId const poller{run.spec().run, {"B"}, journal::Stream::poller};
+    publish(from, trainer, 3, "{}\n");
+    publish(from, poller, 1, "{\"a\":1}\n");
+    auto const copied = copy_run(source(), to);
+    ASSERT_TRUE(copied) << copied.error().message();
+    EXPECT_EQ(copied->pieces, 4);
+    EXPECT_EQ(copied->damaged_pieces, 0);
+    EXPECT_EQ(copied->written,
+              copied->commits + copied->headers + copied->payloads + copied->pieces + 1);
+    EXPECT_THAT(contents(from), IsSupersetOf(contents(to)));
+    EXPECT_EQ(copy_run(source(), to)->written, 0);
+    // A damaged piece of the copy is replaced; a sound one with other lines is not.
+    auto const second = *journal::piece_name(trainer, {2});
+    auto const good = to.get(second, {1 << 20}).value().value();
+    ASSERT_TRUE(to.put(second, store::bytes_of("damaged")));
+    EXPECT_EQ(copy_run(source(), to)->written, 1);
+    EXPECT_EQ(to.get(second, {1 << 20}).value().value(), good);
+    journal::StreamId const metrics{run.spec().run, {"A"}, journal::Stream::metrics};
+    publish(from, metrics, 1, "{}\n");
+    publish(to, metrics, 1, "[]\n");
+    auto const refused = copy_run(source(), to);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::protocol);
+    EXPECT_THAT(refused.error().message(), HasSubstr("another piece 1 of journal/A/metrics"));
+}
+
+TEST_F(Copy, OfADamagedJournalSaysSoAndGoesOn)
+{
+    journal::StreamId const trainer{run.spec().run, {"A"}, journal::Stream::trainer};
+    publish(from, trainer, 3, "{}\n");
+    ASSERT_TRUE(from.put(*journal::piece_name(trainer, {2}), store::bytes_of("damaged")));
+    auto const copied = copy_run(source(), to);
+    ASSERT_TRUE(copied) << copied.error().message();
+    EXPECT_EQ(copied->pieces, 3);
+    EXPECT_EQ(copied->damaged_pieces, 1);
 }
 
 TEST_F(Copy, OfARunThatIsNotThereIsAnError)

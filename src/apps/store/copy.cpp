@@ -19,17 +19,23 @@ void print(Named const& from, Named const& to, maintain::CopySummary const& copi
                                                {"commits", copied.commits},
                                                {"headers", copied.headers},
                                                {"payloads", copied.payloads},
+                                               {"pieces", copied.pieces},
+                                               {"damaged_pieces", copied.damaged_pieces},
                                                {"left_out", copied.left_out},
                                                {"written", copied.written},
                                                {"written_bytes", copied.bytes.value},
                                                {"found", copied.found},
                                                {"source_has_grown", copied.source_has_grown}});
-    console.print(fmt::format(
-        "run {}, commits 1 to {}, is in {}\n"
-        "copied    {} objects, {}; {} were there and are right\n"
-        "contains  {} commits, {} headers, {} payloads\n",
-        from.run.value, copied.newest.value, to.address.url, copied.written,
-        size_text(copied.bytes), copied.found, copied.commits, copied.headers, copied.payloads));
+    console.print(
+        fmt::format("run {}, commits 1 to {}, is in {}\n"
+                    "copied    {} objects, {}; {} were there and are right\n"
+                    "contains  {} commits, {} headers, {} payloads, {} pieces of journals\n",
+                    from.run.value, copied.newest.value, to.address.url, copied.written,
+                    size_text(copied.bytes), copied.found, copied.commits, copied.headers,
+                    copied.payloads, copied.pieces));
+    if (copied.damaged_pieces > 0)
+        console.print(fmt::format("damaged   {} pieces of journals, as in the source\n",
+                                  copied.damaged_pieces));
     if (copied.left_out > 0)
         console.print(
             fmt::format("left out  {} deltas of pending contributions that the source "

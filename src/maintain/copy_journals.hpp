@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "chain/run_objects.hpp"
+
+namespace curtail::maintain {
+
+/// What a copy of journals has done.
+struct JournalCopy {
+    std::int64_t pieces{};   ///< in the copy
+    std::int64_t damaged{};  ///< of these: damaged in the source, and copied as they are
+    std::int64_t written{};  ///< pieces that this call has written
+    Bytes bytes;             ///< of these
+};
+
+/// Copies the journals of the sites into the store `to`. Reads the pieces that `to` has already,
+/// compares them, and replaces a damaged one. `progress` receives the number of streams that are
+/// done, from several threads, but one at a time.
+///
+/// Fails with `protocol` if `to` has a sound piece with other bytes. Returns errors of the stores
+/// unchanged.
+[[nodiscard]] Result<JournalCopy> copy_journals(
+    chain::RunObjects const& from, store::ObjectStore& to, std::vector<SiteId> const& sites,
+    std::function<void(std::int64_t done, std::int64_t total)> const& progress = {});
+
+}  // namespace curtail::maintain
