@@ -31,25 +31,46 @@ Result<bool> StoreWork::put_again(rounds::PartRef const& part, Pieces const& byt
     return true;
 }
 
-Result<rounds::Input> StoreWork::restore(rounds::Restore const& question, KeptPayloads* kept,
-                                         std::vector<std::string>& warnings, Call const& call) const
+Result<std::vector<rounds::PartRef>> StoreWork::damaged_of(
+    std::vector<rounds::PartRef> const& parts, Call const& call) const
 {
-    rounds::Restored restored{question.op, {}, {}};
     std::vector<rounds::PartRef> damaged;
-    for (auto const& part : question.parts) {
+    for (auto const& part : parts) {
         auto const good = is_good(part, call);
         if (!good) return tl::unexpected(good.error());
         if (!*good) damaged.push_back(part);
     }
-    Computed computed;
-    if (question.recipe && !damaged.empty()) {
-        auto made = compute(*question.recipe, warnings, call);
-        if (!made && !made.error()) return tl::unexpected(made.error().error());
-        if (made) computed = std::move(*made);
-    }
-    for (auto const& part : damaged) {
-        auto const again = question.recipe ? put_computed(part, *question.recipe, computed, call)
-                                           : put_kept(part, kept, call);
+    return damaged;
+}
+
+Result<StoreWork::Computed> StoreWork::compute_again(std::optional<rounds::Merge> const& recipe,
+                                                     std::vector<std::string>& warnings,
+                                                     Call const& call) const
+{
+    if (!recipe) return Computed{};
+    auto made = compute(*recipe, warnings, call);
+    if (made) return std::move(*made);
+    if (!made.error()) return tl::unexpected(made.error().error());
+    return Computed{};
+}
+
+Result<rounds::Input> StoreWork::restore(rounds::Restore const& question, KeptPayloads* kept,
+                                         std::vector<std::string>& warnings, Call const& call) const
+{
+    rounds::Restored restored{question.op, {}, {}};
+    auto const damaged = damaged_of(question.parts, call);
+    if (!damaged) return tl::unexpected(damaged.error());
+    if (damaged->empty()) return restored;
+    auto const computed = compute_again(question.recipe, warnings, call);
+    if (!computed) return tl::unexpected(computed.error());
+    for (auto const& part : *damaged) {
+        auto again = question.recipe ? put_computed(part, *question.recipe, *computed, call)
+                                     : put_kept(part, kept, call);
+        // Another site may have the right to replace the object.
+        if (!again && again.error().code == ExitCode::permission) {
+            warnings.push_back(again.error().message());
+            again = false;
+        }
         if (!again) return tl::unexpected(again.error());
         (*again ? restored.stored : restored.damaged).push_back(part.name);
     }

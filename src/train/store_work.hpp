@@ -51,7 +51,8 @@ class StoreWork {
     [[nodiscard]] Result<rounds::Input> merge(rounds::Merge const& question, Byproducts& byproducts,
                                               Call const& call) const;
     /// Returns Restored. `kept` has this machine's copies; null: there are none. Appends a text to
-    /// `warnings` for each input of a merge that it cannot use.
+    /// `warnings` for each input of a merge that it cannot use, and for each object that this site
+    /// must not write.
     [[nodiscard]] Result<rounds::Input> restore(rounds::Restore const& question, KeptPayloads* kept,
                                                 std::vector<std::string>& warnings,
                                                 Call const& call) const;
@@ -89,6 +90,13 @@ class StoreWork {
     [[nodiscard]] tl::expected<Computed, Obstacle> compute(rounds::Merge const& question,
                                                            std::vector<std::string>& warnings,
                                                            Call const& call) const;
+    /// Returns those of `parts` that the store lacks, or has with other bytes.
+    [[nodiscard]] Result<std::vector<rounds::PartRef>> damaged_of(
+        std::vector<rounds::PartRef> const& parts, Call const& call) const;
+    /// Computes a merge. Returns null values if there is no recipe, or if an input is of no use.
+    [[nodiscard]] Result<Computed> compute_again(std::optional<rounds::Merge> const& recipe,
+                                                 std::vector<std::string>& warnings,
+                                                 Call const& call) const;
     /// Returns whether the store has the payload as `part` describes it.
     [[nodiscard]] Result<bool> is_good(rounds::PartRef const& part, Call const& call) const;
     /// Stores `bytes` under the name of `part`. Returns false, and stores nothing, if they are not

@@ -9,6 +9,7 @@
 #include "rounds/names.hpp"
 #include "store/memory_store.hpp"
 #include "support/eventually.hpp"
+#include "support/forwarding_store.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::train {
@@ -294,6 +295,29 @@ TEST_F(Restoring, AModelThatIsLoadedIsKept)
     truncate(model);
     EXPECT_EQ(restore({model}).stored, std::vector{model.name});
     EXPECT_EQ(bytes_of(model), model_bytes);
+}
+
+// A store whose objects this site must not replace.
+class NotWritable : public test::ForwardingStore {
+  public:
+    using ForwardingStore::ForwardingStore;
+    Result<void> put(store::ObjectName const& name, Pieces const&, Call const&) override
+    {
+        return fail(ExitCode::permission, "cannot write " + name.text(), "access denied");
+    }
+};
+
+TEST_F(Restoring, AnObjectThatTheSiteMustNotWriteStaysDamaged)
+{
+    StoreWork const work(std::make_shared<NotWritable>(objects), layout);
+    KeptPayloads copies(kept);
+    truncate(model);
+    std::vector<std::string> texts;
+    auto const answer = work.restore({7, {model}, {}}, &copies, texts, {});
+    ASSERT_TRUE(answer) << "the other sites must be asked";
+    EXPECT_EQ(std::get<rounds::Restored>(*answer).damaged, std::vector{model.name});
+    ASSERT_EQ(texts.size(), 1U);
+    EXPECT_NE(texts[0].find("access denied"), std::string::npos);
 }
 
 }  // namespace
