@@ -70,7 +70,8 @@ ALLOWED = [
     ("PUT", RUN + "run.json"), ("PUT", RUN + "commits/00000001.json"),
     ("PUT", RUN + "merge/1/1.json"), ("PUT", RUN + f"probe/{OTHER}-1"),
     ("PUT", RUN + f"contrib/{MEMBER}/1.json"), ("PUT", RUN + f"deltas/1/{MEMBER}/1/d0.h5"),
-    ("PUT", RUN + f"models/1/{MEMBER}-1/w0.h5"),
+    ("PUT", RUN + f"models/1/{MEMBER}-1/w0.h5"), ("PUT", RUN + f"models/1/{OTHER}-1/w0.h5"),
+    ("PUT", RUN + "repair/1/1.json"),
     ("PUT", RUN + "journal/A/trainer/00000001.jsonl"),
     ("GET", RUN + "journal/B/trainer/00000001.jsonl"),
     ("DELETE", RUN + f"models/1/{OTHER}-1/w0.h5"),
@@ -78,7 +79,7 @@ ALLOWED = [
 DENIED = [
     ("PUT", RUN + "journal/B/trainer/00000002.jsonl"), ("PUT", RUN + "journal/AB/x"),
     ("PUT", RUN + f"contrib/{OTHER}/1.json"), ("PUT", RUN + f"deltas/1/{OTHER}/1/d0.h5"),
-    ("PUT", RUN + f"models/1/{OTHER}-1/w0.h5"), ("PUT", RUN + "amendments/1.json"),
+    ("PUT", RUN + "amendments/1.json"),
     ("PUT", RUN + "else"), ("PUT", "runs/other/run.json"), ("GET", "runs/other/run.json"),
     ("DELETE", RUN + "run.json"), ("DELETE", RUN + "commits/00000001.json"),
     ("DELETE", RUN + f"contrib/{MEMBER}/1.json"),
