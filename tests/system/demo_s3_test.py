@@ -16,6 +16,7 @@ from pathlib import Path
 from harness import CORPUS, ROUNDS, SMALL_MODEL, SOURCE, BUILD, execute, expect, main, wait_for
 
 sys.path.insert(0, str(SOURCE / "scripts/demo/s3"))
+from files import read_json  # noqa: E402
 from watch import Watch  # noqa: E402
 
 DEMO = SOURCE / "scripts/demo.sh"
@@ -165,6 +166,25 @@ def demo_fails_if_a_site_opens_a_path_of_another():
         expect(not (demo.out / "report.html").exists(), "the demo has gone on")
 
 
+def demo_fails_if_a_secret_is_in_the_log_of_a_job():
+    with ShortDemo('cat "$HOME/s3"\n') as demo:
+        done = demo.run("s3", code=77)
+        expect("contains a secret" in done.stderr, done.stderr[-3000:])
+        key = next((demo.out / "owners").rglob("job-1.log")).read_text()
+        expect("aws_secret_access_key" in key, "the log has no secret")
+
+
+def run_file_differs_from_that_of_the_demo_only_in_the_store():
+    local, remote = (read_json(SOURCE / f"inputs/runs/{name}.json") for name in ("demo", "demo-s3"))
+    for run in (local, remote):
+        for key in ("folder", "store"):
+            run.pop(key)
+        run["data"].pop("folder")
+        for key in ("round_time_s", "lease_s"):
+            run["rounds"].pop(key)
+    expect(local == remote, f"{local}\n{remote}")
+
+
 def permissions_keep_users_apart():
     with ShortDemo(INTRUDER) as demo:
         done = demo.run("s3", "--users", ",".join(USERS), code=77)
@@ -244,13 +264,15 @@ def has_temporary_users():
     return all(any(user == entry.pw_name for entry in pwd.getpwall()) for user in USERS)
 
 
-tests = [watch_misses_no_path_of_another, interrupted_demo_drains_and_stops_everything,
+tests = [watch_misses_no_path_of_another, run_file_differs_from_that_of_the_demo_only_in_the_store,
+         interrupted_demo_drains_and_stops_everything,
          demo_fails_if_a_site_opens_a_path_of_another,
+         demo_fails_if_a_secret_is_in_the_log_of_a_job,
          page_of_the_store_has_every_section_and_figure]
 if os.geteuid() != 0:
     print("skipped: permissions_keep_users_apart (only root can start sites as other users)")
 elif has_temporary_users():
-    tests.insert(3, permissions_keep_users_apart)
+    tests.insert(4, permissions_keep_users_apart)
 else:
     start_with_temporary_users()
 main(tests)

@@ -153,7 +153,7 @@ class Demo:
         call("model", "evaluate", run, "--out", out / "evaluation.json", "--quiet",
              stdout=subprocess.DEVNULL)
         call("status", run, "--verify")
-        call("report", run, "--trace", self.options.trace)
+        call("report", run, "--trace", self.options.trace, "--quiet")
         say("a sample of text from the trained model:")
         call("model", "sample", run, "--prompt", "The ", "--tokens", "120", "--temperature", "0.8",
              "--seed", "1")
