@@ -39,6 +39,7 @@ esac
 # One gateway and one set of clusters serve all runs.
 servers=$(mktemp -d /tmp/curtail-chaos-XXXXXX) # a short path, for the socket of munge
 export CURTAIL_CLUSTERS=$servers/c
+# shellcheck disable=SC2317 # called by the trap
 stop_servers() {
     slurm/private_clusters.sh down
     scripts/rgw.sh down "$servers/rgw"

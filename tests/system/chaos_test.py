@@ -22,6 +22,7 @@ from chaos_account import BLOCK, Checks, read_store
 from chaos_faults import Plan, play
 from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
 from chaos_slurm import Clusters, SlurmFederation
+from chaos_tampering import check_that_changes_are_noticed
 from harness import Failure, execute, expect, held_out_loss, main, program, use_docs_as_corpus
 from object_storage import ObjectStorage
 
@@ -62,6 +63,8 @@ def undisturbed(seed, size, cache):
         return json.loads(kept.read_text())
     with FolderRun(**run_options(training_seed(seed), size.tokens)) as run:
         result = conclude(Federation(run), [], size)
+        if size is SHORT:
+            check_that_changes_are_noticed(result.objects, result.lives, result.account)
     pairs = [(result.record.depth, result.loss)]
     with FolderRun(**{**run_options(training_seed(seed), size.tokens), "sites": ("A",), "training":
                       {"tokens": size.tokens}}) as run:
@@ -86,12 +89,16 @@ class Result:
     """What a completed run has to show."""
 
     def __init__(self, federation, faults, size):
-        run = federation.run
+        run, self.faults, self.blocks = federation.run, faults, -(-size.tokens // BLOCK)
         execute(program("curtail-status"), run.run_file, "--verify", timeout=120)
         self.loss = held_out_loss(run)
-        checks = Checks(federation.lives(), faults)
-        self.record = read_store(run.objects(), -(-size.tokens // BLOCK), checks.patience_s())
-        self.lost = checks.check(self.record)
+        self.objects, self.lives = run.objects(), federation.lives()
+        self.record, self.lost = self.account(self.objects, self.lives)
+
+    def account(self, objects, lives):
+        checks = Checks(lives, self.faults)
+        record = read_store(objects, self.blocks, checks.patience_s())
+        return record, checks.check(record)
 
 
 def conclude(federation, faults, size):
