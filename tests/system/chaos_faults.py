@@ -187,13 +187,13 @@ class Plan:
         of_sites = [self.kill_site, self.kill_rank, self.pause, self.stop]
         of_stores = [self.restart, self.cut, self.cut] if in_bucket else [self.fill]
         kinds = self.random.choices([*of_sites, *of_stores], k=self.random.randint(1, 3))
-        self.faults, self.left_out = [], []
-        for kind in kinds:
-            fault = kind(self.random.uniform(0, latest_s), self.random.choice(SITES))
-            if fault.name == FullStore.name and not can_fill:
-                self.left_out.append(fault)
-            else:
-                self.faults.append(fault)
+        chosen = [kind(self.random.uniform(0, latest_s), self.random.choice(SITES)) for kind in kinds]
+        if len(chosen) > 1 and self.random.random() < 0.5:
+            # The second fault begins during the first one.
+            chosen[1].after = chosen[0].after + self.random.uniform(0, max(chosen[0].seconds, 1))
+        chosen.sort(key=lambda fault: fault.after)
+        self.left_out = [f for f in chosen if isinstance(f, FullStore) and not can_fill]
+        self.faults = [fault for fault in chosen if fault not in self.left_out]
 
     def __str__(self):
         text = ", ".join(map(str, self.faults)) or "nothing"
