@@ -16,6 +16,7 @@ from harness import Failure, expect
 
 BLOCK = 128
 GRACE_S = 15
+MAY_REMOVE_S = 10  # others may remove a member that shows no progress for longer
 RETRY_S = 5  # longest pause of a site before it tries to store again
 LOST_WITH_THE_MEMBER = {"silent", "succeeded", "quarantined", "payload-missing"}
 
@@ -370,9 +371,19 @@ class Checks:
         expect(code == 0 or (code == 69 and self.grace_was_too_short(life)),
                f"{where} exited with {code}")
 
+    def longest_outage_s(self, site):
+        """How long the site had no store. Outages with a short pause in between count as one."""
+        longest, begin, end = 0, 0, 0
+        for fault in sorted(self.faults, key=lambda fault: fault.begun_at):
+            if fault.breaks_store and fault.site in (None, site):
+                begin = fault.begun_at if fault.begun_at > end + RETRY_S else begin
+                end = max(end, fault.ended_at)
+                longest = max(longest, end - begin)
+        return longest
+
     def check_removal(self, member, removal):
         site = member.split(".")[0]
-        if removal.reason in ("left", "complete"):
+        if removal.reason in ("left", "complete") or self.longest_outage_s(site) > MAY_REMOVE_S:
             return
         causes = [fault for fault in self.faults if fault.site == site and fault.removes]
         causes += [life for life in self.lives if life.site == site and

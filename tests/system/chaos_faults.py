@@ -5,12 +5,12 @@ import random
 import signal
 import time
 
+from chaos_account import MAY_REMOVE_S
 from chaos_run import DROP_AFTER_S, SITES, SKEW_S
 from harness import kill
 
 SHORT_S = (0.5, 8)  # shorter than `drop_after`
 LONG_PAUSE_S = (DROP_AFTER_S + SKEW_S + 2, DROP_AFTER_S + SKEW_S + 6)
-MAY_REMOVE_S = 10
 
 
 class Fault:
