@@ -72,7 +72,6 @@ class Record:
     tip: dict
     decided: dict  # (member, seq) -> entry of `decided`
     removed: dict  # member -> Removal
-    depth: float  # tokens that the model has learned from one after the other, in merges on average
     stored: dict = field(default_factory=dict)  # (member, seq) -> tokens that the store has received
     refused: Counter = field(default_factory=Counter)  # reason -> tokens
 
@@ -84,7 +83,6 @@ class Chain:
         self.store = store
         self.run, self.digest = read_record(store, "run.json")
         self.parent, self.done, self.tokens = None, set(), 0
-        self.depth = 0.0
         self.decided, self.removed, self.admitted = {}, {}, set()
 
     def read(self):
@@ -98,7 +96,7 @@ class Chain:
             self.check_members(commit)
             self.check_model(commit)
             self.parent, self.digest = commit, digest
-        return Record(self.parent, self.decided, self.removed, self.depth)
+        return Record(self.parent, self.decided, self.removed)
 
     def check_decisions(self, commit):
         held = {m["id"]: blocks_of(m["held"]) for m in (self.parent or {"members": []})["members"]}
@@ -147,7 +145,6 @@ class Chain:
         inline = any(entry["inline"] for entry in included)
         new = read_values(self.store, commit["model"]["parts"][0])
         if inline:  # the weights of a lone site; they cannot be recomputed
-            self.depth += sum(entry["tokens"] for entry in included)
             expect(np.isfinite(new).all(), f"commit {commit['number']}: the model is not finite")
             return
         total = sum(entry["tokens"] for entry in included)
@@ -157,7 +154,6 @@ class Chain:
             scale = np.float32(entry["tokens"] / (1 + 0.25 * entry["staleness"]) / total)
             expect(scale.view(np.uint32) == int(entry["scale"], 16),
                    f"commit {commit['number']}: scale {entry['scale']} instead of {scale}")
-            self.depth += float(scale) * entry["tokens"]
             change = change + scale * read_values(self.store, header["parts"][0])
         old = read_values(self.store, self.parent["model"]["parts"][0])
         expect(np.array_equal(old - change, new),
