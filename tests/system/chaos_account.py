@@ -358,14 +358,23 @@ class Checks:
         return any(fault.breaks_store and fault.site in (None, life.site)
                    and fault.begun_at < latest < fault.ended_at for fault in self.faults)
 
+    def found_no_store(self, life):
+        """Whether the store failed while the job tried to join."""
+        if life.exit is None or life.of_type("joined"):
+            return False
+        begin, end = (time_of(event["time"]) for event in (life.events[0], life.exit))
+        return any(fault.breaks_store and fault.site in (None, life.site)
+                   and fault.begun_at < end and begin < fault.ended_at for fault in self.faults)
+
     def check_exit(self, life):
         where = f"job {life.job} of {life.site}"
         if self.killed(life):
             return
         expect(life.exit is not None, f"{where} ended without a word, and nothing had killed it")
         code = life.exit["code"]
-        expect(code == 0 or (code == 69 and self.grace_was_too_short(life)),
-               f"{where} exited with {code}")
+        allowed = {0} | ({69} if self.grace_was_too_short(life) else set())
+        allowed |= {69, 74, 77} if self.found_no_store(life) else set()
+        expect(code in allowed, f"{where} exited with {code}")
 
     def longest_outage_s(self, site):
         """How long the site had no store. Outages with a short pause in between count as one."""
