@@ -5,7 +5,7 @@ import random
 import signal
 import time
 
-from chaos_account import MAY_REMOVE_S
+from chaos_lives import MAY_REMOVE_S
 from chaos_run import DROP_AFTER_S, SITES, SKEW_S
 from harness import kill
 
@@ -187,7 +187,8 @@ class Plan:
         of_sites = [self.kill_site, self.kill_rank, self.pause, self.stop]
         of_stores = [self.restart, self.cut, self.cut] if in_bucket else [self.fill]
         kinds = self.random.choices([*of_sites, *of_stores], k=self.random.randint(1, 3))
-        chosen = [kind(self.random.uniform(0, latest_s), self.random.choice(SITES)) for kind in kinds]
+        chosen = [kind(self.random.uniform(0, latest_s), self.random.choice(SITES))
+                  for kind in kinds]
         if len(chosen) > 1 and self.random.random() < 0.5:
             # The second fault begins during the first one.
             chosen[1].after = chosen[0].after + self.random.uniform(0, max(chosen[0].seconds, 1))
@@ -198,7 +199,8 @@ class Plan:
     def __str__(self):
         text = ", ".join(map(str, self.faults)) or "nothing"
         if self.left_out:
-            text += f" (left out, because mounting is not allowed: {', '.join(map(str, self.left_out))})"
+            left_out = ", ".join(map(str, self.left_out))
+            text += f" (left out, because mounting is not allowed: {left_out})"
         return text
 
     def kill_site(self, after, site):

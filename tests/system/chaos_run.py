@@ -8,7 +8,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from chaos_account import GRACE_S, read_lives, time_of
+from chaos_account import time_of
+from chaos_lives import GRACE_S, read_lives
 from harness import SOURCE, SmallRun, execute, expect, kill, program, wait_for
 from rig import trace
 from tcp_proxy import TcpProxy

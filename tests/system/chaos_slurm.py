@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from chaos_account import GRACE_S
+from chaos_lives import GRACE_S
 from chaos_run import SITES, Federation
 from harness import SOURCE, execute
 

@@ -17,8 +17,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaos_account import BLOCK, Checks, read_store
+from chaos_account import BLOCK, read_store
 from chaos_faults import Plan, play
+from chaos_lives import Checks
 from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
 from chaos_slurm import Clusters, SlurmFederation
 from chaos_tampering import check_that_changes_are_noticed

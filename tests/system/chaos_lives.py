@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the sites of a run have trained, by their logs. Compared with the account of the store, and
+with the faults that happened."""
+import json
+from dataclasses import dataclass
+
+from chaos_account import LOST_WITH_THE_MEMBER, time_of
+from harness import Failure, expect
+
+GRACE_S = 15
+MAY_REMOVE_S = 10  # others may remove a member that shows no progress for longer
+RETRY_S = 5  # longest pause of a site before it tries to store again
+
+
+def start_of(step):
+    return time_of(step["time"]) - step["step_s"] + 0.001  # `time` has milliseconds
+
+
+@dataclass
+class Life:
+    """What one job of a site has logged."""
+    site: str
+    job: str
+    events: list
+    steps: list
+
+    def of_type(self, kind):
+        return [event for event in self.events if event["type"] == kind]
+
+    @property
+    def exit(self):
+        """The trainer's own account of its end; None if it was killed."""
+        ends = self.of_type("trainer-exit")
+        return ends[-1] if ends else None
+
+    @property
+    def asked(self):
+        """When the first request to stop arrived, or None."""
+        requests = self.of_type("stop-requested")
+        return time_of(requests[0]["time"]) if requests else None
+
+    def members(self):
+        """(member, steps) in the order in which the job was admitted. A step that runs when the job
+        joins again belongs to the member before."""
+        joined = self.of_type("joined")
+        begins = [time_of(event["time"]) for event in joined]
+        for event, begin, end in zip(joined, begins, [*begins[1:], float("inf")]):
+            yield event["member"], [s for s in self.steps if begin <= start_of(s) < end]
+
+
+def read_lines(path):
+    """The valid lines of a log: a kill may have cut one short."""
+    lines = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            continue
+    return lines
+
+
+def read_lives(folder, site):
+    """The jobs of a site, in order."""
+    events, steps = read_lines(folder / "events.jsonl"), read_lines(folder / "metrics.jsonl")
+    starts = [event for event in events if event["type"] == "trainer-start"]
+    begins = [time_of(event["time"]) for event in starts]
+    lives = []
+    for start, begin, end in zip(starts, begins, [*begins[1:], float("inf")]):
+        within = [[line for line in lines if begin <= time_of(line["time"]) < end]
+                  for lines in (events, steps)]
+        lives.append(Life(site, start["job"], *within))
+    return lives
+
+
+@dataclass
+class Lost:
+    """Work that the store never received."""
+    life: Life
+    member: str
+    tokens: int
+
+
+def check_life(life, record):
+    """Compares the steps of a job with its cuts, and its cuts with the store. Yields what is lost."""
+    for member, steps in life.members():
+        cuts = sorted((e for e in life.of_type("cut") if e["member"] == member),
+                      key=lambda event: event["seq"])
+        where = f"job {life.job} of {life.site}, member {member}"
+        stored, total, missing = 0, 0, None
+        for number, cut in enumerate(cuts, 1):
+            expect(cut["seq"] == number, f"{where}: cut {cut['seq']} follows cut {number - 1}")
+            total += cut["tokens"]
+            trained = sum(s["tokens"] for s in steps if time_of(s["time"]) <= time_of(cut["time"]))
+            expect(trained == total, f"{where}: {trained} tokens were trained until cut {number}, "
+                                     f"and the cuts have {total}")
+            received = record.stored.get((member, number))
+            if received is None:
+                missing = missing or number
+                continue
+            expect(missing is None, f"{where}: contribution {missing} is missing, but not {number}")
+            expect(received == cut["tokens"], f"{where}: contribution {number} has {received} "
+                                              f"tokens, and cut {cut['tokens']}")
+            stored += received
+        lost = sum(s["tokens"] for s in steps) - stored
+        expect(lost >= 0, f"{where}: the store has {-lost} tokens more than were trained")
+        if lost:
+            yield Lost(life, member, lost)
+
+
+def check_foreign(record, lives):
+    """Every stored contribution comes from a cut that a trainer has logged."""
+    cuts = {(e["member"], e["seq"]) for life in lives for e in life.of_type("cut")}
+    unknown = {key for key, tokens in record.stored.items() if tokens and key not in cuts}
+    # A trainer stores the header after it has logged the cut, so even a kill leaves the line.
+    expect(not unknown, f"no trainer has logged these cuts: {unknown}")
+
+
+class Checks:
+    """Compares what the sites have logged with the store, under the faults that happened."""
+
+    def __init__(self, lives, faults):
+        self.lives, self.faults = lives, faults
+
+    def patience_s(self):
+        """How long a site may take from reading a header to the record that it builds then."""
+        return 6 + max((fault.seconds for fault in self.faults), default=0)
+
+    def struck(self, life):
+        return [fault for fault in self.faults if (fault.site, fault.job) == (life.site, life.job)]
+
+    def check(self, record):
+        """Returns the work that was lost with good reason."""
+        check_foreign(record, self.lives)
+        lost = []
+        for life in self.lives:
+            self.check_exit(life)
+            lost += check_life(life, record)
+        for member, removal in record.removed.items():
+            self.check_removal(member, removal)
+        for loss in lost:
+            self.check_loss(loss, record)
+        for reason in record.refused:
+            expect(reason in LOST_WITH_THE_MEMBER | {"stale"}, f"work was refused: {reason}")
+        return lost
+
+    def killed(self, life):
+        return any(fault.lossy for fault in self.struck(life))
+
+    def grace_was_too_short(self, life):
+        """Whether the store failed for so long after a request to stop that a retry before the end of
+        the grace may have come too late."""
+        if life.asked is None:
+            return False
+        latest = life.asked + 0.8 * GRACE_S - RETRY_S
+        return any(fault.breaks_store and fault.site in (None, life.site)
+                   and fault.begun_at < latest < fault.ended_at for fault in self.faults)
+
+    def found_no_store(self, life):
+        """Whether the store failed while the job tried to join."""
+        if life.exit is None or life.of_type("joined"):
+            return False
+        begin, end = (time_of(event["time"]) for event in (life.events[0], life.exit))
+        return any(fault.breaks_store and fault.site in (None, life.site)
+                   and fault.begun_at < end and begin < fault.ended_at for fault in self.faults)
+
+    def check_exit(self, life):
+        where = f"job {life.job} of {life.site}"
+        if self.killed(life):
+            return
+        expect(life.exit is not None, f"{where} ended without a word, and nothing had killed it")
+        code = life.exit["code"]
+        allowed = {0} | ({69} if self.grace_was_too_short(life) else set())
+        allowed |= {69, 74, 77} if self.found_no_store(life) else set()
+        expect(code in allowed, f"{where} exited with {code}")
+
+    def longest_outage_s(self, site):
+        """How long the site had no store. Outages with a short pause in between count as one."""
+        longest, begin, end = 0, 0, 0
+        for fault in sorted(self.faults, key=lambda fault: fault.begun_at):
+            if fault.breaks_store and fault.site in (None, site):
+                begin = fault.begun_at if fault.begun_at > end + RETRY_S else begin
+                end = max(end, fault.ended_at)
+                longest = max(longest, end - begin)
+        return longest
+
+    def check_removal(self, member, removal):
+        site = member.split(".")[0]
+        if removal.reason in ("left", "complete") or self.longest_outage_s(site) > MAY_REMOVE_S:
+            return
+        causes = [fault for fault in self.faults if fault.site == site and fault.removes]
+        causes += [life for life in self.lives if life.site == site and
+                   self.grace_was_too_short(life)]
+        expect(causes, f"{member} was removed ({removal.reason}), but no fault of {site} explains it")
+
+    def check_loss(self, lost, record):
+        """A kill loses what was trained since the last stored header; a removal, what its member has
+        not stored before. Nothing else loses anything."""
+        removal = record.removed.get(lost.member)
+        if self.killed(lost.life) or self.grace_was_too_short(lost.life) or \
+                (removal and removal.reason in LOST_WITH_THE_MEMBER):
+            return
+        raise Failure(f"job {lost.life.job} of {lost.life.site} lost {lost.tokens} tokens")
