@@ -134,7 +134,7 @@ def check_life(life, decided, silent, where):
     stored = {key: cut for key, cut in life.cuts.items() if key in decided}
     total = sum(cut["tokens"] for cut in stored.values())
     for key, cut in stored.items():
-        expect(decided[key]["tokens"] == cut["tokens"] or decided[key].get("refused"),
+        expect(decided[key]["tokens"] == cut["tokens"] or decided[key]["outcome"] == "refused",
                f"{where}: contribution {key} has {cut['tokens']} tokens, the record has "
                f"{decided[key]}")
     if life.graceful:
@@ -163,7 +163,7 @@ def check_accounts(run, sites):
     total = (-(-TOKENS // BLOCK) - aside) * BLOCK
     expect(tip["complete"] and tip["totals"]["tokens"] == total,
            f"the run ended with {tip['totals']}")
-    included = sum(d["tokens"] for d in decided.values() if not d.get("refused"))
+    included = sum(d["tokens"] for d in decided.values() if d["outcome"] == "included")
     expect(included == total, f"the contributions have {included} tokens instead of {total}")
     silent = {removed["member"] for commit in commits for removed in commit["removed"]
               if removed["reason"] == "silent"}
