@@ -6,14 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "chain.hpp"
-#include "rounds/simulator/simulator.hpp"
 #include "rounds/terms.hpp"
+#include "simulator/simulator.hpp"
 
 namespace curtail::rounds {
 namespace {
 
+using simulator::Simulator;
 using test::part;
-using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
@@ -133,7 +133,7 @@ void begin_fork(Simulator& fork, RunSpec const& spec, Simulator& original, std::
     auto moved = original.store().chain().at(index);
     auto const run = encode(spec);
     ASSERT_TRUE(fork.store().create(run_name, run.bytes));
-    auto const blocks = test::tickets_of(moved.done, fork.store().blocks());
+    simulator::Payload const blocks(simulator::tickets_of(moved.done, fork.store().blocks()));
     for (auto& ref : moved.model.parts) ref = fork.store().put(ref.part, ref.name, blocks);
     if (moved.outer)
         for (auto& ref : moved.outer->parts) ref = fork.store().put(ref.part, ref.name, blocks);
@@ -158,7 +158,7 @@ TEST(Fork, SitesCompleteAForkUnderFaults)
         spec.fork = ForkRef{{"test"},
                             original.store().chain().at(index).number,
                             original.store().digests().at(index)};
-        test::Chaos chaos;
+        simulator::Chaos chaos;
         chaos.stale_404 = chaos.no_answer = chaos.lost_reply = 0.05;
         chaos.faults_per_s = 0.1;
         Simulator fork(spec, seed + 100, chaos);

@@ -185,7 +185,7 @@ TEST(StoreFailures, NoSiteContinuesFromAnInterruptedCopy)
     Simulator original(run, 16, {});
     original.start(0);
     original.run_until(Seconds{10}, [] { return false; });
-    test::Chaos chaos;
+    simulator::Chaos chaos;
     chaos.no_answer = 0.2;
     Simulator s(run, 17, chaos);
     for (auto const* name : {"commits/00000001.json", "commits/00000002.json"})
