@@ -78,7 +78,7 @@ void Simulator::inject_fault()
     }
 }
 
-bool Simulator::can_recompute(PartRef const& part)
+bool Simulator::can_recompute()
 {
     // With one model, the merge itself deletes what it was made from.
     if (run_.params.keep_models < 2) return false;
@@ -86,8 +86,6 @@ bool Simulator::can_recompute(PartRef const& part)
     auto made = chain.rbegin();
     while (made->kind == Commit::Kind::roster) ++made;
     if (made->kind != Commit::Kind::merge) return false;
-    bool const momentum = part.part.starts_with('m');
-    if (momentum && (!made->outer_step || made->outer->parts.at(0) != part)) return false;
     if (store_.payload((made + 1)->model.parts.at(0)) == nullptr) return false;
     bool const first_outer = !(made + 1)->outer;
     if (made->outer_step && !first_outer &&
@@ -110,7 +108,9 @@ void Simulator::damage_newest()
     auto const& tip = store_.chain().back();
     auto const& part = tip.outer && chance(0.3) ? tip.outer->parts.at(0) : tip.model.parts.at(0);
     auto const digest = part.sha256.hex();
-    bool const recomputable = can_recompute(part);
+    // Nobody may read the momentum before what it was made from has expired. So a copy must stay.
+    bool const model = part.part.starts_with('w');
+    bool const recomputable = model && can_recompute();
     if (store_.payload(part) == nullptr || !(recomputable || kept_[0].contains(digest))) return;
     if (recomputable && chance(0.7))
         for (auto& [site, copies] : kept_) copies.erase(digest);

@@ -70,6 +70,8 @@ void SimProcess::check_round(Status const& status, MonoTime now)
 {
     require(!stop || now < stop->end || machine->exited(), Invariant::leaving,
             "a site stays beyond the end of its stop request");
+    if (machine->tip())
+        longest_round = std::max(longest_round, machine->tip()->terms.params.round_time);
     if (status.base != round) {
         round = status.base;
         took_over = now;
@@ -79,7 +81,6 @@ void SimProcess::check_round(Status const& status, MonoTime now)
     if (!works) runs_since.reset();
     else if (!runs_since) runs_since = now;
     if (!works || stop || !may_cut(status)) return;
-    constexpr Seconds longest_round{4};  // of all amendments
     constexpr Seconds open_question{1};
     auto const end =
         std::max({took_over + longest_round, *runs_since, MonoTime{frozen_until + clock_offset}});

@@ -32,6 +32,7 @@ struct SimProcess {
     MonoTime resumed{};  ///< end of the last suspension that was longer than Params::skew
     Round round{};       ///< round of the trainer's model
     MonoTime took_over{};                ///< when the trainer got this model
+    Millis longest_round{};              ///< by the terms of all commits that the process has read
     std::optional<MonoTime> runs_since;  ///< has worked in the state `run` since then
     int nan_cuts{0};
     bool broken{false};  ///< no step gives a finite gradient any more

@@ -127,8 +127,8 @@ class Simulator : public SimTime {
     void execute(P const& p, MakeInitial const& o);
 
     void execute(P const& p, Merge const& o);
-    /// Returns whether the store has all that is needed to make `part` of the newest model again.
-    [[nodiscard]] bool can_recompute(PartRef const& part);
+    /// Returns whether the store has all that is needed to make the newest model again.
+    [[nodiscard]] bool can_recompute();
     /// The tickets that a merge makes. Null: an input is damaged or missing.
     [[nodiscard]] MergedPayloads merge_payloads(Merge const& o, Tickets result,
                                                 std::vector<Term> const& terms) const;

@@ -122,8 +122,7 @@ MemberId const* own_member(Parts const& p)
 bool act_join(Parts& p)
 {
     auto const* own = own_member(p);
-    bool const again =
-        p.config.policy.breaks(Fault::join_twice) && !p.proposal.is_draft(p.chain.tip_sha256());
+    bool const again = p.config.policy.breaks(Fault::join_twice);
     if (own != nullptr && !again) {
         p.member = *own;
         note_differences(p);
