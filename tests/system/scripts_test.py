@@ -236,7 +236,7 @@ def soak_checkout():
     checkout = Checkout()
     for name in ("cmake", "make", "python3"):
         checkout.command(name)
-    checkout.stub(checkout.root / "build/release/tests/test_rounds")
+    checkout.stub(checkout.root / "build/release/bin/curtail-sim")
     (checkout.root / "build/release/CMakeCache.txt").touch()
     return checkout
 
