@@ -258,7 +258,7 @@ class SiteWithLargeGrants : public ScriptedSite {
     }
 };
 
-TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutDue)
+TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutOfALoneSiteDue)
 {
     auto outputs = serve(Tick{});
     outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
@@ -286,6 +286,31 @@ TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutDue)
     EXPECT_FALSE(site.exited());
     EXPECT_EQ(site.status().undecided, std::vector<Ranges>{good + bad});
     EXPECT_TRUE(site.status().skipped.empty());
+}
+
+// The others would merge without what it trains until the end of the round.
+TEST_F(SiteWithLargeGrants, SkippedStepsBesideAnotherMemberWaitForTheEndOfTheRound)
+{
+    (void)serve(Tick{});
+    auto const tip = *site.tip();
+    Intents intents;
+    intents.admit = Admission{{{"B"}, 0x22}, 1'000'000};
+    intents.remove = {{tip.members.at(0).id, Removal::silent}};
+    auto const joined = next(run, tip, sha256(objects.at(commit_name(tip.number))),
+                             {test::member("B", 3, 0x22), 1}, tip.time, {}, intents);
+    objects[commit_name(joined->number)] = encode(*joined).bytes;
+    site = Site({{{"A"}, 0x33}, run, 0});
+    auto outputs = serve(Tick{});
+    outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
+    ASSERT_EQ(site.status().members.size(), 2U);
+    auto held = std::get<Train>(outputs.back()).held;
+    ASSERT_GE(held.count(), 4);
+    for (int i = 0; i < 3; ++i) {
+        auto const block = held.lowest(1);
+        held -= block;
+        for (auto const& output : site.on(now, Skipped{block}))
+            EXPECT_FALSE(std::holds_alternative<Cut>(output));
+    }
 }
 
 TEST_F(ScriptedSite, AStoreThatCreatesANameTwiceIsRejected)

@@ -74,7 +74,9 @@ struct Needs {
 Needs needs_of(Parts& p)
 {
     Needs needs;
-    needs.cut = due(p) || p.training.keeps_skipping();
+    // Beside others, an early cut would count as the whole contribution to the round: they would
+    // merge without the rest, which would then change a model on which it is not based.
+    needs.cut = due(p) || (lone(p) && p.training.keeps_skipping());
     needs.blocks = trainable(p).empty();
     needs.more_blocks = wants_rate(p) && p.machine.reached(p.schedule.merge);
     return needs;
