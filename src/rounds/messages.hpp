@@ -29,7 +29,7 @@
 //     Adopt                       Adopted, Corrupt, Unavailable
 //     Cut                         CutReady
 //
-// Train, Discard, Delete, Sweep, Keep, Note and Exit are orders without an answer.
+// Train, Discard, Delete, Overwrite, Sweep, Keep, Note and Exit are orders without an answer.
 //
 // A question to the store may take long. Meanwhile the program must neither pause the trainer nor
 // hold back other inputs. The names of all objects are relative to the folder `runs/<run>/` of the
@@ -301,6 +301,12 @@ struct Discard {};
 struct Delete {
     std::string name;
 };
+/// Orders the program to store a record under a name that only this site uses, in place of an
+/// older one. The order may fail.
+struct Overwrite {
+    std::string name;
+    std::string bytes;
+};
 /// Orders the program to sweep the run once (docs/curtail-store.md): to list its payloads, and to
 /// delete those that are older than `sweep_after` and that no commit needs. The program may do so
 /// at any later time.
@@ -326,7 +332,8 @@ struct Exit {
     std::optional<Error> error;  ///< empty if and only if `code` is ok
 };
 
-using Output = std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, Restore,
-                            LoadModel, Cut, Adopt, Train, Discard, Delete, Sweep, Keep, Note, Exit>;
+using Output =
+    std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, Restore, LoadModel, Cut,
+                 Adopt, Train, Discard, Delete, Overwrite, Sweep, Keep, Note, Exit>;
 
 }  // namespace curtail::rounds

@@ -198,6 +198,13 @@ void Simulator::execute(P const& p, Restore const& o)
     });
 }
 
+void Simulator::execute(P const& p, Overwrite const& o)
+{
+    later(Millis{pick(1, 60)}, [this, p, o] {
+        if (!p->dead && !refuses_writes() && !is_unanswered()) store_.small()[o.name] = o.bytes;
+    });
+}
+
 void Simulator::execute(P const& p, Keep const& o)
 {
     auto& kept = kept_[p->site_index];

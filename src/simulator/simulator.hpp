@@ -142,6 +142,7 @@ class Simulator : public SimTime {
     void execute(P const& p, Discard const&) { p->trainer->discard(); }
     void execute(P const& p, Delete const& o);
     void execute(P const& p, Sweep const& o);
+    void execute(P const& p, Overwrite const& o);
     void execute(P const& p, Keep const& o);
     void execute(P const& p, Note const& o);
     void execute(P const& p, Exit const& o);

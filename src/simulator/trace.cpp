@@ -154,6 +154,7 @@ void put(std::ostream& out, Train const& o)
 }
 void put(std::ostream& out, Discard const&) { out << "Discard"; }
 void put(std::ostream& out, Delete const& o) { out << "Delete " << o.name; }
+void put(std::ostream& out, Overwrite const& o) { out << "Overwrite " << o.name; }
 void put(std::ostream& out, Sweep const&) { out << "Sweep"; }
 void put(std::ostream& out, Keep const& o)
 {

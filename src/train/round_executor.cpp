@@ -121,6 +121,18 @@ void RoundExecutor::keep(rounds::PartRef const& part, Values values)
                  });
 }
 
+void RoundExecutor::act(rounds::Overwrite const& overwrite)
+{
+    start_errand(parts_.limits.record,
+                 [this, overwrite, work = work_](Call const& call) -> OperationTable::Finish {
+                     auto const stored = work.overwrite(overwrite, call);
+                     return [this, stored]() -> Answer {
+                         if (!stored) parts_.log.debug(stored.error().message());
+                         return std::nullopt;
+                     };
+                 });
+}
+
 void RoundExecutor::act(rounds::Keep const& keep)
 {
     if (!parts_.kept) return;

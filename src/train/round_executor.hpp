@@ -78,6 +78,7 @@ class RoundExecutor {
     void act(rounds::Train const& train);
     void act(rounds::Discard const&);
     void act(rounds::Delete const& garbage);
+    void act(rounds::Overwrite const& overwrite);
     void act(rounds::Sweep const& sweep);
     void act(rounds::Keep const& keep);
     void act(rounds::Note const& note);

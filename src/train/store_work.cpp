@@ -263,6 +263,13 @@ Result<rounds::Input> StoreWork::merge(rounds::Merge const& question, Byproducts
     return merged;
 }
 
+Result<void> StoreWork::overwrite(rounds::Overwrite const& order, Call const& call) const
+{
+    auto const name = object(order.name);
+    if (!name) return tl::unexpected(name.error());
+    return store_->put(*name, Pieces(std::string_view(order.bytes)), call);
+}
+
 Result<void> StoreWork::remove(std::string const& name, Call const& call) const
 {
     auto const object_name = object(name);

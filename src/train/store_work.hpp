@@ -56,6 +56,8 @@ class StoreWork {
     [[nodiscard]] Result<rounds::Input> restore(rounds::Restore const& question, KeptPayloads* kept,
                                                 std::vector<std::string>& warnings,
                                                 Call const& call) const;
+    /// Stores a record in place of an older one.
+    [[nodiscard]] Result<void> overwrite(rounds::Overwrite const& order, Call const& call) const;
     /// Removes a payload.
     [[nodiscard]] Result<void> remove(std::string const& name, Call const& call) const;
     /// Reads the chain, and deletes what a sweep may delete (maintain/sweep.hpp). Fails if an

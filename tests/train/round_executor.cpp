@@ -146,6 +146,17 @@ TEST_F(Executor, ASecondOuterStepUsesTheMomentumOfTheFirst)
         << "theta - 0.5 (g + 0.5 m')";
 }
 
+TEST_F(Executor, OverwritesARecordOfItsSite)
+{
+    auto const name = *store::ObjectName::parse("runs/test/contrib/A.00000011.2/1.json");
+    ASSERT_TRUE(objects.put(name, std::string_view("damaged")));
+    executor.carry_out(rounds::Overwrite{"contrib/A.00000011.2/1.json", "right"});
+    EXPECT_TRUE(test::eventually([&] {
+        (void)executor.take_answers();
+        return store::text_of(*objects.get(name, {1 << 20}).value()) == "right";
+    }));
+}
+
 TEST_F(Executor, RefusesADeltaWhoseNormIsNotTheAnnouncedOne)
 {
     auto wrong = contribution("B.00000012.3", 1, 0.5F, {3, 4});
