@@ -12,6 +12,7 @@ constexpr char const* contributed = "contributed";
 constexpr char const* terms_differ = "terms-differ";
 constexpr char const* clock_jump = "clock-jump";
 constexpr char const* repair_requested = "repair-requested";
+constexpr char const* header_restored = "header-restored";
 constexpr char const* repaired = "repaired";
 
 Note member_note(char const* type, MemberId const& member, CommitNumber commit)
@@ -70,6 +71,11 @@ Note header_unreadable_note(MemberId const& member, std::string name, std::strin
             {{"member", member.value}, {"name", std::move(name)}, {"why", std::move(why)}}};
 }
 
+Note header_restored_note(MemberId const& member, std::string name)
+{
+    return {header_restored, {{"member", member.value}, {"name", std::move(name)}}};
+}
+
 Note terms_differ_note(std::string difference)
 {
     return {terms_differ, {{"difference", std::move(difference)}}};
@@ -94,6 +100,9 @@ std::optional<std::string> warning_in(Note const& note)
     if (note.type == repair_requested)
         return "cannot read " + note.details.text_at("name") +
                "; asked the other sites to store it again";
+    if (note.type == header_restored)
+        return "this site's header " + note.details.text_at("name") +
+               " is damaged in the store; storing it again";
     if (note.type == repaired)
         return "stored again what was damaged in the store: " +
                json::to_string(*note.details.find("names"));

@@ -27,6 +27,10 @@ namespace curtail::rounds {
 [[nodiscard]] Note header_unreadable_note(MemberId const& member, std::string name,
                                           std::string why);
 
+/// The header `name` of this process's member is damaged in the store. This process stores it
+/// again.
+[[nodiscard]] Note header_restored_note(MemberId const& member, std::string name);
+
 /// This process cannot read the payload `name`, and has asked the other sites to store it again.
 /// `k` is the number of the request within its round.
 [[nodiscard]] Note repair_requested_note(std::string name, std::int64_t k);

@@ -37,9 +37,10 @@ enum class Fault {
     set_aside_at_first_skip,
     grant_skipped_again,
     obey_amendments_early,
-    refuse_by_own_parameters
+    refuse_by_own_parameters,
+    never_restore_header
 };
-inline constexpr int fault_count = static_cast<int>(Fault::refuse_by_own_parameters) + 1;
+inline constexpr int fault_count = static_cast<int>(Fault::never_restore_header) + 1;
 
 /// The rules by which a Site acts: all of them. Only the simulator can make a policy that breaks a
 /// rule. It does so to show that its invariants detect the fault.

@@ -15,6 +15,7 @@ void Simulator::reply(P const& p, Input input)
 
 void Simulator::execute(P const& p, Get const& o)
 {
+    p->read_back.insert(o.name);
     later(Millis{pick(1, 60)}, [this, p, o] {
         ++steps_;
         p->answered_missing[o.name] = false;
@@ -37,7 +38,8 @@ bool Simulator::creates(Create const& o)
 {
     bool const overwrites =
         policy_.breaks(Fault::overwrite_commits) && o.name.rfind("commits/", 0) == 0;
-    return overwrites ? store_.overwrite(o.name, o.bytes) : store_.create(o.name, o.bytes);
+    bool const damages = o.name.rfind("contrib/", 0) == 0 && chance(chaos_.damaged_header);
+    return overwrites ? store_.overwrite(o.name, o.bytes) : store_.create(o.name, o.bytes, damages);
 }
 
 void Simulator::execute(P const& p, Create const& o)
@@ -201,7 +203,7 @@ void Simulator::execute(P const& p, Restore const& o)
 void Simulator::execute(P const& p, Overwrite const& o)
 {
     later(Millis{pick(1, 60)}, [this, p, o] {
-        if (!p->dead && !refuses_writes() && !is_unanswered()) store_.small()[o.name] = o.bytes;
+        if (!p->dead && !refuses_writes() && !is_unanswered()) store_.store_again(o.name, o.bytes);
     });
 }
 
@@ -288,6 +290,18 @@ void Simulator::execute(P const& p, Note const& o)
     log_line(p, o.type, json::to_string(o.details));
 }
 
+void Simulator::check_leaver(SimProcess const& p) const
+{
+    auto const status = p.machine->status();
+    bool const in_time = !p.stop || p.last_input < p.stop->end;
+    if (!status.leaving || !status.member || !in_time || store_.chain().empty()) return;
+    auto const* m = store_.chain().back().find(*status.member);
+    if (m == nullptr) return;
+    for (auto seq = m->seq.next(); store_.get(header_name(m->id, seq)); seq = seq.next())
+        require(p.read_back.contains(header_name(m->id, seq)), Invariant::leaving,
+                "a site leaves without reading its header back");
+}
+
 void Simulator::execute(P const& p, Exit const& o)
 {
     exits_.push_back(o);
@@ -308,6 +322,7 @@ void Simulator::execute(P const& p, Exit const& o)
                       no_record || (p->stopping && o.code == ExitCode::unavailable);
     require(fine, Invariant::exit,
             [&] { return "a site exited: " + (o.error ? o.error->message() : "without error"); });
+    if (o.code == ExitCode::ok) check_leaver(*p);
     log_line(p, "exit");
     p->dead = true;
 }

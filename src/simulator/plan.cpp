@@ -117,6 +117,7 @@ Plan plan_of(std::uint64_t seed)
         plan.run.budget = Tokens{draw.pick(1, data.value)};
     }
     plan.verifies = draw.pick(0, 3) == 0;
+    plan.chaos.damaged_header = draw.share(100);
     return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -43,6 +44,7 @@ struct SimProcess {
     std::optional<std::pair<Adopt, Tickets>> adopt;
     std::deque<Input> inbox;  ///< inputs that arrived while the process was frozen
     std::optional<MonoTime> wake;
+    std::set<std::string> read_back;  ///< names of own headers that the process has asked for
     std::map<std::string, bool> answered_missing;  ///< by name: the last get's answer was Missing
     std::map<std::string, Millis> refused_since;   ///< by name: first refusal since an answer
     /// By name: number of reads of a damaged header, and the time of the first.

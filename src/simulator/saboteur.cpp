@@ -52,6 +52,8 @@ constexpr FaultRow rows[] = {
      "grants by an amendment in the commit that takes it in"},
     {Fault::refuse_by_own_parameters, "refuse-by-own-parameters",
      "refuses by the parameters of its own configuration"},
+    {Fault::never_restore_header, "never-restore-header",
+     "never reads its own headers back, so it never stores a damaged one again"},
 };
 static_assert(std::size(rows) == fault_count);
 

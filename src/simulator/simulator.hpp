@@ -17,13 +17,14 @@ namespace curtail::rounds::simulator {
 /// Probabilities of faults, and one rate. Each probability applies to every operation that its
 /// comment names.
 struct Chaos {
-    double lost_reply{0};    ///< of a create: applied, but the site gets no answer
-    double lost_request{0};  ///< of a create: not applied, and no answer
-    double delayed{0};       ///< of a create: applied later, even if its writer is dead by then
-    double stale_404{0};     ///< of a get, a delta in a merge, a model load: wrongly missing
-    double no_answer{0};     ///< of a get, a model load, a stored payload, a merge
-    double spoiled{0};       ///< of a stored delta: its content is wrong
-    double refused{0};       ///< of a contribution in a merge: refused although valid
+    double lost_reply{0};      ///< of a create: applied, but the site gets no answer
+    double lost_request{0};    ///< of a create: not applied, and no answer
+    double delayed{0};         ///< of a create: applied later, even if its writer is dead by then
+    double stale_404{0};       ///< of a get, a delta in a merge, a model load: wrongly missing
+    double no_answer{0};       ///< of a get, a model load, a stored payload, a merge
+    double spoiled{0};         ///< of a stored delta: its content is wrong
+    double damaged_header{0};  ///< of a new header: the store keeps wrong bytes
+    double refused{0};         ///< of a contribution in a merge: refused although valid
     double faults_per_s{
         0};  ///< rate per simulated second of all other faults: crashes, starts,
              ///< second instances, freezes, stop requests, failing writes, outages, jumps of
@@ -146,6 +147,8 @@ class Simulator : public SimTime {
     void execute(P const& p, Keep const& o);
     void execute(P const& p, Note const& o);
     void execute(P const& p, Exit const& o);
+    /// Checks that a process that leaves has read its pending headers back.
+    void check_leaver(SimProcess const& p) const;
 
     /// Carries out the cut or the adoption that waits for the end of a step.
     void boundary(P const& p);

@@ -48,12 +48,23 @@ SimStore::SimStore(RunSpec run)
 {
 }
 
-bool SimStore::create(std::string const& name, std::string const& bytes)
+bool SimStore::create(std::string const& name, std::string const& bytes, bool damages)
 {
-    if (!small_.emplace(name, bytes).second) return false;
+    auto const [object, fresh] = small_.emplace(name, bytes);
+    if (!fresh) return false;
     if (name.rfind("commits/", 0) == 0) committed(name, bytes);
     if (name.rfind("contrib/", 0) == 0) contributed(name, bytes);
+    if (damages) object->second.back() ^= 1;
     return true;
+}
+
+void SimStore::store_again(std::string const& name, std::string const& bytes)
+{
+    bool const header = name.rfind("contrib/", 0) == 0;
+    if (header && !headers_as_sent_.contains(name)) contributed(name, bytes);
+    require(!header || headers_as_sent_.at(name) == bytes, Invariant::decision,
+            [&] { return name + " is stored again with other content"; });
+    small_.insert_or_assign(name, bytes);
 }
 
 std::optional<std::string> SimStore::get(std::string const& name) const
@@ -111,6 +122,7 @@ void SimStore::heal()
 {
     for (auto const& [name, content] : damaged_) payloads_.insert_or_assign(name, content);
     damaged_.clear();
+    for (auto const& [name, bytes] : headers_as_sent_) small_.insert_or_assign(name, bytes);
     for (auto const& name : spoiled_)
         if (payloads_.contains(name)) spoil(name, -100);
     spoiled_.clear();
@@ -275,6 +287,7 @@ void SimStore::contributed(std::string const& name, std::string const& bytes)
     require(header.has_value(), Invariant::pending,
             [&] { return "invalid header: " + header.error().message(); });
     headers_[{header->member, header->seq}] = *header;
+    headers_as_sent_.emplace(name, bytes);
     pending();
 }
 

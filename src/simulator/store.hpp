@@ -50,7 +50,12 @@ class SimStore {
 
     /// Creates an object and returns true. Returns false, and changes nothing, if the name is
     /// taken.
-    bool create(std::string const& name, std::string const& bytes);
+    ///
+    /// If `damages` is set, the store keeps wrong bytes of this header.
+    bool create(std::string const& name, std::string const& bytes, bool damages = false);
+    /// Stores a record of the program that writes this name. A header may only get the bytes that
+    /// it had at first.
+    void store_again(std::string const& name, std::string const& bytes);
     /// Stores an object without a condition, as no correct store would. Returns whether it is new.
     bool overwrite(std::string const& name, std::string const& bytes);
     /// Adds an object that no site of the simulation made.
@@ -61,7 +66,7 @@ class SimStore {
     /// Damages a payload of a commit, or removes it. Until it is stored again, the newest models
     /// may lack it.
     void damage(std::string const& name, bool remove);
-    /// Repairs all spoiled and damaged payloads, so that the chain can be verified.
+    /// Repairs all damaged objects, so that the chain can be verified.
     void heal();
     void remove(std::string const& name);
     /// Returns the content if the object exists and has the digest in `ref`, otherwise null.
@@ -108,6 +113,7 @@ class SimStore {
     std::size_t blocks_;
     std::shared_ptr<RecordDecoder const> decoder_{std::make_shared<KeptRecords>()};
     std::map<std::string, std::string> small_;
+    std::map<std::string, std::string> headers_as_sent_;  ///< by name; small_ may have other bytes
     std::map<std::string, Payload> payloads_;
     std::set<std::string> spoiled_;
     std::map<std::string, Payload> damaged_;  ///< by name: the right content

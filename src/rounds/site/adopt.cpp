@@ -35,6 +35,7 @@ bool keeps_failing(Parts const& p)
 void own_decisions(Parts& p)
 {
     p.contributions.remove_decided(p.chain.tip()->find(*p.member));
+    if (p.chain.tip()->kind == Commit::Kind::merge) doubt_headers(p);
     for (auto const& r : p.chain.tip()->removed)
         if (r.member == *p.member) p.removal = r.reason;
     for (auto const& d : p.chain.tip()->decided)

@@ -53,6 +53,18 @@ bool Contributions::has_published() const
                        [](OwnContribution const& own) { return own.published; });
 }
 
+void Contributions::doubt()
+{
+    for (auto& own : undecided_) own.doubtful = own.published;
+}
+
+OwnContribution* Contributions::next_doubtful()
+{
+    auto const it = std::find_if(undecided_.begin(), undecided_.end(),
+                                 [](OwnContribution const& own) { return own.doubtful; });
+    return it == undecided_.end() ? nullptr : &*it;
+}
+
 void Contributions::remove_decided(Member const* me)
 {
     auto const decided = [&](OwnContribution const& own) {

@@ -13,7 +13,10 @@ struct OwnContribution {
     bool stored{};                   ///< the payload is in the store, or `header` has no payload
     std::optional<Encoded> encoded;  ///< the stored form of `header`; empty before the first try to
                                      ///< create the header
-    bool published{};                ///< the header is in the store
+    bool unanswered{};  ///< the store did not answer an earlier try to create the header
+    bool published{};   ///< the header is in the store
+    bool doubtful{};    ///< the header in the store may be damaged, so it must be read back
+    int restores{};     ///< how often this process has stored the header again
 };
 
 /// This member's contributions. Keeps each contribution from its cut until a commit decides it.
@@ -38,6 +41,11 @@ class Contributions {
     [[nodiscard]] OwnContribution* next_unpublished();
     /// Returns true if an undecided contribution is published.
     [[nodiscard]] bool has_published() const;
+
+    /// Marks all published contributions as doubtful.
+    void doubt();
+    /// Returns the first doubtful contribution, or null.
+    [[nodiscard]] OwnContribution* next_doubtful();
 
     /// Removes contributions that a commit has decided. `me` is this member in the newest commit.
     /// If that commit removed the member, `me` is null, and the function removes nothing.

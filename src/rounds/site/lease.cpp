@@ -34,7 +34,8 @@ void gather_done(Parts& p)
         if (suspect(p, *p.chain.tip()->find(id))) propose_removal(p, id, Removal::silent);
     for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
     p.proposal.discard_draft();
-    p.machine.go(Phase::merge);
+    doubt_headers(p);
+    p.machine.go(Phase::gather_own);
 }
 
 void begin_gather(Parts& p)

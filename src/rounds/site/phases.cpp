@@ -57,6 +57,8 @@ constexpr Row rows[] = {
      act_run_scan, answered_scan},
     {Phase::run_amendment, State::run, late, "the end of the round", act_amendment,
      answered_amendment},
+    {Phase::run_header, State::run, late, "the end of the round", act_run_header,
+     answered_run_header},
     {Phase::cut, State::cut, late, "the trainer to finish its step", act_nothing, answered_cut},
     {Phase::publish_store, State::publish, late, "the store to take the contribution's payload",
      act_publish_store, answered_publish},
@@ -64,6 +66,8 @@ constexpr Row rows[] = {
      act_publish_header, answered_publish},
     {Phase::publish_read, State::publish, late,
      "the header that already has the contribution's name", act_publish_read, answered_publish},
+    {Phase::leave_header, State::publish, late, "the store to return the contribution's header",
+     act_leave_header, answered_leave_header},
     {Phase::lease_create, State::lease, late, "the merge lease", act_lease_create,
      answered_lease_create},
     {Phase::lease_read, State::lease, late, "the merge lease", act_lease_read, answered_lease_read},
@@ -76,6 +80,8 @@ constexpr Row rows[] = {
      nullptr},
     {Phase::gather_poll, State::gather, late, "contributions of other members", act_next_commit,
      answered_gather_poll},
+    {Phase::gather_own, State::gather, late, "the store to return this site's own header",
+     act_gather_own, answered_gather_own},
     {Phase::merge, State::merge, late, "the merge of the contributions", act_merge, answered_merge},
     {Phase::lone_store, State::lone, late, "the store to take this site's weights", act_lone_store,
      answered_lone_store},
@@ -140,8 +146,8 @@ char const* waiting_for(Parts const& p, bool is_member)
 {
     auto const phase = p.machine.phase();
     if (shown_row(p).state == State::run && !is_member) return "the newest commit";
-    bool const trains =
-        phase == Phase::run || phase == Phase::run_poll || phase == Phase::run_amendment;
+    bool const trains = phase == Phase::run || phase == Phase::run_poll ||
+                        phase == Phase::run_amendment || phase == Phase::run_header;
     return trains && trainable(p).empty() ? "blocks to train" : shown_row(p).waiting_for;
 }
 

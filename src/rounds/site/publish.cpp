@@ -11,7 +11,10 @@ namespace {
 
 void published_all(Parts& p)
 {
-    if (p.contributions.leaving()) return exit_after_leaving(p);
+    if (p.contributions.leaving()) {
+        doubt_headers(p);
+        return p.machine.go(Phase::leave_header);
+    }
     if (p.machine.stopping()) return leave(p);
     if (lone(p) || round_over(p)) return begin_lease(p);
     enter_run(p);
@@ -26,18 +29,24 @@ void contributed(Parts& p)
 }
 
 // An earlier try of this process created it, or a foreign program did. In the latter case no
-// second header can announce this work.
+// second header can announce this work. A damaged header may come from an earlier try without an
+// answer. No commit has decided it, so this process may store it again.
 void header_exists(Parts& p, std::string const& bytes)
 {
-    auto const& own = *p.contributions.next_unpublished();
+    auto& own = *p.contributions.next_unpublished();
     bool const trusts = p.config.policy.breaks(Fault::reuse_identity);
     if (bytes == own.encoded->bytes || trusts) return contributed(p);
     // A single read may be corrupt; a foreign object stays the same in every read.
     if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::publish_read);
+    auto const name = header_name(own.header.member, own.header.seq);
+    if (own.unanswered && !p.config.decoder->header(bytes, name)) {
+        store_header_again(p, own);
+        return contributed(p);
+    }
     finish(p, ExitCode::protocol,
            Error{ExitCode::protocol,
                  "cannot announce " + std::to_string(own.header.tokens.value) + " tokens of work",
-                 "a foreign object has the name " + header_name(own.header.member, own.header.seq),
+                 "a foreign object has the name " + name,
                  "make sure that only this run's sites write to the store, then restart the site; "
                  "these blocks are trained again"});
 }
@@ -217,6 +226,8 @@ void answered_publish(Parts& p, Input const& input)
     if (std::holds_alternative<Created>(input)) return contributed(p);
     if (std::holds_alternative<Exists>(input)) return p.machine.go(Phase::publish_read);
     if (auto const* got = std::get_if<Got>(&input)) return header_exists(p, got->bytes);
+    bool const creates = p.machine.phase() == Phase::publish_header;
+    if (creates) p.contributions.next_unpublished()->unanswered = true;
     bool const again = p.contributions.leaving() || p.machine.tries() < tries_limit;
     if (again && !extends_cut(p)) return p.machine.retry(p.machine.phase());
     p.machine.retry(Phase::run);

@@ -209,7 +209,7 @@ bool act_run(Parts& p)
     else if (p.amendments.due() && p.machine.reached(p.schedule.amendment))
         p.machine.switch_to(Phase::run_amendment);
     else if (p.machine.reached(p.schedule.poll)) p.machine.switch_to(Phase::run_poll);
-    else if (attend_repairs(p)) return true;
+    else if (attend_repairs(p) || attend_own_header(p)) return true;
     else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
         p.machine.go(Phase::publish_store);
     else return act_on_round(p);

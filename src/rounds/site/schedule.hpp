@@ -11,6 +11,7 @@ struct Schedule {
     MonoTime publish;       ///< after a failure: earliest time to publish again
     MonoTime merge;         ///< after a failure: earliest time to merge or commit again
     MonoTime amendment;     ///< earliest time to look for the next amendment
+    MonoTime header;        ///< earliest time to read an own header back
     MonoTime scan;          ///< in the state `run`: earliest time to read others' headers
     MonoTime gather_until;  ///< end of the wait for missing headers before a merge
     /// Phase in which the member continues after `adopt` if two conditions hold: the commit did not

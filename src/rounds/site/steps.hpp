@@ -159,6 +159,23 @@ void exit_after_leaving(Parts& p);
 /// an empty last contribution instead.
 void leave(Parts& p);
 
+// ---- own_headers.cpp: reading own headers back
+
+/// Makes this process read the headers of all its published contributions back, and store again
+/// those that are damaged: before it merges, before it leaves, and after a merge commit that did
+/// not decide them.
+void doubt_headers(Parts& p);
+/// Stores the header of `own` again.
+void store_header_again(Parts& p, OwnContribution& own);
+/// In the state `run`: reads a header back if it is time. Otherwise returns false.
+bool attend_own_header(Parts& p);
+bool act_run_header(Parts& p);
+void answered_run_header(Parts& p, Input const& input);
+bool act_gather_own(Parts& p);
+void answered_gather_own(Parts& p, Input const& input);
+bool act_leave_header(Parts& p);
+void answered_leave_header(Parts& p, Input const& input);
+
 // ---- lease.cpp: LEASE, WAIT, GATHER
 
 /// Starts a merge. If this process holds a valid lease, gathers headers at once. Otherwise first
