@@ -157,12 +157,15 @@ Publication publication_of(SiteLogs const& logs)
     std::optional<Time> until;
     bool is_published = false;
     bool reaches_local = false;
-    for (auto const& log : logs.texts) {
+    for (auto const stream : journal::all_streams) {
+        auto const& log = logs.text(stream);
+        publication.problems.insert(publication.problems.end(), log.problems.begin(),
+                                    log.problems.end());
+        // It says nothing about the site's jobs, and may be written on another machine.
+        if (stream == Stream::evaluation) continue;
         is_published = is_published || log.pieces > 0 || !log.problems.empty();
         reaches_local = reaches_local || log.reaches_local;
         if (log.until) until = std::max(until.value_or(*log.until), *log.until);
-        publication.problems.insert(publication.problems.end(), log.problems.begin(),
-                                    log.problems.end());
     }
     publication.is_remote = is_published && !reaches_local;
     publication.is_missing = !is_published && !reaches_local;

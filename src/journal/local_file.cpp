@@ -19,9 +19,12 @@ std::filesystem::path local_file(config::Run const& run, SiteId const& site, Str
         case Stream::trainer:
             return run.site_folder(site) / "events.jsonl";
         case Stream::metrics:
+            return run.site_folder(site) / "metrics.jsonl";
+        case Stream::evaluation:
             break;
     }
-    return run.site_folder(site) / "metrics.jsonl";
+    // In a folder of its own, whose lock the trainer does not hold.
+    return run.site_folder(site) / "evaluation" / "evaluation.jsonl";
 }
 
 Result<LocalFile> LocalFile::open(std::filesystem::path const& path)

@@ -207,9 +207,11 @@ char const* name(Stream stream)
         case Stream::trainer:
             return "trainer";
         case Stream::metrics:
+            return "metrics";
+        case Stream::evaluation:
             break;
     }
-    return "metrics";
+    return "evaluation";
 }
 
 std::string StreamId::text() const

@@ -18,13 +18,14 @@ namespace curtail::journal {
 
 /// The streams of a site. Each is the published copy of one local file.
 enum class Stream {
-    poller,   ///< the poller's events about the site
-    signals,  ///< the samples with which the poller evaluated the site's window
-    trainer,  ///< the trainer's events
-    metrics   ///< the trainer's metrics
+    poller,     ///< the poller's events about the site
+    signals,    ///< the samples with which the poller evaluated the site's window
+    trainer,    ///< the trainer's events
+    metrics,    ///< the trainer's metrics
+    evaluation  ///< held-out loss of the run's models, from `curtail-model evaluate --follow`
 };
 inline constexpr std::array all_streams{Stream::poller, Stream::signals, Stream::trainer,
-                                        Stream::metrics};
+                                        Stream::metrics, Stream::evaluation};
 /// Returns the stream's name in the store, such as `metrics`.
 [[nodiscard]] char const* name(Stream stream);
 

@@ -7,7 +7,8 @@ namespace {
 std::vector<Stream> streams_of(Source source)
 {
     if (source == Source::poller) return {Stream::poller, Stream::signals};
-    return {Stream::trainer, Stream::metrics};
+    if (source == Source::trainer) return {Stream::trainer, Stream::metrics};
+    return {Stream::evaluation};
 }
 
 }  // namespace

@@ -11,8 +11,9 @@ namespace curtail::journal {
 
 /// The streams whose local files one kind of process writes.
 enum class Source {
-    poller,  ///< Stream::poller and Stream::signals
-    trainer  ///< Stream::trainer and Stream::metrics
+    poller,    ///< Stream::poller and Stream::signals
+    trainer,   ///< Stream::trainer and Stream::metrics
+    evaluator  ///< Stream::evaluation
 };
 
 /// Publishes the streams of one source of a site.

@@ -70,7 +70,8 @@ bool is_piece_file(std::string_view text) { return is_file(text, ".jsonl", is_ei
 
 bool is_stream(std::string_view text)
 {
-    constexpr std::array<std::string_view, 4> streams{"poller", "signals", "trainer", "metrics"};
+    constexpr std::array<std::string_view, 5> streams{"poller", "signals", "trainer", "metrics",
+                                                      "evaluation"};
     return std::find(streams.begin(), streams.end(), text) != streams.end();
 }
 

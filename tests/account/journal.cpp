@@ -201,6 +201,23 @@ TEST(Unpublished, ShortEndIsNamedButMakesNoFigureABound)
     EXPECT_TRUE(lacks_energy(site, 1));
 }
 
+TEST(Publication, EvaluationsSayNothingAboutTheJobsOfASite)
+{
+    SiteLogs logs;
+    auto& trainer = logs.texts.at(static_cast<std::size_t>(Stream::trainer));
+    auto& evaluation = logs.texts.at(static_cast<std::size_t>(Stream::evaluation));
+    trainer.pieces = 1;
+    trainer.until = from_unix_ms(1'768'151'100'000);
+    evaluation.pieces = 1;
+    evaluation.until = *trainer.until + Millis{600'000};
+    evaluation.reaches_local = true;  // this machine evaluates; the site's jobs run elsewhere
+    evaluation.problems = {"piece 1 of journal/A/evaluation is damaged"};
+    auto const publication = publication_of(logs);
+    EXPECT_TRUE(publication.is_remote);
+    EXPECT_EQ(publication.until, trainer.until);
+    EXPECT_EQ(publication.problems, evaluation.problems);
+}
+
 TEST_F(PublishedRun, SiteWithoutAJournalIsNamed)
 {
     publish(later_);

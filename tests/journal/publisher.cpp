@@ -19,10 +19,9 @@ class PublisherTest : public JournalTest {
         run_.folder = folder_.path();
     }
     Publisher make(Publisher::Hold hold = Publisher::Hold::always,
-                   std::shared_ptr<store::ObjectStore> store = {})
+                   std::shared_ptr<store::ObjectStore> store = {}, Source source = Source::trainer)
     {
-        return {run_, stream_id.site, Source::trainer, hold, store ? std::move(store) : store_, {},
-                log_};
+        return {run_, stream_id.site, source, hold, store ? std::move(store) : store_, {}, log_};
     }
     [[nodiscard]] std::string text(Stream stream) const
     {
@@ -65,6 +64,18 @@ TEST_F(PublisherTest, LeavesTheStreamsToTheHolderOfTheLock)
     append_to(events_, lines(6, 1));
     EXPECT_TRUE(make().publish({})) << "the poller holds the lock only briefly";
     EXPECT_EQ(text(Stream::trainer), lines(0, 7));
+}
+
+TEST_F(PublisherTest, AnEvaluatorPublishesBesideARunningTrainer)
+{
+    append_to(events_, lines(0, 3));
+    auto trainer = make();
+    EXPECT_TRUE(trainer.publish({}));
+    append_to(folder_ / "sites/A/evaluation/evaluation.jsonl", lines(10, 3));
+    EXPECT_TRUE(trainer.publish({}));
+    EXPECT_EQ(text(Stream::evaluation), "");
+    EXPECT_TRUE(make(Publisher::Hold::always, {}, Source::evaluator).publish({}));
+    EXPECT_EQ(text(Stream::evaluation), lines(10, 3));
 }
 
 TEST_F(PublisherTest, SiteWithoutAFolderNeedsNone)

@@ -263,10 +263,12 @@ TEST_F(Copy, ContainsTheJournals)
     journal::StreamId const trainer{run.spec().run, {"A"}, journal::Stream::trainer};
     journal::StreamId const poller{run.spec().run, {"B"}, journal::Stream::poller};
     publish(from, trainer, 3, "{}\n");
+    journal::StreamId const evaluation{run.spec().run, {"B"}, journal::Stream::evaluation};
     publish(from, poller, 1, "{\"a\":1}\n");
+    publish(from, evaluation, 1, "{\"commit\":1}\n");
     auto const copied = copy_run(source(), to);
     ASSERT_TRUE(copied) << copied.error().message();
-    EXPECT_EQ(copied->pieces, 4);
+    EXPECT_EQ(copied->pieces, 5);
     EXPECT_EQ(copied->damaged_pieces, 0);
     EXPECT_EQ(copied->written,
               copied->commits + copied->headers + copied->payloads + copied->pieces + 1);

@@ -23,6 +23,7 @@ TEST(ObjectName, EveryFormOfTheProtocolIsAccepted)
              "runs/demo/journal/NEM_SA/signals/00000001.jsonl",
              "runs/demo/journal/NEM_SA/trainer/00000001.jsonl",
              "runs/demo/journal/NEM_SA/metrics/99999999.jsonl",
+             "runs/demo/journal/NEM_SA/evaluation/00000001.jsonl",
          }) {
         auto const name = ObjectName::parse(good);
         ASSERT_TRUE(name) << name.error().message();

@@ -97,6 +97,7 @@ ALLOWED = [
     ("PUT", RUN + f"models/1/{MEMBER}-1/w0.h5"), ("PUT", RUN + f"models/1/{OTHER}-1/w0.h5"),
     ("PUT", RUN + "repair/1/1.json"),
     ("PUT", RUN + "journal/A/trainer/00000001.jsonl"),
+    ("PUT", RUN + "journal/A/evaluation/00000001.jsonl"),
     ("GET", RUN + "journal/B/trainer/00000001.jsonl"),
     ("DELETE", RUN + f"models/1/{OTHER}-1/w0.h5"),
 ]

@@ -88,7 +88,8 @@ def read_json_lines(path):
 
 
 STREAMS = {"poller": "poller/sites/{}/events.jsonl", "signals": "poller/sites/{}/signals.jsonl",
-           "trainer": "sites/{}/events.jsonl", "metrics": "sites/{}/metrics.jsonl"}
+           "trainer": "sites/{}/events.jsonl", "metrics": "sites/{}/metrics.jsonl",
+           "evaluation": "sites/{}/evaluation/evaluation.jsonl"}
 
 
 def published(pieces):

@@ -19,12 +19,16 @@ journal::Background::Work publishing(config::Run const& run, config::Site const&
     auto const store = std::make_shared<store::LazyStore>(run.store_for(site));
     auto const poller = std::make_shared<Publisher>(run, site.site, journal::Source::poller,
                                                     Publisher::Hold::always, store, options, log);
-    // A trainer that runs publishes its own logs.
-    auto const trainer = std::make_shared<Publisher>(run, site.site, journal::Source::trainer,
-                                                     Publisher::Hold::briefly, store, options, log);
-    return [poller, trainer](Call const& call) {
+    // A process that runs publishes its own logs.
+    auto const left_by = [&](journal::Source source) {
+        return std::make_shared<Publisher>(run, site.site, source, Publisher::Hold::briefly, store,
+                                           options, log);
+    };
+    return [poller, trainer = left_by(journal::Source::trainer),
+            evaluator = left_by(journal::Source::evaluator)](Call const& call) {
         (void)poller->publish(call);
         (void)trainer->publish(call);
+        (void)evaluator->publish(call);
     };
 }
 

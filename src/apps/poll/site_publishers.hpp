@@ -10,8 +10,8 @@
 namespace curtail::apps {
 
 /// Publishes, in the run's store, what the poller logs about its sites, and what their trainers
-/// have left unpublished. Each site has a thread of its own, so no site waits for another, and the
-/// poller waits for none.
+/// and evaluators have left unpublished. Each site has a thread of its own, so no site waits for
+/// another, and the poller waits for none.
 class SitePublishers {
   public:
     SitePublishers(config::Run const& run, std::vector<config::Site const*> const& sites,
