@@ -4,6 +4,7 @@
 
 #include "core/files.hpp"
 #include "runlog/evaluation.hpp"
+#include "runlog/held_out.hpp"
 #include "runlog/metrics.hpp"
 #include "runlog/poller_events.hpp"
 #include "runlog/trainer_events.hpp"
@@ -195,6 +196,60 @@ TEST(EvaluationFile, IsStoredAsDocumentedAndReadBack)
     ASSERT_TRUE(read);
     EXPECT_EQ(to_json(*read), to_json(evaluation));
     EXPECT_FALSE(read_evaluation(folder / "none.json").value());
+}
+
+HeldOutLine evaluated_line()
+{
+    HeldOutLine line{noon, {7}, {5}, Tokens{64}, sha256("model"), sha256("manifest")};
+    line.tokens = {40};
+    line.loss = 4.5;
+    line.unigram_entropy = 6.75;
+    line.bits_per_byte = 1.5;
+    line.duration = FractionalSeconds{2.5};
+    return line;
+}
+
+TEST(HeldOutLines, AreStoredAsDocumentedAndReadBack)
+{
+    auto const line = evaluated_line();
+    auto const head = R"({"time":"2026-01-11T12:00:00Z","commit":7,"round":5,)"
+                      R"("trained_tokens":64,"model":")" +
+                      sha256("model").hex() + R"(","data":")" + sha256("manifest").hex() +
+                      R"(","duration_s":2.5,)";
+    auto const text = json::to_string(to_json(line));
+    EXPECT_EQ(text, head + R"("tokens":40,"held_out_loss_nats":4.5,"held_out_loss_se":null,)"
+                           R"("unigram_entropy_nats":6.75,"bits_per_byte":1.5})");
+    HeldOutLine deleted{noon, {7}, {5}, Tokens{64}, sha256("model"), sha256("manifest")};
+    deleted.missing = model_deleted;
+    deleted.duration = FractionalSeconds{2.5};
+    EXPECT_EQ(json::to_string(to_json(deleted)), head + R"("missing":"deleted"})");
+    auto const file =
+        parse_held_out(text + "\n" + json::to_string(to_json(deleted)) + "\n{\"time\":\"2026\n");
+    EXPECT_EQ(file.lines, (std::vector{line, deleted}));
+    EXPECT_EQ(file.broken_lines, 1);
+}
+
+TEST(HeldOutLines, ALossThatIsNotFiniteIsNull)
+{
+    auto line = evaluated_line();
+    line.loss = line.bits_per_byte = NAN;
+    auto const file = parse_held_out(json::to_string(to_json(line)));
+    ASSERT_EQ(file.lines.size(), 1U);
+    EXPECT_TRUE(file.lines[0].is_evaluated());
+    EXPECT_FALSE(file.lines[0].loss);
+}
+
+TEST(HeldOutLines, ALineWithoutAModelIsBroken)
+{
+    auto line = to_json(evaluated_line());
+    for (auto const& [key, value] : {std::pair<char const*, json::Value>{"model", "0123"},
+                                     {"commit", -1},
+                                     {"time", 3},
+                                     {"missing", "eaten"}}) {
+        auto changed = line;
+        changed.set(key, value);
+        EXPECT_EQ(parse_held_out(json::to_string(changed)).broken_lines, 1) << key;
+    }
 }
 
 class Metrics : public testing::Test {
