@@ -13,25 +13,6 @@ namespace {
 
 std::string name_of(CommitNumber number) { return "commit " + std::to_string(number.value); }
 
-// The stored run.json. The weights do not determine the model (the number of heads, for example),
-// so the configured shape must be the stored one.
-Result<rounds::RunSpec> read_spec(config::Run const& run, chain::RunObjects const& objects)
-{
-    auto const what = "cannot load the model of run " + run.run.value;
-    auto spec = objects.spec();
-    if (!spec) return tl::unexpected(spec.error());
-    if (!*spec)
-        return fail(ExitCode::no_input, what, "its store " + run.store.url + " has no run.json",
-                    "train the run first: curtail-train " + run.file.string());
-    auto const configured = config::make_run_spec(run, {}, 0, {});
-    if (json::canonical((*spec)->model) != json::canonical(configured.model))
-        return fail(ExitCode::config, what,
-                    run.file.string() + " describes a model of another shape than the run in " +
-                        run.store.url,
-                    "use the file with which the run was started");
-    return std::move(**spec);
-}
-
 Result<rounds::Commit> choose(std::vector<rounds::Commit> const& chain,
                               std::optional<CommitNumber> wanted, std::string const& store)
 {
@@ -65,23 +46,52 @@ Error payload_error(store::ReadFailure const& failure, rounds::Commit const& com
     return failure.error.with_context(what);
 }
 
-Result<model::Parameters> read_weights(config::Run const& run, chain::RunObjects const& objects,
-                                       rounds::Commit const& commit)
+}  // namespace
+
+// The weights do not determine the model (the number of heads, for example), so the configured
+// shape must be the stored one.
+Result<rounds::RunSpec> read_spec(config::Run const& run, chain::RunObjects const& objects)
 {
+    auto const what = "cannot load the model of run " + run.run.value;
+    auto spec = objects.spec();
+    if (!spec) return tl::unexpected(spec.error());
+    if (!*spec)
+        return fail(ExitCode::no_input, what, "its store " + run.store.url + " has no run.json",
+                    "train the run first: curtail-train " + run.file.string());
+    auto const configured = config::make_run_spec(run, {}, 0, {});
+    if (json::canonical((*spec)->model) != json::canonical(configured.model))
+        return fail(ExitCode::config, what,
+                    run.file.string() + " describes a model of another shape than the run in " +
+                        run.store.url,
+                    "use the file with which the run was started");
+    return std::move(**spec);
+}
+
+tl::expected<model::Parameters, store::ReadFailure> read_weights(config::Run const& run,
+                                                                 chain::RunObjects const& objects,
+                                                                 rounds::Commit const& commit,
+                                                                 Call const& call)
+{
+    using Cause = store::ReadFailure::Cause;
     if (commit.model.parts.size() != 1)
-        return fail(ExitCode::protocol, "cannot load the model", "it is stored in several parts");
+        return tl::unexpected(
+            store::ReadFailure{Cause::corrupt,
+                               {ExitCode::protocol,
+                                "cannot load the model of " + name_of(commit.number),
+                                "it is stored in several parts",
+                                {}}});
     auto const& part = commit.model.parts.front();
-    auto const content = objects.payload(part);
-    if (!content) return tl::unexpected(payload_error(content.error(), commit, part));
+    auto const content = objects.payload(part, call);
+    if (!content)
+        return tl::unexpected(store::ReadFailure{content.error().cause,
+                                                 payload_error(content.error(), commit, part)});
     auto const values = payload::decode(model::payload_layout(run.run, run.model), part.part,
                                         store::text_of(*content), part.name);
-    if (!values) return tl::unexpected(values.error());
+    if (!values) return tl::unexpected(store::ReadFailure{Cause::corrupt, values.error()});
     model::Parameters weights(run.model);
     std::copy((*values)->begin(), (*values)->end(), weights.values().begin());
     return weights;
 }
-
-}  // namespace
 
 Result<CommittedModel> load_committed(config::Run const& run, store::ObjectStore& store,
                                       std::optional<CommitNumber> wanted,
@@ -96,15 +106,15 @@ Result<CommittedModel> load_committed(config::Run const& run, store::ObjectStore
     auto const commit = choose(*chain, wanted, run.store.url);
     if (!commit) return tl::unexpected(commit.error());
     auto weights = read_weights(run, objects, *commit);
-    if (!weights) return tl::unexpected(weights.error());
+    if (!weights) return tl::unexpected(weights.error().error);
     return CommittedModel{*commit, std::move(*weights), spec->manifest};
 }
 
-Result<void> check_data(config::Run const& run, CommittedModel const& model)
+Result<void> check_data(config::Run const& run, Digest const& manifest)
 {
     auto const found = data::manifest_digest(run.data.folder);
     if (!found) return tl::unexpected(found.error());
-    if (*found == model.manifest) return {};
+    if (*found == manifest) return {};
     return fail(ExitCode::config, "cannot use the data in " + run.data.folder.string(),
                 "run " + run.run.value + " in " + run.store.url +
                     " is trained on other data (the digest of manifest.json differs)",

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "chain/record_cache.hpp"
+#include "chain/run_objects.hpp"
 #include "config/run.hpp"
 #include "model/parameters.hpp"
 #include "rounds/record.hpp"
@@ -29,9 +29,19 @@ struct CommittedModel {
                                                     std::optional<CommitNumber> wanted,
                                                     chain::CacheSettings const& cache = {});
 
-/// Fails with `config` if the manifest in the run's data folder is not the one that the model was
-/// trained with. Other data may have another tokenizer, or may hold out text that this model was
-/// trained on.
-[[nodiscard]] Result<void> check_data(config::Run const& run, CommittedModel const& model);
+/// Reads the run's run.json from its store. Fails with `no_input` if there is none. Fails with
+/// `config` if the run file and run.json describe models of different shape.
+[[nodiscard]] Result<rounds::RunSpec> read_spec(config::Run const& run,
+                                                chain::RunObjects const& objects);
+
+/// Reads the weights of a commit. The error of a failure is the one that load_committed() returns.
+[[nodiscard]] tl::expected<model::Parameters, store::ReadFailure> read_weights(
+    config::Run const& run, chain::RunObjects const& objects, rounds::Commit const& commit,
+    Call const& call = {});
+
+/// Fails with `config` if the manifest in the run's data folder does not have the digest
+/// `manifest`, that of the data that the run is trained on. Other data may have another tokenizer,
+/// or may hold out text that this model was trained on.
+[[nodiscard]] Result<void> check_data(config::Run const& run, Digest const& manifest);
 
 }  // namespace curtail::evaluate

@@ -69,13 +69,15 @@ struct Loss {
 
 // Predicts `tokens` tokens of the stream, several rows per pass.
 Result<Loss> total_loss(model::Gpt const& gpt, data::TokenStream& stream, std::int64_t tokens,
-                        data::ProgressCallback const& progress)
+                        data::ProgressCallback const& progress, std::stop_token const& stop)
 {
     std::int64_t const length = gpt.shape().sequence;
     std::int64_t const whole_rows = tokens / length;
     std::int64_t const rows_per_pass = std::max<std::int64_t>(1, tokens_per_pass / length);
     Loss loss;
     for (std::int64_t row = 0; row * length < tokens;) {
+        if (stop.stop_requested())
+            return fail(ExitCode::interrupted, "evaluation ended", "a stop was requested");
         bool const last = row == whole_rows;
         std::int64_t const rows = last ? 1 : std::min(rows_per_pass, whole_rows - row);
         auto const losses =
@@ -105,7 +107,8 @@ double tokens_per_byte(data::TokenStream const& stream)
 }  // namespace
 
 Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
-                                  data::ProgressCallback const& progress)
+                                  data::ProgressCallback const& progress,
+                                  std::stop_token const& stop)
 {
     if (auto good = check_stream(gpt, stream); !good) return tl::unexpected(good.error());
     auto const entropy = data::unigram_entropy(stream);
@@ -113,7 +116,7 @@ Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stre
     HeldOutLoss out;
     out.tokens = {stream.tokens() - 1};
     out.unigram_entropy = *entropy;
-    auto const total = total_loss(gpt, stream, out.tokens.value, progress);
+    auto const total = total_loss(gpt, stream, out.tokens.value, progress, stop);
     if (!total) return tl::unexpected(total.error());
     out.loss = total->sum / static_cast<double>(out.tokens);
     out.standard_error = total->rows.standard_error();

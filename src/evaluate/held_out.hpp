@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
+#include <stop_token>
 
 #include "core/units.hpp"
 #include "data/progress.hpp"
@@ -29,8 +30,10 @@ struct HeldOutLoss {
 /// Cuts the stream into rows of the model's sequence length; the last row may be shorter. After
 /// each token of a row, the model predicts the next token of the stream from the tokens of this row
 /// so far. `progress` counts tokens. Fails with `data` if the stream has fewer than two tokens.
-/// Fails with `data` if the vocabulary of the data is larger than that of the model.
+/// Fails with `data` if the vocabulary of the data is larger than that of the model. Fails with
+/// `interrupted`, within a pass of 4096 tokens, after a stop request.
 [[nodiscard]] Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
-                                                data::ProgressCallback const& progress = {});
+                                                data::ProgressCallback const& progress = {},
+                                                std::stop_token const& stop = {});
 
 }  // namespace curtail::evaluate

@@ -112,9 +112,10 @@ TEST_F(StoredRun, DataThatItWasNotTrainedOnIsAnError)
     run.data.folder = folder.path();
     std::ofstream(folder / data::manifest_file)
         << "manifest";  // the digest of this text is in run.json
-    EXPECT_TRUE(check_data(run, *loaded)) << check_data(run, *loaded).error().message();
+    EXPECT_TRUE(check_data(run, loaded->manifest))
+        << check_data(run, loaded->manifest).error().message();
     std::ofstream(folder / data::manifest_file) << "another";
-    auto const refused = check_data(run, *loaded);
+    auto const refused = check_data(run, loaded->manifest);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::config);
     EXPECT_THAT(refused.error().message(), HasSubstr("is trained on other data"));
@@ -187,6 +188,24 @@ TEST_F(PreparedText, HeldOutLossIsTheMeanOverAllTokensExceptTheFirst)
                     static_cast<double>(part.text_bytes),
                 1e-9);
     EXPECT_NEAR(found->unigram_entropy, *data::unigram_entropy(held), 1e-12);
+}
+
+TEST_F(PreparedText, HeldOutLossEndsSoonAfterAStopRequest)
+{
+    auto held = stream();
+    std::stop_source stop;
+    double read = 0;
+    auto const found = held_out_loss(
+        model::Gpt(model::initial_parameters(small_shape(), 5)), held,
+        [&](double done, double) {
+            read = done;
+            stop.request_stop();
+        },
+        stop.get_token());
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, ExitCode::interrupted);
+    EXPECT_LT(read, static_cast<double>(held.tokens() - 1))
+        << "the first pass should not be the last";
 }
 
 TEST_F(PreparedText, HeldOutLossOfASingleRowHasNoStandardError)

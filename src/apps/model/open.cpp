@@ -43,7 +43,7 @@ Result<Opened> open_model_and_data(std::string const& file, Arguments const& arg
 {
     auto opened = open_model(file, arguments, log);
     if (!opened) return opened;
-    if (auto same = evaluate::check_data(opened->run, opened->model); !same)
+    if (auto same = evaluate::check_data(opened->run, opened->model.manifest); !same)
         return tl::unexpected(same.error());
     return opened;
 }
