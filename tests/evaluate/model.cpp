@@ -9,67 +9,28 @@
 #include <fstream>
 #include <limits>
 
-#include "chain/run_objects.hpp"
-#include "config/run_spec.hpp"
-#include "data/prepare.hpp"
 #include "evaluate/committed_model.hpp"
 #include "evaluate/contents.hpp"
+#include "evaluate/genesis_run.hpp"
 #include "evaluate/held_out.hpp"
 #include "evaluate/sample.hpp"
 #include "model/initialize.hpp"
-#include "model/payload_layout.hpp"
-#include "rounds/next.hpp"
-#include "store/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/writer.hpp"
 
 namespace curtail::evaluate {
 namespace {
 
+using test::small_shape;
 using testing::HasSubstr;
 
-config::Model small_shape() { return {"small", 2, 32, 2, 2, 16, 320}; }
-
 // A run of one commit, in memory.
-class StoredRun : public testing::Test {
+class StoredRun : public testing::Test, protected test::GenesisRun {
   protected:
-    StoredRun()
-    {
-        run.run = {"small"};
-        run.store.url = "memory";
-        run.model = small_shape();
-        run.sites.emplace_back().site = {"A"};
-        auto const places = model::parameter_places(run.model);
-        std::vector<std::string> names;
-        names.reserve(places.size());
-        for (auto const& place : places) names.push_back(place.name);
-        auto const spec = config::make_run_spec(run, sha256("manifest"), 100, names);
-        auto const encoded_run = rounds::encode(spec);
-        put(rounds::run_name, std::string_view(encoded_run.bytes));
-        MemberId const writer{"A.00000001.0"};
-        payload = rounds::model_name({1}, writer, 1, "w0");
-        auto const encoded = payload::encode(model::payload_layout(run.run, run.model), "w0",
-                                             std::as_const(weights).values());
-        auto const bytes = encoded.pieces();
-        put(payload, bytes);
-        auto const genesis = rounds::genesis(
-            spec, encoded_run.sha256, {writer, 1}, from_unix_ms(1'795'270'000'000),
-            {{"w0", payload, static_cast<std::int64_t>(bytes.size()), sha256_of(bytes)}});
-        put(rounds::commit_name({1}), std::string_view(rounds::encode(genesis).bytes));
-    }
-    void put(std::string const& name, Pieces const& bytes)
-    {
-        ASSERT_TRUE(objects.put(*chain::object_name(run.run, name), bytes));
-    }
     Error error_of(std::optional<CommitNumber> wanted = {})
     {
         return load_committed(run, objects, wanted).error();
     }
-
-    store::MemoryStore objects;
-    config::Run run;
-    model::Parameters weights{model::initial_parameters(small_shape(), 5)};
-    std::string payload;
 };
 
 TEST_F(StoredRun, LoadsItsNewestModel)
@@ -132,23 +93,7 @@ TEST_F(StoredRun, DescribesItsModel)
 // Text whose words repeat, prepared as a run's data.
 class PreparedText : public testing::Test {
   protected:
-    PreparedText()
-    {
-        std::filesystem::create_directory(folder / "text");
-        for (int i = 0; i < 40; ++i) {
-            std::ofstream out(folder / "text" / (std::to_string(i) + ".txt"));
-            for (int n = 0; n < 30; ++n)
-                out << "the wind blows over plain number " << (i * n) % 17
-                    << " and the sun shines\n";
-        }
-        data::PrepareOptions options;
-        options.text = {folder / "text"};
-        options.out = folder / "data";
-        options.vocabulary_size = 300;
-        options.held_out_share = 0.2;
-        auto const prepared = data::prepare(options);
-        EXPECT_TRUE(prepared) << prepared.error().message();
-    }
+    PreparedText() { test::prepare_text(folder.path()); }
     data::TokenStream stream()
     {
         return data::TokenStream::open(folder / "data", data::Split::held_out).value();

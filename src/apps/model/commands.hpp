@@ -12,6 +12,11 @@ namespace curtail::apps::model {
 [[nodiscard]] Command sample_command();
 [[nodiscard]] Command inspect_command();
 
+/// Runs `evaluate --follow`.
+[[nodiscard]] Result<void> follow(Arguments const& arguments, Console const& console);
+/// Returns the options `--follow`, `--site` and `--every`.
+[[nodiscard]] std::vector<Option> follow_options();
+
 /// Returns the option `--commit N`, for commands that load a model from a run's store.
 [[nodiscard]] Option commit_option();
 

@@ -76,6 +76,9 @@ Result<void> check_output(std::string const& file)
 
 Result<void> evaluate(Arguments const& arguments, Console const& console)
 {
+    if (arguments.flag("follow")) return follow(arguments, console);
+    if (arguments.has("site"))
+        return fail(ExitCode::usage, "--site", "works only with --follow", "add --follow");
     auto const out = arguments.text("out");
     if (auto good = check_output(out); !good) return good;
     set_threads(arguments);
@@ -95,20 +98,24 @@ Result<void> evaluate(Arguments const& arguments, Console const& console)
 
 Command evaluate_command()
 {
-    return {
-        "evaluate",
-        "Compute the loss on the held-out text, in nats per token and bits per byte",
-        {commit_option(),
-         threads_option(),
-         {"out", OptionType::text, "FILE", "",
-          "Also write the result to this file as JSON; curtail-report reads evaluation.json in the "
-          "run's folder"},
-         {"prompt", OptionType::text, "TEXT", "The ", "Prompt for the short sample in the result"},
-         cache_option()},
-        {{"RUN", "Run file, such as inputs/runs/demo.json"}},
-        evaluate,
-        true,
-        "curtail-model evaluate inputs/runs/demo.json"};
+    std::vector<Option> options{
+        commit_option(),
+        threads_option(),
+        {"out", OptionType::text, "FILE", "",
+         "Also write the result to this file as JSON; curtail-report reads evaluation.json in the "
+         "run's folder"},
+        {"prompt", OptionType::text, "TEXT", "The ",
+         "Prompt for the short sample in the result; without meaning with --follow"},
+        cache_option()};
+    for (auto& option : follow_options()) options.push_back(std::move(option));
+    return {"evaluate",
+            "Compute the loss on the held-out text, in nats per token and bits per byte",
+            std::move(options),
+            {{"RUN", "Run file, such as inputs/runs/demo.json"}},
+            evaluate,
+            true,
+            "curtail-model evaluate inputs/runs/demo.json\n"
+            "         curtail-model evaluate inputs/runs/demo.json --follow --site CAISO_NORTH"};
 }
 
 }  // namespace curtail::apps::model

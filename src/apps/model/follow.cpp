@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// curtail-model evaluate --follow
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "follow/follower.hpp"
+#include "stop_on_signal.hpp"
+#include "store/lazy_store.hpp"
+
+namespace curtail::apps::model {
+namespace {
+
+using runlog::HeldOutLine;
+
+std::string loss_text(HeldOutLine const& line)
+{
+    if (!line.is_evaluated()) return line.missing + " before it was read";
+    if (!line.loss) return "the held-out loss is not finite";
+    return fmt::format("held-out loss {:.4f} +- {} nats per token, over {} tokens, in {:.1f} s",
+                       *line.loss,
+                       line.standard_error ? fmt::format("{:.4f}", *line.standard_error) : "-",
+                       line.tokens.value, line.duration.count());
+}
+
+std::string to_text(HeldOutLine const& line)
+{
+    return fmt::format("commit {}, round {}, trained on {} tokens: {}\n", line.commit.value,
+                       line.round.value, line.trained.value, loss_text(line));
+}
+
+// A progress line for each evaluation.
+class EvaluationProgress {
+  public:
+    void update(double done, double total)
+    {
+        if (!line_) line_.emplace("evaluating", "tokens");
+        line_->update(done, total);
+    }
+    void end() { line_.reset(); }
+
+  private:
+    std::optional<Progress> line_;
+};
+
+Result<config::Site const*> site_of(config::Run const& run, std::string const& name)
+{
+    auto const id = parse_site_id(name);
+    if (!id) return tl::unexpected(id.error());
+    if (auto const* site = run.find_site(*id)) return site;
+    return fail(ExitCode::config, "--site", run.file.string() + " has no site " + name,
+                "name a site of the run, in whose journal the losses belong");
+}
+
+Result<void> check_options(Arguments const& arguments)
+{
+    for (auto const* option : {"commit", "out"})
+        if (arguments.has(option))
+            return fail(ExitCode::usage, std::string("--") + option, "does not work with --follow",
+                        "omit one of them");
+    if (arguments.has("site")) return {};
+    return fail(ExitCode::usage, "--follow", "needs a site, in whose journal the losses belong",
+                "add --site SITE");
+}
+
+}  // namespace
+
+Result<void> follow(Arguments const& arguments, Console const& console)
+{
+    if (auto good = check_options(arguments); !good) return good;
+    StopOnSignal const signals;
+    set_threads(arguments);
+    auto const run = config::read_run(arguments.text("RUN"));
+    if (!run) return tl::unexpected(run.error());
+    auto const site = site_of(*run, arguments.text("site"));
+    if (!site) return tl::unexpected(site.error());
+    EvaluationProgress progress;
+    curtail::follow::Settings const settings{
+        std::chrono::round<Millis>(FractionalSeconds(arguments.number("every"))),
+        {cache_folder(arguments), console.log},
+        [&](HeldOutLine const& line) {
+            progress.end();
+            console.print(console.json ? json::to_string(runlog::to_json(line)) + "\n"
+                                       : to_text(line));
+        },
+        [&](double done, double total) { progress.update(done, total); }};
+    auto const end = curtail::follow::follow_run(
+        *run, (*site)->site, std::make_shared<store::LazyStore>(run->store_for(**site)), settings,
+        console.log, signals.token());
+    progress.end();
+    if (!end) return tl::unexpected(end.error());
+    console.log.info(*end == curtail::follow::End::complete
+                         ? "the run is complete, and its last model is evaluated"
+                         : "stopped, as requested");
+    return {};
+}
+
+std::vector<Option> follow_options()
+{
+    return {{"follow", OptionType::flag, "", "",
+             "Evaluate each new model, until the run is complete or SIGUSR1, SIGTERM or SIGINT "
+             "arrives; publish the losses in the journal of SITE. With --json: one JSON object per "
+             "line"},
+            {"site", OptionType::text, "SITE", "",
+             "With --follow: the site of the run whose journal has the losses, and whose access to "
+             "the store is used"},
+            {"every",
+             OptionType::number,
+             "SECONDS",
+             "10",
+             "With --follow: look for a new commit every SECONDS",
+             false,
+             false,
+             {0.1, 86'400}}};
+}
+
+}  // namespace curtail::apps::model

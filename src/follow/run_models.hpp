@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "chain/run_objects.hpp"
+#include "config/run.hpp"
+
+namespace curtail::follow {
+
+/// The models of a run, and the growth of its chain. Every commit is checked by the protocol's
+/// rules.
+class RunModels {
+  public:
+    /// `run` and `objects` must outlive the object.
+    RunModels(config::Run const& run, chain::RunObjects const& objects)
+        : run_(run), objects_(objects)
+    {
+    }
+
+    /// Reads the commits that are new since the last call. Returns whether the run has begun. Fails
+    /// with `config` if the run file describes a model of another shape than the run's. Fails with
+    /// `protocol` if a commit breaks a rule. Returns errors of the store unchanged.
+    [[nodiscard]] Result<bool> update();
+
+    /// Returns the commits that made a model, in order. Of commits that a record no longer needs to
+    /// name, only number, round, model and totals have a meaning.
+    [[nodiscard]] std::span<rounds::Commit const> models() const { return models_; }
+    /// The run's run.json. The run must have begun, as for the next two.
+    [[nodiscard]] rounds::RunSpec const& spec() const { return *spec_; }
+    [[nodiscard]] std::int64_t keep_models() const { return tip_->terms.params.keep_models; }
+    [[nodiscard]] bool is_complete() const { return tip_->complete; }
+
+  private:
+    [[nodiscard]] Result<bool> read_first();
+    void add(rounds::Commit commit);
+
+    config::Run const& run_;
+    chain::RunObjects const& objects_;
+    std::optional<rounds::RunSpec> spec_;  ///< empty: the run has not begun
+    std::optional<rounds::Commit> tip_;    ///< the newest commit
+    std::vector<rounds::Commit> models_;
+};
+
+}  // namespace curtail::follow

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// A follower with stores that fail, models that are gone, and predecessors that were killed.
+#include "follow/follower.hpp"
+
+#include <gmock/gmock.h>
+
+#include "data/manifest.hpp"
+#include "evaluate/committed_model.hpp"
+#include "evaluate/genesis_run.hpp"
+#include "evaluate/held_out.hpp"
+#include "follow/evaluation_log.hpp"
+#include "journal/reader.hpp"
+#include "store/faulty_store.hpp"
+#include "support/forwarding_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::follow {
+namespace {
+
+using runlog::HeldOutLine;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Requests a stop when the follower has looked for commit 2 the given number of times.
+class StopAfterLooks : public test::ForwardingStore {
+  public:
+    StopAfterLooks(store::ObjectStore& inner, std::stop_source& stop, int looks)
+        : ForwardingStore(inner), stop_(stop), looks_(looks)
+    {
+    }
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
+                      Call const& call) override
+    {
+        bool const is_look = name.text().ends_with(rounds::commit_name({2}));
+        if (is_look && --looks_ == 0) stop_.request_stop();
+        return ForwardingStore::read(name, limit, sink, call);
+    }
+
+  private:
+    std::stop_source& stop_;
+    int looks_;
+};
+
+class FollowerTest : public testing::Test {
+  protected:
+    FollowerTest()
+    {
+        test::prepare_text(folder_.path());
+        stored_.emplace(data::manifest_digest(folder_ / "data").value());
+        stored_->run.folder = folder_ / "out";
+        stored_->run.data.folder = folder_ / "data";
+    }
+    // Follows the run until a stop is requested, at the latest after some looks.
+    Result<End> follow(store::ObjectStore& store, int looks = 6)
+    {
+        StopAfterLooks counting(store, stop_, looks);
+        Settings settings;
+        settings.every = Millis{1};
+        settings.on_line = [this](HeldOutLine const& line) { lines_.push_back(line); };
+        Log const log([this](Level, std::string_view text) {
+            logged_.emplace_back(text);
+            if (on_log_) on_log_(text);
+        });
+        auto end = follow_run(stored_->run, {"A"},
+                              std::shared_ptr<store::ObjectStore>(&counting, [](auto*) {}),
+                              settings, log, stop_.get_token());
+        stop_ = std::stop_source();
+        return end;
+    }
+    Result<End> follow() { return follow(stored_->objects); }
+    [[nodiscard]] std::vector<HeldOutLine> published()
+    {
+        std::shared_ptr<store::ObjectStore> const store(&stored_->objects, [](auto*) {});
+        auto const text = journal::Reader(store, stored_->run.run, journal::Cache({}))
+                              .read({"A"}, journal::Stream::evaluation)
+                              .value()
+                              .text;
+        return runlog::parse_held_out(text).lines;
+    }
+    // Removes the first piece of the stream.
+    void forget_published()
+    {
+        journal::StreamId const id{stored_->run.run, {"A"}, journal::Stream::evaluation};
+        EXPECT_TRUE(stored_->objects.remove(*journal::piece_name(id, {1})));
+    }
+    [[nodiscard]] std::filesystem::path file() const
+    {
+        return journal::local_file(stored_->run, {"A"}, journal::Stream::evaluation);
+    }
+
+    test::TemporaryFolder folder_;
+    std::optional<test::GenesisRun> stored_;
+    std::stop_source stop_;
+    std::vector<HeldOutLine> lines_;
+    std::vector<std::string> logged_;
+    std::function<void(std::string_view)> on_log_;
+};
+
+TEST_F(FollowerTest, EvaluatesAModelOnceAndPublishesItsLoss)
+{
+    ASSERT_EQ(follow().value(), End::stopped);
+    ASSERT_EQ(lines_.size(), 1U);
+    EXPECT_EQ(published(), lines_);
+    auto const& line = lines_[0];
+    EXPECT_EQ(line.commit, CommitNumber{1});
+    EXPECT_EQ(line.model, stored_->genesis.model.parts.front().sha256);
+    auto stream = data::TokenStream::open(folder_ / "data", data::Split::held_out).value();
+    auto const expected = evaluate::held_out_loss(
+        model::Gpt(model::initial_parameters(test::small_shape(), 5)), stream);
+    EXPECT_EQ(line.loss, expected->loss);
+    EXPECT_EQ(line.tokens, expected->tokens);
+}
+
+TEST_F(FollowerTest, EvaluatesNothingAgainAfterARestart)
+{
+    ASSERT_TRUE(follow());
+    ASSERT_TRUE(follow());
+    EXPECT_EQ(lines_.size(), 1U);
+    std::filesystem::remove_all(stored_->run.folder);  // the next process runs in another folder
+    ASSERT_TRUE(follow());
+    EXPECT_EQ(lines_.size(), 1U);
+    EXPECT_EQ(published(), lines_);
+}
+
+TEST_F(FollowerTest, PublishesWhatAKilledPredecessorLeft)
+{
+    ASSERT_TRUE(follow());
+    auto const text = read_file(file()).value();
+    std::filesystem::remove_all(stored_->run.folder);
+    forget_published();
+    ASSERT_TRUE(make_folder(file().parent_path()));
+    ASSERT_TRUE(write_file(file(), text + "{\"time\":\"2026-11"));
+    ASSERT_TRUE(follow());
+    EXPECT_EQ(lines_.size(), 1U) << "the cut line belongs to no model";
+    EXPECT_EQ(published(), lines_);
+}
+
+TEST_F(FollowerTest, WaitsUntilAStoreAnswers)
+{
+    store::FaultyStore faulty(stored_->objects, {.unavailable = 1}, 1);
+    on_log_ = [&](std::string_view text) {
+        if (text.find("trying again") != text.npos) faulty.set_faults({});
+    };
+    ASSERT_EQ(follow(faulty).value(), End::stopped);
+    EXPECT_EQ(published(), lines_);
+    EXPECT_EQ(lines_.size(), 1U);
+    EXPECT_THAT(logged_, Contains(HasSubstr("(trying again)")).Times(1));
+    EXPECT_THAT(logged_, Contains(HasSubstr("can be read again")));
+}
+
+TEST_F(FollowerTest, NotesAModelThatIsDeletedOrDamaged)
+{
+    auto const name = *chain::object_name(stored_->run.run, stored_->payload);
+    auto bytes = **stored_->objects.get(name, Bytes{1 << 24});
+    bytes[bytes.size() / 2] ^= std::byte{1};
+    stored_->put(stored_->payload, bytes);
+    ASSERT_TRUE(follow());
+    ASSERT_EQ(lines_.size(), 1U);
+    EXPECT_EQ(lines_[0].missing, runlog::model_damaged);
+    std::filesystem::remove_all(stored_->run.folder);
+    forget_published();
+    ASSERT_TRUE(stored_->objects.remove(name));
+    ASSERT_TRUE(follow());
+    ASSERT_EQ(lines_.size(), 2U);
+    EXPECT_EQ(lines_[1].missing, runlog::model_deleted);
+    EXPECT_EQ(published(), std::vector{lines_[1]});
+}
+
+TEST_F(FollowerTest, SecondFollowerOfASiteIsRefused)
+{
+    std::shared_ptr<store::ObjectStore> const store(&stored_->objects, [](auto*) {});
+    auto const first = EvaluationLog::open(stored_->run, {"A"}, store, {});
+    ASSERT_TRUE(first) << first.error().message();
+    auto const second = follow();
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ExitCode::temporary);
+    EXPECT_THAT(second.error().message(), HasSubstr("cannot follow run small at site A"));
+    EXPECT_THAT(second.error().message(), HasSubstr(std::to_string(getpid())));
+    EXPECT_THAT(lines_, IsEmpty());
+}
+
+TEST_F(FollowerTest, OtherDataThanThoseOfTheRunAreAnError)
+{
+    stored_.emplace();
+    stored_->run.folder = folder_ / "out";
+    stored_->run.data.folder = folder_ / "data";
+    auto const refused = follow();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::config);
+    EXPECT_THAT(lines_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace curtail::follow
