@@ -85,6 +85,15 @@ runlog::MetricsFile metrics_in(SiteLog const& log)
     return file;
 }
 
+runlog::HeldOutFile evaluations_in(SiteLog const& log)
+{
+    auto file = runlog::parse_held_out(log.text);
+    PossibleTimes const times(log);
+    file.broken_lines += static_cast<int>(
+        std::erase_if(file.lines, [&](auto const& line) { return !times.has(line.time); }));
+    return file;
+}
+
 Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site,
                                 std::optional<FractionalSeconds> newest_steps)
 {
@@ -100,10 +109,13 @@ Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& 
     auto poller = events_in(logs.text(Stream::poller), site);
     auto trainer = events_in(logs.text(Stream::trainer), site);
     auto metrics = metrics_in(logs.text(Stream::metrics));
-    logs.broken_lines = poller.broken_lines + trainer.broken_lines + metrics.broken_lines;
+    auto evaluations = evaluations_in(logs.text(Stream::evaluation));
+    logs.broken_lines = poller.broken_lines + trainer.broken_lines + metrics.broken_lines +
+                        evaluations.broken_lines;
     logs.poller_events = std::move(poller.events);
     logs.events = std::move(trainer.events);
     logs.metrics = std::move(metrics.steps);
+    logs.evaluations = std::move(evaluations.lines);
     return logs;
 }
 

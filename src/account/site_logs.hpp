@@ -8,6 +8,7 @@
 #include "account/publication.hpp"
 #include "journal/site_log.hpp"
 #include "runlog/event.hpp"
+#include "runlog/held_out.hpp"
 #include "runlog/metrics.hpp"
 #include "signals/sample_log.hpp"
 
@@ -22,6 +23,7 @@ struct SiteLogs {
     std::vector<runlog::Event> poller_events;
     std::vector<runlog::Event> events;
     std::vector<runlog::StepMetrics> metrics;
+    std::vector<runlog::HeldOutLine> evaluations;
     int broken_lines{0};  ///< number of lines that do not count, without those of the signals
 
     [[nodiscard]] journal::SiteLog const& text(journal::Stream stream) const
@@ -48,6 +50,8 @@ struct SiteLogs {
 [[nodiscard]] runlog::EventFile events_in(journal::SiteLog const& log, SiteId const& site);
 /// Reads the steps in a site's log, in the same way.
 [[nodiscard]] runlog::MetricsFile metrics_in(journal::SiteLog const& log);
+/// Reads the held-out losses in a site's log, in the same way.
+[[nodiscard]] runlog::HeldOutFile evaluations_in(journal::SiteLog const& log);
 
 /// Returns the events that earlier versions of the poller wrote to one file for all sites.
 [[nodiscard]] Result<runlog::EventFile> read_common_events(config::Run const& run);

@@ -136,6 +136,15 @@ rounds::Params read_rounds(json::ObjectReader& r)
     return p;
 }
 
+HeldOutBounds read_held_out(json::ObjectReader& r)
+{
+    HeldOutBounds bounds;
+    bounds.rise_nats = read_number(r, "warn_rise_nats", bounds.rise_nats, 0, 1e6);
+    bounds.behind_models =
+        read_integer(r, "warn_behind_models", bounds.behind_models, 0, max_count);
+    return bounds;
+}
+
 // The run's folder. It may be missing, but neither it nor its nearest existing parent may be a
 // file.
 std::filesystem::path read_folder(json::ObjectReader& r, std::filesystem::path const& file)
@@ -198,6 +207,8 @@ bool read_sections(json::ObjectReader& r, Run& run)
         "outer", [&](Reader& o) { run.outer = read_outer(o); }, false);
     r.object(
         "rounds", [&](Reader& o) { run.rounds = read_rounds(o); }, false);
+    r.object(
+        "held_out", [&](Reader& o) { run.held_out = read_held_out(o); }, false);
     return schedule_stated;
 }
 

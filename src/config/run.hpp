@@ -77,6 +77,14 @@ struct Optimizer {
     bool muon_bfloat16{false};
 };
 
+/// When status and report warn about the held-out losses in the sites' journals.
+struct HeldOutBounds {
+    /// The loss of the newest evaluated model is further than this above the lowest earlier one, in
+    /// nats per token.
+    double rise_nats{0.1};
+    std::int64_t behind_models{3};  ///< more models than these are newer than the evaluated one
+};
+
 /// A training run: the settings in a run file (such as inputs/runs/demo.json), and in the model and
 /// site files that the run file names.
 struct Run {
@@ -94,6 +102,7 @@ struct Run {
     Optimizer optimizer;
     rounds::Outer outer;
     rounds::Params rounds;
+    HeldOutBounds held_out;
     std::vector<Site> sites;
     /// The site whose power and speed count for always-on training in a region without a site.
     /// Empty: the first of `sites`.

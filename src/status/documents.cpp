@@ -186,6 +186,7 @@ json::Object overview_json(Overview const& overview)
                           ? json::Value(chain_json(*overview.chain, overview.speed, overview.now))
                           : json::Value()},
             {"energy", overview.energy ? energy_json(overview.energy->total()) : json::Value()},
+            {"held_out", overview.held_out ? held_out_json(*overview.held_out) : json::Value()},
             {"sites", std::move(sites)},
             {"notes", std::move(notes)}};
 }

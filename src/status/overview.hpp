@@ -5,6 +5,7 @@
 #include "account/progress.hpp"
 #include "status/chain_view.hpp"
 #include "status/energy_view.hpp"
+#include "status/held_out.hpp"
 #include "status/site_view.hpp"
 
 namespace curtail::status {
@@ -20,6 +21,7 @@ struct Overview {
     std::optional<Error> store_error{};  ///< why the store cannot be read; empty if it can be read
     std::optional<account::Speed> speed{};  ///< of the run; empty if unknown
     std::optional<EnergyView> energy{};     ///< empty if unknown; its sites are those of `sites`
+    std::optional<HeldOutView> held_out{};  ///< empty if no followed model was evaluated
 };
 
 /// Reads the state of a run from its store and its folder. `store` is the result of open_store().

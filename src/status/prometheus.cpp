@@ -125,6 +125,22 @@ void add_speed(Metrics& out, account::Speed const& speed)
     out.gauge("curtail_run_step_timestamp_seconds", "End of the newest step.", speed.until);
 }
 
+void add_held_out(Metrics& out, HeldOutView const& view)
+{
+    auto const& state = view.state;
+    if (state.newest.line.loss)
+        out.gauge("curtail_run_held_out_loss_nats",
+                  "Held-out loss of the newest evaluated model, per token.",
+                  *state.newest.line.loss);
+    out.gauge("curtail_run_held_out_commit", "Commit of the newest evaluated model.",
+              state.newest.line.commit.value);
+    out.gauge("curtail_run_held_out_models_behind", "Models newer than the newest evaluated one.",
+              state.behind_models);
+    out.gauge("curtail_run_held_out_warnings",
+              "Warnings about the held-out losses that curtail-status shows.",
+              std::ssize(view.warnings));
+}
+
 // One value per state: 1 for the present one, 0 for the others.
 void add_state(Metrics& out, char const* name, char const* help, SiteView const& site,
                char const* label, std::vector<std::string> const& all, std::string const& present)
@@ -213,6 +229,7 @@ std::string prometheus_text(Overview const& overview)
         add_progress(out, token_progress(*overview.chain, overview.speed));
     }
     if (overview.speed) add_speed(out, *overview.speed);
+    if (overview.held_out) add_held_out(out, *overview.held_out);
     for (std::size_t s = 0; s < overview.sites.sites.size(); ++s) {
         add_site(out, overview.sites.sites[s], overview.sites.poller_wrote.has_value());
         if (overview.energy) add_energy(out, overview.sites.sites[s], overview.energy->sites.at(s));

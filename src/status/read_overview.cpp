@@ -55,6 +55,7 @@ Overview read_overview(config::Run const& run,
     auto energy = read_energy(run, logs);
     overview.speed = account::speed_of(logs.work());
     overview.energy = std::move(energy.energy);
+    if (overview.chain) overview.held_out = read_held_out(run, logs, *overview.chain);
     append(overview.sites.notes, logs.notes());
     append(overview.sites.notes, std::move(energy.notes));
     return overview;

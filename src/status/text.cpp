@@ -261,6 +261,7 @@ std::string overview_text(Overview const& overview)
         text += "          cannot be shown: " + overview.store_error->message() + "\n";
     else text += "          has not started: its store holds no commit\n";
     if (overview.energy) text += energy_text(*overview.energy);
+    if (overview.held_out) text += held_out_text(*overview.held_out, overview.now);
     if (auto const& chain = overview.chain)
         text += members_text(*chain, overview.now) + activities_text(*chain, overview.now);
     text += "\n";

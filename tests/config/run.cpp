@@ -194,6 +194,22 @@ TEST_F(RunFile, StatesThePrecisionOrLeavesItToTheDevice)
         HasSubstr("training.precision: unknown value \"fp16\"; did you mean \"fp32\"?"));
 }
 
+TEST_F(RunFile, StatesWhenToWarnAboutHeldOutLosses)
+{
+    auto const usual = read_with("\"seed\"", "\"seed\"");
+    ASSERT_TRUE(usual) << usual.error().message();
+    EXPECT_EQ(usual->held_out.rise_nats, 0.1);
+    EXPECT_EQ(usual->held_out.behind_models, 3);
+    auto const stated = read_with(
+        "\"seed\"", R"("held_out": {"warn_rise_nats": 0.25, "warn_behind_models": 0}, "seed")");
+    ASSERT_TRUE(stated) << stated.error().message();
+    EXPECT_EQ(stated->held_out.rise_nats, 0.25);
+    EXPECT_EQ(stated->held_out.behind_models, 0);
+    auto const unknown = read_with("\"seed\"", R"("held_out": {"warn_rise": 0.25}, "seed")");
+    ASSERT_FALSE(unknown);
+    EXPECT_THAT(unknown.error().message(), HasSubstr("warn_rise_nats"));
+}
+
 TEST_F(RunFile, SwitchesActivationCheckpointingOn)
 {
     auto const checkpoints = [&](std::string const& keys) {

@@ -30,6 +30,11 @@ class Prometheus : public testing::Test {
                      read_chain_view({objects_, run_.spec().run}).value(),
                      {}};
         overview_.speed = account::Speed{2.5, Seconds{1800}, run_.now()};
+        auto& held_out = overview_.held_out.emplace();
+        held_out.state.newest.line.commit = {6};
+        held_out.state.newest.line.loss = 4.5;
+        held_out.state.behind_models = 1;
+        held_out.warnings = {"the loss has risen"};
         auto& site = overview_.sites.sites.emplace_back();
         site.site = {"A"};
         site.window = "closing";
@@ -74,6 +79,10 @@ TEST_F(Prometheus, HasTheFiguresOfTheRunAndItsSites)
              "curtail_run_target_tokens{run=\"small\"} 320\n",
              "curtail_run_progress_ratio{run=\"small\"} 0.35\n",
              "curtail_run_tokens_per_second{run=\"small\"} 2.5\n",
+             "curtail_run_held_out_loss_nats{run=\"small\"} 4.5\n",
+             "curtail_run_held_out_commit{run=\"small\"} 6\n",
+             "curtail_run_held_out_models_behind{run=\"small\"} 1\n",
+             "curtail_run_held_out_warnings{run=\"small\"} 1\n",
              "curtail_run_training_left_seconds{run=\"small\"} 83.2\n",
              "curtail_site_window_phase{run=\"small\",site=\"A\",phase=\"closed\"} 0\n"
              "curtail_site_window_phase{run=\"small\",site=\"A\",phase=\"open\"} 0\n"
@@ -93,6 +102,7 @@ TEST_F(Prometheus, LeavesOutWhatIsUnknown)
     overview_.chain.reset();
     overview_.store_error = Error{ExitCode::unavailable, "store", "not mounted", ""};
     overview_.speed.reset();
+    overview_.held_out.reset();
     overview_.energy->sites[0].tally.unknown = {1000};
     overview_.energy->sites[0].sample->intensity.reset();
     auto const text = prometheus_text(overview_);

@@ -146,6 +146,48 @@ TEST_F(View, TheSpeedTellsTheTrainingTimeLeft)
     EXPECT_EQ(*progress->find("training_left_s"), json::Value(104.0));
 }
 
+TEST_F(View, ShowsTheNewestHeldOutLossOfASitesJournal)
+{
+    run.make();
+    auto const chain = read_chain_view({objects, run.spec().run}).value();
+    config::Run config;
+    config.run = run.spec().run;
+    config.sites.resize(2);
+    config.sites[0].site = {"A"};
+    config.sites[1].site = {"B"};
+    runlog::HeldOutLine before;
+    before.time = run.now() - Seconds{200};
+    before.commit = {3};
+    before.round = {2};
+    before.loss = 4.25;
+    auto newest = before;
+    newest.time = run.now() - Seconds{40};
+    newest.commit = {5};
+    newest.round = {4};
+    newest.loss = 4.5;
+    newest.standard_error = 0.0625;
+    LogView logs{{account::SiteLogs{}, account::SiteLogs{}}};
+    Overview overview{run.spec().run, "file:///x", run.now(), chain, {}};
+    EXPECT_FALSE(read_held_out(config, logs, *chain));
+    EXPECT_TRUE(overview_json(overview).find("held_out")->is_null());
+    logs.sites[1]->evaluations = {before, newest};
+    overview.held_out = read_held_out(config, logs, *chain);
+    ASSERT_TRUE(overview.held_out);
+    EXPECT_THAT(overview_text(overview),
+                HasSubstr("\nheld-out  4.5000 nats per token at commit 5, 2 models (3 commits) "
+                          "behind; at B, 40.0 s ago\n"
+                          "          lowest before: 4.2500 at commit 3\n"
+                          "warning   the held-out loss of commit 5 is 0.250 nats per token above "
+                          "that of commit 3"));
+    auto const document = overview_json(overview);
+    auto const& shown = *document.find("held_out")->as_object();
+    EXPECT_EQ(shown.text_at("site"), "B");
+    EXPECT_EQ(shown.number_at("loss_nats"), 4.5);
+    EXPECT_EQ(shown.integer_at("behind_models"), 2);
+    EXPECT_EQ(shown.integer_at("behind_commits"), 3);
+    EXPECT_EQ(shown.find("warnings")->as_array()->size(), 1U);
+}
+
 TEST_F(View, AnUnknownRateIsNull)
 {
     run.make();

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """curtail-model evaluate --follow: one held-out loss per model of a run, in the journal of a site."""
 import json
+import shutil
 import signal
 
 from harness import (STREAMS, SmallRun, execute, expect, kill, main, program, published,
@@ -44,6 +45,18 @@ def check_lines(run):
     expect(lines[2]["held_out_loss_nats"] == loss, f"{lines[2]}: {loss}")
 
 
+def check_readers(run):
+    """The store alone has what status and report show."""
+    shutil.rmtree(run.out / "sites")
+    newest = published_lines(run)[-1]
+    status = json.loads(execute(program("curtail-status"), run.run_file, "--json").stdout)
+    shown = status["held_out"]
+    expect((shown["site"], shown["commit"], shown["loss_nats"], shown["behind_models"]) ==
+           ("B", newest["commit"], newest["held_out_loss_nats"], 0), f"{shown} of {newest}")
+    text = execute(program("curtail-status"), run.run_file).stdout
+    expect(f"at commit {newest['commit']}, the newest model; at B" in text, text)
+
+
 def each_model_has_one_line_although_a_follower_is_killed():
     with small_run() as run:
         first = run.start(*follower(run))
@@ -63,6 +76,7 @@ def each_model_has_one_line_although_a_follower_is_killed():
         run.verify()
         third = execute(*follower(run))
         expect(third.stdout == "", "everything is evaluated: " + third.stdout)
+        check_readers(run)
 
 
 def a_stop_request_ends_a_follower_with_0():
