@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "account/followed.hpp"
 #include "account/loss.hpp"
 #include "account/progress.hpp"
 #include "account/publication.hpp"
@@ -182,6 +183,12 @@ struct Commits {
     [[nodiscard]] std::int64_t all() const { return genesis + roster + joint + lone; }
 };
 
+/// A model whose held-out loss a site's journal has, or the reason why there is none.
+struct FollowedLoss {
+    FollowedModel model;
+    double at_s{};  ///< when the commit made the model
+};
+
 /// How much a run trains.
 struct Target {
     Tokens tokens;           ///< tokens after which the run is complete
@@ -234,8 +241,9 @@ struct Account {
     Commits commits;
     std::optional<LossAccount> loss;
     std::optional<HeldOut> held_out;
-    std::optional<double> step;  ///< mean duration of a step in real seconds
-    Tokens tokens;               ///< tokens that the committed model includes
+    std::vector<FollowedLoss> followed;  ///< in order of commits
+    std::optional<double> step;          ///< mean duration of a step in real seconds
+    Tokens tokens;                       ///< tokens that the committed model includes
     /// Those of `tokens` that another run trained: this run is a fork of it. 0: it is none.
     Tokens inherited;
     std::optional<Tokens> planned_tokens;
@@ -253,7 +261,8 @@ struct Account {
         missing;  ///< key of a missing number or part -> reason, for the user
     std::vector<FactGroup> facts;
     std::vector<std::pair<std::string, std::string>> notes;  ///< title and text of each note
-    /// Contradictions in the files. They may make numbers wrong.
+    /// Contradictions in the files, which may make numbers wrong, and trouble with the held-out
+    /// loss.
     std::vector<std::string> warnings;
     std::vector<EventLine> events;
 

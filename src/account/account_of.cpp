@@ -186,6 +186,7 @@ Account account_of(RunFiles const& files)
     account.speed = speed_of(files);
     account.average = average_of(files, timeline);
     account.held_out = evaluation.held_out;
+    account.followed = followed_losses(files, timeline.axis);
     account.always_on = std::move(always_on.scenarios);
     account.always_on_cumulative = std::move(always_on.cumulative);
     account.always_on_step_s = always_on.step_s;

@@ -207,8 +207,8 @@ Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
         files.broken_lines += site.broken_lines;
         auto publication = publication_of(site);
         append(files.poller_events, std::move(site.poller_events));
-        files.sites.push_back(
-            {std::move(site.events), std::move(site.metrics), std::move(publication)});
+        files.sites.push_back({std::move(site.events), std::move(site.metrics),
+                               std::move(publication), std::move(site.evaluations)});
     }
     return {};
 }

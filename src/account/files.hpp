@@ -27,6 +27,7 @@ struct SiteFiles {
     std::vector<Event> events;
     std::vector<StepMetrics> metrics;
     Publication publication{};
+    std::vector<runlog::HeldOutLine> evaluations{};
 };
 
 /// A contribution that a commit included or refused.

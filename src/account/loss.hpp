@@ -70,6 +70,8 @@ struct HeldOut {
     double unigram_entropy{};
     Tokens tokens;  ///< number of tokens that the model predicted
     std::optional<double> bits_per_byte;
+    /// A process evaluated the run's models one after the other: more may follow.
+    bool followed{false};
 };
 
 }  // namespace curtail::account

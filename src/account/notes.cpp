@@ -16,7 +16,7 @@ void add_held_out(Notes& notes, Account const& a, std::string const& rejected)
     if (!rejected.empty())
         notes.emplace_back("Held-out loss",
                            rejected + ". It is not shown; evaluate the run again.");
-    if (a.held_out && a.held_out->newer)
+    if (a.held_out && a.held_out->newer && !a.held_out->followed)
         notes.emplace_back("Held-out loss",
                            fmt::format("It belongs to commit {}; the model is now at commit {}. "
                                        "Evaluate the run again.",

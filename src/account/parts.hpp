@@ -98,8 +98,13 @@ struct Evaluation {
     std::string rejected;  ///< why evaluation.json was not used; empty if the file was used or does
                            ///< not exist
 };
-/// Checks whether the evaluation in `files` belongs to this run.
+/// Checks whether the evaluation in `files` belongs to this run. Takes the newest of the losses in
+/// the sites' journals instead, if its commit is newer.
 [[nodiscard]] Evaluation evaluation_of(RunFiles const& files);
+/// Returns what the sites' journals say about the models of this run, in order of commits.
+[[nodiscard]] std::vector<FollowedModel> followed_of(RunFiles const& files);
+/// Returns the same models, with the times of their commits.
+[[nodiscard]] std::vector<FollowedLoss> followed_losses(RunFiles const& files, Axis const& axis);
 
 /// Returns the run's status (see Account::status).
 [[nodiscard]] std::string status_of(RunFiles const& files, Timeline const& timeline);
@@ -128,7 +133,8 @@ struct Gaps {
 /// Lists facts about the run.
 [[nodiscard]] std::vector<FactGroup> facts_of(RunFiles const& files, Timeline const& timeline,
                                               Account const& figures);
-/// Lists contradictions in the files. They may make numbers wrong.
+/// Lists contradictions in the files, which may make numbers wrong, and trouble with the held-out
+/// loss.
 [[nodiscard]] std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline);
 
 /// The reason that the report gives for missing numbers if a run has no signal.

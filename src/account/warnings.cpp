@@ -68,6 +68,16 @@ Millis set_forward_by(std::vector<StepMetrics> const& steps, std::vector<JobTime
     return sum;
 }
 
+void add_held_out(std::vector<std::string>& warnings, RunFiles const& files)
+{
+    if (files.commits.empty()) return;
+    auto const& tip = files.commits.back();
+    auto const state = followed_state(followed_of(files), {tip.number}, {tip.round});
+    if (!state) return;
+    for (auto& warning : followed_warnings(*state, files.run.held_out))
+        warnings.push_back(std::move(warning));
+}
+
 }  // namespace
 
 std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline)
@@ -93,6 +103,7 @@ std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& time
                 "two jobs of {} held devices at once for {:.1f} real s; only one of them counts",
                 name, seconds(overlap)));
     }
+    add_held_out(warnings, files);
     return warnings;
 }
 

@@ -197,11 +197,18 @@ CsvTable held_out_table(Account const& a)
 {
     CsvTable table{"held_out",
                    {"commit", "loss_nats_per_token", "unigram_entropy_nats_per_token", "tokens",
-                    "bits_per_byte"},
+                    "bits_per_byte", "trained_tokens", "site", "missing"},
                    {}};
-    if (auto const& h = a.held_out)
+    for (auto const& [model, at_s] : a.followed) {
+        auto const& l = model.line;
+        table.rows.push_back({value(l.commit.value), value(l.loss), value(l.unigram_entropy),
+                              value(l.tokens), value(l.bits_per_byte), value(l.trained),
+                              model.site.value, l.missing});
+    }
+    if (auto const& h = a.held_out; h && !h->followed)
         table.rows.push_back({value(h->commit), value(h->loss), value(h->unigram_entropy),
-                              value(h->tokens), value(h->bits_per_byte)});
+                              value(h->tokens), value(h->bits_per_byte), value(h->trained), "",
+                              ""});
     return table;
 }
 

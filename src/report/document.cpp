@@ -269,6 +269,7 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("rounds", rounds_json(a));
     if (a.round_summary) doc.set("round_summary", round_summary_json(*a.round_summary));
     if (a.loss) doc.set("loss", loss_json(a));
+    if (!a.followed.empty()) doc.set("held_out", held_out_json(a));
     if (anything_held(a)) add_held(doc, a);
     if (a.tokens > Tokens{}) doc.set("comparison", comparison_json(a));
     doc.set("events", events_json(a));

@@ -66,4 +66,21 @@ json::Value loss_json(account::Account const& a)
     return out;
 }
 
+json::Value held_out_json(account::Account const& a)
+{
+    Array points;
+    for (auto const& [model, at_s] : a.followed) {
+        auto const& line = model.line;
+        points.emplace_back(
+            Object{{"commit", line.commit.value},
+                   {"site", model.site.value},
+                   {"trained_tokens", line.trained.value},
+                   {"t", rounded(at_s, 1)},
+                   {"loss", rounded(line.loss, 6)},
+                   {"se", rounded(line.standard_error, 6)},
+                   {"missing", line.is_evaluated() ? json::Value() : json::Value(line.missing)}});
+    }
+    return points;
+}
+
 }  // namespace curtail::report

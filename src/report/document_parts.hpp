@@ -44,6 +44,8 @@ template <class Unit>
 [[nodiscard]] json::Value windows_json(account::Account const& account);
 [[nodiscard]] json::Value rounds_json(account::Account const& account);
 [[nodiscard]] json::Value loss_json(account::Account const& account);
+/// Makes the list of the held-out losses in the sites' journals.
+[[nodiscard]] json::Value held_out_json(account::Account const& account);
 [[nodiscard]] json::Value energy_json(account::Account const& account);
 [[nodiscard]] json::Value times_json(account::Account const& account);
 [[nodiscard]] json::Value latencies_json(account::Account const& account);

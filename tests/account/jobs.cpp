@@ -5,6 +5,8 @@
 
 #include "account/figures.hpp"
 #include "account/small_run.hpp"
+#include "report/csv_tables.hpp"
+#include "report/document.hpp"
 #include "report/tables.hpp"
 
 namespace curtail::account {
@@ -323,6 +325,52 @@ TEST_F(Evaluation, OfAnOlderCommitHasANote)
     EXPECT_EQ(stale.held_out->newer, 2);
     EXPECT_THAT(stale.notes, testing::Contains(testing::Pair(
                                  "Held-out loss", testing::HasSubstr("now at commit 2"))));
+}
+
+runlog::HeldOutLine followed_line(std::int64_t commit, Tokens includes, std::optional<double> loss)
+{
+    runlog::HeldOutLine line;
+    line.commit = {commit};
+    line.round = {commit};
+    line.trained = includes;
+    line.tokens = Tokens{100};
+    line.loss = loss;
+    line.unigram_entropy = 6;
+    return line;
+}
+
+TEST_F(Evaluation, LossesInTheSitesJournalsAreShownWithTheirWarnings)
+{
+    auto files = small_run();
+    files.evaluation = runlog::Evaluation{{1}, {}, {100}, Tokens{0}, 3, {}, 6, {}, ""};
+    files.sites.back().evaluations = {followed_line(2, {7100}, 1), followed_line(9, {9000}, 1),
+                                      followed_line(1, {0}, 4), followed_line(2, {7200}, 4.5)};
+    auto const a = account_of(files);
+    ASSERT_EQ(a.followed.size(), 2U) << "the other lines are of another run";
+    EXPECT_EQ(a.followed[1].model.site, files.run.sites.back().site);
+    EXPECT_EQ(a.held_out->commit, 2) << "newer than evaluation.json";
+    EXPECT_EQ(a.held_out->loss, 4.5);
+    EXPECT_THAT(a.warnings, testing::Contains(testing::HasSubstr(
+                                "of commit 2 is 0.500 nats per token above that of commit 1")));
+    auto const document = report::document(a, std::nullopt);
+    auto const& points = *document.find("held_out")->as_array();
+    ASSERT_EQ(points.size(), 2U);
+    EXPECT_EQ(points[1].as_object()->number_at("loss"), 4.5);
+    EXPECT_EQ(points[1].as_object()->integer_at("trained_tokens"), 7200);
+    for (auto const& table : report::csv_tables(a))
+        if (table.name == "held_out") { EXPECT_EQ(table.rows.size(), 2U); }
+    EXPECT_THAT(report::summary_text(a),
+                testing::HasSubstr("warning: the held-out loss of commit 2"));
+}
+
+TEST_F(Evaluation, OfAModelThatIsBehindHasANoteOnlyIfNobodyFollowsTheRun)
+{
+    auto files = small_run();
+    files.sites.back().evaluations = {followed_line(1, {0}, 4)};
+    auto const a = account_of(files);
+    EXPECT_EQ(a.held_out->newer, 2);
+    EXPECT_THAT(a.notes, testing::Not(testing::Contains(testing::Key("Held-out loss"))));
+    EXPECT_EQ(report::document(account_of(small_run()), std::nullopt).find("held_out"), nullptr);
 }
 
 TEST_F(Evaluation, OfAnotherRunIsNotShown)

@@ -25,7 +25,7 @@ except ImportError as error:
     sys.exit(77)
 
 # Kinds that start from the demo's run: without the trace and not evaluated; without metrics; with
-# steps so fast that always-on is better in some regions; with a site that trains only beside others.
+# steps so fast that always-on is better in some regions, and followed by an evaluation; with a site that trains only beside others.
 FROM_DEMO = ["blind", "silent", "worse", "joint"]
 KINDS = ["demo", "empty", "open", "gaps", "hostile", *FROM_DEMO, "long", "reference"]
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
@@ -221,6 +221,13 @@ def check_worse(browser, doc, checks):
     under = browser.text("#headline .under")[0]
     checks.true(f"more CO2 than always-on is described as {under!r}",
                 "% less to" in under and "% more than always-on" in under)
+    held = [point["loss"] for point in doc["held_out"]]
+    checks.true("a followed run has several losses", len(held) > 3 and held[2] is None)
+    drawn = browser.evaluate("[...document.querySelectorAll('#loss .js-plotly-plot')].flatMap("
+                             "g => g.data).filter(t => t.name === 'held-out loss').map(t => t.y)")
+    checks.equal("held-out losses in the chart", drawn[0], [loss for loss in held if loss])
+    checks.true("a rise of the held-out loss is a note", "nats per token above that of commit"
+                in browser.text("body")[0])
 
 
 def check_long(browser, doc, checks):
@@ -328,6 +335,26 @@ def keep_joint_steps(folder):
         f.writelines(line for line in lines if json.loads(line)["step_s"] > 0.3)
 
 
+def write_evaluations(folder):
+    """Writes the held-out losses of all models; that of the newest has risen."""
+    lines = []
+    for path in sorted(glob.glob(os.path.join(folder, "store/runs/*/commits/*.json"))):
+        with open(path, encoding="utf-8") as f:
+            commit = json.load(f)
+        if commit["kind"] != "roster":
+            lines.append({"time": "2026-11-21T10:00:00Z", "commit": commit["number"],
+                          "round": commit["round"], "model": "0" * 64, "data": "0" * 64,
+                          "trained_tokens": commit["totals"]["tokens"], "duration_s": 1.5,
+                          "tokens": 40_960, "held_out_loss_nats": 7 - 0.01 * len(lines),
+                          "unigram_entropy_nats": 6.75})
+    lines[2]["missing"] = "deleted"
+    lines[-1]["held_out_loss_nats"] = 7.5
+    file = os.path.join(folder, "sites/SPP_TX/evaluation/evaluation.jsonl")
+    os.mkdir(os.path.dirname(file))
+    with open(file, "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(line) + "\n" for line in lines)
+
+
 def make_run(build, kind, folder):
     made = "demo" if kind in FROM_DEMO else kind
     subprocess.run([os.path.join(build, "tests/make_run"), made, folder], check=True,
@@ -340,6 +367,7 @@ def make_run(build, kind, folder):
         keep_joint_steps(folder)
     if kind == "worse":
         change_metrics(folder, lambda rows: [r | {"step_s": r["step_s"] * .15} for r in rows])
+        write_evaluations(folder)
 
 
 def make_report(build, kind, folder):

@@ -55,6 +55,11 @@ def check_readers(run):
            ("B", newest["commit"], newest["held_out_loss_nats"], 0), f"{shown} of {newest}")
     text = execute(program("curtail-status"), run.run_file).stdout
     expect(f"at commit {newest['commit']}, the newest model; at B" in text, text)
+    (run.folder / "plotly.js").write_text("// no charts")
+    report = json.loads(execute(program("curtail-report"), run.run_file, "--json", "--plotly",
+                                run.folder / "plotly.js").stdout)
+    expect([point["commit"] for point in report["held_out"]] ==
+           [line["commit"] for line in published_lines(run)], report["held_out"])
 
 
 def each_model_has_one_line_although_a_follower_is_killed():

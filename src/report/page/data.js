@@ -3,7 +3,7 @@
 
 const LISTS = [
     'sites', 'windows', 'rounds', 'events', 'facts', 'comparison', 'provenance', 'notes',
-    'decisions'
+    'decisions', 'held_out'
 ];
 
 function readDocument() {

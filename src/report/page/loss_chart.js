@@ -48,6 +48,7 @@ function lossFigure(gd, shown) {
     if (!f.byTime) shadeJointRounds(f);
     addSingleSteps(f);
     addCurves(f);
+    addFollowed(f);
     addHeldOut(f);
     addCommitTicks(f);
     if (f.strip) addDifferences(f);
@@ -160,6 +161,24 @@ function shadeJointRounds(f) {
         before = k.last_step * f.perStep;
     }
     end(before);
+}
+
+// The held-out losses of all commits that were evaluated while the run went on.
+function addFollowed(f) {
+    const points = data.held_out.filter(p => p.loss != null);
+    if (!points.length) return;
+    const perToken = f.perStep / data.loss.tokens_per_step;
+    f.data.push({
+        type: 'scatter',
+        mode: 'lines+markers',
+        name: 'held-out loss',
+        x: points.map(p => f.byTime ? timeOf(p.t) : p.trained_tokens * perToken),
+        y: points.map(p => f.perplexity ? Math.exp(p.loss) : p.loss),
+        line: {color: cssValue('--ink'), width: 1, dash: '2px,2px'},
+        marker: {symbol: 'diamond', size: 6, color: cssValue('--ink')},
+        text: points.map(p => `held-out, commit ${p.commit}`),
+        hovertemplate: '%{y}<extra>%{text}</extra>'
+    });
 }
 
 // The held-out loss, where the evaluated commit is.
