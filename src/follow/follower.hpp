@@ -13,6 +13,7 @@
 
 namespace curtail::follow {
 
+/// Settings of follow_run().
 struct Settings {
     Millis every{10'000};  ///< time between two questions for a new commit
     chain::CacheSettings cache{};

@@ -24,8 +24,8 @@ class RunModels {
     /// `protocol` if a commit breaks a rule. Returns errors of the store unchanged.
     [[nodiscard]] Result<bool> update();
 
-    /// Returns the commits that made a model, in order. Of commits that a record no longer needs to
-    /// name, only number, round, model and totals have a meaning.
+    /// Returns the commits that made a model, in order. Only their run, number, kind, round, model
+    /// and totals are set.
     [[nodiscard]] std::span<rounds::Commit const> models() const { return models_; }
     /// The run's run.json. The run must have begun, as for the next two.
     [[nodiscard]] rounds::RunSpec const& spec() const { return *spec_; }

@@ -41,6 +41,16 @@ def merged_sites(commit):
     return {d["member"].split(".")[0] for d in commit["decided"] if d["tokens"] > 0}
 
 
+def follow_with_the_key_of_a_site(run):
+    follower = run.start(program("curtail-model"), "evaluate", run.run_file, "--follow", "--site",
+                         "A", "--every", 0.1)
+    wait_for(lambda: run.objects("journal/A/evaluation/"), "a held-out loss", timeout=60)
+    follower.send_signal(signal.SIGUSR1)
+    expect(follower.wait(30) == 0, run.log()[-3000:])
+    shown = json.loads(execute(program("curtail-status"), run.run_file, "--json").stdout)
+    expect(shown["held_out"]["site"] == "A", shown["held_out"])
+
+
 def sites_need_no_other_right():
     with with_policy() as run:
         jobs = [run.start_training(site) for site in "AB"]
@@ -52,6 +62,7 @@ def sites_need_no_other_right():
         expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
         expect("AccessDenied" not in run.log(), run.log()[-3000:])
         run.verify()
+        follow_with_the_key_of_a_site(run)
         for site in "AB":
             run.check_journal(site)
         models = {key.split("/")[-3] for key in run.objects("models/")}
