@@ -110,6 +110,7 @@ void read_times(json::ObjectReader& r, rounds::Params& p)
         read_seconds(r, "drop_after_s", 3 * std::max(p.round_time, p.checkpoint_interval));
     p.skew = read_seconds(r, "skew_s", p.skew);
     p.sweep_after = read_seconds(r, "sweep_after_s", p.sweep_after);
+    p.status_interval = read_seconds(r, "status_interval_s", p.status_interval);
     p.repair_wait = read_seconds(r, "repair_wait_s", p.repair_wait);
     check_drop_after(r, p);
 }

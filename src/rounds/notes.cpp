@@ -14,6 +14,7 @@ constexpr char const* clock_jump = "clock-jump";
 constexpr char const* repair_requested = "repair-requested";
 constexpr char const* header_restored = "header-restored";
 constexpr char const* repaired = "repaired";
+constexpr char const* members_silent = "members-silent";
 
 Note member_note(char const* type, MemberId const& member, CommitNumber commit)
 {
@@ -95,8 +96,20 @@ Note repaired_note(std::vector<std::string> const& names)
     return {repaired, {{"names", std::move(list)}}};
 }
 
+Note members_silent_note(std::vector<Member> const& members, Millis wait)
+{
+    json::Array list;
+    for (auto const& m : members) list.emplace_back(m.id.value);
+    return {members_silent, {{"members", std::move(list)}, {"wait_ms", wait.count()}}};
+}
+
 std::optional<std::string> warning_in(Note const& note)
 {
+    if (note.type == members_silent)
+        return "no member has shown life for long; removing " +
+               json::to_string(*note.details.find("members")) + " in " +
+               std::to_string(note.details.integer_at("wait_ms").value_or(0) / 1000) +
+               " s, unless one of them does";
     if (note.type == repair_requested)
         return "cannot read " + note.details.text_at("name") +
                "; asked the other sites to store it again";

@@ -38,9 +38,11 @@ enum class Fault {
     grant_skipped_again,
     obey_amendments_early,
     refuse_by_own_parameters,
-    never_restore_header
+    never_restore_header,
+    fold_at_first_look,
+    write_no_status
 };
-inline constexpr int fault_count = static_cast<int>(Fault::never_restore_header) + 1;
+inline constexpr int fault_count = static_cast<int>(Fault::write_no_status) + 1;
 
 /// The rules by which a Site acts: all of them. Only the simulator can make a policy that breaks a
 /// rule. It does so to show that its invariants detect the fault.

@@ -329,6 +329,15 @@ struct RepairRequest {
     friend bool operator==(RepairRequest const&, RepairRequest const&) = default;
 };
 
+/// A sign of life of a member. Its site overwrites it every Params::status_interval. The protocol
+/// uses it only to keep a member that it would remove otherwise.
+struct SiteStatus {
+    MemberId member;
+    CommitNumber tip;  ///< newest commit that the member has read
+    Time time;         ///< by the store's clock, as the member knows it
+    friend bool operator==(SiteStatus const&, SiteStatus const&) = default;
+};
+
 /// A record as it is stored.
 struct Encoded {
     std::string bytes;
@@ -341,6 +350,7 @@ struct Encoded {
 [[nodiscard]] Encoded encode(Lease const& lease);
 [[nodiscard]] Encoded encode(Amendment const& amendment);
 [[nodiscard]] Encoded encode(RepairRequest const& request);
+[[nodiscard]] Encoded encode(SiteStatus const& status);
 
 /// Reads the stored form of a record. `name` is the name under which the record is stored;
 /// decode_run() assumes `run.json`. Fails with `protocol` in these cases:
@@ -356,6 +366,7 @@ struct Encoded {
 [[nodiscard]] Result<Lease> decode_lease(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Amendment> decode_amendment(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<RepairRequest> decode_repair(std::string_view bytes, std::string const& name);
+[[nodiscard]] Result<SiteStatus> decode_status(std::string_view bytes, std::string const& name);
 
 /// Returns the bits of a real number as hex digits. Records contain this text, because all numbers
 /// in canonical JSON are integers.

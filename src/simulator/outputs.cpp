@@ -28,6 +28,7 @@ void Simulator::execute(P const& p, Get const& o)
         auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
         if (bytes && o.name.rfind("contrib/", 0) == 0 && !store_.decoder()->header(*bytes, o.name))
             ++p->damaged_reads.try_emplace(o.name, 0, now()).first->second.first;
+        p->signs.read(o.name, bytes ? &*bytes : nullptr, now());
         if (bytes) return reply(p, Got{o.op, *bytes});
         p->answered_missing[o.name] = true;
         reply(p, Missing{o.op});
@@ -202,13 +203,18 @@ void Simulator::execute(P const& p, Restore const& o)
 
 void Simulator::execute(P const& p, Overwrite const& o)
 {
+    if (o.name.rfind("status/", 0) == 0) p->signs.written(p->last_input);
     later(Millis{pick(1, 60)}, [this, p, o] {
-        if (!p->dead && !refuses_writes() && !is_unanswered()) store_.store_again(o.name, o.bytes);
+        if (!refuses_writes() && !is_unanswered()) store_.store_again(o.name, o.bytes);
     });
 }
 
 void Simulator::execute(P const& p, Keep const& o)
 {
+    // An older process of the site that still lives has lost the folder to a newer one.
+    auto const newest = std::find_if(processes_.rbegin(), processes_.rend(),
+                                     [&](P const& q) { return q->site_index == p->site_index; });
+    if (*newest != p) return;
     auto& kept = kept_[p->site_index];
     std::erase_if(kept, [&](auto const& copy) {
         return std::none_of(o.parts.begin(), o.parts.end(),

@@ -75,8 +75,10 @@ void SimProcess::check_round(Status const& status, MonoTime now)
     if (status.base != round) {
         round = status.base;
         took_over = now;
+        carried = status.since;
     }
-    bool const works = status.state == State::run && !status.since.empty() &&
+    // No round ends before its first step.
+    bool const works = status.state == State::run && status.since != carried &&
                        status.waiting_for == "the end of the round";
     if (!works) runs_since.reset();
     else if (!runs_since) runs_since = now;
@@ -102,13 +104,15 @@ void SimProcess::check_silence(Commit const& commit) const
 {
     auto const& tip = *machine->tip();
     auto const& params = tip.terms.params;
-    if (tip.find(commit.by.member) == nullptr) return;
+    bool const starts = tip.find(commit.by.member) == nullptr;
     for (auto const& r : commit.removed) {
         auto const* m = tip.find(r.member);
         if (r.reason != Removal::silent || m == nullptr || m->missed >= params.max_missed) continue;
-        require(awake > params.drop_after + params.skew, Invariant::removal, [&] {
-            return "a site removes " + r.member.value + " although it was suspended itself";
-        });
+        if (starts) signs.check_removal(*m, params);
+        else
+            require(awake > params.drop_after + params.skew, Invariant::removal, [&] {
+                return "a site removes " + r.member.value + " although it was suspended itself";
+            });
     }
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "rounds/site.hpp"
+#include "simulator/signs.hpp"
 #include "simulator/store.hpp"
 #include "simulator/trainer.hpp"
 
@@ -33,11 +34,13 @@ struct SimProcess {
     MonoTime resumed{};  ///< end of the last suspension that was longer than Params::skew
     Round round{};       ///< round of the trainer's model
     MonoTime took_over{};                ///< when the trainer got this model
+    Ranges carried;                      ///< work since the cut, when the trainer got this model
     Millis longest_round{};              ///< by the terms of all commits that the process has read
     std::optional<MonoTime> runs_since;  ///< has worked in the state `run` since then
     int nan_cuts{0};
     bool broken{false};  ///< no step gives a finite gradient any more
     int skips{0};        ///< steps in a row that were skipped
+    Signs signs;
     std::unique_ptr<Site> machine;
     std::unique_ptr<SimTrainer> trainer;
     std::optional<Cut> cut;

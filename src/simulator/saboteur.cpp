@@ -54,6 +54,9 @@ constexpr FaultRow rows[] = {
      "refuses by the parameters of its own configuration"},
     {Fault::never_restore_header, "never-restore-header",
      "never reads its own headers back, so it never stores a damaged one again"},
+    {Fault::fold_at_first_look, "fold-at-first-look",
+     "removes members that seem silent without a second look at their status"},
+    {Fault::write_no_status, "write-no-status", "does not write its status"},
 };
 static_assert(std::size(rows) == fault_count);
 

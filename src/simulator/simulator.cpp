@@ -88,6 +88,7 @@ void Simulator::handle(P const& p, Input const& input)
     for (auto const& output : outputs) std::visit([&](auto const& o) { execute(p, o); }, output);
     auto const status = p->machine->status();
     ++states_[status.state];
+    p->signs.check_written(*p->machine, at, p->resumed);
     p->state = status.state;
     p->check_against_trainer(status);
     p->check_round(status, at);

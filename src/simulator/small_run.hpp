@@ -26,6 +26,7 @@ inline RunSpec small_run(std::int64_t blocks = 40,
     p.poll_run = p.poll_run_lone = p.poll_run_starved = p.poll_wait = Millis{300};
     p.drop_after = Seconds{9};
     p.skew = Seconds{2};
+    p.status_interval = Seconds{1};
     return run;
 }
 

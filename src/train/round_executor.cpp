@@ -123,14 +123,20 @@ void RoundExecutor::keep(rounds::PartRef const& part, Values values)
 
 void RoundExecutor::act(rounds::Overwrite const& overwrite)
 {
-    start_errand(parts_.limits.record,
-                 [this, overwrite, work = work_](Call const& call) -> OperationTable::Finish {
-                     auto const stored = work.overwrite(overwrite, call);
-                     return [this, stored]() -> Answer {
-                         if (!stored) parts_.log.debug(stored.error().message());
-                         return std::nullopt;
-                     };
-                 });
+    // While the store does not answer, one write of the name is enough.
+    if (!overwriting_.insert(overwrite.name).second) return;
+    auto const late = [this, name = overwrite.name]() -> Answer {
+        overwriting_.erase(name);
+        return std::nullopt;
+    };
+    auto const work = [this, overwrite, late,
+                       work = work_](Call const& call) -> OperationTable::Finish {
+        return [this, late, stored = work.overwrite(overwrite, call)]() -> Answer {
+            if (!stored) parts_.log.debug(stored.error().message());
+            return late();
+        };
+    };
+    operations_.start(first_errand + errands_++, parts_.limits.record, work, late);
 }
 
 void RoundExecutor::act(rounds::Keep const& keep)

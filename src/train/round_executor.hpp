@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "payload/payload.hpp"
 #include "rounds/messages.hpp"
@@ -109,7 +110,8 @@ class RoundExecutor {
     Values anchor_;                 ///< anchor after the last cut
     std::string last_reason_;       ///< reason of the previous failure
     bool finished_{false};
-    std::uint64_t errands_{0};  ///< so many; each has a number of its own in the table
+    std::set<std::string> overwriting_;  ///< names of the writes that have not ended
+    std::uint64_t errands_{0};           ///< so many; each has a number of its own in the table
     OperationTable operations_;
 };
 

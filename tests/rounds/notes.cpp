@@ -64,6 +64,17 @@ TEST(Notes, ARepairIsAWarning)
               R"(stored again what was damaged in the store: ["models/2/x/w0.h5"])");
 }
 
+TEST(Notes, SilentMembersAreAWarning)
+{
+    Member silent;
+    silent.id = a;
+    auto const note = members_silent_note({silent}, Seconds{210});
+    EXPECT_EQ(text_of(note), R"(members-silent{"members":["A.00000011.2"],"wait_ms":210000})");
+    EXPECT_EQ(warning_in(note),
+              "no member has shown life for long; removing [\"A.00000011.2\"] in 210 s, unless one "
+              "of them does");
+}
+
 TEST(Notes, AMergeCountsOnlyIncludedWork)
 {
     auto merge = commit();

@@ -133,6 +133,9 @@ TEST(Record, EncodesAndDecodesToTheSameValue)
     EXPECT_EQ(*decode_amendment(encode(amendment).bytes, amendment_name(3)), amendment);
     RepairRequest const request{{4}, 2, {"B"}, {"w0", "m0"}, from_unix_ms(9)};
     EXPECT_EQ(*decode_repair(encode(request).bytes, repair_name({4}, 2)), request);
+    SiteStatus const status{test::member("A", 2), {7}, from_unix_ms(9)};
+    EXPECT_EQ(*decode_status(encode(status).bytes, status_name({"A"})), status);
+    EXPECT_FALSE(decode_status(encode(status).bytes, status_name({"B"})));
     Lease const lease{header.member, 2, Millis{5'000}, from_unix_ms(9)};
     EXPECT_EQ(*decode_lease(encode(lease).bytes, lease_name({4}, 2)), lease);
 }

@@ -12,6 +12,14 @@ using testing::HasSubstr;
 class Stopping : public ScriptedSite {
   protected:
     // A lone member trains all blocks that it holds, gets a stop request, and cuts.
+    Stopping()
+        : ScriptedSite([] {
+              auto spec = small_run();
+              spec.params.status_interval = Seconds{3600};  // no status wakes the site
+              return spec;
+          }())
+    {
+    }
     std::vector<Output> cut_after(StopRequested const& stop)
     {
         auto outputs = serve(Tick{});

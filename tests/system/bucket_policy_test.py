@@ -106,7 +106,7 @@ ALLOWED = [
     ("PUT", RUN + "merge/1/1.json"), ("PUT", RUN + f"probe/{OTHER}-1"),
     ("PUT", RUN + f"contrib/{MEMBER}/1.json"), ("PUT", RUN + f"deltas/1/{MEMBER}/1/d0.h5"),
     ("PUT", RUN + f"models/1/{MEMBER}-1/w0.h5"), ("PUT", RUN + f"models/1/{OTHER}-1/w0.h5"),
-    ("PUT", RUN + "repair/1/1.json"),
+    ("PUT", RUN + "repair/1/1.json"), ("PUT", RUN + "status/A.json"),
     ("PUT", RUN + "journal/A/trainer/00000001.jsonl"),
     ("PUT", RUN + "journal/A/evaluation/00000001.jsonl"),
     ("GET", RUN + "journal/B/trainer/00000001.jsonl"),
@@ -115,7 +115,7 @@ ALLOWED = [
 DENIED = [
     ("PUT", RUN + "journal/B/trainer/00000002.jsonl"), ("PUT", RUN + "journal/AB/x"),
     ("PUT", RUN + f"contrib/{OTHER}/1.json"), ("PUT", RUN + f"deltas/1/{OTHER}/1/d0.h5"),
-    ("PUT", RUN + "amendments/1.json"),
+    ("PUT", RUN + "amendments/1.json"), ("PUT", RUN + "status/B.json"),
     ("PUT", RUN + "else"), ("PUT", "runs/other/run.json"), ("GET", "runs/other/run.json"),
     ("DELETE", RUN + "run.json"), ("DELETE", RUN + "commits/00000001.json"),
     ("DELETE", RUN + f"contrib/{MEMBER}/1.json"),

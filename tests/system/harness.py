@@ -46,6 +46,7 @@ ROUNDS = {
     "lease_s": 1.5,
     "first_base_wait_s": 1,
     "skew_s": 1,
+    "status_interval_s": 0.5,
 }
 
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 
+#include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
 
 // FIND: the newest commit and pending contributions.
@@ -46,6 +48,41 @@ bool alive(Parts const& p, Member const& m)
     return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
 }
 
+bool removes_others(Parts const& p)
+{
+    auto const& members = p.chain.tip()->members;
+    return std::any_of(members.begin(), members.end(), [&](Member const& m) {
+        return m.site != p.config.process.site && !p.pending.leaves(m.id);
+    });
+}
+
+// How much longer the members of other sites must show no life before this process removes them. A
+// living member writes its status once in `status_interval`.
+Millis grace_left(Parts const& p)
+{
+    if (!removes_others(p) || p.config.policy.breaks(Fault::fold_at_first_look)) return Millis{0};
+    auto const& params = p.chain.run().params;
+    return params.status_interval * 3 / 2 + 4 * params.poll_run - p.looks.unchanged();
+}
+
+void begin_look(Parts& p)
+{
+    auto const& tip = *p.chain.tip();
+    std::set<SiteId> sites;
+    for (auto const& m : tip.members)
+        if (m.site != p.config.process.site) sites.insert(m.site);
+    bool const own = tip.by.member == writer(p);
+    p.looks.begin({sites.begin(), sites.end()},
+                  own ? std::nullopt : std::optional(p.chain.tip_sha256()), p.machine.now());
+}
+
+void look_again(Parts& p, Millis left)
+{
+    if (p.looks.must_tell()) p.machine.send(members_silent_note(p.chain.tip()->members, left));
+    p.machine.go(Phase::find_commit);
+    p.machine.pause_until(p.machine.now() + std::min(left, p.chain.run().params.poll_run));
+}
+
 }  // namespace
 
 // FOLD if there are members and none of them seems alive, else JOIN.
@@ -56,7 +93,10 @@ void choose_entry(Parts& p)
     bool const in_already = own_member(p) != nullptr;
     bool const anyone =
         std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(p, m); });
-    if (!members.empty() && !anyone && !in_already) return p.machine.go(Phase::fold);
+    if (!members.empty() && !anyone && !in_already) {
+        auto const left = grace_left(p);
+        return left > Millis{0} ? look_again(p, left) : p.machine.go(Phase::fold);
+    }
     begin_scan(p, earlier_instances(p));
     p.machine.go(Phase::join_headers);
 }
@@ -164,9 +204,29 @@ bool act_find_headers(Parts& p)
 {
     if (act_scan(p)) return true;
     if (repeat_scan(p, others(p))) return true;
+    begin_look(p);
+    p.machine.go(Phase::find_status);
+    return true;
+}
+
+bool act_find_status(Parts& p)
+{
+    if (auto const site = p.looks.next()) {
+        p.machine.get(status_name(*site));
+        return true;
+    }
+    p.looks.end(p.machine.now());
     p.amendments.look_again();
     p.machine.go(Phase::find_amendment);
     return true;
+}
+
+void answered_find_status(Parts& p, Input const& input)
+{
+    if (std::holds_alternative<Unknown>(input)) return p.machine.retry(Phase::find_status);
+    auto const* got = std::get_if<Got>(&input);
+    p.looks.take(got != nullptr ? &got->bytes : nullptr);
+    p.machine.go(Phase::find_status);
 }
 
 }  // namespace curtail::rounds::site

@@ -125,6 +125,7 @@ bool act_join(Parts& p)
     bool const again = p.config.policy.breaks(Fault::join_twice);
     if (own != nullptr && !again) {
         p.member = *own;
+        p.schedule.status = p.machine.now() + p.chain.run().params.status_interval;
         note_differences(p);
         begin_base(p);
         return true;

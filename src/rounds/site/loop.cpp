@@ -49,12 +49,25 @@ void skipped(Parts& p, Skipped const& skip)
     p.training.skip(skip.blocks);
 }
 
+// Shows starting processes that this member is alive.
+void write_status(Parts& p)
+{
+    bool const in = p.member && p.chain.tip() && own_member(p) != nullptr;
+    if (!in || p.machine.exited() || p.config.policy.breaks(Fault::write_no_status)) return;
+    if (!p.machine.reached(p.schedule.status)) return;
+    SiteStatus const status{*p.member, p.chain.tip()->number, store_now(p)};
+    p.machine.send(Overwrite{status_name(p.config.process.site), encode(status).bytes});
+    p.schedule.status = p.machine.now() + p.chain.run().params.status_interval;
+    (void)p.machine.reached(p.schedule.status);
+}
+
 // Acts until a question is open or nothing is left to do before some time has passed.
 void settle(Parts& p)
 {
     auto& machine = p.machine;
     if (machine.out_of_time() && !machine.exited()) out_of_time(p);
     machine.reset_wake();
+    write_status(p);
     while (!machine.asking() && !machine.exited()) {
         if (machine.stopping() && row(p).early) finish(p, ExitCode::ok);
         else if (machine.paused() || !row(p).act(p)) break;

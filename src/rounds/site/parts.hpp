@@ -8,6 +8,7 @@
 #include "rounds/site/contributions.hpp"
 #include "rounds/site/garbage.hpp"
 #include "rounds/site/known_chain.hpp"
+#include "rounds/site/looks.hpp"
 #include "rounds/site/machine.hpp"
 #include "rounds/site/merge_lease.hpp"
 #include "rounds/site/payloads.hpp"
@@ -78,6 +79,7 @@ struct Parts : Membership {
 
     Amendments amendments;
     Search search;
+    Looks looks;
     Folded folded;
     Schedule schedule;
     MergeLease lease;

@@ -16,6 +16,7 @@ enum class Phase {
     find_sent,
     find_round,
     find_headers,
+    find_status,
     find_amendment,
     genesis_store,
     genesis_create,

@@ -30,6 +30,8 @@ constexpr Row rows[] = {
      answered_find_round},
     {Phase::find_headers, State::find, early,
      "pending contributions of members that may have stopped", act_find_headers, answered_scan},
+    {Phase::find_status, State::find, early, "signs of life of the members", act_find_status,
+     answered_find_status},
     {Phase::find_amendment, State::find, early, "the next amendment", act_amendment,
      answered_amendment},
     {Phase::genesis_store, State::genesis, early, "the store to take the initial weights",

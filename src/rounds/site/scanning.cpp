@@ -81,7 +81,11 @@ bool suspect(Parts const& p, Member const& m)
 {
     if (p.config.policy.breaks(Fault::never_suspect)) return false;
     auto const& params = p.chain.run().params;
-    if (!p.member) return is_suspect(params, m, store_now(p));
+    if (!p.member) {
+        auto judged = m;
+        judged.seen = p.looks.last_sign(m, store_now(p) + params.skew);
+        return is_suspect(params, judged, store_now(p));
+    }
     return m.missed >= params.max_missed ||
            p.watch.silent_for(m.id, p.machine.now()) > params.drop_after + params.skew;
 }

@@ -12,6 +12,7 @@ struct Schedule {
     MonoTime merge;         ///< after a failure: earliest time to merge or commit again
     MonoTime amendment;     ///< earliest time to look for the next amendment
     MonoTime header;        ///< earliest time to read an own header back
+    MonoTime status;        ///< earliest time to write the site's status
     MonoTime scan;          ///< in the state `run`: earliest time to read others' headers
     MonoTime gather_until;  ///< end of the wait for missing headers before a merge
     /// Phase in which the member continues after `adopt` if two conditions hold: the commit did not

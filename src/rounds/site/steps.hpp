@@ -66,6 +66,8 @@ void answered_find(Parts& p, Input const& input);
 bool act_find_parent(Parts& p);
 void answered_find_parent(Parts& p, Input const& input);
 bool act_find_headers(Parts& p);
+bool act_find_status(Parts& p);
+void answered_find_status(Parts& p, Input const& input);
 bool act_find_sent(Parts& p);
 void answered_find_sent(Parts& p, Input const& input);
 bool act_find_round(Parts& p);
@@ -222,7 +224,8 @@ void answered_scan(Parts& p, Input const& input);
 /// this contribution, or if the tip does not list the member.
 [[nodiscard]] Found const* find_contribution(Parts const& p, MemberId const& id);
 /// Returns true if the member may be removed as silent. A member judges by what it has seen itself
-/// (Watch), a starting process by the times in the chain (rounds::is_suspect).
+/// (Watch), a starting process by the times in the chain and in the status of its site
+/// (rounds::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
 /// Adds the removal of a member to the next commit. A removal discards the work that the member's
 /// next header announces. So the function does nothing if the scan found this header, or if

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rounds/record.hpp"
+
+namespace curtail::rounds::site {
+
+/// What a starting process sees of the members of other sites. After an outage of the store, all of
+/// them seem silent. So it removes them only after looks that were far apart and saw the same.
+class Looks {
+  public:
+    /// Starts a look at these sites. `foreign_tip` is the digest of the newest commit; empty: this
+    /// process created that commit.
+    void begin(std::vector<SiteId> sites, std::optional<Digest> foreign_tip, MonoTime now);
+    /// Returns the site whose status to read next. Empty: all are read.
+    [[nodiscard]] std::optional<SiteId> next() const;
+    /// Takes the bytes of this status; null: there is none. Invalid bytes count as none.
+    void take(std::string const* bytes);
+    /// Ends the look, after all statuses.
+    void end(MonoTime now);
+    /// Returns when the member has last shown life: the later of Member::seen and the time in its
+    /// site's status. A status from after `latest` is ignored: its writer's clock is wrong.
+    [[nodiscard]] Time last_sign(Member const& member, Time latest) const;
+    /// Returns for how long all looks have seen the same: the time from the end of the first of
+    /// them to the beginning of the last one.
+    [[nodiscard]] Millis unchanged() const { return std::max(Millis{0}, Millis{began_ - since_}); }
+    /// Returns true once per process: when the first wait for members begins.
+    [[nodiscard]] bool must_tell() { return !std::exchange(told_, true); }
+
+  private:
+    using Statuses = std::map<SiteId, std::optional<SiteStatus>>;
+    [[nodiscard]] bool same_as_first() const;
+
+    std::vector<SiteId> sites_;
+    std::size_t at_{0};
+    Digest tip_;
+    Statuses statuses_;
+    MonoTime began_{};
+    Digest first_tip_;
+    Statuses first_;    ///< what the first of the equal looks has seen
+    MonoTime since_{};  ///< when it ended
+    bool told_{false};
+};
+
+}  // namespace curtail::rounds::site
