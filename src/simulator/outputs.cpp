@@ -23,6 +23,10 @@ void Simulator::execute(P const& p, Get const& o)
         bool const refused = dark && headers_unreadable_until_.count() % 2 == 1;
         if (refused) p->refused_since.try_emplace(o.name, now());
         if (refused) return reply(p, Unknown{o.op, "input/output error", ExitCode::io});
+        if (chance(chaos_.stalled))
+            return later(Millis{pick(1'000, 30'000)}, [this, p, o] {
+                deliver(p, Unknown{o.op, "time-out"});
+            });
         if (dark || is_unanswered()) return reply(p, Unknown{o.op, "no answer"});
         p->refused_since.erase(o.name);
         auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);

@@ -23,6 +23,7 @@ struct Chaos {
     double stale_404{0};       ///< of a get, a delta in a merge, a model load: wrongly missing
     double no_answer{0};       ///< of a get, a model load, a stored payload, a merge
     double spoiled{0};         ///< of a stored delta: its content is wrong
+    double stalled{0};         ///< of a get: no answer for up to 30 s
     double damaged_header{0};  ///< of a new header: the store keeps wrong bytes
     double refused{0};         ///< of a contribution in a merge: refused although valid
     double faults_per_s{
@@ -159,6 +160,7 @@ class Simulator : public SimTime {
     /// condition of its loop.
     bool maybe_inject_fault();
     void inject_fault();
+    void move_clock(Millis offset);
     void freeze(P const& p, Millis duration);
     void thaw(P const& p);
     /// Freezes a site that stores its own weights, and starts another one, by chance.

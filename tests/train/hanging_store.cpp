@@ -42,9 +42,17 @@ class HangingStore final : public InMemory, public curtail::test::ForwardingStor
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
                       Call const& call) override
     {
+        ++reads_;
         wait();
         return ForwardingStore::read(name, limit, sink, call);
     }
+    // From now on, one operation waits until the test releases it. All others are answered.
+    void hang_once()
+    {
+        std::lock_guard const guard(mutex_);
+        hangs_once_ = hangs_ = true;
+    }
+    [[nodiscard]] int reads() const { return reads_; }
     void hang()
     {
         std::lock_guard const guard(mutex_);
@@ -54,6 +62,7 @@ class HangingStore final : public InMemory, public curtail::test::ForwardingStor
     {
         std::lock_guard const guard(mutex_);
         hangs_ = false;
+        ++releases_;
         changed_.notify_all();
     }
     [[nodiscard]] int waiting()
@@ -66,14 +75,20 @@ class HangingStore final : public InMemory, public curtail::test::ForwardingStor
     void wait()
     {
         std::unique_lock lock(mutex_);
+        if (!hangs_) return;
         ++waiting_;
-        changed_.wait(lock, [this] { return !hangs_; });
+        if (std::exchange(hangs_once_, false)) hangs_ = false;
+        auto const released = releases_;
+        changed_.wait(lock, [&] { return releases_ != released; });
         --waiting_;
     }
     std::mutex mutex_;
     std::condition_variable changed_;
     bool hangs_{false};
+    bool hangs_once_{false};
+    int releases_{0};
     int waiting_{0};
+    std::atomic<int> reads_{0};
 };
 
 class Hanging : public testing::Test {
@@ -101,6 +116,26 @@ TEST_F(Hanging, AStopRequestEndsTheSiteInTime)
     ASSERT_TRUE(left);
     EXPECT_LT(monotonic_now() - asked, Seconds{10});
     EXPECT_TRUE(left->code == ExitCode::ok || left->code == ExitCode::unavailable);
+}
+
+// A poll that gets no answer holds back neither the last cut nor the work in it.
+TEST_F(Hanging, AStopRequestDoesNotWaitForAPoll)
+{
+    run.params.grant_quantum = 1'000'000;
+    run.params.checkpoint_interval = std::chrono::hours{1};
+    CountingSite a("A", run, gate);
+    ASSERT_TRUE(curtail::test::eventually([&] { return has_commit(2); }, long_enough));
+    auto const before = gate->reads();
+    ASSERT_TRUE(curtail::test::eventually([&] { return gate->reads() > before + 20; }, long_enough))
+        << "the member only polls now";
+    gate->hang_once();
+    ASSERT_TRUE(curtail::test::eventually([&] { return gate->waiting() > 0; }, long_enough));
+    a.stop(Seconds{10});
+    auto const left = a.left();
+    a.give_up();
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->code, ExitCode::ok) << (left->error ? left->error->message() : "");
+    EXPECT_TRUE(has_commit(3)) << "its work must be in the chain";
 }
 
 TEST_F(Hanging, TrainingGoesOnAndTheRunContinuesWhenTheStoreAnswersAgain)

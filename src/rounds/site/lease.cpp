@@ -34,15 +34,14 @@ void gather_done(Parts& p)
         if (suspect(p, *p.chain.tip()->find(id))) propose_removal(p, id, Removal::silent);
     for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
     p.proposal.discard_draft();
-    doubt_headers(p);
-    p.machine.go(Phase::gather_own);
+    p.machine.go(Phase::merge);
 }
 
 void begin_gather(Parts& p)
 {
     p.schedule.gather_until = p.machine.now() + p.chain.run().params.gather_time;
-    begin_scan(p, others(p));
-    p.machine.go(Phase::gather_headers);
+    doubt_headers(p);
+    p.machine.go(Phase::gather_own);
 }
 
 // Each lease is valid for lease_s from its first read, unless it has expired by then.
@@ -151,7 +150,8 @@ void answered_gather_poll(Parts& p, Input const& input)
 
 bool act_gather_headers(Parts& p)
 {
-    if (!act_scan(p)) gather_done(p);
+    if (p.machine.stopping()) leave(p);
+    else if (!act_scan(p)) gather_done(p);
     return true;
 }
 

@@ -12,6 +12,9 @@ namespace curtail::rounds::site {
 /// - a leaving site repeats the publication or commit of its own work until its deadline.
 inline constexpr int tries_limit = 5;
 
+/// A site abandons a read that has no answer after this time if a cut or a stop request waits.
+inline constexpr Seconds patience{1};
+
 /// In each round, a site stores damaged payloads again for other sites at most this many times.
 inline constexpr int stores_limit = 2;
 

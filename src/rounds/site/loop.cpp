@@ -49,29 +49,20 @@ void skipped(Parts& p, Skipped const& skip)
     p.training.skip(skip.blocks);
 }
 
+bool is_status_due(Parts& p)
+{
+    bool const in = p.member && p.chain.tip() && own_member(p) != nullptr;
+    if (!in || p.machine.exited() || p.config.policy.breaks(Fault::write_no_status)) return false;
+    return p.machine.reached(p.schedule.status);
+}
+
 // Shows starting processes that this member is alive.
 void write_status(Parts& p)
 {
-    bool const in = p.member && p.chain.tip() && own_member(p) != nullptr;
-    if (!in || p.machine.exited() || p.config.policy.breaks(Fault::write_no_status)) return;
-    if (!p.machine.reached(p.schedule.status)) return;
     SiteStatus const status{*p.member, p.chain.tip()->number, store_now(p)};
     p.machine.send(Overwrite{status_name(p.config.process.site), encode(status).bytes});
     p.schedule.status = p.machine.now() + p.chain.run().params.status_interval;
-    (void)p.machine.reached(p.schedule.status);
-}
-
-// Acts until a question is open or nothing is left to do before some time has passed.
-void settle(Parts& p)
-{
-    auto& machine = p.machine;
-    if (machine.out_of_time() && !machine.exited()) out_of_time(p);
-    machine.reset_wake();
-    write_status(p);
-    while (!machine.asking() && !machine.exited()) {
-        if (machine.stopping() && row(p).early) finish(p, ExitCode::ok);
-        else if (machine.paused() || !row(p).act(p)) break;
-    }
+    (void)is_status_due(p);
 }
 
 // A process that is not yet a member has no work to lose. It exits if the store stays read-only,
@@ -98,10 +89,8 @@ void measure_store_clock(Parts& p, Created const& created)
     if (jump) p.machine.send(clock_jump_note(*jump));
 }
 
-void answered(Parts& p, Op op, Input const& input)
+void take_answer(Parts& p, Input const& input)
 {
-    p.machine.accept(op, input);
-    if (auto const* created = std::get_if<Created>(&input)) measure_store_clock(p, *created);
     if (refused_at_start(p, input)) return;
     auto const handler = row(p).answered;
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
@@ -112,6 +101,43 @@ void answered(Parts& p, Op op, Input const& input)
     if (failed) p.watch.unanswered(p.machine.now());
     else p.watch.answered(p.machine.now(), p.chain.run().params.skew);
     train_through_outage(p);
+}
+
+void answered(Parts& p, Op op, Input const& input)
+{
+    if (!p.machine.accept(op, input)) return;
+    if (auto const* created = std::get_if<Created>(&input)) measure_store_clock(p, *created);
+    take_answer(p, input);
+}
+
+// True if something urgent waits for the open question, which has had its time. Otherwise makes a
+// Tick due for when this may become true.
+bool is_overdue(Parts& p)
+{
+    auto const urgent = row(p).urgent;
+    return p.machine.asking() && urgent != nullptr && urgent(p) &&
+           p.machine.reached(p.machine.asked() + patience);
+}
+
+// Acts until a question is open or nothing is left to do before some time has passed.
+void settle(Parts& p)
+{
+    auto& machine = p.machine;
+    if (machine.out_of_time() && !machine.exited()) out_of_time(p);
+    machine.reset_wake();
+    if (is_status_due(p)) write_status(p);
+    if (is_overdue(p)) {
+        machine.abandon();
+        take_answer(p, Unknown{0, "no answer in time"});
+    }
+    while (!machine.asking() && !machine.exited()) {
+        if (machine.stopping() && row(p).early) finish(p, ExitCode::ok);
+        else if (machine.paused() || !row(p).act(p)) break;
+    }
+    if (!machine.asking()) return;
+    machine.reset_wake();
+    (void)is_status_due(p);
+    (void)is_overdue(p);
 }
 
 }  // namespace

@@ -12,10 +12,18 @@ void Machine::begin(MonoTime now)
     now_ = std::max(now_, now);
 }
 
-void Machine::accept(Op op, Input const& input)
+bool Machine::accept(Op op, Input const& input)
 {
+    if (abandoned_.erase(op) > 0) return false;
     if (!open_ || open_->op != op) throw std::logic_error("answer to a question that is not open");
     if (!fits(input)) throw std::logic_error("answer does not match the open question");
+    open_.reset();
+    return true;
+}
+
+void Machine::abandon()
+{
+    abandoned_.insert(open_->op);
     open_.reset();
 }
 
@@ -51,11 +59,7 @@ void Machine::stop(StopRequested const& request)
     not_before_ = now_;
 }
 
-std::optional<MonoTime> Machine::wake() const
-{
-    if (exited()) return std::nullopt;
-    return open_ ? end() : wake_;
-}
+std::optional<MonoTime> Machine::wake() const { return exited() ? std::nullopt : wake_; }
 
 bool Machine::reached(MonoTime t)
 {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,11 @@ class Machine {
     /// Starts the processing of an input: sets the clock and clears the outputs.
     void begin(MonoTime now);
     [[nodiscard]] std::vector<Output> take_outputs() { return std::move(outputs_); }
-    /// Closes the open question. Throws std::logic_error if `op` or `input` does not fit the
-    /// question.
-    void accept(Op op, Input const& input);
+    /// Closes the open question and returns true. Returns false if the question was abandoned.
+    /// Throws std::logic_error if `op` or `input` does not fit the question.
+    [[nodiscard]] bool accept(Op op, Input const& input);
+    /// Closes the open question without an answer. A later answer is ignored.
+    void abandon();
     /// Takes a stop request and ends the pause. Of several requests, the earliest times count.
     void stop(StopRequested const& request);
     /// Forgets all times at which a Tick is due, except the end of the stop request.
@@ -35,8 +38,7 @@ class Machine {
     // ---- clock
 
     [[nodiscard]] MonoTime now() const { return now_; }
-    /// Returns the time by which a Tick is due; empty: none is due. While a question is open, this
-    /// is the end of the stop request, if there is one.
+    /// Returns the time by which a Tick is due; empty: none is due.
     [[nodiscard]] std::optional<MonoTime> wake() const;
     /// Returns true after a stop request.
     [[nodiscard]] bool stopping() const { return stop_.has_value(); }
@@ -97,6 +99,7 @@ class Machine {
     int tries_{0};
     MonoTime not_before_{};
     std::optional<OpenQuestion> open_;
+    std::set<Op> abandoned_;  ///< questions whose answers are ignored
     Op last_op_{0};
     MonoTime asked_{};
     MonoTime now_{};

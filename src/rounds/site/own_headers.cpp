@@ -76,8 +76,12 @@ void answered_run_header(Parts& p, Input const& input)
 
 bool act_gather_own(Parts& p)
 {
-    if (p.machine.stopping()) leave(p);
-    else if (!read_back(p)) p.machine.go(Phase::merge);
+    if (p.machine.stopping()) {
+        leave(p);
+    } else if (!read_back(p)) {
+        begin_scan(p, others(p));
+        p.machine.go(Phase::gather_headers);
+    }
     return true;
 }
 

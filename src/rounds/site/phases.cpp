@@ -7,6 +7,10 @@ namespace {
 
 bool act_nothing(Parts&) { return false; }
 
+bool stops(Parts& p) { return p.machine.stopping(); }
+// A look for requests interrupts another phase.
+bool urgent_during_look(Parts& p) { return p.repairs.back == Phase::run ? wants_cut(p) : stops(p); }
+
 constexpr bool early = true;
 constexpr bool late = false;
 
@@ -48,19 +52,20 @@ constexpr Row rows[] = {
     {Phase::base_wait, State::base, late, "the lone member's commit, as the common base",
      act_base_wait, nullptr},
     {Phase::base_poll, State::base, late, "the lone member's commit, as the common base",
-     act_next_commit, answered_base_poll},
+     act_next_commit, answered_base_poll, stops},
     {Phase::base_load, State::base, late, "the trainer to load the model", act_base_load,
      answered_base_load},
     {Phase::base_forward, State::base, late, "the trainer to load the model", act_next_commit,
      answered_base_forward},
     {Phase::run, State::run, late, "the end of the round", act_run, nullptr},
-    {Phase::run_poll, State::run, late, "the end of the round", act_next_commit, answered_run_poll},
+    {Phase::run_poll, State::run, late, "the end of the round", act_next_commit, answered_run_poll,
+     wants_cut},
     {Phase::run_scan, State::run, late, "contributions of other members (no blocks left to train)",
-     act_run_scan, answered_scan},
+     act_run_scan, answered_run_scan, wants_cut},
     {Phase::run_amendment, State::run, late, "the end of the round", act_amendment,
-     answered_amendment},
+     answered_amendment, wants_cut},
     {Phase::run_header, State::run, late, "the end of the round", act_run_header,
-     answered_run_header},
+     answered_run_header, wants_cut},
     {Phase::cut, State::cut, late, "the trainer to finish its step", act_nothing, answered_cut},
     {Phase::publish_store, State::publish, late, "the store to take the contribution's payload",
      act_publish_store, answered_publish},
@@ -72,18 +77,19 @@ constexpr Row rows[] = {
      act_leave_header, answered_leave_header},
     {Phase::lease_create, State::lease, late, "the merge lease", act_lease_create,
      answered_lease_create},
-    {Phase::lease_read, State::lease, late, "the merge lease", act_lease_read, answered_lease_read},
+    {Phase::lease_read, State::lease, late, "the merge lease", act_lease_read, answered_lease_read,
+     stops},
     {Phase::wait, State::wait, late, "the merge by the lease holder", act_wait, nullptr},
     {Phase::wait_poll, State::wait, late, "the merge by the lease holder", act_next_commit,
-     answered_wait_poll},
+     answered_wait_poll, stops},
     {Phase::gather_headers, State::gather, late, "contributions of other members",
-     act_gather_headers, answered_scan},
+     act_gather_headers, answered_scan, stops},
     {Phase::gather_pause, State::gather, late, "contributions of other members", act_gather_pause,
      nullptr},
     {Phase::gather_poll, State::gather, late, "contributions of other members", act_next_commit,
-     answered_gather_poll},
+     answered_gather_poll, stops},
     {Phase::gather_own, State::gather, late, "the store to return this site's own header",
-     act_gather_own, answered_gather_own},
+     act_gather_own, answered_gather_own, stops},
     {Phase::merge, State::merge, late, "the merge of the contributions", act_merge, answered_merge},
     {Phase::lone_store, State::lone, late, "the store to take this site's weights", act_lone_store,
      answered_lone_store},
@@ -112,7 +118,7 @@ constexpr Row rows[] = {
     {Phase::repair_merge, State::repair, late, "the newest merge to be computed once more",
      act_repair_merge, answered_repair_restore},
     {Phase::repair_look, State::run, late, "the end of the round", act_repair_look,
-     answered_repair_look},
+     answered_repair_look, urgent_during_look},
     {Phase::exited, State::exited, late, "nothing", act_nothing, nullptr},
 };
 

@@ -82,14 +82,19 @@ Needs needs_of(Parts& p)
     return needs;
 }
 
+// True if the member has something to cut, and should do so now.
+bool cut_is_due(Parts const& p, Needs const& needs)
+{
+    return cut_possible(p) && (needs.cut || (needs.blocks && !needs.more_blocks));
+}
+
 // Cuts, merges, asks for more blocks, leaves or scans, whichever is due first. False: nothing is
 // due.
 bool act_on_round(Parts& p)
 {
     auto const needs = needs_of(p);
-    bool const cut_due = needs.cut || (needs.blocks && !needs.more_blocks);
     bool const stuck = needs.blocks || (needs.cut && p.training.has_work());
-    if (cut_possible(p) && cut_due) begin_cut(p, false);
+    if (cut_is_due(p, needs)) begin_cut(p, false);
     else if (can_merge(p)) begin_lease(p);
     else if (needs.more_blocks) commit_rate(p);
     else if (stuck && p.machine.reached(p.schedule.scan)) begin_run_scan(p);
@@ -205,15 +210,25 @@ bool round_over(Parts& p)
 
 bool act_run(Parts& p)
 {
-    if (p.machine.stopping() || retired(p) || replaced(p)) leave(p);
-    else if (p.amendments.due() && p.machine.reached(p.schedule.amendment))
+    if (p.machine.stopping() || retired(p) || replaced(p)) {
+        leave(p);
+        return true;
+    }
+    bool const cuts = wants_cut(p);
+    if (!cuts && p.amendments.due() && p.machine.reached(p.schedule.amendment))
         p.machine.switch_to(Phase::run_amendment);
     else if (p.machine.reached(p.schedule.poll)) p.machine.switch_to(Phase::run_poll);
-    else if (attend_repairs(p) || attend_own_header(p)) return true;
+    else if (!cuts && (attend_repairs(p) || attend_own_header(p))) return true;
     else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
         p.machine.go(Phase::publish_store);
     else return act_on_round(p);
     return true;
+}
+
+bool wants_cut(Parts& p)
+{
+    if (p.machine.stopping()) return true;
+    return cut_is_due(p, needs_of(p));
 }
 
 void answered_run_poll(Parts& p, Input const& input)
@@ -232,6 +247,14 @@ bool act_run_scan(Parts& p)
 {
     if (!act_scan(p)) run_scan_done(p);
     return true;
+}
+
+void answered_run_scan(Parts& p, Input const& input)
+{
+    answered_scan(p, input);
+    if (!std::holds_alternative<Unknown>(input) || !wants_cut(p)) return;
+    p.schedule.scan = p.machine.now() + p.chain.run().params.poll_wait;
+    p.machine.go(Phase::run);
 }
 
 }  // namespace curtail::rounds::site

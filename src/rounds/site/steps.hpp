@@ -17,6 +17,10 @@ struct Row {
     char const* waiting_for;                 ///< what the site waits for, as a noun phrase
     bool (*act)(Parts&);                     ///< returns false if the site can only wait
     void (*answered)(Parts&, Input const&);  ///< null if the phase asks no question
+    /// Returns true if something is more urgent than an answer to the phase's read. The read is
+    /// then abandoned after `patience`, and counts as Unknown. Null: the phase waits for the
+    /// answer.
+    bool (*urgent)(Parts&){nullptr};
 };
 /// Returns the row of the current phase.
 [[nodiscard]] Row const& row(Parts const& p);
@@ -129,6 +133,9 @@ void order_training(Parts& p);
 /// work count with the next cut (Adopt).
 void train_through_outage(Parts& p);
 bool act_run(Parts& p);
+/// Returns true if the member cuts next, or leaves. Otherwise makes a Tick due for the time from
+/// which this is true, if the time is known.
+bool wants_cut(Parts& p);
 /// Returns true if this member counts as lone, i.e. if both conditions hold:
 /// - all other members were admitted in the tip's round;
 /// - this member was admitted in an earlier round, or before all other members.
@@ -145,6 +152,7 @@ bool act_run(Parts& p);
 bool round_over(Parts& p);
 void answered_run_poll(Parts& p, Input const& input);
 bool act_run_scan(Parts& p);
+void answered_run_scan(Parts& p, Input const& input);
 
 // ---- publish.cpp: CUT, PUBLISH, leaving
 
