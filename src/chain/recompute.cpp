@@ -19,8 +19,15 @@ using Cause = store::ReadFailure::Cause;
 
 // Values, or why there are none.
 struct Read {
+    std::string head{};  ///< bytes before the values; the same in all files of one part
     std::vector<float> values{};
     std::optional<Outcome> obstacle{};
+};
+
+// The results of a merge. `momentum` is empty without an outer step.
+struct Made {
+    Read model;
+    Read momentum{};
 };
 
 bool makes_model(Decided const& d) { return !d.refused && !d.ranges.empty(); }
@@ -43,23 +50,24 @@ class ValueReader {
     Result<Read> read(PartRef const& part) const
     {
         auto const head = head_of(part);
-        if (!head) return Read{{}, Outcome::other_form};
+        if (!head) return Read{{}, {}, Outcome::other_form};
         std::string start;
         std::vector<float> values(elements_);
         std::size_t arrived = 0;
         auto const done = objects_.payload(
             part, [&] { arrived = 0; },
             [&](std::span<std::byte const> piece) {
-                if (arrived == 0)
-                    start = store::text_of(
-                        piece.first(std::min<std::size_t>(piece.size(), signature.size())));
+                if (arrived == 0) start.clear();
+                if (arrived < *head)
+                    start += store::text_of(piece.first(std::min(piece.size(), *head - arrived)));
                 take(piece, arrived, *head, values);
                 arrived += piece.size();
             });
-        if (!done && done.error().cause == Cause::missing) return Read{{}, Outcome::inputs_deleted};
+        if (!done && done.error().cause == Cause::missing)
+            return Read{{}, {}, Outcome::inputs_deleted};
         if (!done) return tl::unexpected(done.error().error);
-        if (start != signature) return Read{{}, Outcome::other_form};
-        return Read{std::move(values), {}};
+        if (!start.starts_with(signature)) return Read{{}, {}, Outcome::other_form};
+        return Read{std::move(start), std::move(values), {}};
     }
 
   private:
@@ -114,14 +122,28 @@ class Merger {
 
     Result<Outcome> run()
     {
-        if (is_lone(commit_)) return Outcome::lone;
-        if (commit_.model.parts.size() != 1) return Outcome::other_form;
-        if (!may_succeed()) return Outcome::inputs_deleted;
+        if (!is_lone(commit_) && commit_.model.parts.size() == 1 && !may_succeed())
+            return Outcome::inputs_deleted;
+        auto const made = make();
+        if (!made) return tl::unexpected(made.error());
+        if (made->model.obstacle) return *made->model.obstacle;
+        if (commit_.outer_step) {
+            auto const same = compare(commit_.outer->parts.at(0), made->momentum.values);
+            if (!same || *same != Outcome::recomputed) return same;
+        }
+        return compare(commit_.model.parts.at(0), made->model.values);
+    }
+
+    // Computes the merge. If it cannot, the model has an obstacle.
+    Result<Made> make()
+    {
+        if (is_lone(commit_)) return Made{{{}, {}, Outcome::lone}};
+        if (commit_.model.parts.size() != 1) return Made{{{}, {}, Outcome::other_form}};
         for (auto const& d : commit_.decided) {
             if (!makes_model(d)) continue;
             auto const obstacle = add(d);
             if (!obstacle) return tl::unexpected(obstacle.error());
-            if (*obstacle) return **obstacle;
+            if (*obstacle) return Made{{{}, {}, *obstacle}};
         }
         return merge();
     }
@@ -151,30 +173,31 @@ class Merger {
         return found->obstacle;
     }
 
-    Result<Outcome> merge()
+    Result<Made> merge()
     {
-        std::vector<float> theta;
-        auto obstacle = read(parent_.model.parts.at(0), theta);
-        std::vector<float> before;
-        if (obstacle && !*obstacle && commit_.outer_step && parent_.outer)
-            obstacle = read(parent_.outer->parts.at(0), before);
-        if (!obstacle) return tl::unexpected(obstacle.error());
-        if (*obstacle) return **obstacle;
+        auto theta = reader_.read(parent_.model.parts.at(0));
+        if (!theta) return tl::unexpected(theta.error());
+        if (theta->obstacle) return Made{std::move(*theta)};
+        Read before;
+        if (commit_.outer_step && parent_.outer) {
+            auto momentum = reader_.read(parent_.outer->parts.at(0));
+            if (!momentum) return tl::unexpected(momentum.error());
+            if (momentum->obstacle) return Made{std::move(*momentum)};
+            before = std::move(*momentum);
+        }
         std::vector<std::span<float const>> const deltas(deltas_.begin(), deltas_.end());
         rounds::WeightedDeltas const weighted{deltas, scales_};
-        std::vector<float> model(theta.size());
+        Made made{{std::move(theta->head), std::vector<float>(theta->values.size()), {}}};
         if (!commit_.outer_step) {
-            (void)rounds::average_step(theta, weighted, model);
-            return compare(commit_.model.parts.at(0), model);
+            (void)rounds::average_step(theta->values, weighted, made.model.values);
+            return made;
         }
         auto const outer = rounds::in_force(inputs_.run, parent_).outer;
-        std::vector<float> momentum(theta.size());
-        (void)rounds::nesterov_step(
-            {theta, before, static_cast<float>(outer.eta), static_cast<float>(outer.mu)}, weighted,
-            model, momentum);
-        auto const same = compare(commit_.outer->parts.at(0), momentum);
-        if (!same || *same != Outcome::recomputed) return same;
-        return compare(commit_.model.parts.at(0), model);
+        made.momentum = {std::move(before.head), std::vector<float>(theta->values.size()), {}};
+        (void)rounds::nesterov_step({theta->values, before.values, static_cast<float>(outer.eta),
+                                     static_cast<float>(outer.mu)},
+                                    weighted, made.model.values, made.momentum.values);
+        return made;
     }
 
     Result<Outcome> compare(PartRef const& part, std::vector<float> const& values) const
@@ -213,7 +236,28 @@ std::int64_t count_candidates(RunObjects const& objects, RecomputeInputs const& 
     return count;
 }
 
+// The stored form of a result; empty: unknown.
+std::string bytes_of(Read const& result)
+{
+    if (result.head.empty()) return {};
+    auto const bytes = std::as_bytes(std::span(result.values));
+    return result.head + std::string(store::text_of(bytes));
+}
+
 }  // namespace
+
+Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
+                                                      rounds::RunSpec const& run,
+                                                      std::int64_t elements, Commit const& parent,
+                                                      Commit const& commit)
+{
+    std::vector<LinkedCommit> const none;
+    RecomputeInputs const inputs{run, none, elements};
+    auto const made = Merger(objects, inputs, parent, commit).make();
+    if (!made) return tl::unexpected(made.error());
+    if (made->model.obstacle) return std::nullopt;
+    return RemadePayloads{bytes_of(made->model), bytes_of(made->momentum)};
+}
 
 Result<std::vector<RecomputedModel>> recompute_models(
     RunObjects const& objects, RecomputeInputs const& inputs,

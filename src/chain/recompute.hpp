@@ -31,4 +31,23 @@ struct RecomputeInputs {
     RunObjects const& objects, RecomputeInputs const& inputs,
     std::function<void(std::int64_t done, std::int64_t total)> const& progress = {});
 
+/// The stored bytes of what a merge makes. Empty: the merge makes no momentum, or no earlier file
+/// shows the form of the momentum's file.
+struct RemadePayloads {
+    std::string model;
+    std::string momentum;
+};
+
+/// Computes the merge of `commit` again, whose predecessor is `parent`, and returns the bytes of
+/// its payloads. The caller must compare them with the digests in `commit`. Returns an empty
+/// optional if an input is missing, or if the commit has no merge. Returns errors of the store
+/// unchanged. Also fails if an input is damaged.
+///
+/// Holds the inputs and the result in memory.
+[[nodiscard]] Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
+                                                                    rounds::RunSpec const& run,
+                                                                    std::int64_t elements,
+                                                                    rounds::Commit const& parent,
+                                                                    rounds::Commit const& commit);
+
 }  // namespace curtail::chain

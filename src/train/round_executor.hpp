@@ -41,7 +41,7 @@ class RoundExecutor {
         std::shared_ptr<SnapshotGate> gate{};
         Limits limits{};
         /// This machine's copies of payloads. Null: it keeps none.
-        std::shared_ptr<KeptPayloads> kept{};
+        std::shared_ptr<maintain::KeptPayloads> kept{};
     };
     /// `notify` says that take_answers() has something to do. It is called from any thread.
     RoundExecutor(Parts parts, std::function<void()> notify);

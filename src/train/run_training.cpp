@@ -57,7 +57,7 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
                                context.recorder, context.log};
     parts.gate = std::move(gate);
     parts.limits.payload = limit;
-    parts.kept = std::make_shared<KeptPayloads>(context.folder / "kept");
+    parts.kept = std::make_shared<maintain::KeptPayloads>(context.folder / "kept");
     return parts;
 }
 

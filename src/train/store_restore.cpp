@@ -54,7 +54,8 @@ Result<StoreWork::Computed> StoreWork::compute_again(std::optional<rounds::Merge
     return Computed{};
 }
 
-Result<rounds::Input> StoreWork::restore(rounds::Restore const& question, KeptPayloads* kept,
+Result<rounds::Input> StoreWork::restore(rounds::Restore const& question,
+                                         maintain::KeptPayloads* kept,
                                          std::vector<std::string>& warnings, Call const& call) const
 {
     rounds::Restored restored{question.op, {}, {}};
@@ -77,7 +78,7 @@ Result<rounds::Input> StoreWork::restore(rounds::Restore const& question, KeptPa
     return restored;
 }
 
-Result<bool> StoreWork::put_kept(rounds::PartRef const& part, KeptPayloads* kept,
+Result<bool> StoreWork::put_kept(rounds::PartRef const& part, maintain::KeptPayloads* kept,
                                  Call const& call) const
 {
     auto const bytes = kept == nullptr ? std::nullopt : kept->find(part);

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "core/call.hpp"
+#include "maintain/kept_payloads.hpp"
 #include "payload/payload.hpp"
 #include "rounds/messages.hpp"
 #include "runlog/trainer_events.hpp"
 #include "store/object_store.hpp"
 #include "store/verified.hpp"
-#include "train/kept_payloads.hpp"
 #include "train/rank_work.hpp"
 
 namespace curtail::train {
@@ -53,7 +53,8 @@ class StoreWork {
     /// Returns Restored. `kept` has this machine's copies; null: there are none. Appends a text to
     /// `warnings` for each input of a merge that it cannot use, and for each object that this site
     /// must not write.
-    [[nodiscard]] Result<rounds::Input> restore(rounds::Restore const& question, KeptPayloads* kept,
+    [[nodiscard]] Result<rounds::Input> restore(rounds::Restore const& question,
+                                                maintain::KeptPayloads* kept,
                                                 std::vector<std::string>& warnings,
                                                 Call const& call) const;
     /// Stores a record in place of an older one.
@@ -106,7 +107,7 @@ class StoreWork {
     [[nodiscard]] Result<bool> put_again(rounds::PartRef const& part, Pieces const& bytes,
                                          Call const& call) const;
     /// Stores the copy of `part` again. Returns false if there is no undamaged copy.
-    [[nodiscard]] Result<bool> put_kept(rounds::PartRef const& part, KeptPayloads* kept,
+    [[nodiscard]] Result<bool> put_kept(rounds::PartRef const& part, maintain::KeptPayloads* kept,
                                         Call const& call) const;
     /// Stores the result of a merge again, if it is the payload that `part` describes.
     [[nodiscard]] Result<bool> put_computed(rounds::PartRef const& part,

@@ -58,6 +58,9 @@ class StoreProgram : public testing::Test {
 };
 
 // A store with the run `small` in folder `a`.
+// The site of inputs/sites/caiso_north.json.
+constexpr char const* site_name = "CAISO_NORTH";
+
 class OnARun : public StoreProgram {
   protected:
     OnARun() : store_(open("a")), run_(*store_) { run_.make(); }
@@ -277,13 +280,49 @@ TEST_F(OnARun, CopiesOfCommitsAreInTheFolderOfTheEnvironment)
     EXPECT_FALSE(fs::exists(folder_ / "other"));
 }
 
-TEST_F(OnARun, ARunFileNamesTheStoreAndTheRun)
+// A run file of one site, with the folder `run`.
+json::Object run_file(fs::path const& folder)
 {
     auto const inputs = test::source_folder() / "inputs";
     auto run = *json::parse_file(inputs / "runs/demo.json").value().as_object();
-    run.set("run", "small").set("folder", (folder_ / "run").string()).set("store", "file:a");
+    run.set("run", "small").set("folder", (folder / "run").string()).set("store", "file:a");
     run.set("model", (inputs / "models/demo.json").string());
     run.set("sites", json::Array{(inputs / "sites/caiso_north.json").string()});
+    return run;
+}
+
+TEST_F(OnARun, RepairStoresALostModelFromTheSitesFolder)
+{
+    auto const file = (folder_ / "run.json").string();
+    std::ofstream(file) << json::to_pretty(run_file(folder_.path()));
+    auto const repair = [&](std::string const& site) {
+        return ask({"repair", file, "--site", site});
+    };
+    auto const& model = run_.tip().model.parts.at(0);
+    auto const object = *chain::object_name(run_.spec().run, model.name);
+    auto const bytes = store_->get(object, Bytes{1 << 20}).value().value();
+    EXPECT_THAT(repair(site_name).output, HasSubstr("intact     " + model.name));
+    EXPECT_EQ(repair("nowhere").code, code(ExitCode::usage));
+
+    ASSERT_TRUE(store_->remove(object));
+    auto const lost = repair(site_name);
+    EXPECT_EQ(lost.code, code(ExitCode::temporary));
+    EXPECT_THAT(lost.output, HasSubstr("lost       " + model.name));
+    EXPECT_THAT(lost.output, HasSubstr("run this command at the other sites"));
+
+    auto const kept = folder_ / "run/sites" / site_name / "kept";
+    fs::create_directories(kept);
+    std::ofstream(kept / ("w0-" + model.sha256.hex() + ".h5")) << store::text_of(bytes);
+    auto const copied = document(ask({"repair", file, "--site", site_name, "--json"}));
+    auto const& part = *copied.find("parts")->as_array()->at(0).as_object();
+    EXPECT_EQ(*part.find("outcome"), json::Value("copied"));
+    EXPECT_EQ(repair(site_name).code, 0);
+    EXPECT_EQ(store_->get(object, Bytes{1 << 20}).value().value(), bytes);
+}
+
+TEST_F(OnARun, ARunFileNamesTheStoreAndTheRun)
+{
+    auto run = run_file(folder_.path());
     auto const file = (folder_ / "run.json").string();
     std::ofstream(file) << json::to_pretty(run);
     EXPECT_EQ(ask({"verify", file}).code, 0);

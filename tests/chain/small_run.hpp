@@ -98,6 +98,14 @@ class SmallRun {
             remove(old);
     }
 
+    /// Appends to make(): B joins again, and the newest merge makes a new momentum.
+    void make_outer_step()
+    {
+        b_ = join("B", 3);
+        merge({contribute(a_, 5), contribute(b_, 1)});
+        if (!tip().outer_step) throw std::logic_error("no outer step");
+    }
+
     [[nodiscard]] rounds::RunSpec const& spec() const { return spec_; }
     [[nodiscard]] rounds::Commit const& tip() const { return chain_.back(); }
     [[nodiscard]] std::vector<rounds::Commit> const& chain() const { return chain_; }

@@ -126,7 +126,7 @@ class Executor : public testing::Test {
     RoundExecutor::Parts parts()
     {
         RoundExecutor::Parts parts{stored, layout, {}, [](Order const&) {}, recorder, log};
-        parts.kept = std::make_shared<KeptPayloads>(kept);
+        parts.kept = std::make_shared<maintain::KeptPayloads>(kept);
         return parts;
     }
     std::filesystem::path const kept{folder.path() / "kept"};
@@ -321,7 +321,7 @@ class NotWritable : public test::ForwardingStore {
 TEST_F(Restoring, AnObjectThatTheSiteMustNotWriteStaysDamaged)
 {
     StoreWork const work(std::make_shared<NotWritable>(objects), layout);
-    KeptPayloads copies(kept);
+    maintain::KeptPayloads copies(kept);
     truncate(model);
     std::vector<std::string> texts;
     auto const answer = work.restore({7, {model}, {}}, &copies, texts, {});

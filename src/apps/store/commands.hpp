@@ -14,6 +14,7 @@ namespace curtail::apps::store_program {
 [[nodiscard]] Command sweep_command();
 [[nodiscard]] Command copy_command();
 [[nodiscard]] Command fork_command();
+[[nodiscard]] Command repair_command();
 [[nodiscard]] Command doctor_command();
 [[nodiscard]] Command amend_command();
 

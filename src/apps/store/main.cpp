@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-store: lists, verifies, copies, forks, amends and cleans up the runs in a store, and
-// examines stores.
+// curtail-store: lists, verifies, repairs, copies, forks, amends and cleans up the runs in a store,
+// and examines stores.
 #include "commands.hpp"
 
 int main(int argc, char** argv)
@@ -9,10 +9,10 @@ int main(int argc, char** argv)
     using namespace curtail::apps::store_program;
     Program const program{
         "curtail-store",
-        "Lists, verifies, copies, forks, amends and cleans up the runs in a store, and examines "
-        "stores",
+        "Lists, verifies, repairs, copies, forks, amends and cleans up the runs in a store, and "
+        "examines stores",
         {ls_command(), show_command(), verify_command(), gc_command(), sweep_command(),
-         copy_command(), fork_command(), amend_command(), doctor_command()},
+         copy_command(), fork_command(), amend_command(), repair_command(), doctor_command()},
         "\nExamples:\n"
         "  curtail-store doctor inputs/runs/demo.json\n"
         "  curtail-store ls file:///shared/store\n"

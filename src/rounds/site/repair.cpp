@@ -45,7 +45,7 @@ std::string what_to_do(Parts const& p, std::string const& part)
     auto const made = commit_of_model(tip);
     std::string text = "the chain is valid up to commit " + number +
                        "; a site that rests may have a copy of the object and stores it again when "
-                       "it starts";
+                       "it starts, or with `curtail-store repair`";
     std::optional<CommitNumber> older;
     for (auto const& merge : tip.recent)
         if (merge.number < made) older = merge.number;

@@ -10,7 +10,7 @@
 #include "core/result.hpp"
 #include "rounds/record.hpp"
 
-namespace curtail::train {
+namespace curtail::maintain {
 
 /// The folder with a site's own copies of stored payloads (rounds::Keep). The site stores a payload
 /// again if it disappears from the store. Thread-safe. Only one process of the site uses the
@@ -36,4 +36,4 @@ class KeptPayloads {
     std::mutex mutex_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::maintain

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/kept_payloads.hpp"
+#include "maintain/kept_payloads.hpp"
 
 #include <fcntl.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/files.hpp"
 
-namespace curtail::train {
+namespace curtail::maintain {
 namespace {
 
 Result<void> write_pieces(std::filesystem::path const& path, Pieces const& bytes)
@@ -67,4 +67,4 @@ std::optional<std::string> KeptPayloads::find(rounds::PartRef const& part)
     return whole ? std::optional(std::move(*content)) : std::nullopt;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::maintain

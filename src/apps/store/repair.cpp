@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "maintain/repair.hpp"
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "config/run.hpp"
+#include "config/run_spec.hpp"
+
+namespace curtail::apps::store_program {
+namespace {
+
+using Outcome = maintain::RepairedPart::Outcome;
+
+// Fails with `config` if the run file has no such site.
+Result<SiteId> site_of(config::Run const& run, std::string const& name)
+{
+    SiteId const site{name};
+    if (run.find_site(site) != nullptr) return site;
+    return fail(ExitCode::usage, "--site " + name, "the run file has no such site",
+                "name one of the sites in the run file");
+}
+
+void print(maintain::Repaired const& repaired, config::Run const& run, Console const& console)
+{
+    if (console.json) {
+        json::Array parts;
+        for (auto const& part : repaired.parts)
+            parts.push_back(json::Object{{"name", part.part.name},
+                                         {"bytes", part.part.bytes},
+                                         {"outcome", std::string(to_word(part.outcome))}});
+        return console.print_json(json::Object{{"run", run.run.value},
+                                               {"commit", repaired.commit.value},
+                                               {"parts", std::move(parts)}});
+    }
+    for (auto const& part : repaired.parts)
+        console.print(fmt::format("{:<10} {}\n", to_word(part.outcome), part.part.name));
+}
+
+Result<void> repair(Arguments const& arguments, Console const& console)
+{
+    auto const run = config::read_run(arguments.text("RUN_FILE"));
+    if (!run) return tl::unexpected(run.error());
+    auto const site = site_of(*run, arguments.text("site"));
+    if (!site) return tl::unexpected(site.error());
+    auto const store = store::open_store(run->store_for(*run->find_site(*site)));
+    if (!store) return tl::unexpected(store.error());
+    chain::RunObjects const objects(**store, run->run);
+    auto const spec = objects.spec();
+    if (!spec) return tl::unexpected(spec.error());
+    Stages stages;
+    stages.update("repairing", "runs", 0, 1);
+    maintain::KeptPayloads kept(run->site_folder(*site) / "kept");
+    auto const elements = *spec ? config::parameters_of(**spec) : std::nullopt;
+    auto const repaired = maintain::repair(objects, kept, elements);
+    if (!repaired) return tl::unexpected(repaired.error());
+    print(*repaired, *run, console);
+    for (auto const& part : repaired->parts)
+        if (part.outcome == Outcome::lost)
+            return fail(ExitCode::temporary, "cannot repair " + part.part.name,
+                        "this site has no copy, and the merge cannot be computed once more",
+                        "run this command at the other sites; without any copy, use "
+                        "`curtail-store fork` to continue from an older commit");
+    return {};
+}
+
+}  // namespace
+
+Command repair_command()
+{
+    return {"repair",
+            "Store the newest model of a run again if it is damaged or lost",
+            {{"site", OptionType::text, "SITE", "", "The site whose copies to use", true}},
+            {{"RUN_FILE", "The run file of this machine", true}},
+            repair,
+            true,
+            "curtail-store repair inputs/mine/run.json --site A"};
+}
+
+}  // namespace curtail::apps::store_program

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "maintain/repair.hpp"
+
+#include <algorithm>
+
+#include "chain/newest.hpp"
+#include "chain/recompute.hpp"
+
+namespace curtail::maintain {
+namespace {
+
+using rounds::Commit;
+using rounds::PartRef;
+using Outcome = RepairedPart::Outcome;
+
+Result<bool> is_good(chain::RunObjects const& objects, PartRef const& part)
+{
+    auto const read = objects.payload(
+        part, [] {}, [](std::span<std::byte const>) {});
+    if (read) return true;
+    if (read.error().cause == store::ReadFailure::Cause::unavailable)
+        return tl::unexpected(read.error().error);
+    return false;
+}
+
+// False: these are not the bytes of `part`.
+Result<bool> put_again(chain::RunObjects const& objects, PartRef const& part,
+                       std::string_view bytes)
+{
+    if (std::ssize(bytes) != part.bytes || sha256(bytes) != part.sha256) return false;
+    auto const name = chain::object_name(objects.run(), part.name);
+    if (!name) return tl::unexpected(name.error());
+    if (auto stored = objects.store().put(*name, Pieces(bytes)); !stored)
+        return tl::unexpected(stored.error());
+    return true;
+}
+
+// The commit that made the tip's model, and the commit before it. Empty: no merge made it.
+struct Merge {
+    Commit parent;
+    Commit made;
+};
+Result<std::optional<Merge>> merge_of(chain::RunObjects const& objects, Commit const& tip)
+{
+    using None = std::optional<Merge>;
+    auto const number = tip.kind == Commit::Kind::roster ? tip.recent.back().number : tip.number;
+    if (number.value <= 1) return None();
+    auto const made = objects.commit(number);
+    if (!made) return tl::unexpected(made.error());
+    auto const parent = objects.commit({number.value - 1});
+    if (!parent) return tl::unexpected(parent.error());
+    bool const merges = *made && *parent && (*made)->kind == Commit::Kind::merge;
+    return merges ? None(Merge{**parent, **made}) : None();
+}
+
+// The bytes of the tip's payloads, computed once more. A damaged input is no error of the store.
+Result<chain::RemadePayloads> remake(chain::RunObjects const& objects, rounds::RunSpec const& run,
+                                     Commit const& tip, std::int64_t elements)
+{
+    auto const merge = merge_of(objects, tip);
+    if (!merge) return tl::unexpected(merge.error());
+    if (!*merge) return chain::RemadePayloads{};
+    auto remade = chain::remake_payloads(objects, run, elements, (*merge)->parent, (*merge)->made);
+    if (!remade && remade.error().code != ExitCode::protocol) return tl::unexpected(remade.error());
+    return remade && *remade ? std::move(**remade) : chain::RemadePayloads{};
+}
+
+std::vector<PartRef> parts_of(Commit const& tip)
+{
+    auto parts = tip.model.parts;
+    if (tip.outer) parts.insert(parts.end(), tip.outer->parts.begin(), tip.outer->parts.end());
+    return parts;
+}
+
+Result<void> copy(chain::RunObjects const& objects, KeptPayloads& kept, RepairedPart& part)
+{
+    auto const bytes = kept.find(part.part);
+    if (!bytes) return {};
+    auto const stored = put_again(objects, part.part, *bytes);
+    if (!stored) return tl::unexpected(stored.error());
+    if (*stored) part.outcome = Outcome::copied;
+    return {};
+}
+
+Result<void> recompute(chain::RunObjects const& objects, rounds::RunSpec const& run,
+                       Commit const& tip, std::int64_t elements, std::vector<RepairedPart>& parts)
+{
+    auto const remade = remake(objects, run, tip, elements);
+    if (!remade) return tl::unexpected(remade.error());
+    for (auto& part : parts) {
+        if (part.outcome != Outcome::lost) continue;
+        for (auto const* bytes : {&remade->model, &remade->momentum}) {
+            auto const stored = put_again(objects, part.part, *bytes);
+            if (!stored) return tl::unexpected(stored.error());
+            if (*stored) part.outcome = Outcome::recomputed;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string_view to_word(Outcome outcome)
+{
+    switch (outcome) {
+        case Outcome::intact:
+            return "intact";
+        case Outcome::copied:
+            return "copied";
+        case Outcome::recomputed:
+            return "recomputed";
+        case Outcome::lost:
+            return "lost";
+    }
+    __builtin_unreachable();
+}
+
+Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
+                        std::optional<std::int64_t> elements)
+{
+    auto const run = objects.spec();
+    if (!run) return tl::unexpected(run.error());
+    auto const tip = chain::search_end(objects, {0});
+    if (!tip) return tl::unexpected(tip.error());
+    if (!*run || !*tip)
+        return fail(ExitCode::no_input, "cannot repair run " + objects.run().value,
+                    "the store has no such run", "check the name of the run and the store");
+    auto const& commit = (*tip)->commit;
+    Repaired repaired{commit.number, {}};
+    bool lost = false;
+    for (auto const& ref : parts_of(commit)) {
+        RepairedPart part{ref, Outcome::intact};
+        auto const good = is_good(objects, ref);
+        if (!good) return tl::unexpected(good.error());
+        if (!*good) {
+            part.outcome = Outcome::lost;
+            if (auto done = copy(objects, kept, part); !done) return tl::unexpected(done.error());
+        }
+        lost = lost || part.outcome == Outcome::lost;
+        repaired.parts.push_back(std::move(part));
+    }
+    if (!lost || !elements) return repaired;
+    if (auto done = recompute(objects, **run, commit, *elements, repaired.parts); !done)
+        return tl::unexpected(done.error());
+    return repaired;
+}
+
+}  // namespace curtail::maintain

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "chain/run_objects.hpp"
+#include "maintain/kept_payloads.hpp"
+
+namespace curtail::maintain {
+
+/// A payload of the newest model or momentum, and what a repair did about it.
+struct RepairedPart {
+    /// - `intact`: nothing was wrong;
+    /// - `copied`: stored again from the site's copy;
+    /// - `recomputed`: stored again from the inputs of its merge;
+    /// - `lost`: still damaged.
+    enum class Outcome { intact, copied, recomputed, lost };
+    rounds::PartRef part;
+    Outcome outcome{Outcome::intact};
+};
+
+/// Returns the outcome as a word, for scripts.
+[[nodiscard]] std::string_view to_word(RepairedPart::Outcome outcome);
+
+struct Repaired {
+    CommitNumber commit;  ///< newest commit
+    std::vector<RepairedPart> parts;
+};
+
+/// Reads the newest model and momentum of a run. Stores those payloads again that are damaged or
+/// missing: from the copies in `kept`, or by computing the merge once more. Stores only bytes with
+/// the digest in the newest commit, so members may train meanwhile. `elements` is the number of
+/// values of the model; empty: nothing is computed.
+///
+/// Fails with `no_input` if the store has no such run. Returns errors of the store unchanged.
+[[nodiscard]] Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
+                                      std::optional<std::int64_t> elements);
+
+}  // namespace curtail::maintain
