@@ -10,6 +10,7 @@
 #include "rounds/merge.hpp"
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::chain::test {
 
@@ -98,6 +99,32 @@ class SmallRun {
             remove(old);
     }
 
+    /// Makes another chain, whose terms change. By the terms of run.json, its last commits would be
+    /// invalid: the grants, a contribution with staleness 3, and the momentum of an outer step.
+    void make_amended()
+    {
+        begin();
+        a_ = join("A", 1);
+        b_ = join("B", 2);
+        rounds::Amendment a;
+        a.run = spec_.run;
+        a.n = 1;
+        a.previous = rounds::encode(spec_).sha256;
+        a.terms = tip().terms;
+        a.terms.params.max_staleness = 3;
+        a.terms.params.grant_quantum = 4;
+        a.terms.outer.mu = 0.5;
+        auto const encoded = rounds::encode(a);
+        put(rounds::amendment_name(1), encoded.bytes);
+        rounds::Intents intents;
+        intents.amend = rounds::TakeIn{{1, encoded.sha256}, a};
+        commit({}, intents);
+        auto const late = contribute(b_, 1);
+        for (std::int64_t seq = 1; seq <= 3; ++seq) merge({contribute(a_, seq)});
+        merge({contribute(a_, 4), late});
+        merge({contribute(a_, 5), contribute(b_, 2)});
+        merge({contribute(a_, 6), contribute(b_, 3)});
+    }
     /// Appends to make(): B joins again, and the newest merge makes a new momentum.
     void make_outer_step()
     {
@@ -258,7 +285,7 @@ class SmallRun {
         auto const& theta = values_.at(tip().model.parts.at(0).name);
         Merged merged{std::vector<float>(elements), std::vector<float>(elements)};
         rounds::WeightedDeltas const weighted{deltas, scales};
-        auto const& outer = spec_.outer;
+        auto const outer = rounds::in_force(spec_, tip()).outer;
         std::vector<float> const before =
             tip().outer ? values_.at(tip().outer->parts.at(0).name) : std::vector<float>();
         if (c.outer_step)
