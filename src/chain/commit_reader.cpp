@@ -110,7 +110,7 @@ class Reader {
         if (stored && !*stored) stored = read_commit(objects_, number_of(i));
         if (stored && *stored) return keep(i, std::move((*stored)->bytes), (*stored)->commit);
         auto error = stored ? gap_at(number_of(i), number_of(i + 1)).value() : stored.error();
-        if (error.code != ExitCode::protocol) store_failed_ = true;
+        if (!rounds::is_bad_record(error.code)) store_failed_ = true;
         slots_[i] = {{}, std::move(error), false};
     }
 
@@ -118,7 +118,7 @@ class Reader {
     [[nodiscard]] std::optional<Error> store_error() const
     {
         for (auto const& slot : slots_)
-            if (slot.error && slot.error->code != ExitCode::protocol) return slot.error;
+            if (slot.error && !rounds::is_bad_record(slot.error->code)) return slot.error;
         return std::nullopt;
     }
 

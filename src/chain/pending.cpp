@@ -19,7 +19,7 @@ Result<bool> read(RunObjects const& objects, std::string const& name, Decode<Rec
     if (bytes && !*bytes) return false;
     auto record = bytes ? decode(**bytes, name) : Result<Record>(tl::unexpect, bytes.error());
     if (record) take(std::move(*record));
-    else if (record.error().code == ExitCode::protocol)
+    else if (rounds::is_bad_record(record.error().code))
         unreadable.push_back(record.error().message());
     else return tl::unexpected(record.error());
     return true;

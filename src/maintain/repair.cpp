@@ -61,7 +61,8 @@ Result<chain::RemadePayloads> remake(chain::RunObjects const& objects, rounds::R
     if (!merge) return tl::unexpected(merge.error());
     if (!*merge) return chain::RemadePayloads{};
     auto remade = chain::remake_payloads(objects, run, elements, (*merge)->parent, (*merge)->made);
-    if (!remade && remade.error().code != ExitCode::protocol) return tl::unexpected(remade.error());
+    if (!remade && !rounds::is_bad_record(remade.error().code))
+        return tl::unexpected(remade.error());
     return remade && *remade ? std::move(**remade) : chain::RemadePayloads{};
 }
 

@@ -338,6 +338,12 @@ struct SiteStatus {
     friend bool operator==(SiteStatus const&, SiteStatus const&) = default;
 };
 
+/// Returns true if `code` is that of a bad record: damaged, or of another format.
+[[nodiscard]] inline bool is_bad_record(ExitCode code)
+{
+    return code == ExitCode::protocol || code == ExitCode::data;
+}
+
 /// A record as it is stored.
 struct Encoded {
     std::string bytes;
@@ -353,7 +359,8 @@ struct Encoded {
 [[nodiscard]] Encoded encode(SiteStatus const& status);
 
 /// Reads the stored form of a record. `name` is the name under which the record is stored;
-/// decode_run() assumes `run.json`. Fails with `protocol` in these cases:
+/// decode_run() assumes `run.json`. Fails with `data` if the record has another format than
+/// record_format. Fails with `protocol` in these cases:
 /// - the record is too long or not in canonical form;
 /// - a field is missing, unknown or invalid;
 /// - the record does not belong under `name`;

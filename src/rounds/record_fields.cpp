@@ -101,20 +101,40 @@ Result<json::Object> open(std::string_view bytes, std::string const& name)
     return std::move(*object);
 }
 
+namespace {
+
+// The error of a record of another format; empty: the format is right, or nothing states it.
+std::optional<Error> other_format(json::Object const& object, std::string const& name)
+{
+    auto const found = object.integer_at("format");
+    if (!found || *found == record_format) return std::nullopt;
+    return Error{ExitCode::data, "refused record " + name,
+                 "it has format " + std::to_string(*found) +
+                     ", but this version of Curtail reads " + "format " +
+                     std::to_string(record_format) + " only",
+                 "continue the run with the version that started it, or start a new run"};
+}
+
+}  // namespace
+
 Result<json::Object> open_with_self(std::string_view bytes, std::string const& name)
 {
     auto object = open(bytes, name);
     if (!object) return object;
     auto const refuse = [&](std::string why) { return refused(name, std::move(why)); };
     auto const* self = object->find("self");
-    if (self == nullptr || self->as_text() == nullptr)
+    // Records of the first format have no digest.
+    if (self == nullptr || self->as_text() == nullptr) {
+        if (auto error = other_format(*object, name)) return tl::unexpected(std::move(*error));
         return refuse("its own digest (self) is missing");
+    }
     auto const stated = *self->as_text();
     auto const at = find_self(bytes, stated);
     object->erase("self");
     auto const found = at ? sha256(without_self(bytes, *at)).hex() : "no digest";
     if (stated != found)
         return refuse("its bytes have changed (self says " + stated + ", found " + found + ")");
+    if (auto error = other_format(*object, name)) return tl::unexpected(std::move(*error));
     return object;
 }
 

@@ -183,7 +183,8 @@ TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
     object.set("self", sha256(json::canonical(object)).hex());
     auto const read = decode_commit(json::canonical(object), commit_name({8}));
     ASSERT_FALSE(read);
-    EXPECT_THAT(read.error().message(), HasSubstr("another version"));
+    EXPECT_EQ(read.error().code, ExitCode::data);
+    EXPECT_THAT(read.error().message(), HasSubstr("it has format 1"));
 }
 
 TEST(Record, LongerThanTheLimitIsRefused)

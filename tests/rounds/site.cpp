@@ -332,6 +332,20 @@ TEST_F(ScriptedSite, ADifferentConfigurationIsRefused)
     EXPECT_THAT(error.message(), HasSubstr("seed"));
 }
 
+// Records of the first format have no digest of their own.
+TEST_F(ScriptedSite, ARunOfAnotherFormatIsRefusedWithItsReason)
+{
+    for (auto const* bytes : {R"({"format":1,"run":"small"})", R"({"format":3})"}) {
+        objects["run.json"] = bytes;
+        site = Site({{{"A"}, 0x11}, run, 0});
+        auto const error = exit_error(serve(Tick{}));
+        EXPECT_EQ(error.code, ExitCode::data);
+        EXPECT_THAT(error.message(), HasSubstr("refused record run.json: it has format"));
+        EXPECT_THAT(error.message(), HasSubstr("reads format 2 only"));
+        EXPECT_THAT(error.message(), HasSubstr("the version that started it"));
+    }
+}
+
 TEST_F(ScriptedSite, TheFirstSiteCreatesTheRunAndJoinsIt)
 {
     auto const outputs = serve(Tick{});

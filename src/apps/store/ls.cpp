@@ -23,7 +23,7 @@ Result<std::vector<RunLine>> read_lines(Named const& named)
     for (auto const& run : *runs) {
         auto newest = chain::newest_commit({*named.store, run});
         if (newest) lines.push_back({run, std::move(*newest), ""});
-        else if (newest.error().code == ExitCode::protocol)
+        else if (rounds::is_bad_record(newest.error().code))
             lines.push_back({run, {}, newest.error().message()});
         else return tl::unexpected(newest.error());
     }
