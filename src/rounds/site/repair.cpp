@@ -142,14 +142,18 @@ void begin_repair(Parts& p, Corrupt const& corrupt, Phase back)
     repairs.need->why = corrupt.why;
     repairs.need->back = back;
     repairs.serving = false;
-    if (p.machine.now() >= repairs.need->until) give_up_need(p);
-    else p.machine.go(Phase::repair_forward);
+    p.machine.go(Phase::repair_forward);
 }
 
 // A newer commit may name another model. The damaged one is then of no use.
 void answered_repair_forward(Parts& p, Input const& input)
 {
+    auto& need = *p.repairs.need;
     auto const* got = std::get_if<Got>(&input);
+    if (std::holds_alternative<Missing>(input)) ++need.no_newer;
+    // A single answer may be stale.
+    bool const newest = need.no_newer >= tries_limit;
+    if (got == nullptr && newest && p.machine.now() >= need.until) return give_up_need(p);
     if (got == nullptr) return continue_need(p);
     if (!take_next(p, got->bytes)) return;
     if (p.repairs.need->back == Phase::merge) p.schedule.back = Phase::run;
