@@ -78,8 +78,8 @@ void SimProcess::check_round(Status const& status, MonoTime now)
         carried = status.since;
     }
     // No round ends before its first step.
-    bool const works = status.state == State::run && status.since != carried &&
-                       status.waiting_for == "the end of the round";
+    bool const works = status.state == State::run && !status.since.empty() &&
+                       status.since != carried && status.waiting_for == "the end of the round";
     if (!works) runs_since.reset();
     else if (!runs_since) runs_since = now;
     if (!works || stop || !may_cut(status)) return;
