@@ -167,7 +167,7 @@ class Checks:
         where = f"job {life.job} of {life.site}"
         if self.killed(life):
             return
-        expect(life.exit is not None, f"{where} ended without a word, and nothing had killed it")
+        expect(life.exit is not None, f"{where} logged no exit, and nothing had killed it")
         code = life.exit["code"]
         allowed = {0} | ({69} if self.grace_was_too_short(life) else set())
         allowed |= {69, 74, 77} if self.found_no_store(life) else set()

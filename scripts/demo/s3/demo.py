@@ -63,7 +63,7 @@ class Demo:
         known = {entry.pw_name for entry in pwd.getpwall()}
         for user in filter(None, self.users):
             if user not in known:
-                raise Failure(64, f"--users names {user}, who does not exist")
+                raise Failure(64, f"--users: there is no user {user}")
         for program in ("strace", "setpriv"):
             if not shutil.which(program):
                 raise Failure(69, f"{program} is missing; run apt-get install strace util-linux")

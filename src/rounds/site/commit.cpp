@@ -13,7 +13,7 @@ void after_commit(Parts& p)
 }
 
 // The store's time is divided into periods of `sweep_after`. The member that writes the first
-// commit of a period sweeps, so no two sweeps are needed in one. A lost sweep does no harm.
+// commit of a period sweeps, so each period has at most one sweep. A lost sweep does no harm.
 bool begins_period(Time before, Time now, Millis period)
 {
     return now.time_since_epoch() / period > before.time_since_epoch() / period;
