@@ -149,13 +149,14 @@ Result<ChainSummary> verify_run(
     summary->warning = std::move(*warning);
     auto const values = elements ? elements(run->run) : std::nullopt;
     if (!values) return summary;
-    auto models = recompute_models(objects, {run->run, *chain, *values, source.may_exist},
-                                   [&](std::int64_t done, std::int64_t total) {
-                                       if (progress) progress("recomputing", "merges", done, total);
-                                   });
-    if (!models) return tl::unexpected(models.error());
-    summary->models = std::move(*models);
-    return summary;
+    return recompute_models(objects, {run->run, *chain, *values, source.may_exist},
+                            [&](std::int64_t done, std::int64_t total) {
+                                if (progress) progress("recomputing", "merges", done, total);
+                            })
+        .map([&](auto models) {
+            summary->models = std::move(models);
+            return std::move(*summary);
+        });
 }
 
 }  // namespace curtail::chain
