@@ -174,10 +174,11 @@ class Checks:
         expect(code in allowed, f"{where} exited with {code}")
 
     def longest_outage_s(self, site):
-        """How long the site had no store. Outages with a short pause in between count as one."""
+        """How long only this site had no store. Outages with a short pause in between count as one.
+        An outage at all sites explains no removal."""
         longest, begin, end = 0, 0, 0
         for fault in sorted(self.faults, key=lambda fault: fault.begun_at):
-            if fault.breaks_store and fault.site in (None, site):
+            if fault.breaks_store and fault.site == site:
                 begin = fault.begun_at if fault.begun_at > end + RETRY_S else begin
                 end = max(end, fault.ended_at)
                 longest = max(longest, end - begin)

@@ -19,7 +19,8 @@ DROP_AFTER_S, SKEW_S = 12, 2
 ROUNDS = {
     "round_time_s": 3, "checkpoint_interval_s": 3, "poll_run_s": 0.5, "poll_run_lone_s": 0.5,
     "poll_run_starved_s": 0.5, "poll_wait_s": 0.2, "gather_time_s": 2, "lease_s": 4,
-    "first_base_wait_s": 4, "status_interval_s": 1, "drop_after_s": DROP_AFTER_S, "skew_s": SKEW_S, "max_missed": 5,
+    "first_base_wait_s": 4, "drop_after_s": DROP_AFTER_S, "skew_s": SKEW_S, "max_missed": 5,
+    "status_interval_s": 1,
     "keep_models": 1000,  # the account recomputes every model
 }
 LOCAL = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": GRACE_S}
