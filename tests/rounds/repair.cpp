@@ -76,6 +76,7 @@ class Repairing : public ScriptedSite {
     Input got(Get const& get) override
     {
         if (get.name.rfind("repair/", 0) == 0) looks.push_back(now);
+        if (get.name == unanswered) return Unknown{get.op, "no answer"};
         return ScriptedSite::got(get);
     }
 
@@ -183,6 +184,7 @@ class Repairing : public ScriptedSite {
     MemberId const a{"A.00000011.2"};
     MemberId const b{test::member("B", 3)};
     std::set<std::string> copies, damaged;
+    std::string unanswered;  // name of an object
     bool recomputes{false};
     int reads{0};
     std::vector<Restore> restores;
@@ -267,6 +269,23 @@ TEST_F(Repairing, ANewerModelMakesTheDamagedOneUseless)
     serve_for(Seconds{30});
     EXPECT_EQ(site.status().state, State::run);
     EXPECT_EQ(site.status().base, Round{3});
+}
+
+// The model may have expired because of a newer commit.
+TEST_F(Repairing, NoSiteGivesUpBeforeItHasLookedForNewerCommits)
+{
+    two_members();
+    Site second({{{"A"}, 0x12}, run, 0});
+    site = second;
+    damaged = {model()};
+    serve_for(Seconds{60});
+    auto const newer = append({by_b()}, {});
+    unanswered = commit_name(newer.number);
+    serve_for(Seconds{300});
+    EXPECT_FALSE(site.exited());
+    unanswered.clear();
+    serve_for(Seconds{30});
+    EXPECT_EQ(site.status().base, newer.round);
 }
 
 TEST_F(Repairing, AReaderComputesTheMergeOnceMore)
