@@ -23,7 +23,7 @@ struct Need : Repair {
     std::string why;   ///< why the last read failed
     MonoTime until;    ///< after this time, the process gives up
     MonoTime request;  ///< earliest time of the next request to the other sites
-    int no_newer{0};   ///< answers that the store has no newer commit
+    int no_newer{0};   ///< answers in a row that the store has no newer commit
 };
 
 /// A repair that another site has requested.
