@@ -30,7 +30,7 @@ struct WeightedDeltas {
 };
 
 /// The instructions with which a merge computes. The result has the same bits with all of them.
-enum class Instructions { baseline, avx2 };
+enum class Instructions { baseline, avx2, avx512 };
 /// Returns the fastest instructions of this machine.
 [[nodiscard]] Instructions fastest_instructions();
 

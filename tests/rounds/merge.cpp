@@ -49,6 +49,15 @@ TEST(Merge, OuterStepsFollowTheirFormulas)
     EXPECT_EQ(momentum, (std::vector<float>{0.25F, -1})) << "without momentum, m = g";
 }
 
+// All instructions that this machine has.
+std::vector<Instructions> all_instructions()
+{
+    std::vector<Instructions> all;
+    for (auto const one : {Instructions::baseline, Instructions::avx2, Instructions::avx512})
+        if (one <= fastest_instructions()) all.push_back(one);
+    return all;
+}
+
 TEST(Merge, RefusesDifferentLengths)
 {
     std::vector<float> const two{1, 2}, one{1}, scale{1};
@@ -77,7 +86,8 @@ TEST(Merge, AllInstructionsGiveTheBitsOfTheDefinition)
                                       {2048, 4},
                                       {2049, 5},
                                       {10'007, 2},
-                                      {10'007, 11}}) {
+                                      {10'007, 11},
+                                      {(1UL << 20) + 13, 3}}) {
         auto const theta = values(size);
         auto const m = values(size);
         std::vector<std::vector<float>> all;
@@ -97,13 +107,32 @@ TEST(Merge, AllInstructionsGiveTheBitsOfTheDefinition)
             float const volatile step = 0.7F * (g + ahead);
             wanted[j] = theta[j] - step;
         }
-        for (auto const instructions : {Instructions::baseline, fastest_instructions()}) {
+        for (auto const instructions : all_instructions()) {
             std::vector<float> result(size), momentum(size);
             nesterov_step({theta, m, 0.7F, 0.9F}, {spans, scale}, result, momentum, instructions);
             EXPECT_EQ(std::memcmp(result.data(), wanted.data(), size * sizeof(float)), 0) << size;
             EXPECT_EQ(std::memcmp(momentum.data(), wanted_momentum.data(), size * sizeof(float)), 0)
                 << size;
         }
+    }
+}
+
+// The order of the additions is fixed.
+TEST(Merge, AllInstructionsGiveTheSameSumsOfSquares)
+{
+    std::mt19937 random(6);
+    std::normal_distribution<float> normal;
+    for (std::size_t const size : {3UL, 17UL, 2048UL, 5003UL}) {
+        std::vector<std::vector<float>> all(5, std::vector<float>(size));
+        for (auto& delta : all)
+            for (auto& value : delta) value = normal(random);
+        Spans const spans(all.begin(), all.end());
+        std::vector<float> const scale(5, 0.2F), theta(size);
+        std::vector<float> result(size);
+        auto const wanted =
+            average_step(theta, {spans, scale}, result, Instructions::baseline).sumsq;
+        for (auto const instructions : all_instructions())
+            EXPECT_EQ(average_step(theta, {spans, scale}, result, instructions).sumsq, wanted);
     }
 }
 
@@ -117,7 +146,7 @@ TEST(Merge, AddsTheSquaresOfEachDeltaWithAllInstructions)
         std::vector<float> const scale{0.1F, 0.1F, 0.1F, 0.1F, 0.1F};
         auto const count = static_cast<double>(size);
         double const square = double{1e30F} * double{1e30F};  // too great for a float
-        for (auto const instructions : {Instructions::baseline, fastest_instructions()}) {
+        for (auto const instructions : all_instructions()) {
             std::vector<float> result(size);
             auto const found = average_step(theta, {Spans{small, big, none, small, small}, scale},
                                             result, instructions);
@@ -138,7 +167,7 @@ TEST(Merge, FindsEachValueThatIsNotFinite)
     std::vector<float> const scale{0.5F, 0.5F};
     for (float const value : {nan, -nan, infinity, -infinity})
         for (std::size_t const at : {0UL, 8UL, 2047UL, 2048UL, 2059UL})
-            for (auto const instructions : {Instructions::baseline, fastest_instructions()}) {
+            for (auto const instructions : all_instructions()) {
                 auto bad = good;
                 bad[at] = value;
                 std::vector<float> result(size);
