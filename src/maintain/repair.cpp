@@ -83,6 +83,18 @@ Result<void> copy(chain::RunObjects const& objects, KeptPayloads& kept, Repaired
     return {};
 }
 
+// Reads the part. If it is bad, stores the site's copy, if there is one.
+Result<RepairedPart> examine(chain::RunObjects const& objects, KeptPayloads& kept,
+                             PartRef const& ref)
+{
+    auto const good = is_good(objects, ref);
+    if (!good) return tl::unexpected(good.error());
+    RepairedPart part{ref, *good ? Outcome::intact : Outcome::lost};
+    if (*good) return part;
+    if (auto done = copy(objects, kept, part); !done) return tl::unexpected(done.error());
+    return part;
+}
+
 Result<void> recompute(chain::RunObjects const& objects, rounds::RunSpec const& run,
                        Commit const& tip, std::int64_t elements, std::vector<RepairedPart>& parts)
 {
@@ -130,15 +142,10 @@ Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
     Repaired repaired{commit.number, {}};
     bool lost = false;
     for (auto const& ref : parts_of(commit)) {
-        RepairedPart part{ref, Outcome::intact};
-        auto const good = is_good(objects, ref);
-        if (!good) return tl::unexpected(good.error());
-        if (!*good) {
-            part.outcome = Outcome::lost;
-            if (auto done = copy(objects, kept, part); !done) return tl::unexpected(done.error());
-        }
-        lost = lost || part.outcome == Outcome::lost;
-        repaired.parts.push_back(std::move(part));
+        auto part = examine(objects, kept, ref);
+        if (!part) return tl::unexpected(part.error());
+        lost = lost || part->outcome == Outcome::lost;
+        repaired.parts.push_back(std::move(*part));
     }
     if (!lost || !elements) return repaired;
     if (auto done = recompute(objects, **run, commit, *elements, repaired.parts); !done)

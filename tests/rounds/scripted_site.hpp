@@ -41,13 +41,20 @@ class ScriptedSite : public testing::Test {
                 if (auto const worked = work(output)) inputs.push_back(*worked);
             }
             if (!inputs.empty()) continue;
-            bool const asks = std::any_of(outputs.begin(), outputs.end(), [](Output const& o) {
-                return std::holds_alternative<LoadModel>(o);
-            });
-            if (asks || !site.wake() || i > 10'000) return outputs;
+            if (std::any_of(outputs.begin(), outputs.end(), asks_for_work) || !site.wake() ||
+                i > 10'000)
+                return outputs;
             now = std::max(now, *site.wake());
             inputs.push_back(Tick{});
         }
+    }
+    /// Returns true for a question about payloads or to the trainer.
+    static bool asks_for_work(Output const& output)
+    {
+        return std::holds_alternative<LoadModel>(output) ||
+               std::holds_alternative<StoreModel>(output) ||
+               std::holds_alternative<StoreDelta>(output) ||
+               std::holds_alternative<Merge>(output) || std::holds_alternative<Cut>(output);
     }
     /// Answers an output as the trainer or a merge would. If the result is empty, the test itself
     /// must answer.

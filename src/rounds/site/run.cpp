@@ -8,6 +8,8 @@
 namespace curtail::rounds::site {
 namespace {
 
+bool must_leave(Parts const& p) { return p.machine.stopping() || retired(p) || replaced(p); }
+
 void commit_rate(Parts& p)
 {
     p.proposal.clear_intents();
@@ -210,7 +212,7 @@ bool round_over(Parts& p)
 
 bool act_run(Parts& p)
 {
-    if (p.machine.stopping() || retired(p) || replaced(p)) {
+    if (must_leave(p)) {
         leave(p);
         return true;
     }
