@@ -5,6 +5,39 @@
 
 namespace curtail::rounds::simulator {
 
+void Vigil::observe(MonoTime last, MonoTime now, Millis skew, State state)
+{
+    bool const suspended = last != MonoTime{} && now - last > skew;
+    if (suspended || last == MonoTime{}) resumed_ = now;
+    if (state == State::run || state == State::gather) awake_ = now - resumed_;
+}
+
+void RoundWatch::read(Commit const& tip)
+{
+    longest_ = std::max(longest_, tip.terms.params.round_time);
+}
+
+void RoundWatch::observe(Round base, Ranges const& since, MonoTime now)
+{
+    if (base == round_) return;
+    round_ = base;
+    took_over_ = now;
+    carried_ = since;
+}
+
+bool RoundWatch::has_stepped(Ranges const& since) const
+{
+    return !since.empty() && since != carried_;
+}
+
+void RoundWatch::observe_work(bool works, MonoTime now)
+{
+    if (!works) runs_since_.reset();
+    else if (!runs_since_) runs_since_ = now;
+}
+
+MonoTime RoundWatch::end() const { return std::max(took_over_ + longest_, *runs_since_); }
+
 void SimProcess::check_against_trainer(Status const& status) const
 {
     bool const reports_wait = inbox.size() > 1;
@@ -38,26 +71,16 @@ void SimProcess::check_removals(Create const& create, RecordDecoder const& decod
         auto const* m = machine->tip()->find(r.member);
         require(m != nullptr, Invariant::removal, "a site removes a process that is no member");
         auto const name = header_name(m->id, m->seq.next());
-        auto const missing = answered_missing.find(name);
-        auto const refused = refused_since.find(name);
-        bool const refused_long = refused != refused_since.end() && refused->second <= long_ago;
-        auto const damaged = damaged_reads.find(name);
-        bool const unreadable = damaged != damaged_reads.end() && damaged->second.first >= 6 &&
-                                now - damaged->second.second >= Seconds{30};
-        require(
-            refused_long || unreadable || (missing != answered_missing.end() && missing->second),
-            Invariant::removal, [&] {
-                return "a site removes " + r.member.value + " without reading its next header";
-            });
+        require(header_reads.allow_removal(name, long_ago, now), Invariant::removal, [&] {
+            return "a site removes " + r.member.value + " without reading its next header";
+        });
     }
 }
 
 void SimProcess::observe(MonoTime now, Input const& input)
 {
-    bool const suspended = last_input != MonoTime{} && now - last_input > skew;
-    if (suspended || last_input == MonoTime{}) resumed = now;
+    vigil.observe(last_input, now, skew, state);
     last_input = now;
-    if (state == State::run || state == State::gather) awake = now - resumed;
     auto const* request = std::get_if<StopRequested>(&input);
     if (request == nullptr) return;
     stop_delivered = true;
@@ -70,22 +93,15 @@ void SimProcess::check_round(Status const& status, MonoTime now)
 {
     require(!stop || now < stop->end || machine->exited(), Invariant::leaving,
             "a site stays beyond the end of its stop request");
-    if (machine->tip())
-        longest_round = std::max(longest_round, machine->tip()->terms.params.round_time);
-    if (status.base != round) {
-        round = status.base;
-        took_over = now;
-        carried = status.since;
-    }
+    if (machine->tip()) round_watch.read(*machine->tip());
+    round_watch.observe(status.base, status.since, now);
     // No round ends before its first step.
-    bool const works = status.state == State::run && !status.since.empty() &&
-                       status.since != carried && status.waiting_for == "the end of the round";
-    if (!works) runs_since.reset();
-    else if (!runs_since) runs_since = now;
+    bool const works = status.state == State::run && round_watch.has_stepped(status.since) &&
+                       status.waiting_for == "the end of the round";
+    round_watch.observe_work(works, now);
     if (!works || stop || !may_cut(status)) return;
     constexpr Seconds open_question{1};
-    auto const end =
-        std::max({took_over + longest_round, *runs_since, MonoTime{frozen_until + clock_offset}});
+    auto const end = std::max(round_watch.end(), MonoTime{frozen_until + clock_offset});
     require(now <= end + open_question, Invariant::round,
             "a site trains on after the end of its round");
 }
@@ -110,10 +126,22 @@ void SimProcess::check_silence(Commit const& commit) const
         if (r.reason != Removal::silent || m == nullptr || m->missed >= params.max_missed) continue;
         if (starts) signs.check_removal(*m, params);
         else
-            require(awake > params.drop_after + params.skew, Invariant::removal, [&] {
+            require(vigil.awake() > params.drop_after + params.skew, Invariant::removal, [&] {
                 return "a site removes " + r.member.value + " although it was suspended itself";
             });
     }
+}
+
+void SimProcess::check_leaving(SimStore const& store) const
+{
+    auto const status = machine->status();
+    bool const in_time = !stop || last_input < stop->end;
+    if (!status.leaving || !status.member || !in_time || store.chain().empty()) return;
+    auto const* m = store.chain().back().find(*status.member);
+    if (m == nullptr) return;
+    for (auto seq = m->seq.next(); store.get(header_name(m->id, seq)); seq = seq.next())
+        require(header_reads.has_asked_for(header_name(m->id, seq)), Invariant::leaving,
+                "a site leaves without reading its header back");
 }
 
 void SimProcess::check_transfer(MonoTime now) const

@@ -2,19 +2,60 @@
 #pragma once
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
 
 #include "rounds/site.hpp"
+#include "simulator/header_reads.hpp"
 #include "simulator/signs.hpp"
 #include "simulator/store.hpp"
 #include "simulator/trainer.hpp"
 
 namespace curtail::rounds::simulator {
+
+/// How long a process has been able to see signs of life of other members.
+class Vigil {
+  public:
+    /// Takes the time of an input. A pause of more than `skew` was a suspension.
+    void observe(MonoTime last, MonoTime now, Millis skew, State state);
+    [[nodiscard]] Millis awake() const { return awake_; }
+    /// End of the last suspension.
+    [[nodiscard]] MonoTime resumed() const { return resumed_; }
+
+  private:
+    Millis awake_{};  ///< at the last input in a state that judges members
+    MonoTime resumed_{};
+};
+
+/// When the round of a process must end.
+class RoundWatch {
+  public:
+    /// Takes the newest commit that the process has read.
+    void read(Commit const& tip);
+    /// Takes the round of the trainer's model, and the work since the cut.
+    void observe(Round base, Ranges const& since, MonoTime now);
+    /// Returns whether `since`, the work since the cut, has more than at the start of the round.
+    [[nodiscard]] bool has_stepped(Ranges const& since) const;
+    /// Takes whether the process waits for the end of the round with work of its own.
+    void observe_work(bool works, MonoTime now);
+    /// End of the round, for a process that works.
+    [[nodiscard]] MonoTime end() const;
+
+  private:
+    Round round_{};                       ///< of the trainer's model
+    MonoTime took_over_{};                ///< when the trainer got this model
+    Ranges carried_;                      ///< work since the cut, when the trainer got this model
+    Millis longest_{};                    ///< by the terms of all commits that the process has read
+    std::optional<MonoTime> runs_since_;  ///< has worked since then
+};
+
+/// Defects of a process's hardware, and their effects.
+struct Hardware {
+    bool broken{false};  ///< no step gives a finite gradient any more
+    int nan_cuts{0};
+    int skips{0};  ///< steps in a row that were skipped
+};
 
 /// One process of a site in the simulation, with the trainer and the checked invariants of this
 /// process.
@@ -30,28 +71,17 @@ struct SimProcess {
     std::optional<StopRequested> stop;  ///< earliest times of the delivered requests
     State state{State::probe};          ///< after the last input
     MonoTime last_input{};
-    Millis awake{};      ///< at the last input in a state that judges members: time since `resumed`
-    MonoTime resumed{};  ///< end of the last suspension that was longer than Params::skew
-    Round round{};       ///< round of the trainer's model
-    MonoTime took_over{};                ///< when the trainer got this model
-    Ranges carried;                      ///< work since the cut, when the trainer got this model
-    Millis longest_round{};              ///< by the terms of all commits that the process has read
-    std::optional<MonoTime> runs_since;  ///< has worked in the state `run` since then
-    int nan_cuts{0};
-    bool broken{false};  ///< no step gives a finite gradient any more
-    int skips{0};        ///< steps in a row that were skipped
+    Vigil vigil;
+    RoundWatch round_watch;
+    Hardware hardware;
     Signs signs;
+    HeaderReads header_reads;
     std::unique_ptr<Site> machine;
     std::unique_ptr<SimTrainer> trainer;
     std::optional<Cut> cut;
     std::optional<std::pair<Adopt, Tickets>> adopt;
     std::deque<Input> inbox;  ///< inputs that arrived while the process was frozen
     std::optional<MonoTime> wake;
-    std::set<std::string> read_back;  ///< names of own headers that the process has asked for
-    std::map<std::string, bool> answered_missing;  ///< by name: the last get's answer was Missing
-    std::map<std::string, Millis> refused_since;   ///< by name: first refusal since an answer
-    /// By name: number of reads of a damaged header, and the time of the first.
-    std::map<std::string, std::pair<int, Millis>> damaged_reads;
 
     /// Returns true if the newest commit that the process has read does not list its site.
     [[nodiscard]] bool is_retired() const
@@ -63,10 +93,8 @@ struct SimProcess {
     /// Checks that site and trainer agree on the work. `status` is that of the site.
     void check_against_trainer(Status const& status) const;
 
-    /// Checks that the site removes a member only after a get of the member's next header. The last
-    /// answer must be Missing, or the store must have refused these gets since `long_ago`, or six
-    /// gets over 30 s until `now` must have given a damaged header. A stale answer counts, because
-    /// a site cannot detect it.
+    /// Checks that the site removes a member only after a get of the member's next header. For the
+    /// times see HeaderReads::allow_removal().
     void check_removals(Create const& create, RecordDecoder const& decoder, Millis long_ago,
                         Millis now) const;
 
@@ -82,6 +110,9 @@ struct SimProcess {
     /// Checks that a site removes a member as silent only after a time in which it could have seen
     /// a sign of life.
     void check_silence(Commit const& commit) const;
+
+    /// Checks that a process that leaves has read its pending headers in `store` back.
+    void check_leaving(SimStore const& store) const;
 
     /// Checks that no transfer of a payload begins after the time of the stop request.
     void check_transfer(MonoTime now) const;

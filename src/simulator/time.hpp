@@ -19,7 +19,6 @@ class SimTime {
     [[nodiscard]] Millis now() const { return now_; }
     [[nodiscard]] std::int64_t events() const { return events_; }
 
-  protected:
     double uniform(double from, double to)
     {
         return from + (to - from) * static_cast<double>(random_() >> 11) * 0x1p-53;

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/injector.hpp"
+
+#include "simulator/foreign_objects.hpp"
+#include "simulator/recompute.hpp"
+
+namespace curtail::rounds::simulator {
+
+enum class Injector::Kind : int {
+    start,
+    crash,
+    short_freeze,
+    long_freeze,
+    stop_request,
+    full_store,
+    foreign_object,
+    hidden_headers,
+    broken_hardware,
+    outage,
+    clock_jump,
+    amendment,
+    damage
+};
+
+void Injector::run()
+{
+    // The more often a fault is in this list, the more often it happens.
+    static constexpr Kind kinds[] = {
+        Kind::start,          Kind::start,          Kind::start,           Kind::crash,
+        Kind::crash,          Kind::crash,          Kind::short_freeze,    Kind::long_freeze,
+        Kind::stop_request,   Kind::stop_request,   Kind::full_store,      Kind::foreign_object,
+        Kind::foreign_object, Kind::hidden_headers, Kind::broken_hardware, Kind::outage,
+        Kind::clock_jump,     Kind::amendment,      Kind::damage,          Kind::damage,
+        Kind::damage};
+    auto const elapsed = now() - last_check_;
+    last_check_ = now();
+    if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000))
+        inject(any_of(kinds));
+}
+
+void Injector::inject(Kind kind)
+{
+    switch (kind) {
+        case Kind::full_store:
+            return fill_store(Millis{pick(1'000, 20'000)});
+        case Kind::outage:
+            return take_store_away(Millis{pick(1'000, 20'000)});
+        case Kind::hidden_headers:
+            return shared_.availability.hide_headers_until(now() + Millis{pick(1'000, 20'000)});
+        case Kind::clock_jump:
+            return move_clock(Millis{pick(-3'600'000, 3'600'000)});
+        case Kind::amendment:
+            return amend();
+        case Kind::damage:
+            return damage_newest();
+        case Kind::foreign_object:
+            return add_foreign_object(
+                static_cast<int>(pick(0, foreign_header_types + foreign_lease_types - 1)));
+        default:
+            break;
+    }
+    auto const living = processes_.living();
+    if (kind == Kind::start || living.empty())
+        return processes_.start(static_cast<std::size_t>(pick(0, std::ssize(run_.sites) - 1)));
+    inject(any_of(living), kind);
+}
+
+void Injector::inject(P const& p, Kind kind)
+{
+    switch (kind) {
+        case Kind::crash:
+            log_line(p, "is killed");
+            p->dead = true;
+            return;
+        case Kind::short_freeze:
+            return processes_.freeze(p, Millis{pick(100, 4'000)});
+        case Kind::long_freeze:
+            return processes_.freeze(p, Millis{pick(100, 40'000)});
+        case Kind::broken_hardware:
+            p->hardware.broken = true;
+            log_line(p, "breaks");
+            return;
+        case Kind::stop_request:
+            log_line(p, "receives a stop request");
+            return processes_.request_stop(p, Millis{pick(500, 30'000)});
+        default:
+            return;
+    }
+}
+
+void Injector::fill_store(Millis duration) { shared_.availability.fill_until(now() + duration); }
+
+void Injector::take_store_away(Millis duration)
+{
+    shared_.availability.take_away_until(now() + duration);
+}
+
+// A quarantine ends by the store's clock. If that jumped back, the site would wait for too long.
+void Injector::move_clock(Millis offset)
+{
+    auto const& chain = store_.chain();
+    if (chain.empty() || chain.back().quarantine.empty()) shared_.availability.set_clock(offset);
+}
+
+bool Injector::has_open_run() const
+{
+    return !store_.chain().empty() && !store_.chain().back().complete;
+}
+
+void Injector::damage_newest()
+{
+    if (!has_open_run()) return;
+    auto const& tip = store_.chain().back();
+    auto const& part = tip.outer && chance(0.3) ? tip.outer->parts.at(0) : tip.model.parts.at(0);
+    // Nobody may read the momentum before what it was made from has expired. So a copy must stay.
+    bool const model = part.part.starts_with('w');
+    bool const recomputable = model && can_recompute(store_, run_.params);
+    bool const kept = shared_.copies.find(0, part.sha256) != nullptr;
+    if (store_.payload(part) == nullptr || !(recomputable || kept)) return;
+    if (recomputable && chance(0.7)) shared_.copies.lose(part.sha256);
+    shared_.causes.add_damaged_payload(part.name);
+    ++shared_.history.notes["damaged"];
+    store_.damage(part.name, chance(0.5));
+}
+
+void Injector::amend()
+{
+    if (!has_open_run()) return;
+    auto const& tip = store_.chain().back();
+    Amendment a;
+    a.run = run_.run;
+    a.n = tip.amended ? tip.amended->n + 1 : 1;
+    a.previous = chance(0.1) ? sha256("another run") : store_.last_amendment();
+    a.terms = tip.terms;
+    a.terms.params.round_time = Millis{pick(2'000, 4'000)};
+    a.terms.params.max_undecided = pick(1, 3);
+    a.terms.params.max_staleness = pick(0, 2);
+    if (chance(0.3)) a.terms.budget = Tokens{pick(1, 8 * static_cast<int>(store_.blocks()))};
+    a.terms.sites = {run_.sites.front()};
+    for (std::size_t i = 1; i < run_.sites.size(); ++i)
+        if (chance(0.7)) a.terms.sites.push_back(run_.sites[i]);
+    auto bytes = encode(a).bytes;
+    if (chance(0.1)) bytes = "{}";
+    store_.create(amendment_name(a.n), bytes);
+}
+
+void Injector::add_foreign_object(int type)
+{
+    if (!has_open_run()) return;
+    auto const& tip = store_.chain().back();
+    if (type < foreign_header_types) return add_foreign_header(tip, type);
+    std::int64_t k = 1;
+    while (store_.get(lease_name(tip.round, k))) ++k;
+    store_.create(lease_name(tip.round, k), foreign_lease(k, type - foreign_header_types));
+}
+
+void Injector::add_foreign_header(Commit const& tip, int type)
+{
+    std::vector<Member> open;
+    for (auto const& m : tip.members)
+        if (!store_.get(header_name(m.id, m.seq.next()))) open.push_back(m);
+    if (open.empty()) return;
+    auto const& m = any_of(open);
+    auto const name = header_name(m.id, m.seq.next());
+    shared_.causes.add_foreign_header(name);
+    store_.inject(name, foreign_header(run_, tip, m, type));
+}
+
+}  // namespace curtail::rounds::simulator

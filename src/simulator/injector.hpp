@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "simulator/part.hpp"
+
+namespace curtail::rounds::simulator {
+
+/// Injects faults, on request or by chance.
+class Injector : private Part {
+  public:
+    Injector(Shared& shared, Processes& processes) : Part(shared, processes) {}
+
+    /// Injects a random fault by chance. The rate is Chaos::faults_per_s.
+    void run();
+
+    void fill_store(Millis duration);
+    void take_store_away(Millis duration);
+    /// As Simulator::inject().
+    void add_foreign_object(int type);
+    /// As Simulator::amend().
+    void amend();
+    /// As Simulator::damage_newest().
+    void damage_newest();
+
+  private:
+    enum class Kind : int;
+
+    void inject(Kind kind);
+    /// Injects a fault into a process, if `kind` is such a fault.
+    void inject(P const& p, Kind kind);
+    void move_clock(Millis offset);
+    void add_foreign_header(Commit const& tip, int type);
+    [[nodiscard]] bool has_open_run() const;
+    template <class List>
+    [[nodiscard]] auto const& any_of(List const& list)
+    {
+        return list[static_cast<std::size_t>(pick(0, std::ssize(list) - 1))];
+    }
+
+    Millis last_check_{0};
+};
+
+}  // namespace curtail::rounds::simulator

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "simulator/part.hpp"
+
+namespace curtail::rounds::simulator {
+
+/// Merges contributions, makes merged models again, and keeps copies.
+class Merges : private Part {
+  public:
+    Merges(Shared& shared, Processes& processes) : Part(shared, processes) {}
+
+    void execute(P const& p, Merge const& o);
+    void execute(P const& p, Restore const& o);
+    void execute(P const& p, Keep const& o);
+
+  private:
+    /// Merges, and stores the result. Returns the answer.
+    [[nodiscard]] Input merge(std::size_t site, Merge const& o);
+    /// The sum of the model and the deltas that this merge can use. Appends the others to
+    /// `refused`.
+    [[nodiscard]] Tickets sum(Merge const& o, Tickets result, std::vector<Term>& terms,
+                              std::vector<Merged::Refused>& refused);
+    [[nodiscard]] bool lacks_momentum(Merge const& o) const;
+    /// Stores a payload, and keeps a copy at the site.
+    [[nodiscard]] PartRef store(std::size_t site, Target const& target, Payload const& payload);
+    /// Stores damaged payloads again, from copies or with the recipe. Returns the answer.
+    [[nodiscard]] Restored restore(std::size_t site, Restore const& o);
+    /// Makes the same payloads as `o` did before. Empty: an input is damaged or missing.
+    [[nodiscard]] std::optional<MergedPayloads> repeat(Merge const& o) const;
+    [[nodiscard]] MergedPayloads payloads(Merge const& o, Tickets result,
+                                          std::vector<Term> const& terms) const;
+};
+
+}  // namespace curtail::rounds::simulator

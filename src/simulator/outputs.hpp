@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "simulator/part.hpp"
+
+namespace curtail::rounds::simulator {
+
+/// Carries out the outputs that read or write objects of the store, and takes notes and exits.
+class Outputs : private Part {
+  public:
+    Outputs(Shared& shared, Processes& processes) : Part(shared, processes) {}
+
+    void execute(P const& p, Get const& o);
+    void execute(P const& p, Create const& o);
+    void execute(P const& p, StoreDelta const& o);
+    void execute(P const& p, StoreModel const& o);
+    void execute(P const& p, MakeInitial const& o);
+    void execute(P const& p, Overwrite const& o);
+    void execute(P const& p, Delete const& o);
+    void execute(P const& p, Sweep const& o);
+    void execute(P const& p, Note const& o);
+    void execute(P const& p, Exit const& o);
+
+  private:
+    /// Reads an object, and sends the answer.
+    void get(P const& p, Get const& o);
+    /// Creates an object as `o` asks. Returns whether it is new.
+    [[nodiscard]] bool creates(Create const& o);
+    void put(P const& p, Op op, std::vector<Target> const& parts, Payload const& content,
+             bool may_spoil);
+};
+
+}  // namespace curtail::rounds::simulator

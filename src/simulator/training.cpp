@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/training.hpp"
+
+#include <cmath>
+
+namespace curtail::rounds::simulator {
+
+Training::Training(Shared& shared, Processes& processes) : Part(shared, processes)
+{
+    for (std::size_t i = 0; i < run_.sites.size(); ++i)
+        speed_.push_back(std::exp(uniform(-1.2, 1.2)));
+}
+
+void Training::execute(P const& p, LoadModel const& o)
+{
+    later(Millis{pick(20, 300)}, [this, p, o] {
+        if (p->dead) return;
+        ++steps_;
+        if (is_unanswered()) return reply(p, Unavailable{o.op, "no answer"});
+        auto const* whole = store_.whole(o.model.parts.at(0));
+        if (whole == nullptr || chance(chaos_.stale_404))
+            return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
+        shared_.copies.keep(p->site_index, *whole);
+        p->trainer->load(whole->content);
+        deliver(p, Loaded{o.op});
+    });
+}
+
+void Training::execute(P const& p, Adopt const& o)
+{
+    later(Millis{pick(5, 300)}, [this, p, o] {
+        if (p->dead) return;
+        ++steps_;
+        auto const& part = o.model.parts.at(0);
+        auto const* whole = o.keeps_weights ? store_.original(part) : store_.whole(part);
+        if (is_unanswered()) return reply(p, Unavailable{o.op, "no answer"});
+        if (whole == nullptr || chance(chaos_.stale_404))
+            return reply(p, Corrupt{o.op, part.name, "missing"});
+        if (!o.keeps_weights) shared_.copies.keep(p->site_index, *whole);
+        p->adopt = {o, whole->content};
+        if (!p->trainer->stepping()) boundary(p);
+    });
+}
+
+void Training::execute(P const& p, Cut const& o)
+{
+    p->cut = o;
+    if (!p->trainer->stepping()) boundary(p);
+}
+
+void Training::execute(P const& p, Train const& o)
+{
+    p->trainer->train(o.held);
+    step(p);
+}
+
+void Training::boundary(P const& p)
+{
+    if (p->cut || p->adopt) ++steps_;
+    if (p->cut) {
+        auto const cut = *std::exchange(p->cut, {});
+        auto ready = p->trainer->cut(cut.op, cut.seq);
+        if (chance(chaos_.nan) && !ready.ranges.empty()) {
+            ready.nonfinite = {1};
+            ++p->hardware.nan_cuts;
+        }
+        deliver(p, ready);
+    } else if (p->adopt) {
+        auto const [adopt, theta] = *std::exchange(p->adopt, {});
+        p->trainer->adopt(adopt, theta);
+        deliver(p, Adopted{adopt.op});
+    }
+}
+
+void Training::step(P const& p)
+{
+    if (p->cut || p->adopt || !p->trainer->begin_step(pick(1, 2))) return;
+    auto const takes =
+        Millis{static_cast<std::int64_t>(400 * speed_[p->site_index] * uniform(0.7, 1.4))};
+    later(takes,
+          [this, p, takes, instance = p->trainer->instance()] { end_step(p, takes, instance); });
+}
+
+void Training::end_step(P const& p, Millis takes, int instance)
+{
+    if (p->dead || instance != p->trainer->instance()) return;
+    if (p->frozen_until > now())
+        return later(p->frozen_until - now(), [=, this] { end_step(p, takes, instance); });
+    ++steps_;
+    if (p->hardware.broken || chance(chaos_.skipped)) {
+        ++p->hardware.skips;
+        deliver(p, Skipped{p->trainer->skip_step()});
+    } else {
+        p->hardware.skips = 0;
+        deliver(p, Stepped{p->trainer->end_step(), takes});
+    }
+    boundary(p);
+    step(p);
+}
+
+}  // namespace curtail::rounds::simulator

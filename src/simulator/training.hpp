@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "simulator/part.hpp"
+
+namespace curtail::rounds::simulator {
+
+/// Runs the trainers of all processes, and carries out the outputs for them.
+class Training : private Part {
+  public:
+    /// Draws the speed of each site.
+    Training(Shared& shared, Processes& processes);
+
+    void execute(P const& p, LoadModel const& o);
+    void execute(P const& p, Adopt const& o);
+    void execute(P const& p, Cut const& o);
+    void execute(P const& p, Train const& o);
+    static void execute(P const& p, Discard const&) { p->trainer->discard(); }
+
+  private:
+    /// Carries out the cut or the adoption that waits for the end of a step.
+    void boundary(P const& p);
+    void step(P const& p);
+    void end_step(P const& p, Millis takes, int instance);
+
+    std::vector<double> speed_;  ///< of each site: factor of the time of a step
+};
+
+}  // namespace curtail::rounds::simulator
