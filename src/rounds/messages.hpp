@@ -306,6 +306,7 @@ struct Delete {
 struct Overwrite {
     std::string name;
     std::string bytes;
+    Millis limit{Millis::max()};  ///< longest time, if it is shorter than usual
 };
 /// Orders the program to sweep the run once (docs/curtail-store.md): to list its payloads, and to
 /// delete those that are older than `sweep_after` and that no commit needs. The program may do so

@@ -96,10 +96,10 @@ Note repaired_note(std::vector<std::string> const& names)
     return {repaired, {{"names", std::move(list)}}};
 }
 
-Note members_silent_note(std::vector<Member> const& members, Millis wait)
+Note members_silent_note(std::vector<MemberId> const& members, Millis wait)
 {
     json::Array list;
-    for (auto const& m : members) list.emplace_back(m.id.value);
+    for (auto const& id : members) list.emplace_back(id.value);
     return {members_silent, {{"members", std::move(list)}, {"wait_ms", wait.count()}}};
 }
 

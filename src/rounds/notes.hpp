@@ -42,9 +42,9 @@ namespace curtail::rounds {
 [[nodiscard]] Note terms_differ_note(std::string difference);
 /// The store's clock has jumped by `jump`.
 [[nodiscard]] Note clock_jump_note(Millis jump);
-/// All members have been silent for so long that this process removes them after `wait`, unless one
-/// of them shows life.
-[[nodiscard]] Note members_silent_note(std::vector<Member> const& members, Millis wait);
+/// No member seems alive. This process removes these members of other sites after `wait`, unless
+/// one of them shows life.
+[[nodiscard]] Note members_silent_note(std::vector<MemberId> const& members, Millis wait);
 /// Returns the text of a note that people should see at once, for the log. Empty: no such note.
 [[nodiscard]] std::optional<std::string> warning_in(Note const& note);
 

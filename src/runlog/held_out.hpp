@@ -30,7 +30,7 @@ struct HeldOutLine {
     /// In nats per token: the loss of a model that knows only how frequent each token is.
     std::optional<double> unigram_entropy{};
     std::optional<double> bits_per_byte{};
-    FractionalSeconds duration{0};  ///< time from the begin of reading the model until `time`
+    FractionalSeconds duration{0};  ///< time from the beginning of reading the model until `time`
 
     [[nodiscard]] bool is_evaluated() const { return missing.empty(); }
     friend bool operator==(HeldOutLine const&, HeldOutLine const&) = default;

@@ -132,11 +132,14 @@ void RoundExecutor::act(rounds::Overwrite const& overwrite)
     auto const work = [this, overwrite, late,
                        work = work_](Call const& call) -> OperationTable::Finish {
         return [this, late, stored = work.overwrite(overwrite, call)]() -> Answer {
-            if (!stored) parts_.log.debug(stored.error().message());
+            if (!stored && stored.error().why != last_reason_)
+                parts_.log.warning(stored.error().message());
+            if (!stored) last_reason_ = stored.error().why;
             return late();
         };
     };
-    operations_.start(first_errand + errands_++, parts_.limits.record, work, late);
+    auto const limit = std::min(parts_.limits.record, overwrite.limit);
+    operations_.start(first_errand + errands_++, limit, work, late);
 }
 
 void RoundExecutor::act(rounds::Keep const& keep)

@@ -66,9 +66,7 @@ TEST(Notes, ARepairIsAWarning)
 
 TEST(Notes, SilentMembersAreAWarning)
 {
-    Member silent;
-    silent.id = a;
-    auto const note = members_silent_note({silent}, Seconds{210});
+    auto const note = members_silent_note({a}, Seconds{210});
     EXPECT_EQ(text_of(note), R"(members-silent{"members":["A.00000011.2"],"wait_ms":210000})");
     EXPECT_EQ(warning_in(note),
               "no member has shown life for long; removing [\"A.00000011.2\"] in 210 s, unless one "

@@ -35,6 +35,9 @@ class SilentMember : public ScriptedSite {
     Input got(Get const& get) override
     {
         bool const status = get.name == status_name({"B"});
+        if (fails_every > 0 && ++gets % fails_every == 0)
+            return Unknown{get.op, "no route", ExitCode::unavailable};
+        if (status && forbidden) return Unknown{get.op, "forbidden", ExitCode::permission};
         if (status && lives_until > now) ++signs;
         if (status && signs > 0)
             objects[get.name] = encode(SiteStatus{b, {2}, tip.time + Seconds{signs}}).bytes;
@@ -44,6 +47,9 @@ class SilentMember : public ScriptedSite {
     Commit tip;
     MonoTime lives_until{};  // B gives signs of life until then
     int signs{0};
+    int fails_every{0};  // so many reads of the store, one of which fails
+    int gets{0};
+    bool forbidden{false};  // nobody but B may read its status
 };
 
 TEST_F(SilentMember, IsRemovedAfterTwoEqualLooksFarApart)
@@ -68,6 +74,22 @@ TEST_F(SilentMember, StaysAsLongAsItsStatusChanges)
 TEST_F(SilentMember, WhoseStatusIsRecentIsNotSuspect)
 {
     objects[status_name({"B"})] = encode(SiteStatus{b, {2}, noon()}).bytes;
+    (void)serve(Tick{});
+    ASSERT_TRUE(site.tip()->find(b));
+    EXPECT_TRUE(site.status().member) << "the site joins beside the member";
+}
+
+TEST_F(SilentMember, IsRemovedAlthoughSomeReadsFail)
+{
+    fails_every = 5;
+    auto const last = serve(Tick{});
+    EXPECT_FALSE(site.exited()) << exit_error(last).message();
+    EXPECT_EQ(site.tip()->find(b), nullptr);
+}
+
+TEST_F(SilentMember, WhoseStatusCannotBeReadMayBeAlive)
+{
+    forbidden = true;
     (void)serve(Tick{});
     ASSERT_TRUE(site.tip()->find(b));
     EXPECT_TRUE(site.status().member) << "the site joins beside the member";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
@@ -45,22 +46,26 @@ void found_newest(Parts& p)
 bool alive(Parts const& p, Member const& m)
 {
     if (p.folded.contains(m.id, p.pending.last_of(m))) return false;
+    if (p.looks.unread(m.site)) return true;
     return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
 }
 
-bool removes_others(Parts const& p)
+// The members of other sites that a fold would remove.
+std::vector<MemberId> silent_members(Parts const& p)
 {
-    auto const& members = p.chain.tip()->members;
-    return std::any_of(members.begin(), members.end(), [&](Member const& m) {
-        return m.site != p.config.process.site && !p.pending.leaves(m.id);
-    });
+    std::vector<MemberId> list;
+    for (auto const& m : p.chain.tip()->members)
+        if (m.site != p.config.process.site && find_contribution(p, m.id) == nullptr)
+            list.push_back(m.id);
+    return list;
 }
 
 // How much longer the members of other sites must show no life before this process removes them. A
 // living member writes its status once in `status_interval`.
 Millis grace_left(Parts const& p)
 {
-    if (!removes_others(p) || p.config.policy.breaks(Fault::fold_at_first_look)) return Millis{0};
+    if (silent_members(p).empty() || p.config.policy.breaks(Fault::fold_at_first_look))
+        return Millis{0};
     auto const& params = p.chain.run().params;
     return params.status_interval * 3 / 2 + 4 * params.poll_run - p.looks.unchanged();
 }
@@ -78,7 +83,7 @@ void begin_look(Parts& p)
 
 void look_again(Parts& p, Millis left)
 {
-    if (p.looks.must_tell()) p.machine.send(members_silent_note(p.chain.tip()->members, left));
+    if (p.looks.must_tell()) p.machine.send(members_silent_note(silent_members(p), left));
     p.machine.go(Phase::find_commit);
     p.machine.pause_until(p.machine.now() + std::min(left, p.chain.run().params.poll_run));
 }
@@ -223,9 +228,11 @@ bool act_find_status(Parts& p)
 
 void answered_find_status(Parts& p, Input const& input)
 {
-    if (std::holds_alternative<Unknown>(input)) return p.machine.retry(Phase::find_status);
+    bool const unknown = std::holds_alternative<Unknown>(input);
+    if (unknown && p.machine.tries() < tries_limit) return p.machine.retry(Phase::find_status);
     auto const* got = std::get_if<Got>(&input);
-    p.looks.take(got != nullptr ? &got->bytes : nullptr);
+    if (unknown) p.looks.take_unread();
+    else p.looks.take(got != nullptr ? &got->bytes : nullptr);
     p.machine.go(Phase::find_status);
 }
 

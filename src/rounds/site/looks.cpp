@@ -11,6 +11,7 @@ void Looks::begin(std::vector<SiteId> sites, std::optional<Digest> foreign_tip, 
     at_ = 0;
     if (foreign_tip) tip_ = *foreign_tip;
     statuses_.clear();
+    unread_.clear();
     began_ = now;
 }
 
@@ -26,6 +27,8 @@ void Looks::take(std::string const* bytes)
     if (bytes == nullptr) return;
     if (auto decoded = decode_status(*bytes, status_name(site))) status = *decoded;
 }
+
+void Looks::take_unread() { unread_.insert(sites_[at_++]); }
 
 void Looks::end(MonoTime now)
 {

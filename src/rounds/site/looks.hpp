@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,10 @@ class Looks {
     [[nodiscard]] std::optional<SiteId> next() const;
     /// Takes the bytes of this status; null: there is none. Invalid bytes count as none.
     void take(std::string const* bytes);
+    /// Takes that this status cannot be read now.
+    void take_unread();
+    /// Returns whether the last look could not read the status of this site.
+    [[nodiscard]] bool unread(SiteId const& site) const { return unread_.contains(site); }
     /// Ends the look, after all statuses.
     void end(MonoTime now);
     /// Returns when the member has last shown life: the later of Member::seen and the time in its
@@ -41,6 +46,7 @@ class Looks {
     std::size_t at_{0};
     Digest tip_;
     Statuses statuses_;
+    std::set<SiteId> unread_;
     MonoTime began_{};
     Digest first_tip_;
     Statuses first_;    ///< what the first of the equal looks has seen

@@ -26,10 +26,9 @@ std::optional<StoreRefusal> lasting_refusal(Input const& input)
     return std::nullopt;
 }
 
-bool store_has_written(Input const& input)
+bool is_failure(Input const& input)
 {
-    return std::holds_alternative<Created>(input) || std::holds_alternative<Exists>(input) ||
-           std::holds_alternative<Stored>(input);
+    return std::holds_alternative<Unknown>(input) || std::holds_alternative<Unavailable>(input);
 }
 
 void stepped(Parts& p, Stepped const& step)
@@ -60,23 +59,28 @@ bool is_status_due(Parts& p)
 void write_status(Parts& p)
 {
     SiteStatus const status{*p.member, p.chain.tip()->number, store_now(p)};
-    p.machine.send(Overwrite{status_name(p.config.process.site), encode(status).bytes});
-    p.schedule.status = p.machine.now() + p.chain.run().params.status_interval;
+    auto const interval = p.chain.run().params.status_interval;
+    p.machine.send(
+        Overwrite{status_name(p.config.process.site), encode(status).bytes, interval / 2});
+    p.schedule.status = p.machine.now() + interval;
     (void)is_status_due(p);
 }
 
 // A process that is not yet a member has no work to lose. It exits if the store stays read-only,
-// forbidden, full or unreachable. A single unreadable header does not count. True if it exits.
+// forbidden, full or unreachable. A single unreadable header or status does not count. True if it
+// exits.
 bool refused_at_start(Parts& p, Input const& input)
 {
-    if (store_has_written(input)) p.failures.at_start = 0;
     auto const refusal = lasting_refusal(input);
+    bool const reads = p.machine.last_question() == Question::get;
+    auto& failures = reads ? p.failures.reads_at_start : p.failures.writes_at_start;
+    if (!refusal && !is_failure(input)) failures = 0;
     if (p.member || !refusal) return false;
     auto const phase = p.machine.phase();
     bool const header = phase == Phase::find_headers || phase == Phase::join_headers;
-    if (header && is_lasting_error(refusal->code)) return false;
+    if ((header && is_lasting_error(refusal->code)) || phase == Phase::find_status) return false;
     constexpr int limit = 6;
-    if (++p.failures.at_start < limit) return false;
+    if (++failures < limit) return false;
     finish(p, refusal->code,
            Error{refusal->code, "cannot start with the run's store", refusal->why, {}});
     return true;
@@ -95,8 +99,7 @@ void take_answer(Parts& p, Input const& input)
     auto const handler = row(p).answered;
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
     handler(p, input);
-    bool const failed =
-        std::holds_alternative<Unknown>(input) || std::holds_alternative<Unavailable>(input);
+    bool const failed = is_failure(input);
     p.failures.unanswered = failed ? p.failures.unanswered + 1 : 0;
     if (failed) p.watch.unanswered(p.machine.now());
     else p.watch.answered(p.machine.now(), p.chain.run().params.skew);

@@ -95,6 +95,7 @@ void Machine::retry(Phase phase)
 
 Op Machine::ask(Question question)
 {
+    last_question_ = question;
     open_ = OpenQuestion{++last_op_, question};
     asked_ = now_;
     return last_op_;

@@ -75,6 +75,8 @@ class Machine {
     [[nodiscard]] MonoTime asked() const { return asked_; }  ///< time of the last question
     /// Opens a question and returns its op. The caller must then send an output with this op.
     Op ask(Question question);
+    /// Returns the kind of the last question, open or answered.
+    [[nodiscard]] Question last_question() const { return last_question_; }
     /// Opens a question and sends a Get for the object `name`.
     void get(std::string name);
     /// Opens a question and sends a Create. The parameters are the fields of Create.
@@ -99,6 +101,7 @@ class Machine {
     int tries_{0};
     MonoTime not_before_{};
     std::optional<OpenQuestion> open_;
+    Question last_question_{Question::get};
     std::set<Op> abandoned_;  ///< questions whose answers are ignored
     Op last_op_{0};
     MonoTime asked_{};

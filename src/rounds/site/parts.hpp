@@ -31,7 +31,9 @@ struct Failures {
     int misses{0};      ///< reads that did not find a record that must exist
     int loads{0};       ///< answers Corrupt to a LoadModel, Adopt or Merge on the same tip
     int unanswered{0};  ///< answers Unknown and Unavailable
-    int at_start{0};    ///< lasting errors of the store before this process is a member
+    /// Lasting errors of the store in a row before this process is a member.
+    int reads_at_start{0};
+    int writes_at_start{0};
 };
 
 /// The wait of a new member for its first model.
