@@ -9,12 +9,14 @@ namespace curtail::account {
 
 namespace {
 
-// The commit of this run that a line is about; null if there is none.
-CommitSummary const* commit_of(RunFiles const& files, std::int64_t number, Tokens trained)
+// The commit of this run that a line is about; null if the line is of another run.
+CommitSummary const* commit_of(RunFiles const& files, runlog::HeldOutLine const& line)
 {
-    auto const it = std::find_if(files.commits.begin(), files.commits.end(),
-                                 [&](CommitSummary const& c) { return c.number == number; });
-    return it != files.commits.end() && it->tokens == trained ? &*it : nullptr;
+    auto const it =
+        std::find_if(files.commits.begin(), files.commits.end(),
+                     [&](CommitSummary const& c) { return c.number == line.commit.value; });
+    if (it == files.commits.end()) return nullptr;
+    return it->tokens == line.trained && it->model == line.model ? &*it : nullptr;
 }
 
 std::optional<std::int64_t> newer_than(RunFiles const& files, std::int64_t commit)
@@ -83,7 +85,7 @@ std::vector<FollowedModel> followed_of(RunFiles const& files)
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         auto& mine = lines.emplace_back(files.run.sites.at(s).site, files.sites[s].evaluations);
         std::erase_if(mine.second, [&](runlog::HeldOutLine const& line) {
-            return commit_of(files, line.commit.value, line.trained) == nullptr;
+            return commit_of(files, line) == nullptr;
         });
     }
     return followed_models(lines, {files.commits.back().number});
@@ -93,7 +95,7 @@ std::vector<FollowedLoss> followed_losses(RunFiles const& files, Axis const& axi
 {
     std::vector<FollowedLoss> losses;
     for (auto& model : followed_of(files)) {
-        auto const* commit = commit_of(files, model.line.commit.value, model.line.trained);
+        auto const* commit = commit_of(files, model.line);
         losses.push_back({std::move(model), axis.at(commit->time)});
     }
     return losses;

@@ -51,7 +51,8 @@ struct CommitSummary {
     std::int64_t round{};      ///< number of the round that is in progress after the commit
     Tokens tokens;  ///< tokens that the committed model includes, from the start of the run
     std::vector<Contribution> contributions;
-    Time time;  ///< real time
+    Time time;       ///< real time
+    Digest model{};  ///< SHA-256 of the model's first part, as in `evaluation.jsonl`
 };
 
 /// A run's commits, and the terms that the newest one states.

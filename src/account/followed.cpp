@@ -34,6 +34,21 @@ std::string behind_text(FollowedState const& state, std::int64_t bound)
         state.behind_models, bound, state.newest.site.value);
 }
 
+// A site's line about each commit. A later line goes before an earlier one, because the earlier one
+// may be of an earlier run. Of one model, an evaluation stays.
+std::map<CommitNumber, runlog::HeldOutLine> last_lines(
+    std::vector<runlog::HeldOutLine> const& lines)
+{
+    std::map<CommitNumber, runlog::HeldOutLine> last;
+    for (auto const& line : lines) {
+        auto const [it, is_new] = last.emplace(line.commit, line);
+        if (is_new) continue;
+        bool const is_other_model = line.model != it->second.model;
+        if (is_other_model || line.is_evaluated() || !it->second.is_evaluated()) it->second = line;
+    }
+    return last;
+}
+
 }  // namespace
 
 std::vector<FollowedModel> followed_models(
@@ -42,9 +57,9 @@ std::vector<FollowedModel> followed_models(
 {
     std::map<CommitNumber, FollowedModel> by_commit;
     for (auto const& [site, lines] : sites)
-        for (auto const& line : lines) {
-            if (line.commit > newest) continue;
-            auto const [it, is_new] = by_commit.emplace(line.commit, FollowedModel{site, line});
+        for (auto const& [commit, line] : last_lines(lines)) {
+            if (commit > newest) continue;
+            auto const [it, is_new] = by_commit.emplace(commit, FollowedModel{site, line});
             if (!is_new && line.is_evaluated() && !it->second.line.is_evaluated())
                 it->second = {site, line};
         }

@@ -19,8 +19,10 @@ struct FollowedModel {
     friend bool operator==(FollowedModel const&, FollowedModel const&) = default;
 };
 
-/// Returns one entry per model, in order of their commits. Of several lines about a commit, an
-/// evaluation goes before a line without one, and then an earlier site and line before a later one.
+/// Returns one entry per model, in order of their commits. Of several lines of a site about a
+/// commit, the last one counts: the earlier ones may be of an earlier run of the same name. Only an
+/// evaluation stays when a line without one about the same model follows. Of several sites, one
+/// with an evaluation goes before one without, and then an earlier site before a later one.
 /// Leaves out lines about commits after `newest`: they are of another run of the same name, or the
 /// reader does not know these commits yet.
 [[nodiscard]] std::vector<FollowedModel> followed_models(

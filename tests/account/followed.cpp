@@ -48,7 +48,23 @@ TEST(Followed, EachModelHasOneEntryInOrder)
                                          {SiteId{"B"}, {line(6, 4), line(4, 5), line(9, 1)}}},
                                         {8});
     EXPECT_THAT(models,
-                ElementsAre(FollowedModel{{"B"}, line(4, 5)}, FollowedModel{{"A"}, line(6, 3)}));
+                ElementsAre(FollowedModel{{"B"}, line(4, 5)}, FollowedModel{{"A"}, line(6, 9)}));
+}
+
+TEST(Followed, ALineOfAnEarlierRunGivesWayToALaterLine)
+{
+    auto earlier = line(6, 3);
+    earlier.model = sha256("the model of an earlier run");
+    EXPECT_THAT(at_one_site({earlier, line(6, 9)}), ElementsAre(FollowedModel{{"A"}, line(6, 9)}));
+    EXPECT_THAT(at_one_site({earlier, deleted(6)}), ElementsAre(FollowedModel{{"A"}, deleted(6)}));
+}
+
+TEST(Followed, AnEvaluationStaysWhenItsModelIsDeletedLater)
+{
+    EXPECT_THAT(at_one_site({line(6, 3), deleted(6)}),
+                ElementsAre(FollowedModel{{"A"}, line(6, 3)}));
+    EXPECT_THAT(at_one_site({deleted(6), line(6, 3)}),
+                ElementsAre(FollowedModel{{"A"}, line(6, 3)}));
 }
 
 TEST(Followed, StateIsThatOfTheNewestEvaluatedModel)

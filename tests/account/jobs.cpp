@@ -363,6 +363,23 @@ TEST_F(Evaluation, LossesInTheSitesJournalsAreShownWithTheirWarnings)
                 testing::HasSubstr("warning: the held-out loss of commit 2"));
 }
 
+// An earlier run in the same folder had as many tokens at the same commit.
+TEST_F(Evaluation, LossesOfAnotherModelAreNotShown)
+{
+    auto files = small_run();
+    files.commits.back().model = sha256("the model of this run");
+    auto mine = followed_line(2, {7200}, 4.5);
+    mine.model = files.commits.back().model;
+    auto other = followed_line(2, {7200}, 3);
+    other.model = sha256("the model of an earlier run");
+    files.sites.back().evaluations = {mine, other};
+    auto const a = account_of(files);
+    ASSERT_EQ(a.followed.size(), 1U);
+    EXPECT_EQ(a.followed[0].model.line, mine);
+    files.sites.back().evaluations = {other};
+    EXPECT_THAT(account_of(files).followed, testing::IsEmpty());
+}
+
 TEST_F(Evaluation, OfAModelThatIsBehindHasANoteOnlyIfNobodyFollowsTheRun)
 {
     auto files = small_run();

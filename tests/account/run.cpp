@@ -353,6 +353,17 @@ TEST(Run, ADamagedChainIsAnError)
     EXPECT_EQ(files.error().code, ExitCode::protocol);
 }
 
+TEST(Run, ACommitNamesTheDigestOfItsModel)
+{
+    TemporaryFolder const folder;
+    test::write_synthetic_run(folder.path(), {});
+    auto const store = store::open_store(store::Address::of_folder(folder / "store")).value();
+    chain::RunObjects const objects(*store, {"demo"});
+    auto const list = read_commits(objects).value();
+    auto const newest = objects.commit({list.commits.back().number}).value().value();
+    EXPECT_EQ(list.commits.back().model, newest.model.parts.at(0).sha256);
+}
+
 TEST(Run, AGapInTheChainIsAnErrorAndAShorterChainIsNot)
 {
     TemporaryFolder const folder;
