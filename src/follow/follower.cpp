@@ -83,7 +83,8 @@ class Follower {
             auto const pending =
                 pending_models(models_.models(), lines_.lines(), models_.keep_models());
             if (pending.empty()) return models_.is_complete();
-            if (auto done = take(pending.front()); !done) return tl::unexpected(done.error());
+            auto const commit = pending.front();  // an update moves the models
+            if (auto done = take(commit); !done) return tl::unexpected(done.error());
             if (auto more = models_.update(); !more) return tl::unexpected(more.error());
         }
     }
@@ -115,7 +116,9 @@ class Follower {
     // Writes the line of one model.
     Result<void> take(rounds::Commit const& commit)
     {
-        log_.info("evaluating the model of commit " + std::to_string(commit.number.value));
+        if (begun_ != commit.number)
+            log_.info("evaluating the model of commit " + std::to_string(commit.number.value));
+        begun_ = commit.number;
         auto const began = monotonic_now();
         HeldOutLine line;
         line.commit = commit.number;
@@ -137,12 +140,7 @@ class Follower {
         auto weights = evaluate::read_weights(run_, objects_, commit, {stop_, {}});
         if (!weights && weights.error().cause == Cause::unavailable)
             return tl::unexpected(weights.error().error);
-        if (!weights) {
-            log_.warning(weights.error().error.message());
-            line.missing = weights.error().cause == Cause::missing ? runlog::model_deleted
-                                                                   : runlog::model_damaged;
-            return {};
-        }
+        if (!weights) return note_lost(line, weights.error());
         auto stream = data::TokenStream::open(run_.data.folder, data::Split::held_out);
         if (!stream) return tl::unexpected(stream.error());
         auto const loss = evaluate::held_out_loss(model::Gpt(std::move(*weights)), *stream,
@@ -156,11 +154,46 @@ class Follower {
         return {};
     }
 
+    // Fails with `temporary` if the sites may still repair the model.
+    Result<void> note_lost(HeldOutLine& line, store::ReadFailure const& failure)
+    {
+        // The run may have deleted the model while it was read.
+        if (auto more = models_.update(); !more) return tl::unexpected(more.error());
+        LostModel lost;
+        lost.is_kept = is_kept(models_.models(), line.commit, models_.keep_models());
+        lost.is_complete = models_.is_complete();
+        lost.lost_for = lost_for(line.commit);
+        lost.repair_wait = models_.repair_wait();
+        if (!stays_lost(lost)) {
+            auto error = failure.error;
+            error.code = ExitCode::temporary;
+            return tl::unexpected(error);
+        }
+        log_.warning(failure.error.message());
+        line.missing =
+            failure.cause == Cause::missing ? runlog::model_deleted : runlog::model_damaged;
+        return {};
+    }
+
+    // The time since the model was first found lost in the complete run.
+    Millis lost_for(CommitNumber commit)
+    {
+        if (!models_.is_complete()) return Millis{0};
+        auto const now = monotonic_now();
+        if (!lost_ || lost_->commit != commit) lost_ = Lost{commit, now};
+        return std::chrono::duration_cast<Millis>(now - lost_->since);
+    }
+
     void wait()
     {
         std::unique_lock lock(mutex_);
         never_.wait_for(lock, stop_, settings_.every, [] { return false; });
     }
+
+    struct Lost {
+        CommitNumber commit;
+        MonoTime since;
+    };
 
     config::Run const& run_;
     chain::RunObjects const& objects_;
@@ -170,6 +203,8 @@ class Follower {
     std::stop_token stop_;
     RunModels models_;
     Trouble trouble_;
+    std::optional<CommitNumber> begun_;  // the model that was last read
+    std::optional<Lost> lost_;
     bool has_lines_{false};
     bool has_said_waiting_{false};
     bool has_checked_data_{false};

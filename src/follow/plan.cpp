@@ -39,6 +39,19 @@ std::span<rounds::Commit const> pending_models(std::span<rounds::Commit const> m
     return models.last(kept);
 }
 
+bool is_kept(std::span<rounds::Commit const> models, CommitNumber commit, std::int64_t keep_models)
+{
+    auto const kept = models.last(std::min(models.size(), static_cast<std::size_t>(keep_models)));
+    return std::any_of(kept.begin(), kept.end(),
+                       [&](rounds::Commit const& c) { return c.number == commit; });
+}
+
+bool stays_lost(LostModel const& model)
+{
+    if (!model.is_kept) return true;
+    return model.is_complete && model.lost_for >= model.repair_wait;
+}
+
 bool may_pass(ExitCode code)
 {
     return code == ExitCode::temporary || code == ExitCode::io || code == ExitCode::unavailable;

@@ -30,6 +30,22 @@ namespace curtail::follow {
     std::span<rounds::Commit const> models, std::span<runlog::HeldOutLine const> lines,
     std::int64_t keep_models);
 
+/// Returns whether the run keeps the model of `commit`: whether it is one of the newest
+/// `keep_models` ones.
+[[nodiscard]] bool is_kept(std::span<rounds::Commit const> models, CommitNumber commit,
+                           std::int64_t keep_models);
+
+/// A model that is missing or damaged in the store.
+struct LostModel {
+    bool is_kept{};        ///< see is_kept()
+    bool is_complete{};    ///< whether the run is complete
+    Millis lost_for{0};    ///< time since the model of the complete run was first found lost
+    Millis repair_wait{};  ///< of the run's parameters
+};
+/// Returns whether the model stays lost. The sites may repair a model that the run keeps. In a
+/// complete run, they have `repair_wait` to do so.
+[[nodiscard]] bool stays_lost(LostModel const& model);
+
 /// Returns whether a failure with this code may pass without a person, as an outage of a store
 /// does.
 [[nodiscard]] bool may_pass(ExitCode code);

@@ -27,9 +27,10 @@ class RunModels {
     /// Returns the commits that made a model, in order. Only their run, number, kind, round, model
     /// and totals are set.
     [[nodiscard]] std::span<rounds::Commit const> models() const { return models_; }
-    /// The run's run.json. The run must have begun, as for the next two.
+    /// The run's run.json. The run must have begun, as for the next three.
     [[nodiscard]] rounds::RunSpec const& spec() const { return *spec_; }
     [[nodiscard]] std::int64_t keep_models() const { return tip_->terms.params.keep_models; }
+    [[nodiscard]] Millis repair_wait() const { return tip_->terms.params.repair_wait; }
     [[nodiscard]] bool is_complete() const { return tip_->complete; }
 
   private:

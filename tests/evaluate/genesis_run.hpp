@@ -21,8 +21,10 @@ inline config::Model small_shape() { return {"small", 2, 32, 2, 2, 16, 320}; }
 /// A run of one commit and of site `A`, in memory.
 struct GenesisRun {
     /// `manifest` is the digest of the data's manifest.
-    explicit GenesisRun(Digest const& manifest = sha256("manifest"))
+    explicit GenesisRun(Digest const& manifest = sha256("manifest"),
+                        rounds::Params const& params = {})
     {
+        run.rounds = params;
         run.run = {"small"};
         run.store.url = "memory";
         run.model = small_shape();
@@ -31,7 +33,7 @@ struct GenesisRun {
         std::vector<std::string> names;
         names.reserve(places.size());
         for (auto const& place : places) names.push_back(place.name);
-        auto const spec = config::make_run_spec(run, manifest, 100, names);
+        spec = config::make_run_spec(run, manifest, 100, names);
         auto const encoded_run = rounds::encode(spec);
         put(rounds::run_name, std::string_view(encoded_run.bytes));
         MemberId const writer{"A.00000001.0"};
@@ -52,6 +54,7 @@ struct GenesisRun {
 
     store::MemoryStore objects;
     config::Run run;
+    rounds::RunSpec spec;
     model::Parameters weights{model::initial_parameters(small_shape(), 5)};
     std::string payload;
     rounds::Commit genesis;

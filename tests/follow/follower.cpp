@@ -47,9 +47,61 @@ class FollowerTest : public testing::Test {
     FollowerTest()
     {
         test::prepare_text(folder_.path());
-        stored_.emplace(data::manifest_digest(folder_ / "data").value());
+        make_run({});
+    }
+    void make_run(rounds::Params const& params)
+    {
+        stored_.emplace(data::manifest_digest(folder_ / "data").value(), params);
         stored_->run.folder = folder_ / "out";
         stored_->run.data.folder = folder_ / "data";
+    }
+    void damage(std::string const& payload)
+    {
+        auto bytes =
+            **stored_->objects.get(*chain::object_name(stored_->run.run, payload), Bytes{1 << 24});
+        bytes[bytes.size() / 2] ^= std::byte{1};
+        stored_->put(payload, bytes);
+    }
+    // Site A joins, and its first merge completes the run. Returns the name of the last model.
+    std::string complete_run()
+    {
+        auto const& first = stored_->genesis;
+        rounds::Process const process{{"A"}, 1};
+        auto const member = rounds::member_id(process, {2});
+        rounds::Intents intents;
+        intents.admit = rounds::Admission{process, 1'000'000'000};
+        auto const joined = append(first, {member, 1}, {}, intents);
+        rounds::Header header;
+        header.run = stored_->run.run;
+        header.member = member;
+        header.seq = {1};
+        header.base_round = joined.round;
+        header.ranges = joined.find(member)->held;
+        header.tokens = header.ranges.count() * stored_->spec.params.block_tokens;
+        header.steps = 1;
+        header.rate = 1'000'000'000;
+        header.time = joined.time;
+        header.parts = {{{"d0", rounds::delta_name({1}, member, {1}, "d0"), 1, sha256("")}, 4, 0}};
+        auto const merged = append(joined, {member, 2}, {{header, {}, {}}}, {});
+        EXPECT_TRUE(merged.complete);
+        return merged.model.parts.at(0).name;
+    }
+    // The weights of a merge are those of the first model.
+    rounds::Commit append(rounds::Commit const& parent, rounds::Writer const& by,
+                          std::vector<rounds::Found> const& found, rounds::Intents const& intents)
+    {
+        auto c = rounds::next(stored_->spec, parent, rounds::encode(parent).sha256, by,
+                              parent.time + Seconds{1}, found, intents)
+                     .value();
+        if (c.kind == rounds::Commit::Kind::merge) {
+            auto part = stored_->genesis.model.parts.at(0);
+            part.name = rounds::model_name(c.round, by.member, by.attempt, "w0");
+            auto const first = *chain::object_name(stored_->run.run, stored_->payload);
+            stored_->put(part.name, **stored_->objects.get(first, Bytes{1 << 24}));
+            c.model = {c.round, {part}};
+        }
+        stored_->put(rounds::commit_name(c.number), std::string_view(rounds::encode(c).bytes));
+        return c;
     }
     // Follows the run until a stop is requested, at the latest after some looks.
     Result<End> follow(store::ObjectStore& store, int looks = 6)
@@ -149,19 +201,42 @@ TEST_F(FollowerTest, WaitsUntilAStoreAnswers)
     EXPECT_THAT(logged_, Contains(HasSubstr("can be read again")));
 }
 
-TEST_F(FollowerTest, NotesAModelThatIsDeletedOrDamaged)
+TEST_F(FollowerTest, WaitsForAModelThatTheRunKeeps)
 {
     auto const name = *chain::object_name(stored_->run.run, stored_->payload);
-    auto bytes = **stored_->objects.get(name, Bytes{1 << 24});
-    bytes[bytes.size() / 2] ^= std::byte{1};
-    stored_->put(stored_->payload, bytes);
-    ASSERT_TRUE(follow());
+    auto const bytes = **stored_->objects.get(name, Bytes{1 << 24});
+    damage(stored_->payload);
+    ASSERT_EQ(follow().value(), End::stopped);
+    EXPECT_THAT(lines_, IsEmpty());
+    EXPECT_THAT(logged_, Contains(HasSubstr("(trying again)")).Times(1));
+    EXPECT_THAT(logged_, Contains(HasSubstr("evaluating the model of commit 1")).Times(1));
+    ASSERT_TRUE(stored_->objects.remove(name));
+    on_log_ = [&](std::string_view text) {
+        if (text.find("trying again") != text.npos) stored_->put(stored_->payload, bytes);
+    };
+    ASSERT_EQ(follow().value(), End::stopped);
     ASSERT_EQ(lines_.size(), 1U);
+    EXPECT_TRUE(lines_[0].loss);
+    EXPECT_EQ(published(), lines_);
+}
+
+TEST_F(FollowerTest, NotesALostModelOfACompleteRunAfterTheWaitForARepair)
+{
+    rounds::Params params;
+    params.keep_models = 1;
+    params.repair_wait = Millis{100};
+    make_run(params);
+    auto const payload = complete_run();
+    damage(payload);
+    ASSERT_EQ(follow().value(), End::complete);
+    ASSERT_EQ(lines_.size(), 1U);
+    EXPECT_EQ(lines_[0].commit, CommitNumber{3});
     EXPECT_EQ(lines_[0].missing, runlog::model_damaged);
+    EXPECT_THAT(logged_, Contains(HasSubstr("(trying again)")).Times(1));
     std::filesystem::remove_all(stored_->run.folder);
     forget_published();
-    ASSERT_TRUE(stored_->objects.remove(name));
-    ASSERT_TRUE(follow());
+    ASSERT_TRUE(stored_->objects.remove(*chain::object_name(stored_->run.run, payload)));
+    ASSERT_EQ(follow().value(), End::complete);
     ASSERT_EQ(lines_.size(), 2U);
     EXPECT_EQ(lines_[1].missing, runlog::model_deleted);
     EXPECT_EQ(published(), std::vector{lines_[1]});

@@ -77,6 +77,23 @@ TEST(FollowPlan, RunWithoutACommitHasNothingToEvaluate)
     EXPECT_THAT(pending_models({}, {}, 3), IsEmpty());
 }
 
+TEST(FollowPlan, TheRunKeepsItsNewestModels)
+{
+    EXPECT_TRUE(is_kept(models, {6}, 1));
+    EXPECT_TRUE(is_kept(models, {4}, 2));
+    EXPECT_FALSE(is_kept(models, {4}, 1));
+    EXPECT_TRUE(is_kept(models, {1}, 9));
+}
+
+TEST(FollowPlan, AModelStaysLostOnceNobodyRepairsIt)
+{
+    Millis const wait{1000};
+    EXPECT_FALSE(stays_lost({true, false, Millis{0}, wait}));
+    EXPECT_TRUE(stays_lost({false, false, Millis{0}, wait})) << "the run has deleted it";
+    EXPECT_FALSE(stays_lost({true, true, Millis{999}, wait}));
+    EXPECT_TRUE(stays_lost({true, true, wait, wait}));
+}
+
 TEST(FollowPlan, OnlyOutagesMayPass)
 {
     for (auto const code : {ExitCode::temporary, ExitCode::io, ExitCode::unavailable})
