@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "follow/follower.hpp"
 
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 
@@ -147,10 +148,10 @@ class Follower {
                                                   settings_.progress, stop_);
         if (!loss) return tl::unexpected(loss.error());
         line.tokens = loss->tokens;
-        line.loss = loss->loss;
-        line.standard_error = loss->standard_error;
+        if (std::isfinite(loss->loss)) line.loss = loss->loss;
+        if (line.loss) line.standard_error = loss->standard_error;
         line.unigram_entropy = loss->unigram_entropy;
-        line.bits_per_byte = loss->bits_per_byte;
+        if (line.loss) line.bits_per_byte = loss->bits_per_byte;
         return {};
     }
 

@@ -302,7 +302,9 @@ TEST_F(OnARun, RepairStoresALostModelFromTheSitesFolder)
     auto const object = *chain::object_name(run_.spec().run, model.name);
     auto const bytes = store_->get(object, Bytes{1 << 20}).value().value();
     EXPECT_THAT(repair(site_name).output, HasSubstr("intact     " + model.name));
-    EXPECT_EQ(repair("nowhere").code, code(ExitCode::usage));
+    auto const refused = repair(site_name + std::string("X"));
+    EXPECT_EQ(refused.code, code(ExitCode::config));
+    EXPECT_THAT(refused.output, HasSubstr("did you mean \"" + std::string(site_name) + "\"?"));
 
     ASSERT_TRUE(store_->remove(object));
     auto const lost = repair(site_name);

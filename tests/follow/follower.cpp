@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "data/manifest.hpp"
 #include "evaluate/committed_model.hpp"
 #include "evaluate/genesis_run.hpp"
@@ -240,6 +243,24 @@ TEST_F(FollowerTest, NotesALostModelOfACompleteRunAfterTheWaitForARepair)
     ASSERT_EQ(lines_.size(), 2U);
     EXPECT_EQ(lines_[1].missing, runlog::model_deleted);
     EXPECT_EQ(published(), std::vector{lines_[1]});
+}
+
+TEST_F(FollowerTest, ALossThatIsNotFiniteIsAbsentFromItsLine)
+{
+    std::ranges::fill(stored_->weights.values(), std::numeric_limits<float>::quiet_NaN());
+    auto const encoded =
+        payload::encode(model::payload_layout(stored_->run.run, stored_->run.model), "w0",
+                        std::as_const(stored_->weights).values());
+    auto const bytes = encoded.pieces();
+    stored_->genesis.model.parts.at(0).sha256 = sha256_of(bytes);
+    stored_->put(stored_->payload, bytes);
+    stored_->put(rounds::commit_name({1}),
+                 std::string_view(rounds::encode(stored_->genesis).bytes));
+    ASSERT_TRUE(follow());
+    ASSERT_EQ(lines_.size(), 1U);
+    EXPECT_TRUE(lines_[0].is_evaluated());
+    EXPECT_FALSE(lines_[0].loss) << *lines_[0].loss;
+    EXPECT_EQ(published(), lines_);
 }
 
 TEST_F(FollowerTest, SecondFollowerOfASiteIsRefused)

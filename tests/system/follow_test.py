@@ -96,5 +96,16 @@ def a_stop_request_ends_a_follower_with_0():
             expect(published_lines(run) == local_lines(run), "all lines must be published")
 
 
+def options_are_refused_that_cannot_work():
+    with small_run() as run:
+        for option in (("--site", "B"), ("--every", 5)):
+            refused = execute(program("curtail-model"), "evaluate", run.run_file, *option, code=64)
+            expect(f"{option[0]}: works only with --follow" in refused.stderr, refused.stderr)
+        unknown = execute(program("curtail-model"), "evaluate", run.run_file, "--follow", "--site",
+                          "BB", code=78)
+        expect('did you mean "B"?' in unknown.stderr, unknown.stderr)
+
+
 main([each_model_has_one_line_although_a_follower_is_killed,
-      a_stop_request_ends_a_follower_with_0])
+      a_stop_request_ends_a_follower_with_0,
+      options_are_refused_that_cannot_work])

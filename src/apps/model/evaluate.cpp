@@ -77,8 +77,10 @@ Result<void> check_output(std::string const& file)
 Result<void> evaluate(Arguments const& arguments, Console const& console)
 {
     if (arguments.flag("follow")) return follow(arguments, console);
-    if (arguments.has("site"))
-        return fail(ExitCode::usage, "--site", "works only with --follow", "add --follow");
+    for (auto const* option : {"site", "every"})
+        if (arguments.has(option))
+            return fail(ExitCode::usage, std::string("--") + option, "works only with --follow",
+                        "add --follow");
     auto const out = arguments.text("out");
     if (auto good = check_output(out); !good) return good;
     set_threads(arguments);

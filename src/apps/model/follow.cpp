@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "config/named_site.hpp"
 #include "follow/follower.hpp"
 #include "stop_on_signal.hpp"
 #include "store/lazy_store.hpp"
@@ -11,6 +12,9 @@ namespace curtail::apps::model {
 namespace {
 
 using runlog::HeldOutLine;
+
+// The option has no default, so that its use without --follow can be refused.
+constexpr double default_every_s = 10;
 
 std::string loss_text(HeldOutLine const& line)
 {
@@ -42,15 +46,6 @@ class EvaluationProgress {
     std::optional<Progress> line_;
 };
 
-Result<config::Site const*> site_of(config::Run const& run, std::string const& name)
-{
-    auto const id = parse_site_id(name);
-    if (!id) return tl::unexpected(id.error());
-    if (auto const* site = run.find_site(*id)) return site;
-    return fail(ExitCode::config, "--site", run.file.string() + " has no site " + name,
-                "name a site of the run, in whose journal the losses belong");
-}
-
 Result<void> check_options(Arguments const& arguments)
 {
     for (auto const* option : {"commit", "out"})
@@ -71,11 +66,12 @@ Result<void> follow(Arguments const& arguments, Console const& console)
     set_threads(arguments);
     auto const run = config::read_run(arguments.text("RUN"));
     if (!run) return tl::unexpected(run.error());
-    auto const site = site_of(*run, arguments.text("site"));
+    auto const site = config::named_site(*run, arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
     EvaluationProgress progress;
     curtail::follow::Settings const settings{
-        std::chrono::round<Millis>(FractionalSeconds(arguments.number("every"))),
+        std::chrono::round<Millis>(FractionalSeconds(
+            arguments.has("every") ? arguments.number("every") : default_every_s)),
         {cache_folder(arguments), console.log},
         [&](HeldOutLine const& line) {
             progress.end();
@@ -106,8 +102,9 @@ std::vector<Option> follow_options()
             {"every",
              OptionType::number,
              "SECONDS",
-             "10",
-             "With --follow: look for a new commit every SECONDS",
+             "",
+             fmt::format("With --follow: look for a new commit every SECONDS; {:g} if absent",
+                         default_every_s),
              false,
              false,
              {0.1, 86'400}}};

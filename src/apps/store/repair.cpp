@@ -4,22 +4,13 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "config/run.hpp"
+#include "config/named_site.hpp"
 #include "config/run_spec.hpp"
 
 namespace curtail::apps::store_program {
 namespace {
 
 using Outcome = maintain::RepairedPart::Outcome;
-
-// Fails with `config` if the run file has no such site.
-Result<SiteId> site_of(config::Run const& run, std::string const& name)
-{
-    SiteId const site{name};
-    if (run.find_site(site) != nullptr) return site;
-    return fail(ExitCode::usage, "--site " + name, "the run file has no such site",
-                "name one of the sites in the run file");
-}
 
 void print(maintain::Repaired const& repaired, config::Run const& run, Console const& console)
 {
@@ -41,16 +32,16 @@ Result<void> repair(Arguments const& arguments, Console const& console)
 {
     auto const run = config::read_run(arguments.text("RUN_FILE"));
     if (!run) return tl::unexpected(run.error());
-    auto const site = site_of(*run, arguments.text("site"));
+    auto const site = config::named_site(*run, arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
-    auto const store = store::open_store(run->store_for(*run->find_site(*site)));
+    auto const store = store::open_store(run->store_for(**site));
     if (!store) return tl::unexpected(store.error());
     chain::RunObjects const objects(**store, run->run);
     auto const spec = objects.spec();
     if (!spec) return tl::unexpected(spec.error());
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
-    maintain::KeptPayloads kept(run->site_folder(*site) / "kept");
+    maintain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
     auto const elements = *spec ? config::parameters_of(**spec) : std::nullopt;
     auto const repaired = maintain::repair(objects, kept, elements);
     if (!repaired) return tl::unexpected(repaired.error());
