@@ -83,32 +83,36 @@ Result<void> copy(chain::RunObjects const& objects, KeptPayloads& kept, Repaired
     return {};
 }
 
-// Reads the part. If it is bad, stores the site's copy, if there is one.
-Result<RepairedPart> examine(chain::RunObjects const& objects, KeptPayloads& kept,
-                             PartRef const& ref)
+void note(Repaired& repaired, Error const& error)
 {
-    auto const good = is_good(objects, ref);
-    if (!good) return tl::unexpected(good.error());
-    RepairedPart part{ref, *good ? Outcome::intact : Outcome::lost};
-    if (*good) return part;
-    if (auto done = copy(objects, kept, part); !done) return tl::unexpected(done.error());
-    return part;
+    if (!repaired.error) repaired.error = error;
 }
 
-Result<void> recompute(chain::RunObjects const& objects, rounds::RunSpec const& run,
-                       Commit const& tip, std::int64_t elements, std::vector<RepairedPart>& parts)
+// Reads the part. If it is bad, stores the site's copy, if there is one.
+void examine(chain::RunObjects const& objects, KeptPayloads& kept, PartRef const& ref,
+             Repaired& repaired)
+{
+    auto& part = repaired.parts.emplace_back(RepairedPart{ref, Outcome::unread});
+    auto const good = is_good(objects, ref);
+    if (!good) return note(repaired, good.error());
+    part.outcome = *good ? Outcome::intact : Outcome::lost;
+    if (*good) return;
+    if (auto done = copy(objects, kept, part); !done) note(repaired, done.error());
+}
+
+void recompute(chain::RunObjects const& objects, rounds::RunSpec const& run, Commit const& tip,
+               std::int64_t elements, Repaired& repaired)
 {
     auto const remade = remake(objects, run, tip, elements);
-    if (!remade) return tl::unexpected(remade.error());
-    for (auto& part : parts) {
+    if (!remade) return note(repaired, remade.error());
+    for (auto& part : repaired.parts) {
         if (part.outcome != Outcome::lost) continue;
         for (auto const* bytes : {&remade->model, &remade->momentum}) {
             auto const stored = put_again(objects, part.part, *bytes);
-            if (!stored) return tl::unexpected(stored.error());
-            if (*stored) part.outcome = Outcome::recomputed;
+            if (!stored) note(repaired, stored.error());
+            else if (*stored) part.outcome = Outcome::recomputed;
         }
     }
-    return {};
 }
 
 }  // namespace
@@ -124,6 +128,8 @@ std::string_view to_word(Outcome outcome)
             return "recomputed";
         case Outcome::lost:
             return "lost";
+        case Outcome::unread:
+            return "unread";
     }
     __builtin_unreachable();
 }
@@ -140,16 +146,11 @@ Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
                     "the store has no such run", "check the name of the run and the store");
     auto const& commit = (*tip)->commit;
     Repaired repaired{commit.number, {}};
-    bool lost = false;
-    for (auto const& ref : parts_of(commit)) {
-        auto part = examine(objects, kept, ref);
-        if (!part) return tl::unexpected(part.error());
-        lost = lost || part->outcome == Outcome::lost;
-        repaired.parts.push_back(std::move(*part));
-    }
-    if (!lost || !elements) return repaired;
-    if (auto done = recompute(objects, **run, commit, *elements, repaired.parts); !done)
-        return tl::unexpected(done.error());
+    for (auto const& ref : parts_of(commit)) examine(objects, kept, ref, repaired);
+    bool const lost =
+        std::any_of(repaired.parts.begin(), repaired.parts.end(),
+                    [](RepairedPart const& part) { return part.outcome == Outcome::lost; });
+    if (lost && elements) recompute(objects, **run, commit, *elements, repaired);
     return repaired;
 }
 

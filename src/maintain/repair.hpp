@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ struct RepairedPart {
     /// - `intact`: nothing was wrong;
     /// - `copied`: stored again from the site's copy;
     /// - `recomputed`: stored again from the inputs of its merge;
-    /// - `lost`: still damaged.
-    enum class Outcome { intact, copied, recomputed, lost };
+    /// - `lost`: still damaged;
+    /// - `unread`: the store did not let the command read it.
+    enum class Outcome { intact, copied, recomputed, lost, unread };
     rounds::PartRef part;
     Outcome outcome{Outcome::intact};
 };
@@ -25,6 +27,8 @@ struct RepairedPart {
 struct Repaired {
     CommitNumber commit;  ///< newest commit
     std::vector<RepairedPart> parts;
+    /// The first error of the store about a part. The other parts were repaired nevertheless.
+    std::optional<Error> error{};
 };
 
 /// Reads the newest model and momentum of a run. Stores those payloads again that are damaged or
@@ -32,7 +36,8 @@ struct Repaired {
 /// the digest in the newest commit, so members may train meanwhile. `elements` is the number of
 /// values of the model; empty: nothing is computed.
 ///
-/// Fails with `no_input` if the store has no such run. Returns errors of the store unchanged.
+/// Fails with `no_input` if the store has no such run. Returns errors of the store about the run's
+/// records unchanged; an error about a part becomes Repaired::error.
 [[nodiscard]] Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
                                       std::optional<std::int64_t> elements);
 

@@ -9,6 +9,7 @@
 #include "core/files.hpp"
 #include "maintain/stores.hpp"
 #include "payload/payload.hpp"
+#include "support/forwarding_store.hpp"
 
 namespace curtail::maintain {
 namespace {
@@ -16,6 +17,25 @@ namespace {
 using chain::test::SmallRun;
 using testing::HasSubstr;
 using Outcome = RepairedPart::Outcome;
+
+// Permits no read of one object.
+class ReadRefused : public curtail::test::ForwardingStore {
+  public:
+    ReadRefused(store::ObjectStore& inner, store::ObjectName name)
+        : ForwardingStore(inner), name_(std::move(name))
+    {
+    }
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
+                      Call const& call) override
+    {
+        if (name.text() == name_.text())
+            return fail(ExitCode::permission, "cannot read " + name.text(), "access denied");
+        return ForwardingStore::read(name, limit, sink, call);
+    }
+
+  private:
+    store::ObjectName name_;
+};
 
 class RepairOf : public test::EachStore {
   protected:
@@ -124,6 +144,22 @@ TEST_P(RepairOf, AnOlderMomentumNeedsACopy)
     EXPECT_EQ(outcomes().at(1), Outcome::lost);
     ASSERT_TRUE(kept_.keep(momentum(), std::string_view(bytes)));
     EXPECT_EQ(outcomes().at(1), Outcome::copied);
+}
+
+TEST_P(RepairOf, AnErrorAtOnePartStopsNoRepairOfTheOthers)
+{
+    auto const bytes = bytes_of(momentum());
+    ASSERT_TRUE(kept_.keep(momentum(), std::string_view(bytes)));
+    lose(momentum());
+    ReadRefused refusing(*store_, object(model().name));
+    auto const result = repair({refusing, run_.spec().run}, kept_, elements_);
+    ASSERT_TRUE(result) << result.error().message();
+    ASSERT_EQ(result->parts.size(), 2U);
+    EXPECT_EQ(result->parts[0].outcome, Outcome::unread);
+    EXPECT_EQ(result->parts[1].outcome, Outcome::copied);
+    ASSERT_TRUE(result->error);
+    EXPECT_EQ(result->error->code, ExitCode::permission);
+    EXPECT_EQ(bytes_of(momentum()), bytes);
 }
 
 TEST_P(RepairOf, AMissingRunIsRefused)

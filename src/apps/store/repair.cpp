@@ -46,6 +46,7 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     auto const repaired = maintain::repair(objects, kept, elements);
     if (!repaired) return tl::unexpected(repaired.error());
     print(*repaired, *run, console);
+    if (repaired->error) return tl::unexpected(*repaired->error);
     for (auto const& part : repaired->parts)
         if (part.outcome == Outcome::lost)
             return fail(ExitCode::temporary, "cannot repair " + part.part.name,
