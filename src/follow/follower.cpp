@@ -162,7 +162,7 @@ class Follower {
         if (auto more = models_.update(); !more) return tl::unexpected(more.error());
         LostModel lost;
         lost.is_kept = is_kept(models_.models(), line.commit, models_.keep_models());
-        lost.is_complete = models_.is_complete();
+        lost.is_newest = !models_.is_complete() && models_.models().back().number == line.commit;
         lost.lost_for = lost_for(line.commit);
         lost.repair_wait = models_.repair_wait();
         if (!stays_lost(lost)) {
@@ -176,10 +176,9 @@ class Follower {
         return {};
     }
 
-    // The time since the model was first found lost in the complete run.
+    // The time since the model was first found lost.
     Millis lost_for(CommitNumber commit)
     {
-        if (!models_.is_complete()) return Millis{0};
         auto const now = monotonic_now();
         if (!lost_ || lost_->commit != commit) lost_ = Lost{commit, now};
         return std::chrono::duration_cast<Millis>(now - lost_->since);

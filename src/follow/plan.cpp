@@ -49,7 +49,7 @@ bool is_kept(std::span<rounds::Commit const> models, CommitNumber commit, std::i
 bool stays_lost(LostModel const& model)
 {
     if (!model.is_kept) return true;
-    return model.is_complete && model.lost_for >= model.repair_wait;
+    return !model.is_newest && model.lost_for >= model.repair_wait;
 }
 
 bool may_pass(ExitCode code)

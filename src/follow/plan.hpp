@@ -38,12 +38,12 @@ namespace curtail::follow {
 /// A model that is missing or damaged in the store.
 struct LostModel {
     bool is_kept{};        ///< see is_kept()
-    bool is_complete{};    ///< whether the run is complete
-    Millis lost_for{0};    ///< time since the model of the complete run was first found lost
+    bool is_newest{};      ///< whether it is the newest model of a run that goes on
+    Millis lost_for{0};    ///< time since the model was first found lost
     Millis repair_wait{};  ///< of the run's parameters
 };
-/// Returns whether the model stays lost. The sites may repair a model that the run keeps. In a
-/// complete run, they have `repair_wait` to do so.
+/// Returns whether the model stays lost. As long as the run goes on, its sites repair the newest
+/// model. Any other model that the run keeps is read again for `repair_wait`.
 [[nodiscard]] bool stays_lost(LostModel const& model);
 
 /// Returns whether a failure with this code may pass without a person, as an outage of a store

@@ -88,10 +88,10 @@ TEST(FollowPlan, TheRunKeepsItsNewestModels)
 TEST(FollowPlan, AModelStaysLostOnceNobodyRepairsIt)
 {
     Millis const wait{1000};
-    EXPECT_FALSE(stays_lost({true, false, Millis{0}, wait}));
     EXPECT_TRUE(stays_lost({false, false, Millis{0}, wait})) << "the run has deleted it";
-    EXPECT_FALSE(stays_lost({true, true, Millis{999}, wait}));
-    EXPECT_TRUE(stays_lost({true, true, wait, wait}));
+    EXPECT_FALSE(stays_lost({true, true, 9 * wait, wait})) << "the sites repair it";
+    EXPECT_FALSE(stays_lost({true, false, Millis{999}, wait}));
+    EXPECT_TRUE(stays_lost({true, false, wait, wait})) << "nobody repairs it";
 }
 
 TEST(FollowPlan, OnlyOutagesMayPass)
