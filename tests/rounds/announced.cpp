@@ -131,17 +131,6 @@ class Headers : public ScriptedSite {
         if (merge == nullptr) return std::nullopt;
         return Merged{merge->op, {}, {part(merge->weights[0].part, merge->weights[0].name)}, {}};
     }
-    // Joins, trains the blocks it holds and leaves; returns its last outputs.
-    std::vector<Output> train_and_leave()
-    {
-        auto outputs = serve(Tick{});
-        outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
-        auto const held = std::get<Train>(outputs.back()).held;
-        outputs = site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
-        auto const cut = std::get<Cut>(outputs.back());
-        (void)site.on(now, Stepped{held, FractionalSeconds{1}});
-        return serve(CutReady{cut.op, held, {}, 1, {1.0}, {1}});
-    }
     std::string name{header_name(member_a, {1})};
     int unanswered{0};
     int replies_lost{0};

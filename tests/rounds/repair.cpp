@@ -151,21 +151,8 @@ class Repairing : public ScriptedSite {
     {
         std::deque<Input> inputs{std::move(input)};
         std::vector<Output> outputs;
-        while (!inputs.empty()) {
-            now += Millis{10};
-            outputs = site.on(now, inputs.front());
-            inputs.pop_front();
-            for (auto const& output : outputs) {
-                if (std::holds_alternative<Exit>(output)) return outputs;
-                if (auto const* get = std::get_if<Get>(&output)) inputs.push_back(got(*get));
-                if (auto const* create = std::get_if<Create>(&output))
-                    inputs.push_back(created(*create));
-                if (auto const* make = std::get_if<MakeInitial>(&output))
-                    inputs.push_back(
-                        Stored{make->op, {part(make->parts[0].part, make->parts[0].name)}});
-                if (auto const worked = work(output)) inputs.push_back(*worked);
-            }
-        }
+        while (!inputs.empty() && !site.exited()) outputs = give_first(inputs);
+        if (site.exited()) return outputs;
         now = std::max(now, std::min(site.wake().value_or(end), end));
         return outputs;
     }

@@ -27,19 +27,8 @@ class ScriptedSite : public testing::Test {
     {
         std::deque<Input> inputs{std::move(input)};
         for (int i = 0;; ++i) {
-            now += Millis{10};
-            auto outputs = site.on(now, inputs.front());
-            inputs.pop_front();
-            for (auto const& output : outputs) {
-                if (auto const* get = std::get_if<Get>(&output)) inputs.push_back(got(*get));
-                if (auto const* create = std::get_if<Create>(&output))
-                    inputs.push_back(created(*create));
-                if (auto const* make = std::get_if<MakeInitial>(&output))
-                    inputs.push_back(
-                        Stored{make->op, {part(make->parts[0].part, make->parts[0].name)}});
-                if (std::holds_alternative<Exit>(output)) return outputs;
-                if (auto const worked = work(output)) inputs.push_back(*worked);
-            }
+            auto outputs = give_first(inputs);
+            if (site.exited()) return outputs;
             if (!inputs.empty()) continue;
             if (std::any_of(outputs.begin(), outputs.end(), asks_for_work) || !site.wake() ||
                 i > 10'000)
@@ -47,6 +36,37 @@ class ScriptedSite : public testing::Test {
             now = std::max(now, *site.wake());
             inputs.push_back(Tick{});
         }
+    }
+    /// Gives the site the first of `inputs`. Appends the answers to its questions. Returns its
+    /// outputs.
+    std::vector<Output> give_first(std::deque<Input>& inputs)
+    {
+        now += Millis{10};
+        auto outputs = site.on(now, inputs.front());
+        inputs.pop_front();
+        for (auto const& output : outputs) {
+            if (auto const* get = std::get_if<Get>(&output)) inputs.push_back(got(*get));
+            if (auto const* create = std::get_if<Create>(&output))
+                inputs.push_back(created(*create));
+            if (auto const* make = std::get_if<MakeInitial>(&output))
+                inputs.push_back(
+                    Stored{make->op, {part(make->parts[0].part, make->parts[0].name)}});
+            if (auto const worked = work(output)) inputs.push_back(*worked);
+        }
+        return outputs;
+    }
+    /// Joins, trains the blocks that the site holds, and leaves with a cut whose values are not
+    /// finite. Returns the site's last outputs.
+    std::vector<Output> train_and_leave()
+    {
+        auto outputs = serve(Tick{});
+        outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
+        auto const held = std::get<Train>(outputs.back()).held;
+        outputs = site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
+        auto const cut = std::get<Cut>(outputs.back());
+        (void)site.on(now, Stepped{held, FractionalSeconds{1}});
+        stopped = now;
+        return serve(CutReady{cut.op, held, {}, 1, {1.0}, {1}});
     }
     /// Returns true for a question about payloads or to the trainer.
     static bool asks_for_work(Output const& output)
@@ -81,6 +101,7 @@ class ScriptedSite : public testing::Test {
     MonoTime now{Seconds{1}};
     std::map<std::string, std::string> objects;
     bool creates_twice{false};
+    MonoTime stopped{};  ///< when train_and_leave() has asked the site to stop
     Site site;
 };
 
