@@ -7,7 +7,7 @@
 
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
-#include "rounds/next.hpp"
+#include "rounds/refusal.hpp"
 #include "rounds/terms.hpp"
 
 namespace curtail::chain {

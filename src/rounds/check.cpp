@@ -8,6 +8,8 @@
 #include "rounds/fork.hpp"
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
+#include "rounds/quarantine.hpp"
+#include "rounds/refusal.hpp"
 #include "rounds/skips.hpp"
 #include "rounds/terms.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
+#include "rounds/refusal.hpp"
 
 namespace curtail::rounds {
 namespace {

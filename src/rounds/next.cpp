@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "rounds/merge.hpp"
+#include "rounds/quarantine.hpp"
+#include "rounds/refusal.hpp"
 #include "rounds/skips.hpp"
 #include "rounds/terms.hpp"
 
@@ -244,39 +246,6 @@ bool take_in(RunSpec const& run, std::optional<TakeIn> const& amend, Commit& out
     return true;
 }
 
-// True if each part of the delta has the name that the rules give it.
-bool names_its_parts(RunSpec const& run, Header const& header)
-{
-    bool const payload = !header.ranges.empty() && header.nonfinite == 0;
-    if (payload && header.parts.size() != run.parts.size()) return false;
-    for (std::size_t i = 0; i < header.parts.size(); ++i) {
-        auto const part = i < run.parts.size() ? delta_part(run.parts[i].name) : "";
-        auto const& ref = header.parts[i].payload;
-        auto const name = delta_name(header.base_round, header.member, header.seq, part);
-        if (ref.part != part || ref.name != name) return false;
-    }
-    return true;
-}
-
-// True if the header belongs to this run and to a round up to the parent's.
-bool fits_run(RunSpec const& run, Commit const& parent, Header const& header)
-{
-    return header.run == run.run && header.encoding == "fp32" && header.base_round.value >= 1 &&
-           header.base_round <= parent.round && names_its_parts(run, header);
-}
-
-// True if a delta is far longer than those that the model included last.
-bool is_outlier(std::vector<double> const& norms, double norm)
-{
-    constexpr std::size_t known_norms = 8;
-    constexpr double factor = 6;
-    if (norms.size() < known_norms) return false;
-    auto sorted = norms;
-    std::sort(sorted.begin(), sorted.end());
-    auto const median = sorted[sorted.size() / 2];
-    return median > 0 && norm > factor * median;
-}
-
 // Tokens that the members of `parent` can do in round_time.
 double capacity(RunSpec const& run, Commit const& parent)
 {
@@ -287,34 +256,6 @@ double capacity(RunSpec const& run, Commit const& parent)
 }
 
 }  // namespace
-
-double delta_norm(Header const& header)
-{
-    double const norm = header.tokens > Tokens{}
-                            ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens))
-                            : 0;
-    return std::isfinite(norm) ? norm : 0;
-}
-
-bool has_tokens(RunSpec const& run, Ranges const& ranges, Tokens tokens)
-{
-    auto const block = run.params.block_tokens;
-    return tokens % block == Tokens{} && tokens / block == ranges.count();
-}
-
-std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held,
-                               Header const& header)
-{
-    if (!fits_run(run, parent, header)) return Refusal::wrong_run;
-    if (!has_tokens(run, header.ranges, header.tokens)) return Refusal::bad_tokens;
-    bool const own = held.contains(header.ranges + header.skipped);
-    if (!own || header.ranges.overlaps(header.skipped)) return Refusal::not_held;
-    if (parent.round.value - header.base_round.value > run.params.max_staleness)
-        return Refusal::stale;
-    if (header.nonfinite > 0 || !std::isfinite(header.sumsq())) return Refusal::nan;
-    if (is_outlier(parent.norms, delta_norm(header))) return Refusal::norm;
-    return std::nullopt;
-}
 
 std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
                           Rate sum_of_rates)
@@ -345,43 +286,6 @@ void grant(RunSpec const& run, Commit& state)
         m.held += given;
         free -= given;
     }
-}
-
-void count_refusal(std::optional<Refusal> refused, Member& member)
-{
-    bool const counts =
-        refused == Refusal::nan || refused == Refusal::norm || refused == Refusal::digest;
-    if (!refused) member.refused = 0;
-    else if (counts) ++member.refused;
-}
-
-void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Commit& state)
-{
-    auto const until = state.time + 5 * run.params.round_time;
-    std::erase_if(state.quarantine, [&](Quarantine const& q) { return q.site == site; });
-    auto const at = std::find_if(state.quarantine.begin(), state.quarantine.end(),
-                                 [&](Quarantine const& q) { return site < q.site; });
-    state.quarantine.insert(at, {site, until, reason});
-}
-
-void end_quarantines(Commit& state)
-{
-    std::erase_if(state.quarantine, [&](Quarantine const& q) { return q.until <= state.time; });
-}
-
-Quarantine const* quarantine_of(Commit const& tip, SiteId const& site, Time now)
-{
-    auto const it =
-        std::find_if(tip.quarantine.begin(), tip.quarantine.end(),
-                     [&](Quarantine const& q) { return q.site == site && now < q.until; });
-    return it == tip.quarantine.end() ? nullptr : &*it;
-}
-
-bool may_enter(Commit const& tip, SiteId const& site, Time now)
-{
-    auto const& sites = tip.terms.sites;
-    bool const listed = std::find(sites.begin(), sites.end(), site) != sites.end();
-    return listed && quarantine_of(tip, site, now) == nullptr;
 }
 
 bool makes_outer_step(RunSpec const& run, Commit const& parent, std::span<Decided const> decided)

@@ -43,12 +43,6 @@ struct Intents {
     std::optional<TakeIn> amend;
 };
 
-/// Returns true if a commit after `tip`, made at `now`, may admit a member of the site. The terms
-/// must list the site, and the site must not be in quarantine.
-[[nodiscard]] bool may_enter(Commit const& tip, SiteId const& site, Time now);
-/// Returns the quarantine of the site at `now`, or null.
-[[nodiscard]] Quarantine const* quarantine_of(Commit const& tip, SiteId const& site, Time now);
-
 /// Builds the commit that follows `parent`, by the terms that `parent` states. `by` is the new
 /// commit's writer. `now` is the current time by the store's clock. Returns an empty optional if
 /// `parent` has completed the run, or if the commit would change nothing.
@@ -65,22 +59,6 @@ struct Intents {
 [[nodiscard]] Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by,
                              Time now, std::vector<PartRef> model);
 
-/// Returns true if the blocks of `ranges` have `tokens` tokens in total. Does not overflow for any
-/// ranges that a record can hold.
-[[nodiscard]] bool has_tokens(RunSpec const& run, Ranges const& ranges, Tokens tokens);
-
-/// Returns the reason why a commit after `parent` must refuse the contribution that `header`
-/// announces. `held` are the blocks that the contribution's member holds. Checks the reasons
-/// `wrong_run`, `bad_tokens`, `not_held`, `stale` and `nan`, in this order. Returns an empty
-/// optional if none of them applies. Does not check the reason `digest`: Found::bad reports
-/// that fault.
-[[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent,
-                                             Ranges const& held, Header const& header);
-
-/// Returns sqrt(q / t), where q is Header::sumsq() and t is the contribution's number of tokens.
-/// Returns 0 if t is 0 or the result would not be finite.
-[[nodiscard]] double delta_norm(Header const& header);
-
 /// Returns the number of blocks that a member with the rate `rate` should hold. This is the smaller
 /// of two numbers: the blocks that the member trains on in twice `round_time`, and
 /// `blocks_left` * `rate` / `sum_of_rates`. `blocks_left` is the number of blocks of the run that
@@ -94,14 +72,6 @@ struct Intents {
 /// the lowest free blocks first. A block is free if it is neither done nor aside and no member
 /// holds it. No member gets a block of better_elsewhere() (rounds/skips.hpp).
 void grant(RunSpec const& run, Commit& state);
-
-/// Counts contributions of a member that were refused in a row, and the quarantine that follows
-/// from them. Both next() and check() apply these functions to a commit under construction.
-void count_refusal(std::optional<Refusal> refused, Member& member);
-/// Starts the quarantine of a site: 5 times `round_time` from the commit's time.
-void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Commit& state);
-/// Removes quarantines that have ended at the commit's time.
-void end_quarantines(Commit& state);
 
 /// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This
 /// needs all of the following:

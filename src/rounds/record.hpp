@@ -176,7 +176,7 @@ struct Decided {
     Ranges skipped;            ///< as Header::skipped
     std::int64_t staleness{};  ///< parent commit's round minus round of the contribution's base
     float scale{};             ///< weight in the merge; 0 if refused or without tokens
-    double norm{};             ///< result of delta_norm() (rounds/next.hpp)
+    double norm{};             ///< result of delta_norm() (rounds/refusal.hpp)
     bool inlined{};            ///< a lone member committed the work as its own weights, without a
                                ///< header and without a delta
     friend bool operator==(Decided const&, Decided const&) = default;

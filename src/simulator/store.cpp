@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/store.hpp"
 
-#include "rounds/next.hpp"
+#include "rounds/refusal.hpp"
 #include "rounds/terms.hpp"
 
 namespace curtail::rounds::simulator {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/next.hpp"
+#include "rounds/refusal.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

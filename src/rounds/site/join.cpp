@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rounds/notes.hpp"
+#include "rounds/quarantine.hpp"
 #include "rounds/site/steps.hpp"
 #include "rounds/terms.hpp"
 
