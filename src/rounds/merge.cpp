@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 
 #include "rounds/merge_loops.hpp"
@@ -151,14 +152,19 @@ MergeFindings for_each_block(WeightedDeltas const& deltas, std::size_t length,
 
 std::vector<float> scales(std::span<Weighed const> included, std::int64_t discount_permille)
 {
-    double sum = 0;
-    for (auto const& c : included) sum += static_cast<double>(c.tokens);
+    std::map<std::string_view, Tokens> of_member;
+    Tokens all;
+    for (auto const& c : included) {
+        of_member[c.member] += c.tokens;
+        all += c.tokens;
+    }
     std::vector<float> out;
     double const discount = static_cast<double>(discount_permille) / 1000;
     for (auto const& c : included) {
-        auto const weight =
-            static_cast<double>(c.tokens) / (1 + discount * static_cast<double>(c.staleness));
-        out.push_back(sum > 0 ? static_cast<float>(weight / sum) : 0.0F);
+        auto const weight = static_cast<double>(of_member[c.member]) /
+                            (1 + discount * static_cast<double>(c.staleness));
+        out.push_back(c.tokens > Tokens{} ? static_cast<float>(weight / static_cast<double>(all))
+                                          : 0.0F);
     }
     return out;
 }

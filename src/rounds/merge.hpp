@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "rounds/params.hpp"
@@ -13,13 +14,16 @@ namespace curtail::rounds {
 
 /// What determines the weight of a contribution in a merge.
 struct Weighed {
+    std::string_view member;
     Tokens tokens;
     std::int64_t staleness{};  ///< in rounds
 };
 
 /// Returns the weight of each contribution, computed in double and rounded to fp32:
-/// `scale_i = tokens_i / (1 + discount * staleness_i) / (sum of all tokens_i)`.
-/// `discount` is `discount_permille` / 1000. All weights are 0 if no contribution has tokens.
+/// `scale_i = w_i / (1 + discount * staleness_i) / (sum of all tokens)`. Here w_i is the sum of the
+/// tokens of all contributions of the same member: each of them continues the work of the one
+/// before, so the member's work is the sum of its deltas. `discount` is `discount_permille` / 1000.
+/// A contribution without tokens has the weight 0.
 [[nodiscard]] std::vector<float> scales(std::span<Weighed const> included,
                                         std::int64_t discount_permille);
 

@@ -308,7 +308,8 @@ void set_scales(RunSpec const& run, std::vector<Decided>& decided)
 {
     std::vector<Weighed> weighed;
     weighed.reserve(decided.size());
-    for (auto& d : decided) weighed.push_back({d.refused ? Tokens{} : d.tokens, d.staleness});
+    for (auto& d : decided)
+        weighed.push_back({d.member.value, d.refused ? Tokens{} : d.tokens, d.staleness});
     auto const scale = scales(weighed, run.params.staleness_discount_permille);
     for (std::size_t i = 0; i < decided.size(); ++i) decided[i].scale = scale[i];
 }

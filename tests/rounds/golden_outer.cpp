@@ -49,7 +49,10 @@ class GoldenOuter : public testing::Test {
     std::vector<float> scales_of(std::string const& round) const
     {
         std::vector<Weighed> weighed;
-        for (auto const count : tokens(round)) weighed.push_back({{count}, 0});
+        std::vector<std::string> const members{"a", "b", "c", "d", "e", "f", "g", "h"};
+        auto const counts = tokens(round);
+        for (std::size_t i = 0; i < counts.size(); ++i)
+            weighed.push_back({members.at(i), {counts[i]}, 0});
         return scales(weighed, 250);
     }
     static void expect_near(std::vector<float> const& found, std::vector<float> const& wanted,

@@ -44,7 +44,8 @@ TEST_F(Chain, FollowsTheWorkedExample)
               "r4 done [0,14)+[16,19)+[20,22) | A 3 [19,20)+[28,34) B 2 [14,16)+[34,39) C 1 "
               "[22,28)+[39,40)");
     EXPECT_FLOAT_EQ(tip.decided[0].scale, 3.0F / 11);
-    EXPECT_FLOAT_EQ(tip.decided[1].scale, 3.0F / (1.25F * 11));
+    EXPECT_FLOAT_EQ(tip.decided[1].scale, 6.0F / (1.25F * 11));
+    EXPECT_FLOAT_EQ(tip.decided[2].scale, 6.0F / 11);
     EXPECT_EQ(tip.decided[1].staleness, 1);
     EXPECT_FALSE(try_next({contribution(c, 1, 2, {{20, 22}}), contribution(b, 1, 2, {{8, 11}})}))
         << "a removed member's header and a repeated header change nothing";

@@ -143,11 +143,14 @@ class Chain:
         if inline:  # the weights of a lone site; they cannot be recomputed
             expect(np.isfinite(new).all(), f"commit {commit['number']}: the model is not finite")
             return
-        total = sum(entry["tokens"] for entry in included)
+        of_member = Counter()
+        for entry in included:
+            of_member[entry["member"]] += entry["tokens"]
         change = np.zeros_like(new)
         for entry in included:
             header = json.loads(self.store.read(header_name(entry["member"], entry["seq"])))
-            scale = np.float32(entry["tokens"] / (1 + 0.25 * entry["staleness"]) / total)
+            weight = of_member[entry["member"]] / (1 + 0.25 * entry["staleness"])
+            scale = np.float32(weight / of_member.total())
             expect(scale.view(np.uint32) == int(entry["scale"], 16),
                    f"commit {commit['number']}: scale {entry['scale']} instead of {scale}")
             change = change + scale * read_values(self.store, header["parts"][0])
