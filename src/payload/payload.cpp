@@ -36,16 +36,6 @@ Result<void> read_parameter(tensors::TensorReader const& reader, Parameter const
     return reader.read_into(parameter.name, tensors::Dtype::float32, std::as_writable_bytes(out));
 }
 
-std::string head_of(Layout const& layout, std::string const& part)
-{
-    std::vector<tensors::TensorInfo> tensors;
-    tensors.reserve(layout.parameters.size());
-    for (auto const& parameter : layout.parameters)
-        tensors.push_back({parameter.name, tensors::Dtype::float32, parameter.shape});
-    return tensors::encode_head(tensors,
-                                {{"format", format}, {"run", layout.run.value}, {"part", part}});
-}
-
 }  // namespace
 
 std::size_t Parameter::elements() const
@@ -59,6 +49,16 @@ std::size_t Layout::elements() const
     std::size_t sum = 0;
     for (auto const& parameter : parameters) sum += parameter.elements();
     return sum;
+}
+
+std::string head_of(Layout const& layout, std::string const& part)
+{
+    std::vector<tensors::TensorInfo> tensors;
+    tensors.reserve(layout.parameters.size());
+    for (auto const& parameter : layout.parameters)
+        tensors.push_back({parameter.name, tensors::Dtype::float32, parameter.shape});
+    return tensors::encode_head(tensors,
+                                {{"format", format}, {"run", layout.run.value}, {"part", part}});
 }
 
 Pieces Encoded::pieces() const

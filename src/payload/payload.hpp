@@ -38,11 +38,13 @@ struct Layout {
 /// A payload in the form in which a store keeps it: a tensor file. Refers to the values, which must
 /// outlive it.
 struct Encoded {
-    std::string head;  ///< all bytes before the values, see tensors::encode_head()
+    std::string head;  ///< see head_of()
     std::span<float const> values;
 
     [[nodiscard]] Pieces pieces() const;  ///< the whole file; refers to `head` and `values`
 };
+/// Returns all bytes of a payload before its values, see tensors::encode_head().
+[[nodiscard]] std::string head_of(Layout const& layout, std::string const& part);
 /// Encodes `values` without copying them. `part` tells what the values are: `w0` for weights, `m0`
 /// for momentum, `d0` for a delta. The bytes depend only on the arguments. Throws std::logic_error
 /// unless `values` has layout.elements() elements.

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// A merge of three contributions with an outer Nesterov step through the round executor, on a store
+// in a folder. The process makes the payloads with little memory, so its peak is the merge's.
+// Prints one line of JSON.
+//
+//     bench_executor_merge [--parameters N] [--folder DIR]
+//
+// N is the number of parameters, by default 92274688. The store is a new folder in DIR, by default
+// the current folder, and the program deletes it. It needs 28 bytes of disk for each parameter.
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+
+#include "options.hpp"
+#include "rounds/merge.hpp"
+#include "rounds/names.hpp"
+#include "store/posix_store.hpp"
+#include "train/round_executor.hpp"
+
+namespace curtail {
+namespace {
+
+constexpr std::size_t period = std::size_t{1} << 20;
+
+// Values that repeat after `period`, so that a payload of any size needs little memory.
+struct Periodic {
+    std::vector<float> values;
+    std::size_t count;
+
+    [[nodiscard]] Pieces pieces(payload::Layout const& layout, std::string const& part,
+                                std::string& head) const
+    {
+        head = payload::head_of(layout, part);
+        Pieces pieces{std::string_view(head)};
+        for (std::size_t left = count; left > 0; left -= std::min(left, period))
+            pieces.add(std::as_bytes(std::span(values).first(std::min(left, period))));
+        return pieces;
+    }
+    [[nodiscard]] double sumsq() const
+    {
+        double sum = 0;
+        for (std::size_t left = count; left > 0; left -= std::min(left, period))
+            for (double const value : std::span(values).first(std::min(left, period)))
+                sum += value * value;
+        return sum;
+    }
+};
+
+Periodic periodic(float start, std::size_t count)
+{
+    Periodic made{std::vector<float>(period), count};
+    for (std::size_t i = 0; i < period; ++i)
+        made.values[i] = start + static_cast<float>(i % 1009) * 1e-3F;
+    return made;
+}
+
+std::int64_t peak_bytes()
+{
+    struct rusage usage {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss * std::int64_t{1024};
+}
+
+class Bench {
+  public:
+    Bench(std::filesystem::path const& folder, std::size_t parameters)
+        : folder_(folder), layout_{{"bench"}, {{"w", {static_cast<std::int64_t>(parameters)}}}}
+    {
+        auto opened = store::PosixStore::open(folder / "store", store::IfMissing::make);
+        if (!opened) throw std::runtime_error(opened.error().message());
+        store_ = std::move(*opened);
+        for (float const start : {0.1F, 0.2F, 0.3F, 0.4F, 0.5F})
+            inputs_.push_back(periodic(start, parameters));
+    }
+
+    rounds::Merge store_inputs()
+    {
+        rounds::Merge merge;
+        merge.op = 1;
+        merge.model = {{1}, {put("w0", "models/1/A.00000011.0-1/w0.h5", inputs_[0])}};
+        merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov,
+                                       {put("m0", "models/1/A.00000011.0-1/m0.h5", inputs_[1])}};
+        for (std::size_t i = 0; i < scales.size(); ++i) {
+            auto const& delta = inputs_[2 + i];
+            MemberId const member{"S" + std::to_string(i) + ".00000012.1"};
+            auto const ref = put("d0", rounds::delta_name({1}, member, {1}, "d0"), delta);
+            merge.include.push_back({member, {1}, scales[i], {{ref, delta.sumsq(), 0}}});
+        }
+        merge.outer_step = true;
+        merge.eta = eta;
+        merge.mu = mu;
+        merge.weights = {{"w0", "models/2/A.00000011.2-1/w0.h5"}};
+        merge.momentum = {{"m0", "models/2/A.00000011.2-1/m0.h5"}};
+        return merge;
+    }
+
+    // Returns the answer to the merge and how long it took, in seconds.
+    std::pair<rounds::Merged, double> run(rounds::Merge const& merge)
+    {
+        std::mutex mutex;
+        std::condition_variable answered;
+        bool ended = false;
+        train::Recorder recorder(folder_, "A", "", {});
+        Log const log([](Level, std::string_view text) { fmt::print(stderr, "{}\n", text); });
+        train::RoundExecutor executor(
+            {store_, layout_, {}, [](train::Order const&) {}, recorder, log}, [&] {
+                std::lock_guard const lock(mutex);
+                ended = true;
+                answered.notify_all();
+            });
+        auto const began = std::chrono::steady_clock::now();
+        executor.carry_out(merge);
+        std::unique_lock lock(mutex);
+        answered.wait(lock, [&] { return ended; });
+        std::chrono::duration<double> const taken = std::chrono::steady_clock::now() - began;
+        lock.unlock();
+        return {std::get<rounds::Merged>(executor.take_answers().at(0)), taken.count()};
+    }
+
+    // Whether the merge gave the values that the arithmetic of rounds/merge.hpp gives.
+    [[nodiscard]] bool is_right(rounds::Merged const& merged) const
+    {
+        std::vector<std::span<float const>> deltas;
+        for (std::size_t i = 0; i < scales.size(); ++i) deltas.emplace_back(inputs_[2 + i].values);
+        Periodic model{std::vector<float>(period), inputs_[0].count};
+        Periodic momentum = model;
+        rounds::nesterov_step({inputs_[0].values, inputs_[1].values, eta, mu}, {deltas, scales},
+                              model.values, momentum.values);
+        std::string head;
+        return merged.refused.empty() &&
+               merged.model.at(0).sha256 == sha256_of(model.pieces(layout_, "w0", head)) &&
+               merged.momentum.at(0).sha256 == sha256_of(momentum.pieces(layout_, "m0", head));
+    }
+
+  private:
+    static constexpr std::array<float, 3> scales{0.5F, 0.3F, 0.2F};
+    static constexpr float eta = 0.7F;
+    static constexpr float mu = 0.9F;
+
+    rounds::PartRef put(std::string const& part, std::string const& name, Periodic const& values)
+    {
+        std::string head;
+        auto const bytes = values.pieces(layout_, part, head);
+        auto const object = store::ObjectName::parse("runs/bench/" + name);
+        if (!object) throw std::logic_error(name + " is no name of an object");
+        if (auto done = store_->put(*object, bytes, {}); !done)
+            throw std::runtime_error(done.error().message());
+        return {part, name, static_cast<std::int64_t>(bytes.size()), sha256_of(bytes)};
+    }
+
+    std::filesystem::path folder_;
+    payload::Layout layout_;
+    std::shared_ptr<store::ObjectStore> store_;
+    std::vector<Periodic> inputs_;  // the model, the momentum and the deltas
+};
+
+int measure(bench::Options const& options)
+{
+    auto const parameters = static_cast<std::size_t>(options.number("--parameters", 92'274'688));
+    bench::WorkFolder const folder(options.folder());
+    Bench bench(folder.path(), parameters);
+    auto const merge = bench.store_inputs();
+    auto const peak_before = peak_bytes();
+    auto const [merged, seconds] = bench.run(merge);
+    auto const peak = peak_bytes();
+    if (!bench.is_right(merged)) throw std::runtime_error("the merge gave wrong values");
+    fmt::print(
+        "{{\"merge_s\": {:.3f}, \"peak_bytes\": {}, \"peak_before_bytes\": {}, "
+        "\"parameters\": {}}}\n",
+        seconds, peak, peak_before, parameters);
+    return 0;
+}
+
+}  // namespace
+}  // namespace curtail
+
+int main(int argc, char** argv)
+{
+    return curtail::bench::run("bench_executor_merge", argc, argv, {"--parameters", "--folder"},
+                               curtail::measure);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a payload durably into a store in a folder, and computes its digest, as a site does with
+// each delta and model. Prints one line of JSON.
+//
+//     bench_payload_write [--folder DIR] [--bytes N]
+//
+// N is the size of the values, by default 2 GiB. The store is a new folder in DIR, by default the
+// current folder, and the program deletes it.
+#include <fmt/core.h>
+
+#include <chrono>
+
+#include "options.hpp"
+#include "store/posix_store.hpp"
+#include "train/store_work.hpp"
+
+namespace curtail {
+namespace {
+
+int measure(bench::Options const& options)
+{
+    auto const count =
+        options.number("--bytes", std::int64_t{2} << 30) / static_cast<std::int64_t>(sizeof(float));
+    bench::WorkFolder const folder(options.folder());
+    auto opened = store::PosixStore::open(folder.path() / "store", store::IfMissing::make);
+    if (!opened) throw std::runtime_error(opened.error().message());
+    train::StoreWork const work(std::move(*opened), {{"bench"}, {{"w", {count}}}});
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(i % 1009) * 1e-3F;
+    auto const began = std::chrono::steady_clock::now();
+    auto const stored = work.put({{"w0", "models/1/A.00000011.0-1/w0.h5"}}, values, {});
+    std::chrono::duration<double> const taken = std::chrono::steady_clock::now() - began;
+    if (!stored) throw std::runtime_error(stored.error().message());
+    fmt::print("{{\"write_s\": {:.3f}, \"digest\": \"{}\", \"bytes\": {}}}\n", taken.count(),
+               stored->at(0).sha256.hex(), stored->at(0).bytes);
+    return 0;
+}
+
+}  // namespace
+}  // namespace curtail
+
+int main(int argc, char** argv)
+{
+    return curtail::bench::run("bench_payload_write", argc, argv, {"--folder", "--bytes"},
+                               curtail::measure);
+}
