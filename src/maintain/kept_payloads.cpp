@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/files.hpp"
+#include "core/write_pieces.hpp"
 
 namespace curtail::maintain {
 namespace {
@@ -20,10 +21,7 @@ Result<void> write_pieces(std::filesystem::path const& path, Pieces const& bytes
     Fd const fd(
         open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t{0644}));
     if (!fd) return failed(errno);
-    for (auto const piece : bytes.list()) {
-        std::string_view const text(reinterpret_cast<char const*>(piece.data()), piece.size());
-        if (int const error = write_all(fd.get(), text)) return failed(error);
-    }
+    if (int const error = write_pieces(fd.get(), bytes)) return failed(error);
     return {};
 }
 

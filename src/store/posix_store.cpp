@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/write_pieces.hpp"
 #include "store/posix_errors.hpp"
 #include "store/posix_listing.hpp"
 
@@ -108,14 +109,8 @@ Result<PosixStore::Temporary> PosixStore::write_temporary(ObjectName const& name
     auto made = new_temporary(name);
     if (!made) return tl::unexpected(made.error());
     int const fd = made->second.get();
-    for (std::size_t offset = 0; offset < bytes.size(); offset += piece_bytes) {
-        auto const part = bytes.slice(offset, piece_bytes);
-        for (auto const& piece : part.list()) {
-            if (call.is_over()) return cancelled("write", name);
-            if (int const error = write_all(fd, text_of(piece)))
-                return failure("write", name, error);
-        }
-    }
+    int const error = write_pieces(fd, bytes, call);
+    if (error != 0 && error != ECANCELED) return failure("write", name, error);
     if (call.is_over()) return cancelled("write", name);
     if (fchmod(fd, root_.mode() & 0666) != 0 || fsync(fd) != 0)
         return failure("write", name, errno);
