@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <future>
 
 #include "chain/run_objects.hpp"
 #include "maintain/sweep.hpp"
@@ -136,10 +137,12 @@ Result<rounds::PartRef> StoreWork::put_one(rounds::Target const& target,
     if (!name) return tl::unexpected(name.error());
     auto const encoded = payload::encode(*layout_, target.part, values);
     auto const bytes = encoded.pieces();
+    // In another thread if one can start.
+    auto digest = std::async([&] { return sha256_of(bytes); });
     if (auto stored = store_->put(*name, bytes, call); !stored)
         return tl::unexpected(stored.error());
     return rounds::PartRef{target.part, target.name, static_cast<std::int64_t>(bytes.size()),
-                           sha256_of(bytes)};
+                           digest.get()};
 }
 
 Result<std::vector<rounds::PartRef>> StoreWork::put(std::vector<rounds::Target> const& targets,
