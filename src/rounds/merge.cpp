@@ -221,6 +221,25 @@ MergeFindings nesterov_step(OuterStep const& step, WeightedDeltas const& deltas,
                                           });
 }
 
+double add_scaled(std::span<float const> delta, float scale, std::span<float> sum,
+                  Instructions instructions)
+{
+    same_length(delta.size(), sum.size());
+    auto const add = loop_of<Step::add>(1, instructions);
+    double sumsq = 0;
+    for (std::size_t first = 0; first < delta.size(); first += loops::block) {
+        Places places;
+        Found found;
+        places.delta[0] = delta.data() + first;
+        places.scale[0] = scale;
+        places.partial = sum.data() + first;
+        places.result = sum.data() + first;
+        add(places, std::min(loops::block, delta.size() - first), found);
+        sumsq += found.sumsq[0];
+    }
+    return sumsq;
+}
+
 bool is_same_sumsq(double recomputed, double announced)
 {
     constexpr double tolerance = 1e-6;

@@ -68,6 +68,15 @@ MergeFindings nesterov_step(OuterStep const& step, WeightedDeltas const& deltas,
                             std::span<float> result, std::span<float> momentum,
                             Instructions instructions = fastest_instructions());
 
+/// Adds `scale` * `delta` to `sum` in fp32, for a merge that does not hold its deltas. Returns the
+/// sum of the squares of `delta`; it is not finite if and only if one of its values is not finite.
+///
+/// Begin with zeros and add the deltas in their order. Then the steps above give the same bits with
+/// `sum`, as a single delta of weight 1, as with all deltas. Throws std::logic_error if the lengths
+/// differ.
+double add_scaled(std::span<float const> delta, float scale, std::span<float> sum,
+                  Instructions instructions = fastest_instructions());
+
 /// Returns true if a recomputed sum of squares agrees with the one in the header. The member and
 /// the merger add in different orders. So the sums may differ by a millionth of the greater one,
 /// which is far more than rounding can cause. Returns false if one of them is not a number.

@@ -123,6 +123,52 @@ TEST(Merge, AllInstructionsGiveTheBitsOfTheDefinition)
     }
 }
 
+// Deltas that are added one after the other give the same bits, in parts of any size, also with
+// negative zeros and tiny products.
+TEST(Merge, NeedsNotHoldItsDeltas)
+{
+    std::mt19937 random(8);
+    std::normal_distribution<float> normal;
+    constexpr std::size_t size = 5003, part = 700;
+    for (std::size_t const sites : {1UL, 3UL, 6UL}) {
+        auto const values = [&](std::size_t count, float unit) {
+            std::vector<float> some(count);
+            for (auto& value : some) value = unit * normal(random);
+            for (std::size_t i = 0; i < count; i += 11) some[i] = -0.0F;
+            return some;
+        };
+        auto const theta = values(size, 1), m = values(size, 1), scale = values(sites, 1e-20F);
+        std::vector<std::vector<float>> all;
+        for (std::size_t i = 0; i < sites; ++i) all.push_back(values(size, 1e-20F));
+        Spans const spans(all.begin(), all.end());
+        std::vector<float> wanted(size), wanted_m(size), averaged(size);
+        auto const found = nesterov_step({theta, m, 0.7F, 0.9F}, {spans, scale}, wanted, wanted_m);
+        average_step(theta, {spans, scale}, averaged);
+        for (auto const instructions : all_instructions()) {
+            std::vector<float> g(size), momentum = m;
+            for (std::size_t i = 0; i < sites; ++i) {
+                double sumsq = 0;
+                for (std::size_t at = 0; at < size; at += part) {
+                    auto const count = std::min(part, size - at);
+                    sumsq += add_scaled(spans[i].subspan(at, count), scale[i],
+                                        std::span(g).subspan(at, count), instructions);
+                }
+                EXPECT_TRUE(is_same_sumsq(sumsq, found.sumsq[i]));
+            }
+            std::vector<float> const one{1};
+            Spans const sum{g};
+            std::vector<float> difference(size);
+            average_step(theta, {sum, one}, difference, instructions);
+            EXPECT_EQ(std::memcmp(difference.data(), averaged.data(), size * sizeof(float)), 0);
+            nesterov_step({theta, momentum, 0.7F, 0.9F}, {sum, one}, g, momentum, instructions);
+            EXPECT_EQ(std::memcmp(g.data(), wanted.data(), size * sizeof(float)), 0);
+            EXPECT_EQ(std::memcmp(momentum.data(), wanted_m.data(), size * sizeof(float)), 0);
+        }
+    }
+    std::vector<float> two(2), three(3);
+    EXPECT_THROW(add_scaled(two, 1, three), std::logic_error);
+}
+
 // The order of the additions is fixed.
 TEST(Merge, AllInstructionsGiveTheSameSumsOfSquares)
 {
