@@ -14,6 +14,8 @@ namespace curtail::payload {
 namespace {
 
 constexpr char const* format = "curtail.payload/1";
+// So many values stay in a processor's own cache.
+constexpr std::size_t chunk_elements = std::size_t{1} << 16;
 
 Result<void> check_attribute(tensors::TensorReader const& reader, std::string const& key,
                              std::string const& expected, std::string const& source)
@@ -106,6 +108,64 @@ Values Decoder::finish()
 {
     bool const complete = arrived_ == head_.size() + values_->size() * sizeof(float);
     return differs_ || !complete ? nullptr : std::move(values_);
+}
+
+ChunkDecoder::ChunkDecoder(Layout const& layout, std::string const& part, Sink sink)
+    : head_(head_of(layout, part)),
+      elements_(layout.elements()),
+      sink_(std::move(sink)),
+      chunk_(std::min(elements_, chunk_elements))
+{
+}
+
+std::size_t ChunkDecoder::bytes() const { return head_.size() + elements_ * sizeof(float); }
+
+void ChunkDecoder::begin()
+{
+    arrived_ = 0;
+    passed_ = 0;
+    differs_ = false;
+}
+
+void ChunkDecoder::add(std::span<std::byte const> piece)
+{
+    differs_ = differs_ || piece.size() > bytes() - arrived_;
+    while (!differs_ && !piece.empty()) {
+        auto const taken = take(piece);
+        arrived_ += taken;
+        piece = piece.subspan(taken);
+        if (arrived_ == head_.size() + (passed_ + chunk_.size()) * sizeof(float)) pass();
+    }
+}
+
+// Compares bytes of the head, or copies bytes into the chunk. Returns how many.
+std::size_t ChunkDecoder::take(std::span<std::byte const> piece)
+{
+    if (arrived_ < head_.size()) {
+        auto const size = std::min(piece.size(), head_.size() - arrived_);
+        differs_ = std::memcmp(piece.data(), head_.data() + arrived_, size) != 0;
+        return size;
+    }
+    auto const filled = arrived_ - head_.size() - passed_ * sizeof(float);
+    auto const rest = std::as_writable_bytes(std::span(chunk_)).subspan(filled);
+    auto const size = std::min(piece.size(), rest.size());
+    std::memcpy(rest.data(), piece.data(), size);
+    return size;
+}
+
+void ChunkDecoder::pass()
+{
+    auto const values = std::span(chunk_).first(std::min(chunk_.size(), elements_ - passed_));
+    auto const first = passed_;
+    passed_ += values.size();
+    if (!values.empty()) sink_(first, values);
+}
+
+bool ChunkDecoder::finish()
+{
+    if (differs_ || arrived_ != bytes()) return false;
+    if (passed_ < elements_) pass();
+    return true;
 }
 
 Result<Values> decode(Layout const& layout, std::string const& part, std::string_view bytes,

@@ -5,6 +5,7 @@
 // (docs/formats-store.md).
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -65,6 +66,37 @@ class Decoder {
     std::string head_;
     std::shared_ptr<std::vector<float>> values_;
     std::size_t arrived_{0};
+    bool differs_{false};
+};
+
+/// Decodes a payload while it arrives in pieces, without holding it: passes its values on in chunks
+/// of a fixed size.
+class ChunkDecoder {
+  public:
+    /// Receives the values from index `first` on.
+    using Sink = std::function<void(std::size_t first, std::span<float const> values)>;
+    ChunkDecoder(Layout const& layout, std::string const& part, Sink sink);
+
+    [[nodiscard]] std::size_t bytes() const;  ///< size of the whole payload
+    void begin();  ///< forgets all bytes, because they are read again from the start
+    void add(std::span<std::byte const> piece);
+    /// Returns whether the sink has received values since begin().
+    [[nodiscard]] bool has_passed_any() const { return passed_ > 0; }
+    /// Passes the last chunk on. Returns false if the bytes are not those of encode() for this
+    /// layout and part. If already the head differs, the sink has received nothing. Call once,
+    /// after the last piece.
+    [[nodiscard]] bool finish();
+
+  private:
+    [[nodiscard]] std::size_t take(std::span<std::byte const> piece);
+    void pass();
+
+    std::string head_;
+    std::size_t elements_;
+    Sink sink_;
+    std::vector<float> chunk_;
+    std::size_t arrived_{0};  ///< in bytes
+    std::size_t passed_{0};   ///< number of values that the sink has received
     bool differs_{false};
 };
 

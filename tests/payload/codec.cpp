@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "payload/payload.hpp"
 
 namespace curtail::payload {
@@ -60,6 +62,47 @@ TEST(Payload, OfAnotherFormIsNotDecodedWhileItArrives)
     EXPECT_FALSE(finish(bytes.substr(0, bytes.size() - 1), "w0"));
     EXPECT_FALSE(finish(bytes + "x", "w0"));
     EXPECT_FALSE(finish("", "w0"));
+}
+
+// In pieces whose size divides neither the head nor a value, and with borders of chunks.
+TEST(Payload, ChunksPassOnAllValuesOnce)
+{
+    for (std::int64_t const size : {1, 65'536, 65'537, 200'000}) {
+        Layout const wide{{"small"}, {{"w", {size}}}};
+        std::vector<float> wanted(static_cast<std::size_t>(size)), found;
+        std::iota(wanted.begin(), wanted.end(), 0.0F);
+        auto const file = encode(wide, "d0", wanted);
+        auto const pieces = file.pieces();
+        ChunkDecoder chunks(wide, "d0", [&](std::size_t first, std::span<float const> some) {
+            EXPECT_EQ(first, found.size());
+            found.insert(found.end(), some.begin(), some.end());
+        });
+        EXPECT_EQ(chunks.bytes(), pieces.size());
+        auto const add_all = [&](std::size_t step) {
+            std::vector<std::byte> piece(step);
+            for (std::size_t offset = 0; offset < pieces.size(); offset += step)
+                chunks.add(std::span(piece).first(pieces.copy(offset, piece)));
+        };
+        add_all(1001);
+        EXPECT_EQ(chunks.has_passed_any(), !found.empty());
+        found.clear();
+        chunks.begin();
+        EXPECT_FALSE(chunks.has_passed_any());
+        add_all(70'001);
+        EXPECT_TRUE(chunks.finish());
+        EXPECT_EQ(found, wanted);
+    }
+}
+
+TEST(Payload, ChunksPassOnNothingOfOtherPayloads)
+{
+    auto const bytes = encoded("m0");
+    auto const refuse = [](std::size_t, std::span<float const>) { ADD_FAILURE(); };
+    for (auto const& text : {bytes, bytes + "x", std::string("text"), std::string()}) {
+        ChunkDecoder chunks(layout, "w0", refuse);
+        chunks.add(std::as_bytes(std::span(text)));
+        EXPECT_FALSE(chunks.finish());
+    }
 }
 
 TEST(Payload, EqualValuesGiveEqualBytes) { EXPECT_EQ(encoded(), encoded()); }
