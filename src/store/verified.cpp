@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "core/hash_beside.hpp"
+
 namespace curtail::store {
 namespace {
 
@@ -32,11 +34,12 @@ tl::expected<void, ReadFailure> read_once(
 {
     using Cause = ReadFailure::Cause;
     std::size_t bytes = 0;
-    Sha256 hash;
+    HashBeside hash;
     auto const take = [&](std::span<std::byte const> piece, Bytes) {
         bytes += piece.size();
-        hash.update(piece);
+        hash.begin(piece);
         sink(piece);
+        hash.wait();
     };
     auto const found = store.read(name, size, take, call);
     if (!found && found.error().code == ExitCode::data)
