@@ -43,15 +43,17 @@ Result<std::vector<rounds::PartRef>> StoreWork::damaged_of(
     return damaged;
 }
 
-Result<StoreWork::Computed> StoreWork::compute_again(std::optional<rounds::Merge> const& recipe,
-                                                     std::vector<std::string>& warnings,
-                                                     Call const& call) const
+Result<Merger::Results> StoreWork::compute_again(std::optional<rounds::Merge> const& recipe,
+                                                 std::vector<std::string>& warnings,
+                                                 Call const& call) const
 {
-    if (!recipe) return Computed{};
-    auto made = compute(*recipe, warnings, call);
+    if (!recipe) return Merger::Results{};
+    Merger merger({*store_, *layout_}, *recipe, call);
+    auto made = merger.run();
+    warnings = merger.warnings();
     if (made) return std::move(*made);
     if (!made.error()) return tl::unexpected(made.error().error());
-    return Computed{};
+    return Merger::Results{};
 }
 
 Result<rounds::Input> StoreWork::restore(rounds::Restore const& question,
@@ -86,7 +88,7 @@ Result<bool> StoreWork::put_kept(rounds::PartRef const& part, maintain::KeptPayl
 }
 
 Result<bool> StoreWork::put_computed(rounds::PartRef const& part, rounds::Merge const& recipe,
-                                     Computed const& computed, Call const& call) const
+                                     Merger::Results const& computed, Call const& call) const
 {
     auto const is_part = [&](rounds::Target const& target) { return target.name == part.name; };
     Values values;

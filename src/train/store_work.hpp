@@ -11,7 +11,7 @@
 #include "runlog/trainer_events.hpp"
 #include "store/object_store.hpp"
 #include "store/verified.hpp"
-#include "train/rank_work.hpp"
+#include "train/merger.hpp"
 
 namespace curtail::train {
 
@@ -46,8 +46,7 @@ class StoreWork {
         std::vector<std::string> warnings;  ///< one for each contribution that merge() refuses
         std::vector<Payload> stored;
     };
-    /// Returns Merged or Corrupt. Checks each contribution and the new model while it merges
-    /// (rounds::MergeFindings).
+    /// Returns Merged or Corrupt, see Merger::run().
     [[nodiscard]] Result<rounds::Input> merge(rounds::Merge const& question, Byproducts& byproducts,
                                               Call const& call) const;
     /// Returns Restored. `kept` has this machine's copies; null: there are none. Appends a text to
@@ -66,40 +65,17 @@ class StoreWork {
     [[nodiscard]] Result<runlog::Swept> sweep(rounds::Sweep const& order) const;
 
   private:
-    /// What prevents a merge: an answer without a model, or the store's error.
-    using Obstacle = Result<rounds::Input>;
-
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
     [[nodiscard]] Result<rounds::PartRef> put_one(rounds::Target const& target,
                                                   std::span<float const> values,
                                                   Call const& call) const;
-    /// Reads the model or momentum of a merge.
-    [[nodiscard]] tl::expected<Values, Obstacle> fetch(rounds::Op op, rounds::PartRef const& part,
-                                                       Call const& call) const;
-    [[nodiscard]] tl::expected<std::vector<Values>, Obstacle> gather(
-        rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const;
-    struct MergeInputs {
-        std::vector<Values> deltas;
-        Values theta;
-        Values momentum;  ///< null: zeros
-    };
-    [[nodiscard]] tl::expected<MergeInputs, Obstacle> read_inputs(
-        rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const;
-    struct Computed {
-        Values model;
-        Values momentum;  ///< empty values if the merge makes no momentum
-    };
-    /// Reads all that a merge needs, and computes its result.
-    [[nodiscard]] tl::expected<Computed, Obstacle> compute(rounds::Merge const& question,
-                                                           std::vector<std::string>& warnings,
-                                                           Call const& call) const;
     /// Returns those of `parts` that the store lacks, or has with other bytes.
     [[nodiscard]] Result<std::vector<rounds::PartRef>> damaged_of(
         std::vector<rounds::PartRef> const& parts, Call const& call) const;
     /// Computes a merge. Returns null values if there is no recipe, or if an input is of no use.
-    [[nodiscard]] Result<Computed> compute_again(std::optional<rounds::Merge> const& recipe,
-                                                 std::vector<std::string>& warnings,
-                                                 Call const& call) const;
+    [[nodiscard]] Result<Merger::Results> compute_again(std::optional<rounds::Merge> const& recipe,
+                                                        std::vector<std::string>& warnings,
+                                                        Call const& call) const;
     /// Returns whether the store has the payload as `part` describes it.
     [[nodiscard]] Result<bool> is_good(rounds::PartRef const& part, Call const& call) const;
     /// Stores `bytes` under the name of `part`. Returns false, and stores nothing, if they are not
@@ -111,7 +87,8 @@ class StoreWork {
                                         Call const& call) const;
     /// Stores the result of a merge again, if it is the payload that `part` describes.
     [[nodiscard]] Result<bool> put_computed(rounds::PartRef const& part,
-                                            rounds::Merge const& recipe, Computed const& computed,
+                                            rounds::Merge const& recipe,
+                                            Merger::Results const& computed,
                                             Call const& call) const;
 
     std::shared_ptr<store::ObjectStore> store_;
