@@ -1,34 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/write_pieces.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <memory>
+
+#include "core/direct_io.hpp"
 
 namespace curtail {
 namespace {
 
 // So many bytes go to the system at a time.
 constexpr std::size_t most_at_once = std::size_t{4} << 20;
-// Direct I/O needs memory, positions and sizes in whole blocks.
-constexpr std::size_t block_bytes = 4096;
-
-struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-};
-using AlignedMemory = std::unique_ptr<std::byte, Free>;
-
-// Returns whether the system accepts the mode. It may still refuse the first write.
-bool set_direct(int fd, bool direct)
-{
-    int const flags = fcntl(fd, F_GETFL);
-    if (flags < 0) return false;
-    return fcntl(fd, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
-}
+constexpr std::size_t block_bytes = direct_block_bytes;
 
 // Writes `bytes` at the position `offset` and returns how many bytes are written, or sets errno.
 ssize_t write_at(int fd, std::span<std::byte const> bytes, std::size_t offset)
@@ -78,10 +63,8 @@ int write_pieces(int fd, Pieces const& bytes, Call const& call)
 {
     std::size_t offset = 0;
     if (bytes.size() >= most_at_once && set_direct(fd, true)) {
-        AlignedMemory const buffer(
-            static_cast<std::byte*>(std::aligned_alloc(block_bytes, most_at_once)));
-        int const error =
-            buffer ? write_direct(fd, bytes, {buffer.get(), most_at_once}, offset, call) : EINVAL;
+        auto const buffer = aligned_memory(most_at_once);
+        int const error = write_direct(fd, bytes, {buffer.get(), most_at_once}, offset, call);
         if (error != 0 && error != EINVAL) return error;
         if (!set_direct(fd, false)) return errno;
     }

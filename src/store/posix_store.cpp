@@ -9,25 +9,11 @@
 #include <cerrno>
 
 #include "core/write_pieces.hpp"
+#include "store/piece_reader.hpp"
 #include "store/posix_errors.hpp"
 #include "store/posix_listing.hpp"
 
 namespace curtail::store {
-namespace {
-
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-
-// Asks the system to read what comes next. Its own read-ahead is too short for a fast disk.
-void read_ahead(int fd, off_t done, off_t& asked, off_t size)
-{
-    constexpr off_t ahead = off_t{4} << 20;
-    constexpr auto step = static_cast<off_t>(piece_bytes);
-    for (; size > step && asked < std::min(size, done + ahead); asked += step)
-        posix_fadvise(fd, asked, step, POSIX_FADV_WILLNEED);
-}
-
-}  // namespace
-
 // A file that is removed from its folder when this object is destroyed.
 struct PosixStore::Temporary {
     Fd folder;
@@ -182,19 +168,15 @@ Result<bool> PosixStore::read(ObjectName const& name, Bytes limit, Sink const& s
         return bad_data("read", name,
                         "it has " + std::to_string(size) + " bytes, the limit is " +
                             std::to_string(limit.value));
-    Content buffer(std::min(static_cast<std::size_t>(size), piece_bytes));
     if (size == 0) sink({}, {0});
-    off_t asked = 0;
+    PieceReader pieces((*file)->fd.get(), size);
     for (off_t left = size; left > 0;) {
         if (call.is_over()) return cancelled("read", name);
-        read_ahead((*file)->fd.get(), size - left, asked, size);
-        auto const most = std::min(buffer.size(), static_cast<std::size_t>(left));
-        ssize_t const n = ::read((*file)->fd.get(), buffer.data(), most);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return failure("read", name, errno);
-        if (n == 0) return bad_data("read", name, "it was truncated while it was read");
-        sink(std::span(buffer).first(static_cast<std::size_t>(n)), {size});
-        left -= n;
+        auto const piece = pieces.next();
+        if (!piece) return failure("read", name, piece.error());
+        if (piece->empty()) return bad_data("read", name, "it was truncated while it was read");
+        sink(*piece, {size});
+        left -= static_cast<off_t>(piece->size());
     }
     return true;
 }
