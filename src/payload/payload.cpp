@@ -131,10 +131,16 @@ void ChunkDecoder::add(std::span<std::byte const> piece)
 {
     differs_ = differs_ || piece.size() > bytes() - arrived_;
     while (!differs_ && !piece.empty()) {
+        if (auto const chunk = whole_chunk(piece); !chunk.empty()) {
+            arrived_ += chunk.size_bytes();
+            piece = piece.subspan(chunk.size_bytes());
+            pass(chunk);
+            continue;
+        }
         auto const taken = take(piece);
         arrived_ += taken;
         piece = piece.subspan(taken);
-        if (arrived_ == head_.size() + (passed_ + chunk_.size()) * sizeof(float)) pass();
+        if (arrived_ == head_.size() + (passed_ + chunk_.size()) * sizeof(float)) pass(chunk_);
     }
 }
 
@@ -153,18 +159,27 @@ std::size_t ChunkDecoder::take(std::span<std::byte const> piece)
     return size;
 }
 
-void ChunkDecoder::pass()
+// The next chunk, if it lies in the piece as a whole and can be used there.
+std::span<float const> ChunkDecoder::whole_chunk(std::span<std::byte const> piece) const
 {
-    auto const values = std::span(chunk_).first(std::min(chunk_.size(), elements_ - passed_));
+    auto const bytes = chunk_.size() * sizeof(float);
+    bool const at_border = arrived_ == head_.size() + passed_ * sizeof(float);
+    bool const aligned = reinterpret_cast<std::uintptr_t>(piece.data()) % alignof(float) == 0;
+    if (!at_border || !aligned || piece.size() < bytes) return {};
+    return {reinterpret_cast<float const*>(piece.data()), chunk_.size()};
+}
+
+void ChunkDecoder::pass(std::span<float const> values)
+{
     auto const first = passed_;
     passed_ += values.size();
-    if (!values.empty()) sink_(first, values);
+    sink_(first, values);
 }
 
 bool ChunkDecoder::finish()
 {
     if (differs_ || arrived_ != bytes()) return false;
-    if (passed_ < elements_) pass();
+    if (passed_ < elements_) pass(std::span(chunk_).first(elements_ - passed_));
     return true;
 }
 

@@ -89,7 +89,8 @@ class ChunkDecoder {
 
   private:
     [[nodiscard]] std::size_t take(std::span<std::byte const> piece);
-    void pass();
+    [[nodiscard]] std::span<float const> whole_chunk(std::span<std::byte const> piece) const;
+    void pass(std::span<float const> values);
 
     std::string head_;
     std::size_t elements_;

@@ -85,12 +85,14 @@ TEST(Payload, ChunksPassOnAllValuesOnce)
         };
         add_all(1001);
         EXPECT_EQ(chunks.has_passed_any(), !found.empty());
-        found.clear();
-        chunks.begin();
-        EXPECT_FALSE(chunks.has_passed_any());
-        add_all(70'001);
-        EXPECT_TRUE(chunks.finish());
-        EXPECT_EQ(found, wanted);
+        for (std::size_t const step : {70'001UL, 1UL << 20, (1UL << 20) + 2}) {
+            found.clear();
+            chunks.begin();
+            EXPECT_FALSE(chunks.has_passed_any());
+            add_all(step);
+            EXPECT_TRUE(chunks.finish());
+            EXPECT_EQ(found, wanted) << step;
+        }
     }
 }
 
