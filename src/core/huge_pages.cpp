@@ -5,24 +5,36 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <span>
 
 namespace curtail {
 
-void set_zeros(std::vector<float>& values, std::size_t count)
+namespace {
+
+// The whole pages that `values` has reserved.
+std::span<std::byte> pages_of(std::vector<float>& values)
 {
-    constexpr std::size_t large = std::size_t{4} << 20;  // bytes; smaller ones share their pages
+    auto const page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    auto const begin = reinterpret_cast<std::uintptr_t>(values.data());
+    auto const first = (begin + page - 1) / page * page;
+    auto const end = (begin + values.capacity() * sizeof(float)) / page * page;
+    if (first >= end) return {};
+    return {reinterpret_cast<std::byte*>(first), end - first};
+}
+
+// Smaller vectors share their pages with others.
+constexpr std::size_t large_bytes = std::size_t{4} << 20;
+
+}  // namespace
+
+void reserve_in_huge_pages(std::vector<float>& values, std::size_t count)
+{
     bool const is_new = values.capacity() < count;
     values.clear();
     values.reserve(count);
-    if (is_new && count * sizeof(float) >= large) {
-        auto const page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-        auto const begin = reinterpret_cast<std::uintptr_t>(values.data());
-        auto const first = (begin + page - 1) / page * page;
-        auto const end = (begin + count * sizeof(float)) / page * page;
-        // Without huge pages it is only slower.
-        madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
-    }
-    values.resize(count);
+    auto const pages = pages_of(values);
+    // Without huge pages it is only slower.
+    if (is_new && pages.size() >= large_bytes) madvise(pages.data(), pages.size(), MADV_HUGEPAGE);
 }
 
 }  // namespace curtail

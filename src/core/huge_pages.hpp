@@ -5,8 +5,8 @@
 
 namespace curtail {
 
-/// Gives `values` `count` zeros. New memory is in huge pages where the system has them: large
-/// vectors are then filled and read faster.
-void set_zeros(std::vector<float>& values, std::size_t count);
+/// Empties `values` and reserves memory for `count` of them, in huge pages where the system has
+/// them: large vectors are then filled and read faster.
+void reserve_in_huge_pages(std::vector<float>& values, std::size_t count);
 
 }  // namespace curtail

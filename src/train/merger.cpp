@@ -40,6 +40,14 @@ std::string text_of(rounds::Merge::Included const& contribution, rounds::Refusal
     return "refusing " + name_of(contribution) + ": " + why;
 }
 
+// The place of some values of a result. Appends zeros if it is new, so that they are still in the
+// processor's cache when they are used.
+std::span<float> place_in(std::vector<float>& result, std::size_t first, std::size_t count)
+{
+    if (result.size() < first + count) result.resize(first + count);
+    return std::span(result).subspan(first, count);
+}
+
 Values values_of(std::vector<float> values)
 {
     return std::make_shared<std::vector<float> const>(std::move(values));
@@ -67,8 +75,8 @@ tl::expected<Merger::Results, Merger::Obstacle> Merger::run()
 void Merger::begin()
 {
     auto const elements = source_.layout.elements();
-    set_zeros(model_, elements);
-    if (question_.outer_step) set_zeros(momentum_, elements);
+    reserve_in_huge_pages(model_, elements);
+    reserve_in_huge_pages(momentum_, question_.outer_step ? elements : 0);
     sumsq_.assign(question_.include.size(), 0);
     finite_ = true;
     spoiled_ = false;
@@ -80,7 +88,7 @@ std::optional<Merger::Obstacle> Merger::add_deltas()
     for (std::size_t i = 0; i < sumsq_.size(); ++i) {
         auto const& included = question_.include[i];
         auto const add = [&](std::size_t first, std::span<float const> delta) {
-            auto const sum = std::span(model_).subspan(first, delta.size());
+            auto const sum = place_in(model_, first, delta.size());
             sumsq_[i] += rounds::add_scaled(delta, included.scale, sum);
         };
         auto const read = pass_payload(source_, included.parts.at(0).payload,
@@ -128,7 +136,7 @@ std::optional<Merger::Obstacle> Merger::read_momentum()
     if (!question_.outer_step || !question_.outer) return std::nullopt;
     auto const& part = question_.outer->parts.at(0);
     auto const copy = [this](std::size_t first, std::span<float const> values) {
-        std::copy(values.begin(), values.end(), std::span(momentum_).subspan(first).begin());
+        std::copy(values.begin(), values.end(), place_in(momentum_, first, values.size()).begin());
     };
     auto const read = pass_payload(source_, part, {copy}, call_);
     if (read) return std::nullopt;
@@ -139,14 +147,14 @@ std::optional<Merger::Obstacle> Merger::read_momentum()
 void Merger::step_at(std::size_t first, std::span<float const> theta)
 {
     constexpr std::array whole{1.0F};
-    auto const model = std::span(model_).subspan(first, theta.size());
+    auto const model = place_in(model_, first, theta.size());
     std::array<std::span<float const>, 1> const sum{model};
     rounds::WeightedDeltas const deltas{sum, whole};
     if (!question_.outer_step) {
         finite_ = rounds::average_step(theta, deltas, model).finite && finite_;
         return;
     }
-    auto const momentum = std::span(momentum_).subspan(first, theta.size());
+    auto const momentum = place_in(momentum_, first, theta.size());
     rounds::OuterStep const step{theta, momentum, static_cast<float>(question_.eta),
                                  static_cast<float>(question_.mu)};
     finite_ = rounds::nesterov_step(step, deltas, model, momentum).finite && finite_;
