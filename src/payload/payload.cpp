@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/large_memory.hpp"
 #include "tensors/head.hpp"
 #include "tensors/reader.hpp"
 
@@ -78,7 +79,8 @@ Encoded encode(Layout const& layout, std::string const& part, std::span<float co
 }
 
 Decoder::Decoder(Layout const& layout, std::string const& part)
-    : head_(head_of(layout, part)), values_(std::make_shared<std::vector<float>>(layout.elements()))
+    : head_(head_of(layout, part)),
+      values_(std::make_shared<std::vector<float>>(large_vector<float>(layout.elements())))
 {
 }
 

@@ -4,19 +4,24 @@
 #include <map>
 #include <vector>
 
+#include "core/large_memory.hpp"
 #include "s3/download.hpp"
 #include "s3/parts.hpp"
 
 namespace curtail::s3 {
 namespace {
 
-using Buffer = std::vector<std::byte>;
+// Parts use the same memory in turns, because the kernel needs long to provide fresh memory.
+using Buffer = LargeBuffer;
 
 // Parts that have arrived, and how far the reader has got. Workers run ahead of the reader by at
-// most `width` parts.
+// most `width` parts of at most `part` bytes.
 class Window {
   public:
-    Window(std::size_t count, std::size_t width) : count_(count), width_(width) {}
+    Window(std::size_t count, std::size_t width, std::size_t part)
+        : count_(count), width_(width), part_(part)
+    {
+    }
 
     // The next part to request. Waits until there is space for it. Empty: there is none.
     std::optional<std::size_t> take()
@@ -26,6 +31,18 @@ class Window {
                       [this] { return closed_ || next_ == count_ || next_ < delivered_ + width_; });
         if (closed_ || next_ == count_) return std::nullopt;
         return next_++;
+    }
+    // Memory for a part, which arrived() gets.
+    Buffer buffer()
+    {
+        std::unique_lock lock(mutex_);
+        if (unused_.empty()) {
+            lock.unlock();
+            return Buffer(part_);
+        }
+        auto buffer = std::move(unused_.back());
+        unused_.pop_back();
+        return buffer;
     }
     void arrived(std::size_t part, Buffer buffer)
     {
@@ -53,9 +70,10 @@ class Window {
         if (error_) return tl::unexpected(*error_);
         return std::move(ready_.extract(part).mapped());
     }
-    void delivered()
+    void delivered(Buffer buffer)
     {
         std::lock_guard const guard(mutex_);
+        unused_.push_back(std::move(buffer));
         ++delivered_;
         changed_.notify_all();
     }
@@ -63,11 +81,13 @@ class Window {
   private:
     std::size_t count_;
     std::size_t width_;
+    std::size_t part_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::size_t next_{0};
     std::size_t delivered_{0};
     std::map<std::size_t, Buffer> ready_;
+    std::vector<Buffer> unused_;
     bool closed_{false};
     std::optional<Error> error_;
     std::exception_ptr exception_;
@@ -128,8 +148,9 @@ class Workers {
             auto const number = window_.take();
             if (!number) return;
             auto const offset = *number * part_;
-            Buffer buffer(std::min(part_, whole_ - offset));
-            if (auto read = reader_.read(offset, buffer, call); !read)
+            auto buffer = window_.buffer();
+            auto const out = buffer.resize(std::min(part_, whole_ - offset));
+            if (auto read = reader_.read(offset, out, call); !read)
                 return window_.close(read.error());
             window_.arrived(*number, std::move(buffer));
         }
@@ -147,6 +168,9 @@ class Workers {
     std::vector<std::jthread> threads_;
 };
 
+// A sink that reads its piece several times finds it in the processor's cache.
+constexpr std::size_t piece_size = std::size_t{256} << 10;
+
 }  // namespace
 
 Result<bool> read_in_order(Session& session, std::string const& key, ObjectHead const& found,
@@ -157,12 +181,12 @@ Result<bool> read_in_order(Session& session, std::string const& key, ObjectHead 
     auto const count = (whole + part - 1) / part;
     auto const width =
         std::min(count, static_cast<std::size_t>(session.parallelism(sizes.parallel)));
-    Window window(count, width);
+    Window window(count, width, part);
     RangeReader reader(session, key, whole, found.etag);
     Workers workers(session, reader, window, whole, sizes, call);
     if (auto started = workers.start(width); !started) return tl::unexpected(started.error());
     for (std::size_t number = 0; number < count; ++number) {
-        auto const buffer = window.wait_for(number);
+        auto buffer = window.wait_for(number);
         if (!buffer) {
             workers.end();
             if (reader.missing() && number == 0) return false;
@@ -171,8 +195,12 @@ Result<bool> read_in_order(Session& session, std::string const& key, ObjectHead 
                             "it was removed while it was read", "will retry");
             return tl::unexpected(reader.size_error().value_or(buffer.error()));
         }
-        sink(*buffer, found.size);
-        window.delivered();
+        for (auto rest = buffer->bytes(); !rest.empty();) {
+            auto const piece = rest.first(std::min(rest.size(), piece_size));
+            sink(piece, found.size);
+            rest = rest.subspan(piece.size());
+        }
+        window.delivered(std::move(*buffer));
     }
     session.transferred();
     return true;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+// Memory of many megabytes for values that are written once. With pages of 4 KiB, the kernel needs
+// longer to provide such memory than the processor to copy the values.
+namespace curtail {
+
+/// Asks the kernel for huge pages in `memory`, which nothing has been written to yet. Without huge
+/// pages, the memory works as well, only more slowly.
+void prefer_huge_pages(std::span<std::byte> memory);
+
+/// Returns `size` zeros, in huge pages if possible.
+template <class T>
+[[nodiscard]] std::vector<T> large_vector(std::size_t size)
+{
+    std::vector<T> values;
+    values.reserve(size);
+    prefer_huge_pages(std::as_writable_bytes(std::span(values.data(), size)));
+    values.resize(size);
+    return values;
+}
+
+/// Memory for up to `capacity` bytes, in huge pages if possible. The bytes are not initialized.
+class LargeBuffer {
+  public:
+    explicit LargeBuffer(std::size_t capacity);
+    /// Sets the size, which must be at most the capacity. Returns the bytes, with any content.
+    std::span<std::byte> resize(std::size_t size);
+    [[nodiscard]] std::span<std::byte const> bytes() const { return {memory_.get(), size_}; }
+
+  private:
+    std::unique_ptr<std::byte[]> memory_;
+    std::size_t size_{0};
+};
+
+}  // namespace curtail
