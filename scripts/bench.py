@@ -17,14 +17,10 @@ commands of a pair, because absolute times mean little on a shared machine. The 
 
 Writes the results, the build and the system to results/bench/<time>-<commit>.json. Uses the demo's
 data (results/demo/data) and prepares it if it is missing."""
-import argparse
 import functools
 import hashlib
 import json
-import os
-import platform
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -32,56 +28,13 @@ import tempfile
 import time
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent.parent
-BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
+from common import (BUILD, ENVIRONMENT, PEER_PYTHON, REPEATS, SOURCE, Parser,  # noqa: E402
+                    check_build, end_on_signals, execute, figures, measure, measure_merge,
+                    program, seconds, write_results)
+
 DATA = SOURCE / "results/demo/data"
 TEXT = SOURCE / "results/demo/text"
-PEER_PYTHON = os.environ.get("CURTAIL_PEER_PYTHON")
-REPEATS = 3
-# Programs also read options from the environment; the caller's must not change the benchmark.
-ENVIRONMENT = {
-    **{name: value for name, value in os.environ.items() if not name.startswith("CURTAIL_")},
-    "CURTAIL_CACHE": "none",
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMP_NUM_THREADS": "1",
-}
-
-
-def program(name):
-    return str(BUILD / "bin" / name)
-
-
-def execute(*command, environment=None, **options):
-    """Runs a command to its end, in its own session. Ends that session if bench.py is ended."""
-    command = [str(argument) for argument in command]
-    process = subprocess.Popen(command, env=environment or ENVIRONMENT, stdin=subprocess.DEVNULL,
-                               start_new_session=True, **options)
-    try:
-        if process.wait() != 0:
-            raise SystemExit(f"bench.py: {' '.join(command)}: exit code {process.returncode}")
-    finally:
-        if process.poll() is None:
-            end(process)
-
-
-def end(process):
-    """Sends TERM, then KILL, to the whole session: mpirun ends its ranks when it gets TERM."""
-    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
-        os.killpg(process.pid, number)
-        try:
-            process.wait(patience)
-            return
-        except subprocess.TimeoutExpired:
-            pass
-
-
-def seconds(*command, threads=1):
-    started = time.perf_counter()
-    environment = {**ENVIRONMENT, "OMP_NUM_THREADS": str(threads)}
-    execute(*command, environment=environment, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
-    return time.perf_counter() - started
 
 
 def prepare_data():
@@ -171,13 +124,6 @@ def measure_poll():
                 "a": [seconds(*poll) for _ in range(10)], "b": [seconds("true") for _ in range(10)]}
 
 
-def figures(*command):
-    """Runs a program that prints one line of JSON."""
-    done = subprocess.run([str(part) for part in command], env=ENVIRONMENT, check=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    return json.loads(done.stdout)
-
-
 def measure_step(sequence, rows):
     """A step of the model d4 on one thread, PyTorch's eager mode against Curtail, in turns."""
     options = ("--depth", 4, "--vocabulary", 4096, "--sequence", sequence, "--rows", rows)
@@ -213,16 +159,6 @@ def measure_head_time():
 
 def measure_head_memory():
     return measure_head("peak memory", "memory_mib", "MiB")
-
-
-def measure_merge():
-    """The arithmetic of a merge of three contributions, on one thread."""
-    peer, own = [], []
-    for _ in range(REPEATS):
-        own.append(figures(BUILD / "tests/bench_merge")["merge_s"])
-        peer.append(figures(PEER_PYTHON, SOURCE / "tests/peers/merge.py")["merge_s"])
-    return {"what": "merge of 3 x 92 M parameters: numpy like Flower / Curtail", "unit": "s",
-            "a": peer, "b": own}
 
 
 def measure_muon():
@@ -271,46 +207,10 @@ def measure_stop():
             "b": [one["stop_s"] for one in starts_and_stops()]}
 
 
-def measure(function):
-    row = function()
-    a, b = statistics.median(row["a"]), statistics.median(row["b"])
-    row["ratio"] = a / b
-    print(f"{row['what']}: {a:.4g} / {b:.4g} {row['unit']} = {row['ratio']:.3g}", flush=True)
-    return row
-
-
-def write_results(results):
-    done = subprocess.run([program("curtail-data"), "--version"], capture_output=True, text=True,
-                          check=True)
-    version = done.stdout.splitlines()
-    commit = next(line.split()[1] for line in version if line.startswith("commit"))
-    now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    system = {"machine": platform.platform(), "cores": os.cpu_count(), "load": os.getloadavg()}
-    out = SOURCE / "results/bench" / f"{now}-{commit}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    document = {"time": now, "build": version, "system": system, "results": results}
-    out.write_text(json.dumps(document, indent=1) + "\n")
-    print(f"written to {out.relative_to(SOURCE)}")
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(64, f"bench.py: {message}; see bench.py --help\n")
-
-
-def end_on(number, _frame):
-    raise SystemExit(128 + number)
-
-
 def main():
-    formatter = argparse.RawDescriptionHelpFormatter
-    Parser(description=__doc__, formatter_class=formatter).parse_args()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end_on)
-    if not os.access(program("curtail-train"), os.X_OK):
-        path = program("curtail-train")
-        print(f"bench.py: {path} is missing; run `make build` first", file=sys.stderr)
-        return 69
+    Parser(description=__doc__).parse_args()
+    end_on_signals()
+    check_build()
     prepare_data()
     pairs = [measure_training, measure_ranks, measure_encoding, measure_poll, measure_muon,
              measure_snapshot, measure_start, measure_stop]
@@ -319,7 +219,7 @@ def main():
                   measure_merge]
     else:
         print("left out: training steps of PyTorch (CURTAIL_PEER_PYTHON is not set)")
-    write_results([measure(pair) for pair in pairs])
+    write_results("bench", [measure(pair) for pair in pairs])
     return 0
 
 
