@@ -9,7 +9,7 @@ BUILD := build/$(PRESET)
 SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh')
 
 .PHONY: help setup configure programs build gpu-build gpu-check gpu-bundle \
-    install package demo test test-unit test-asan bench \
+    install package demo test test-unit test-asan bench bench-rounds \
     soak chaos compilers docs format format-check tidy metrics clean cluster-up cluster-down
 .DEFAULT_GOAL := help
 
@@ -46,7 +46,7 @@ package: programs ## write a tarball of the programs into build/release
 	@cd $(BUILD) && cpack --config CPackConfig.cmake
 
 # Scripts use this build.
-demo bench soak chaos: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
+demo bench bench-rounds soak chaos: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
 
 demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT=path: your text; STORE=s3: over S3)
 	@exec scripts/demo.sh $${STORE:+--store "$$STORE"} $${TEXT:+--text "$$TEXT"}
@@ -63,6 +63,9 @@ test-asan: ## unit tests under address and undefined-behaviour sanitizers
 
 bench: build ## measure pairs of commands and print their ratios; results in results/bench
 	@exec scripts/bench.py
+
+bench-rounds: build ## measure parts of a round and print their ratios; results in results/bench-rounds
+	@exec scripts/bench_rounds.py
 
 soak: build ## repeat the fault tests many times; resumable; results in results/soak
 	@exec scripts/soak.sh
