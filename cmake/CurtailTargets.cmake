@@ -142,14 +142,15 @@ function(_curtail_test_executable target main)
     _curtail_use_precompiled(${target} curtail_test ${folder})
 endfunction()
 
-# curtail_test(FOLDER_FILE [SOURCE file] [LINKS target...] [RANKS n...] [PROGRAMS program...]
-#              [LABELS label...] [TIMEOUT seconds] [ENVIRONMENT K=V...])
+# curtail_test(FOLDER_FILE [WAITS] [SOURCE file] [LINKS target...] [RANKS n...]
+#              [PROGRAMS program...] [LABELS label...] [TIMEOUT seconds] [ENVIRONMENT K=V...])
 #   Adds FILE.cpp of the current folder of tests/ to the folder's executable, and a test that runs
 #   what this file defines. LINKS names libraries of ours (`rounds`) or other targets [FOLDER].
 #   PROGRAMS are built before the test. With RANKS the file becomes an executable of its own, which
-#   runs under mpirun once for each number of ranks.
+#   runs under mpirun once for each number of ranks. WAITS: the test mostly waits, so it shares a
+#   core with others.
 function(curtail_test name)
-    cmake_parse_arguments(ARG "" "SOURCE;TIMEOUT" "LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(ARG "WAITS" "SOURCE;TIMEOUT" "LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
     get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     string(REGEX REPLACE "^[a-z0-9]+_(.*)$" "\\1" file ${name})
     foreach(default "SOURCE;${file}.cpp" "LINKS;${folder}" "TIMEOUT;60" "LABELS;unit")
@@ -180,7 +181,9 @@ function(curtail_test name)
     set(command $<TARGET_FILE:${target}> --file tests/${folder}/${ARG_SOURCE})
     set(environment ${CURTAIL_TEST_ENVIRONMENT} ${ARG_ENVIRONMENT})
     set(properties LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
-    if(NOT ARG_RANKS)
+    if(ARG_WAITS)
+        list(APPEND properties PROCESSORS 1)
+    elseif(NOT ARG_RANKS)
         list(APPEND properties PROCESSORS 2)
     endif()
     if(ARG_RANKS)
