@@ -13,13 +13,22 @@ namespace curtail {
 /// pages, the memory works as well, only more slowly.
 void prefer_huge_pages(std::span<std::byte> memory);
 
+/// Empties `values` and reserves memory for `size` of them, in huge pages if the memory is new.
+template <class T>
+void reserve_large(std::vector<T>& values, std::size_t size)
+{
+    values.clear();
+    if (values.capacity() >= size) return;
+    values.reserve(size);
+    prefer_huge_pages(std::as_writable_bytes(std::span(values.data(), size)));
+}
+
 /// Returns `size` zeros, in huge pages if possible.
 template <class T>
 [[nodiscard]] std::vector<T> large_vector(std::size_t size)
 {
     std::vector<T> values;
-    values.reserve(size);
-    prefer_huge_pages(std::as_writable_bytes(std::span(values.data(), size)));
+    reserve_large(values, size);
     values.resize(size);
     return values;
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/huge_pages.hpp"
+#include "core/large_memory.hpp"
 #include "rounds/merge.hpp"
 
 namespace curtail::train {
@@ -75,8 +75,8 @@ tl::expected<Merger::Results, Merger::Obstacle> Merger::run()
 void Merger::begin()
 {
     auto const elements = source_.layout.elements();
-    reserve_in_huge_pages(model_, elements);
-    reserve_in_huge_pages(momentum_, question_.outer_step ? elements : 0);
+    reserve_large(model_, elements);
+    reserve_large(momentum_, question_.outer_step ? elements : 0);
     sumsq_.assign(question_.include.size(), 0);
     finite_ = true;
     spoiled_ = false;
