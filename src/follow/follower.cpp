@@ -19,6 +19,8 @@ using Cause = store::ReadFailure::Cause;
 
 constexpr Millis publish_limit{60'000};
 constexpr Millis last_publish_limit{10'000};
+// A network may damage one answer. A record that the store has damaged stays so.
+constexpr int max_bad_updates = 3;
 
 // Logs that something is wrong when it begins or changes, and when it has ended.
 class Trouble {
@@ -76,7 +78,7 @@ class Follower {
     Result<bool> catch_up()
     {
         if (auto read = read_lines(); !read) return tl::unexpected(read.error());
-        auto const has_begun = models_.update();
+        auto const has_begun = update();
         if (!has_begun) return tl::unexpected(has_begun.error());
         if (!*has_begun) return wait_for_begin();
         if (auto good = check_data(); !good) return tl::unexpected(good.error());
@@ -86,8 +88,21 @@ class Follower {
             if (pending.empty()) return models_.is_complete();
             auto const commit = pending.front();  // an update moves the models
             if (auto done = take(commit); !done) return tl::unexpected(done.error());
-            if (auto more = models_.update(); !more) return tl::unexpected(more.error());
+            if (auto more = update(); !more) return tl::unexpected(more.error());
         }
+    }
+
+    // Reads the new commits. Fails with `temporary` if a record is bad that may be read again.
+    Result<bool> update()
+    {
+        auto updated = models_.update();
+        if (updated) {
+            bad_updates_ = 0;
+        } else if (rounds::is_bad_record(updated.error().code)) {
+            ++bad_updates_;
+            if (bad_updates_ < max_bad_updates) updated.error().code = ExitCode::temporary;
+        }
+        return updated;
     }
 
     // Without the lines that exist, models would be evaluated twice.
@@ -159,7 +174,7 @@ class Follower {
     Result<void> note_lost(HeldOutLine& line, store::ReadFailure const& failure)
     {
         // The run may have deleted the model while it was read.
-        if (auto more = models_.update(); !more) return tl::unexpected(more.error());
+        if (auto more = update(); !more) return tl::unexpected(more.error());
         LostModel lost;
         lost.is_kept = is_kept(models_.models(), line.commit, models_.keep_models());
         lost.is_newest = !models_.is_complete() && models_.models().back().number == line.commit;
@@ -205,6 +220,7 @@ class Follower {
     Trouble trouble_;
     std::optional<CommitNumber> begun_;  // the model that was last read
     std::optional<Lost> lost_;
+    int bad_updates_{0};  // since the last update without an error
     bool has_lines_{false};
     bool has_said_waiting_{false};
     bool has_checked_data_{false};

@@ -31,12 +31,14 @@ enum class End {
 /// requested. Writes one line per model to the `evaluation.jsonl` of `site`, and publishes it in
 /// the store. Goes on after the lines that exist. `site` must be a site of the run.
 ///
-/// Waits for a store that does not answer, and for a run that has not begun. After a stop request,
+/// Waits for a store that does not answer, and for a run that has not begun. Reads a damaged record
+/// of the chain up to three times, with `Settings::every` between two reads. After a stop request,
 /// takes up to 10 s to publish the last lines; the evaluation that is under way is lost.
 ///
 /// Fails with `temporary` if another process follows the run at this site. Fails with `config` if
-/// the run file or the data do not belong to the run. Fails with `protocol` if the chain is broken.
-/// Returns other errors that a person must remove.
+/// the run file or the data do not belong to the run. Fails with `protocol` if the chain is broken,
+/// and with `data` if its records have another format. Returns other errors that a person must
+/// remove.
 [[nodiscard]] Result<End> follow_run(config::Run const& run, SiteId const& site,
                                      std::shared_ptr<store::ObjectStore> store,
                                      Settings const& settings, Log const& log,

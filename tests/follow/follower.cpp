@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "data/manifest.hpp"
@@ -43,6 +44,30 @@ class StopAfterLooks : public test::ForwardingStore {
   private:
     std::stop_source& stop_;
     int looks_;
+};
+
+// Damages the first two answers that contain commit 1, and the first two that contain commit 2.
+class DamagesTwoReads : public test::ForwardingStore {
+  public:
+    using ForwardingStore::ForwardingStore;
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
+                      Call const& call) override
+    {
+        for (std::size_t i = 0; i < left_.size(); ++i) {
+            CommitNumber const number{static_cast<std::int64_t>(i) + 1};
+            if (!name.text().ends_with(rounds::commit_name(number)) || left_[i] == 0) continue;
+            auto const damaged = [&](std::span<std::byte const> bytes, Bytes total) {
+                sink(bytes.first(bytes.size() - 1), total);
+                --left_[i];
+            };
+            return ForwardingStore::read(name, limit, damaged, call);
+        }
+        return ForwardingStore::read(name, limit, sink, call);
+    }
+    [[nodiscard]] int left() const { return left_[0] + left_[1]; }
+
+  private:
+    std::array<int, 2> left_{2, 2};
 };
 
 class FollowerTest : public testing::Test {
@@ -202,6 +227,46 @@ TEST_F(FollowerTest, WaitsUntilAStoreAnswers)
     EXPECT_EQ(lines_.size(), 1U);
     EXPECT_THAT(logged_, Contains(HasSubstr("(trying again)")).Times(1));
     EXPECT_THAT(logged_, Contains(HasSubstr("can be read again")));
+}
+
+TEST_F(FollowerTest, ReadsADamagedCommitAgain)
+{
+    store::FaultyStore faulty(stored_->objects, {.corrupt_read = 1}, 1);
+    on_log_ = [&](std::string_view text) {
+        if (text.find("trying again") != text.npos) faulty.set_faults({});
+    };
+    auto const end = follow(faulty);
+    ASSERT_TRUE(end) << end.error().message();
+    EXPECT_EQ(*end, End::stopped);
+    EXPECT_EQ(published(), lines_);
+    EXPECT_EQ(lines_.size(), 1U);
+    EXPECT_THAT(logged_, Contains(HasSubstr("(trying again)")).Times(1));
+    EXPECT_THAT(logged_, Contains(HasSubstr("can be read again")));
+}
+
+TEST_F(FollowerTest, FailsAfterThreeDamagedReadsInARow)
+{
+    store::FaultyStore faulty(stored_->objects, {.corrupt_read = 1}, 1);
+    auto const end = follow(faulty);
+    ASSERT_FALSE(end);
+    EXPECT_EQ(end.error().code, ExitCode::protocol);
+    EXPECT_EQ(faulty.injected(), 3);
+    EXPECT_THAT(logged_, Contains(HasSubstr("(trying again)")));
+    EXPECT_THAT(lines_, IsEmpty());
+}
+
+TEST_F(FollowerTest, CountsDamagedReadsAfreshAfterAGoodOne)
+{
+    DamagesTwoReads damaging(stored_->objects);
+    on_log_ = [&](std::string_view text) {
+        if (text.find("evaluating the model of commit 1") != text.npos) complete_run();
+    };
+    auto const end = follow(damaging, 100);
+    ASSERT_TRUE(end) << end.error().message();
+    EXPECT_EQ(*end, End::complete);
+    EXPECT_EQ(damaging.left(), 0);
+    EXPECT_EQ(published(), lines_);
+    EXPECT_EQ(lines_.size(), 2U);
 }
 
 TEST_F(FollowerTest, WaitsForAModelThatTheRunKeeps)
