@@ -20,9 +20,9 @@ namespace curtail::follow {
 [[nodiscard]] Digest model_of(rounds::Commit const& commit);
 
 /// Returns the models that have no line yet, in order. `models` are the commits of the run that
-/// made a model, in order. `lines` are those that are already written; a line about a commit that
-/// is not in `models`, or about another model of it, is of an earlier run of the same name and does
-/// not count.
+/// made a model, in order. `lines` are those that are already written. A line is of an earlier run
+/// of the same name if its commit is not in `models` or has another model. Such a line does not
+/// count.
 ///
 /// Without a line, the first model is the oldest that the run keeps: one of the newest
 /// `keep_models` ones. After a line, every later model follows, even if the run has deleted it.

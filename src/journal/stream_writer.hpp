@@ -11,7 +11,7 @@ namespace curtail::journal {
 /// Settings of a stream's writer.
 struct WriterOptions {
     std::optional<TimeScale> clock{};  ///< the signal's clock of a replay
-    /// If the stream ends with pieces of another local file, the writer goes on after them only if
+    /// The stream may end with pieces of another local file. The writer goes on after them only if
     /// they are this old.
     Millis takeover_after{600'000};
     std::function<Time()> now = [] { return SystemClock{}.now(); };  ///< real time

@@ -106,8 +106,8 @@ struct Merged {
     struct Refused {
         MemberId member;
         Seq seq;
-        /// `nan`: some values of the delta are not finite, or some values of the merged model are
-        /// not finite and this delta contributed most to the first of them. `norm`: the sum of the
+        /// `nan`: some values of the delta are not finite. Or some values of the merged model are
+        /// not finite, and this delta contributed most to the first of them. `norm`: the sum of the
         /// squares of the delta's values is not the one in the header (rounds::is_same_sumsq()).
         /// `digest`: 3 reads did not return the bytes that the header describes, or the bytes read
         /// are not a payload of this run.
@@ -216,8 +216,8 @@ struct MakeInitial {
     std::int64_t seed{};
     std::vector<Target> parts;
 };
-/// Asks to read and verify the committed model and the deltas in `include`, to merge the deltas
-/// into the model (rounds/merge.hpp), and to store the new model.
+/// Asks to read and verify the committed model and the deltas in `include`, and to merge the deltas
+/// into the model (rounds/merge.hpp). Also asks to store the new model.
 ///
 /// The deltas are summed in the order of `include`. If `outer_step` is set, nesterov_step()
 /// computes theta' and m', with eta and mu. Otherwise, average_step() computes theta'.

@@ -55,9 +55,9 @@ class CredentialSource {
     /// they expire. Only one caller at a time reads. Meanwhile, the others get the previous ones,
     /// or wait for its result if these have expired.
     ///
-    /// Fails with `permission` if there are none, `no_input` if CredentialOptions::file lacks the
-    /// profile, `config` if a profile lacks a key, `temporary` if `call` is over first, or like the
-    /// source itself.
+    /// Fails with `permission` if there are none, with `no_input` if CredentialOptions::file lacks
+    /// the profile, and with `config` if a profile lacks a key. Fails with `temporary` if `call` is
+    /// over first. Otherwise fails like the source itself.
     [[nodiscard]] Result<Shared> get(Time now, Call const& call = {});
     /// Forgets `refused`, which a server has rejected, so that get() reads credentials again.
     /// Returns false if credentials were read less than ten seconds before `now`: then they have

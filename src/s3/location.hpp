@@ -38,8 +38,8 @@ struct Location {
 /// Removes the default port from the endpoint, because libcurl sends no such port in the header
 /// Host, which is part of the signature.
 ///
-/// Fails with `config` if the endpoint is not a URL, has a path, or has http without `allow_http`,
-/// or if the addressing was virtual_host and cannot work.
+/// Fails with `config` if the endpoint is not a URL, has a path, or has http without `allow_http`.
+/// Also fails with `config` if the addressing was virtual_host and cannot work.
 [[nodiscard]] Result<Location> complete(Location location);
 
 /// Host, with the port if the endpoint names one, and path of the object `key`.

@@ -46,7 +46,7 @@ class Session {
     ~Session();
 
     /// Sends a request once. Sends it a second time if the server rejects the clock or the
-    /// credentials and these can be corrected, because such a request has no effect.
+    /// credentials and these can be corrected. A rejected request has no effect.
     [[nodiscard]] Attempt attempt(Order const& order, Call const& call);
     /// Sends a request up to `tries` times, until there is an answer or repeating is useless.
     [[nodiscard]] Result<http::Response> send(Order const& order, Call const& call);

@@ -15,11 +15,10 @@ struct Chaos {
     double stalled{0};         ///< of a get: no answer for up to 30 s
     double damaged_header{0};  ///< of a new header: the store keeps wrong bytes
     double refused{0};         ///< of a contribution in a merge: refused although valid
-    double faults_per_s{
-        0};  ///< rate per simulated second of all other faults: crashes, starts,
-             ///< second instances, freezes, stop requests, failing writes, outages, jumps of
-             ///< the store's clock, amendments,
-             ///< broken hardware, unreadable headers, and objects that Curtail did not write
+    /// Rate per simulated second of all other faults: crashes, starts, second instances, freezes,
+    /// stop requests, failing writes and outages. Also jumps of the store's clock, amendments,
+    /// broken hardware, unreadable headers, and objects that Curtail did not write.
+    double faults_per_s{0};
     /// Of a lone commit: its site freezes for 5 to 15 s, and another site starts.
     double interrupted{0};
     double nan{0};      ///< of a cut: its delta has values that are not finite

@@ -12,8 +12,8 @@ inline constexpr int foreign_header_types = 5;
 inline constexpr int foreign_lease_types = 3;
 
 /// An invalid header under the name of the next header of `member`, at the commit `tip`. Type 0 is
-/// `{}`, 1 has 2^53 - 1 steps, 2 has NaN as a sum of squares, 3 has 300 additional ranges, and 4 is
-/// cut in half.
+/// `{}`, type 1 has 2^53 - 1 steps, and type 2 has NaN as a sum of squares. Type 3 has 300
+/// additional ranges, and type 4 is cut in half.
 std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member, int type);
 
 /// A foreign lease with number `k`: types 0 and 1 are invalid, type 2 never expires.

@@ -23,9 +23,10 @@ class HeaderReads {
                 Millis now);
 
     [[nodiscard]] bool has_asked_for(std::string const& name) const;
-    /// Returns whether the process may take the header for missing. The last answer must say so, or
-    /// the store must have refused these gets since `long_ago`, or six gets over 30 s until `now`
-    /// must have given a damaged header. A stale answer counts, because a site cannot detect it.
+    /// Returns whether the process may take the header for missing. It may if the last answer says
+    /// so. It also may if the store has refused these gets since `long_ago`, or if six gets over 30
+    /// s until `now` have given a damaged header. A stale answer counts, because a site cannot
+    /// detect it.
     [[nodiscard]] bool allow_removal(std::string const& name, Millis long_ago, Millis now) const;
 
   private:

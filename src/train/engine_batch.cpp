@@ -138,9 +138,9 @@ model::PassObserver Engine::exchange_during_pass(bool last)
     return observer;
 }
 
-// Waits until at most `most` parts of the work so far are left. While the device waits for another
-// rank, CUDA would otherwise let the host wait, without a limit of time, when about a thousand
-// pieces of work are enqueued.
+// Waits until at most `most` parts of the work so far are left. Without this limit, the host could
+// enqueue about a thousand pieces while the device waits for another rank. CUDA would then let the
+// host wait, without a limit of time.
 void Engine::limit_backlog(std::size_t most)
 {
     backlog_.push_back(DeviceMark::here(device_));

@@ -12,8 +12,9 @@ namespace curtail::train {
 namespace {
 
 constexpr std::int64_t float_bytes = 4;
-// AdamW has two values per weight. Muon has one, and on a GPU buffers as large as another one for
-// each shape of matrices, up to a limit, beside the temporary tensors of its iteration.
+// AdamW has two values per weight. Muon has one. On a GPU, it also has buffers as large as another
+// one for each shape of matrices, up to a limit. The temporary tensors of its iteration come on
+// top.
 constexpr std::int64_t adamw_values = 2;
 constexpr std::int64_t muon_values = 1;
 constexpr std::int64_t muon_scratch_bytes = 2'000'000'000;

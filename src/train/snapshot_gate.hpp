@@ -7,9 +7,9 @@
 
 namespace curtail::train {
 
-/// Lets the round thread wait while the ranks write the snapshot of a cut. A contribution that is
-/// announced before its snapshot is on the disk would make the next process of the site continue
-/// with an older state of the optimizer.
+/// Lets the round thread wait while the ranks write the snapshot of a cut. A site must not announce
+/// a contribution before its snapshot is on the disk. Otherwise the next process of the site would
+/// continue with an older state of the optimizer.
 class SnapshotGate {
   public:
     void close() { set(true); }  ///< a snapshot is being written

@@ -232,8 +232,8 @@ void answered_scan(Parts& p, Input const& input);
 /// this contribution, or if the tip does not list the member.
 [[nodiscard]] Found const* find_contribution(Parts const& p, MemberId const& id);
 /// Returns true if the member may be removed as silent. A member judges by what it has seen itself
-/// (Watch), a starting process by the times in the chain and in the status of its site
-/// (rounds::is_suspect).
+/// (Watch). A starting process judges by the times in the chain and in the status of the member's
+/// site (rounds::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
 /// Adds the removal of a member to the next commit. A removal discards the work that the member's
 /// next header announces. So the function does nothing if the scan found this header, or if
