@@ -10,8 +10,8 @@
 
 namespace curtail {
 
-/// A name. Its type tells whether it names a site, a run or something else, so that the compiler
-/// rejects the name of a site where the name of a run is expected.
+/// A name. Its type tells whether it names a site, a run or something else. So the compiler rejects
+/// the name of a site where a function expects the name of a run.
 template <class Tag>
 struct Name {
     std::string value;

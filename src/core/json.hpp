@@ -35,9 +35,8 @@ class Object {
     [[nodiscard]] static Object of_distinct(std::vector<std::pair<std::string, Value>> members);
     /// Returns a null pointer if there is no such member.
     [[nodiscard]] Value const* find(std::string_view key) const;
-    // Each of these four functions returns the value of `key` if there is such a member and it has
-    // the type in the name of the function. If not, the result is empty. number_at() accepts
-    // an integer too.
+    // Each of these four functions returns the value of `key` if such a member exists and has the
+    // type in the function's name. If not, the result is empty. number_at() accepts an integer too.
     [[nodiscard]] std::string text_at(std::string_view key) const;
     [[nodiscard]] std::optional<std::int64_t> integer_at(std::string_view key) const;
     [[nodiscard]] std::optional<double> number_at(std::string_view key) const;
