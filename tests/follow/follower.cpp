@@ -149,6 +149,12 @@ class FollowerTest : public testing::Test {
         return end;
     }
     Result<End> follow() { return follow(stored_->objects); }
+    void heal_at_first_retry(store::FaultyStore& faulty)
+    {
+        on_log_ = [&faulty](std::string_view text) {
+            if (text.find("trying again") != text.npos) faulty.set_faults({});
+        };
+    }
     [[nodiscard]] std::vector<HeldOutLine> published()
     {
         std::shared_ptr<store::ObjectStore> const store(&stored_->objects, [](auto*) {});
@@ -219,9 +225,7 @@ TEST_F(FollowerTest, PublishesWhatAKilledPredecessorLeft)
 TEST_F(FollowerTest, WaitsUntilAStoreAnswers)
 {
     store::FaultyStore faulty(stored_->objects, {.unavailable = 1}, 1);
-    on_log_ = [&](std::string_view text) {
-        if (text.find("trying again") != text.npos) faulty.set_faults({});
-    };
+    heal_at_first_retry(faulty);
     ASSERT_EQ(follow(faulty).value(), End::stopped);
     EXPECT_EQ(published(), lines_);
     EXPECT_EQ(lines_.size(), 1U);
@@ -232,9 +236,7 @@ TEST_F(FollowerTest, WaitsUntilAStoreAnswers)
 TEST_F(FollowerTest, ReadsADamagedCommitAgain)
 {
     store::FaultyStore faulty(stored_->objects, {.corrupt_read = 1}, 1);
-    on_log_ = [&](std::string_view text) {
-        if (text.find("trying again") != text.npos) faulty.set_faults({});
-    };
+    heal_at_first_retry(faulty);
     auto const end = follow(faulty);
     ASSERT_TRUE(end) << end.error().message();
     EXPECT_EQ(*end, End::stopped);
