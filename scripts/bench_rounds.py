@@ -4,28 +4,44 @@
 call measures both sides of a row in turns, because absolute times mean little on a shared machine.
 Writes the results, the build and the system to results/bench-rounds/<time>-<commit>.json.
 
-The row `requests` needs the Ceph programs that scripts/rgw.sh names, and is left out without them.
+Goes on after a row that fails, and ends with 1 then.
+
+Rows that need more than the build are left out where it is missing:
+* The row `requests` needs the Ceph programs that scripts/rgw.sh names.
 
 examples:
   scripts/bench_rounds.py
   scripts/bench_rounds.py --only join --only simulation
   scripts/bench_rounds.py --list"""
+import importlib
+import os
 import shutil
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
-from common import (NAME, Parser, check_build, end_on_signals, measure,  # noqa: E402
-                    write_results)
-import simulation  # noqa: E402
-import site_rows  # noqa: E402
+from common import (NAME, CommandFailed, Parser, check_build, end_on_signals,  # noqa: E402
+                    measure, write_results)
 
-# Each row: what measures it, and a program that it needs besides those of the build.
+CEPH = "Ceph"
+# Each row: the module and the function that measure it, and what it needs besides the build.
 ROWS = {
-    "requests": (site_rows.requests, "radosgw"),
-    "simulation": (simulation.simulation, None),
-    "join": (site_rows.join, None),
+    "payload-write": ("payloads", "payload_write", []),
+    "requests": ("site_rows", "requests", [CEPH]),
+    "simulation": ("simulation", "simulation", []),
+    "join": ("site_rows", "join", []),
 }
+
+
+def function_of(name):
+    """Imports the module of a row only now: some import files that not every checkout has."""
+    module, function, _ = ROWS[name]
+    return getattr(importlib.import_module(module), function)
+
+
+def missing(name):
+    present = {CEPH: shutil.which("radosgw")}
+    return [need for need in ROWS[name][2] if not present[need]]
 
 
 def parse_options():
@@ -37,9 +53,43 @@ def parse_options():
 
 
 def describe():
-    for name, (function, need) in ROWS.items():
-        print(f"{name}  (needs {need})" if need else name)
-        print("    " + " ".join(function.__doc__.split()))
+    for name, (_, _, needs) in ROWS.items():
+        print(f"{name}  (needs {', '.join(needs)})" if needs else name)
+        print("    " + " ".join(function_of(name).__doc__.split()))
+
+
+def measure_row(name):
+    """The result of a row, or None if it failed."""
+    print(f"{NAME}: measuring {name}", file=sys.stderr, flush=True)
+    load = os.getloadavg()
+    try:
+        result = {"name": name, "load_before": load, **measure(function_of(name))}
+    except (Exception, CommandFailed) as error:
+        print(f"failed: {name}: {error}", flush=True)
+        return None
+    verdict = "yes" if result["ratio"] >= result["at_least"] else "NO"
+    print(f"  at least {result['at_least']:.3g}: {verdict}", flush=True)
+    return result
+
+
+def measure_rows(names):
+    """Measures the rows and writes the results, also when a signal ends it. Returns how many rows
+    failed."""
+    results, failed = [], 0
+    try:
+        for name in names:
+            if missing(name):
+                print(f"left out: {name} (needs {', '.join(missing(name))})", flush=True)
+                continue
+            result = measure_row(name)
+            if result:
+                results.append(result)
+            else:
+                failed += 1
+    finally:
+        if results:
+            write_results("bench-rounds", results)
+    return failed
 
 
 def main():
@@ -49,20 +99,10 @@ def main():
         return 0
     end_on_signals()
     check_build()
-    results = []
-    for name in options.only or ROWS:
-        function, need = ROWS[name]
-        if need and not shutil.which(need):
-            print(f"left out: {name} (needs {need})", flush=True)
-            continue
-        print(f"{NAME}: measuring {name}", file=sys.stderr, flush=True)
-        result = {"name": name, **measure(function)}
-        verdict = "yes" if result["ratio"] >= result["at_least"] else "NO"
-        print(f"  at least {result['at_least']:.3g}: {verdict}", flush=True)
-        results.append(result)
-    if results:
-        write_results("bench-rounds", results)
-    return 0
+    failed = measure_rows(options.only or ROWS)
+    if failed:
+        print(f"{NAME}: {failed} rows failed", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -27,6 +27,10 @@ ENVIRONMENT = {
 }
 
 
+class CommandFailed(SystemExit):
+    """A command ended with an error. Ends the script with that message, unless it is caught."""
+
+
 def program(name):
     return str(BUILD / "bin" / name)
 
@@ -38,7 +42,7 @@ def execute(*command, environment=None, **options):
                                start_new_session=True, **options)
     try:
         if process.wait() != 0:
-            raise SystemExit(f"{NAME}: {' '.join(command)}: exit code {process.returncode}")
+            raise CommandFailed(f"{NAME}: {' '.join(command)}: exit code {process.returncode}")
     finally:
         if process.poll() is None:
             end(process)
@@ -64,9 +68,9 @@ def seconds(*command, threads=1):
 
 
 def figures(*command):
-    """Runs a program that prints one line of JSON."""
+    """Runs a program that prints one line of JSON on stdout, and its errors on stderr."""
     done = subprocess.run([str(part) for part in command], env=ENVIRONMENT, check=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout)
 
 
