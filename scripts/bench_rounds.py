@@ -27,6 +27,8 @@ CEPH = "Ceph"
 # Each row: the module and the function that measure it, and what it needs besides the build.
 ROWS = {
     "payload-write": ("payloads", "payload_write", []),
+    "executor-merge": ("payloads", "executor_merge", []),
+    "executor-merge-memory": ("payloads", "executor_merge_memory", []),
     "requests": ("site_rows", "requests", [CEPH]),
     "simulation": ("simulation", "simulation", []),
     "join": ("site_rows", "join", []),

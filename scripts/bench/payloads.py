@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of scripts/bench_rounds.py about payloads on one machine. In the build folder, because a
 temporary folder may be in memory."""
+import functools
 import os
 import tempfile
 
 from common import BUILD, REPEATS, figures, seconds
 
 PAYLOAD_BYTES = 2 << 30
+MODEL_92_M = 92_274_688
 
 
 def payload_write():
@@ -22,3 +24,27 @@ def payload_write():
                                PAYLOAD_BYTES)["write_s"])
     return {"what": "payload of 2 GiB with its digest: dd / Curtail", "unit": "s", "a": copy,
             "b": own, "at_least": 0.6}
+
+
+def merge_with_store(parameters):
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as folder:
+        return figures(BUILD / "tests/bench_executor_merge", "--parameters", parameters,
+                       "--folder", folder)
+
+
+@functools.cache
+def small_merges():
+    return [merge_with_store(MODEL_92_M) for _ in range(REPEATS)]
+
+
+def executor_merge():
+    """A merge of three contributions of 92 M parameters through the trainer's executor, on a store
+    in a folder: 3 s / the time it takes."""
+    return {"what": "merge of 3 x 92 M parameters with its store: 3 s / Curtail", "unit": "s",
+            "a": [3.0], "b": [one["merge_s"] for one in small_merges()], "at_least": 1}
+
+
+def executor_merge_memory():
+    """The peak memory of the process that makes those merges: 1.6 GB / Curtail."""
+    return {"what": "peak memory of that merge: 1.6 GB / Curtail", "unit": "bytes", "a": [1.6e9],
+            "b": [one["peak_bytes"] for one in small_merges()], "at_least": 1}
