@@ -7,6 +7,7 @@ Writes the results, the build and the system to results/bench-rounds/<time>-<com
 Goes on after a row that fails, and ends with 1 then.
 
 Rows that need more than the build are left out where it is missing:
+* CURTAIL_PEER_PYTHON names a Python with numpy, a peer that Curtail does not need.
 * The row `requests` needs the Ceph programs that scripts/rgw.sh names.
 
 examples:
@@ -20,13 +21,14 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
-from common import (NAME, CommandFailed, Parser, check_build, end_on_signals,  # noqa: E402
-                    measure, write_results)
+from common import (NAME, PEER_PYTHON, CommandFailed, Parser, check_build,  # noqa: E402
+                    end_on_signals, measure, write_results)
 
-CEPH = "Ceph"
+PEER, CEPH = "CURTAIL_PEER_PYTHON", "Ceph"
 # Each row: the module and the function that measure it, and what it needs besides the build.
 ROWS = {
     "payload-write": ("payloads", "payload_write", []),
+    "merge": ("payloads", "merge", [PEER]),
     "executor-merge": ("payloads", "executor_merge", []),
     "executor-merge-memory": ("payloads", "executor_merge_memory", []),
     "requests": ("site_rows", "requests", [CEPH]),
@@ -42,7 +44,7 @@ def function_of(name):
 
 
 def missing(name):
-    present = {CEPH: shutil.which("radosgw")}
+    present = {PEER: PEER_PYTHON, CEPH: shutil.which("radosgw")}
     return [need for need in ROWS[name][2] if not present[need]]
 
 

@@ -5,7 +5,7 @@ import functools
 import os
 import tempfile
 
-from common import BUILD, REPEATS, figures, seconds
+from common import BUILD, REPEATS, figures, measure_merge, seconds
 
 PAYLOAD_BYTES = 2 << 30
 MODEL_92_M = 92_274_688
@@ -24,6 +24,12 @@ def payload_write():
                                PAYLOAD_BYTES)["write_s"])
     return {"what": "payload of 2 GiB with its digest: dd / Curtail", "unit": "s", "a": copy,
             "b": own, "at_least": 0.6}
+
+
+def merge():
+    """The arithmetic of a merge of three contributions of 92 M parameters with an outer Nesterov
+    step, on one thread: numpy in the way of Flower (tests/peers/merge.py) / Curtail."""
+    return {**measure_merge(), "at_least": 8}
 
 
 def merge_with_store(parameters):
