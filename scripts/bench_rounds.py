@@ -7,8 +7,8 @@ Writes the results, the build and the system to results/bench-rounds/<time>-<com
 Goes on after a row that fails, and ends with 1 then.
 
 Rows that need more than the build are left out where it is missing:
-* CURTAIL_PEER_PYTHON names a Python with numpy, a peer that Curtail does not need.
-* The row `requests` needs the Ceph programs that scripts/rgw.sh names.
+* CURTAIL_PEER_PYTHON names a Python with numpy and boto3 1.44, peers that Curtail does not need.
+* The rows `requests` and `s3-*` need the Ceph programs that scripts/rgw.sh names.
 
 examples:
   scripts/bench_rounds.py
@@ -27,6 +27,10 @@ from common import (NAME, PEER_PYTHON, CommandFailed, Parser, check_build,  # no
 PEER, CEPH = "CURTAIL_PEER_PYTHON", "Ceph"
 # Each row: the module and the function that measure it, and what it needs besides the build.
 ROWS = {
+    "s3-up-time": ("s3_rows", "up_time", [PEER, CEPH]),
+    "s3-up-cpu": ("s3_rows", "up_cpu", [PEER, CEPH]),
+    "s3-down-time": ("s3_rows", "down_time", [PEER, CEPH]),
+    "s3-down-cpu": ("s3_rows", "down_cpu", [PEER, CEPH]),
     "payload-write": ("payloads", "payload_write", []),
     "merge": ("payloads", "merge", [PEER]),
     "executor-merge": ("payloads", "executor_merge", []),
