@@ -35,6 +35,7 @@ ROWS = {
     "merge": ("payloads", "merge", [PEER]),
     "executor-merge": ("payloads", "executor_merge", []),
     "executor-merge-memory": ("payloads", "executor_merge_memory", []),
+    "executor-merge-561m": ("payloads", "executor_merge_561m", []),
     "requests": ("site_rows", "requests", [CEPH]),
     "simulation": ("simulation", "simulation", []),
     "join": ("site_rows", "join", []),

@@ -9,6 +9,7 @@ from common import BUILD, REPEATS, figures, measure_merge, seconds
 
 PAYLOAD_BYTES = 2 << 30
 MODEL_92_M = 92_274_688
+MODEL_561_M = 560_988_200
 
 
 def payload_write():
@@ -54,3 +55,12 @@ def executor_merge_memory():
     """The peak memory of the process that makes those merges: 1.6 GB / Curtail."""
     return {"what": "peak memory of that merge: 1.6 GB / Curtail", "unit": "bytes", "a": [1.6e9],
             "b": [one["peak_bytes"] for one in small_merges()], "at_least": 1}
+
+
+def executor_merge_561m():
+    """The same with 561 M parameters, once: the memory of three models / the peak memory. Needs
+    16 GB of disk in the build folder."""
+    found = merge_with_store(MODEL_561_M)
+    return {"what": "peak memory of a merge of 3 x 561 M parameters: three models / Curtail",
+            "unit": "bytes", "a": [3 * 4 * MODEL_561_M], "b": [found["peak_bytes"]],
+            "at_least": 1, "merge_s": found["merge_s"]}
