@@ -18,6 +18,7 @@
 #include "rounds/merge.hpp"
 #include "rounds/names.hpp"
 #include "store/posix_store.hpp"
+#include "support/temporary_folder.hpp"
 #include "train/round_executor.hpp"
 
 namespace curtail {
@@ -160,7 +161,7 @@ class Bench {
 int measure(bench::Options const& options)
 {
     auto const parameters = static_cast<std::size_t>(options.number("--parameters", 92'274'688));
-    bench::WorkFolder const folder(options.folder());
+    test::TemporaryFolder const folder(options.folder());
     Bench bench(folder.path(), parameters);
     auto const merge = bench.store_inputs();
     auto const peak_before = peak_bytes();

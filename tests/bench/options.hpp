@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -41,29 +40,6 @@ class Options {
 
   private:
     std::map<std::string, std::string> values_;
-};
-
-/// A new folder in another one; the destructor deletes it with its contents.
-class WorkFolder {
-  public:
-    explicit WorkFolder(std::filesystem::path const& parent)
-    {
-        auto pattern = (parent / "bench-XXXXXX").string();
-        if (mkdtemp(pattern.data()) == nullptr)
-            throw std::runtime_error("cannot create a folder in " + parent.string());
-        path_ = pattern;
-    }
-    ~WorkFolder()
-    {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    WorkFolder(WorkFolder const&) = delete;
-    WorkFolder& operator=(WorkFolder const&) = delete;
-    [[nodiscard]] std::filesystem::path const& path() const { return path_; }
-
-  private:
-    std::filesystem::path path_;
 };
 
 /// Runs a benchmark, and returns its exit code. Prints why it failed.

@@ -12,6 +12,7 @@
 
 #include "options.hpp"
 #include "store/posix_store.hpp"
+#include "support/temporary_folder.hpp"
 #include "train/store_work.hpp"
 
 namespace curtail {
@@ -21,7 +22,7 @@ int measure(bench::Options const& options)
 {
     auto const count =
         options.number("--bytes", std::int64_t{2} << 30) / static_cast<std::int64_t>(sizeof(float));
-    bench::WorkFolder const folder(options.folder());
+    test::TemporaryFolder const folder(options.folder());
     auto opened = store::PosixStore::open(folder.path() / "store", store::IfMissing::make);
     if (!opened) throw std::runtime_error(opened.error().message());
     train::StoreWork const work(std::move(*opened), {{"bench"}, {{"w", {count}}}});

@@ -12,11 +12,12 @@ namespace curtail::test {
 /// A new folder for one test; the destructor deletes it with its contents.
 class TemporaryFolder {
   public:
-    TemporaryFolder()
+    explicit TemporaryFolder(
+        std::filesystem::path const& parent = std::filesystem::temp_directory_path())
     {
-        auto pattern = (std::filesystem::temp_directory_path() / "curtail-test-XXXXXX").string();
+        auto pattern = (parent / "curtail-test-XXXXXX").string();
         if (mkdtemp(pattern.data()) == nullptr)
-            throw std::runtime_error("cannot create a temporary folder");
+            throw std::runtime_error("cannot create a folder in " + parent.string());
         path_ = pattern;
     }
     ~TemporaryFolder()
