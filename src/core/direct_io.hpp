@@ -9,6 +9,7 @@ namespace curtail {
 /// Direct I/O needs memory, positions and sizes in whole blocks.
 inline constexpr std::size_t direct_block_bytes = 4096;
 
+/// Frees what aligned_memory() returns.
 struct FreeMemory {
     void operator()(std::byte* memory) const { std::free(memory); }
 };

@@ -2,7 +2,6 @@
 #include "snapshot/direct_file.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/large_memory.hpp"
 #include "core/result.hpp"
 
 namespace curtail::snapshot {
@@ -23,7 +23,7 @@ AlignedBuffer::AlignedBuffer(std::size_t bytes)
     auto* const memory = static_cast<std::byte*>(std::aligned_alloc(huge_page, rounded));
     if (memory == nullptr) throw std::bad_alloc();
     memory_.reset(memory, [](std::byte* taken) { std::free(taken); });
-    madvise(memory_.get(), rounded, MADV_HUGEPAGE);  // without huge pages it is only slower
+    prefer_huge_pages({memory_.get(), rounded});
     std::memset(memory_.get(), 0, bytes);
 }
 
