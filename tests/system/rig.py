@@ -106,21 +106,26 @@ class Rig:
     def jobs(self):
         return [e["job"] for e in self.run.poller_events("job-submitted")]
 
-    def check_steps(self):
-        """No step started later than allowed by the newest permission that the trainer must have
-        read before it, or by a newer one that it may have read."""
-        checked = 0
+    def steps_with_permission(self):
+        """The steps before which the trainer must have read a permission: (step, start, newest of
+        these permissions)."""
+        found = []
         for step in self.steps():
             start = step["monotonic_s"] - step["step_s"]
             before = [p for p in self.watch.seen if p["at"] + READ_S < start]
-            if not before:
-                continue
-            newest = before[-1]
+            if before:
+                found.append((step, start, before[-1]))
+        return found
+
+    def check_steps(self):
+        """No step started later than allowed by the newest permission that the trainer must have
+        read before it, or by a newer one that it may have read."""
+        wait_for(lambda: len(self.steps_with_permission()) > 5, "6 steps that can be checked",
+                 timeout=LIFETIME_S)
+        for step, start, newest in self.steps_with_permission():
             newer = [p for p in self.watch.seen if start - READ_S <= p["at"] <= start + WATCH_S]
             expect(any(start <= p["at"] + READ_S + p["lifetime_s"] for p in [newest, *newer]),
                    f"step {step['step']} began {start - newest['at']:.2f} s after {newest}")
-            checked += 1
-        expect(checked > 5, f"only {checked} steps could be checked")
 
     def __enter__(self):
         self.run.__enter__()
