@@ -8,6 +8,8 @@ Goes on after a row that fails, and ends with 1 then.
 
 Rows that need more than the build are left out where it is missing:
 * CURTAIL_PEER_PYTHON names a Python with numpy and boto3 1.44, peers that Curtail does not need.
+* CURTAIL_BUILD_D3CCB0C names the build folder of commit d3ccb0c, of which `cut-to-adopt` needs
+  curtail-train and curtail-data.
 * The rows `requests` and `s3-*` need the Ceph programs that scripts/rgw.sh names.
 
 examples:
@@ -21,10 +23,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
-from common import (NAME, PEER_PYTHON, CommandFailed, Parser, check_build,  # noqa: E402
+from common import (NAME, OLD_BUILD, PEER_PYTHON, CommandFailed, Parser, check_build,  # noqa: E402
                     end_on_signals, measure, write_results)
 
-PEER, CEPH = "CURTAIL_PEER_PYTHON", "Ceph"
+PEER, OLD, CEPH = "CURTAIL_PEER_PYTHON", "CURTAIL_BUILD_D3CCB0C", "Ceph"
 # Each row: the module and the function that measure it, and what it needs besides the build.
 ROWS = {
     "s3-up-time": ("s3_rows", "up_time", [PEER, CEPH]),
@@ -39,6 +41,7 @@ ROWS = {
     "requests": ("site_rows", "requests", [CEPH]),
     "simulation": ("simulation", "simulation", []),
     "join": ("site_rows", "join", []),
+    "cut-to-adopt": ("cut_to_adopt", "cut_to_adopt", [OLD]),
 }
 
 
@@ -49,7 +52,7 @@ def function_of(name):
 
 
 def missing(name):
-    present = {PEER: PEER_PYTHON, CEPH: shutil.which("radosgw")}
+    present = {PEER: PEER_PYTHON, OLD: OLD_BUILD, CEPH: shutil.which("radosgw")}
     return [need for need in ROWS[name][2] if not present[need]]
 
 

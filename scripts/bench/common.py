@@ -16,6 +16,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
 NAME = Path(sys.argv[0]).name
 PEER_PYTHON = os.environ.get("CURTAIL_PEER_PYTHON")
+OLD_BUILD = os.environ.get("CURTAIL_BUILD_D3CCB0C")
 REPEATS = 3
 # Programs also read options from the environment; the caller's must not change the benchmark.
 ENVIRONMENT = {
