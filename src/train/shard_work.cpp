@@ -1,12 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/shard_work.hpp"
 
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/zeros.h>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace curtail::train {
+namespace {
+
+// Calls `use(first, count)` for slices that stay in a processor's cache.
+template <class Use>
+void for_slices(std::int64_t size, Use const& use)
+{
+    constexpr std::int64_t slice = std::int64_t{1} << 18;
+    for (std::int64_t first = 0; first < size; first += slice)
+        use(first, std::min(slice, size - first));
+}
+
+std::int64_t count_nonfinite(at::Tensor const& values)
+{
+    std::int64_t finite = 0;
+    for_slices(values.numel(), [&](std::int64_t first, std::int64_t count) {
+        finite += at::isfinite(values.narrow(0, first, count)).sum().item<std::int64_t>();
+    });
+    return values.numel() - finite;
+}
+
+}  // namespace
 
 void ShardWork::begin(at::Tensor const& x)
 {
@@ -23,10 +49,20 @@ void ShardWork::discard()
 ShardWork::Difference ShardWork::begin_cut(Seq seq, at::Tensor const& x)
 {
     if (!anchor_.defined()) throw std::logic_error("a cut without an anchor");
-    auto const [it, is_new] = undecided_.emplace(seq, anchor_.sub(x));
-    if (!is_new) throw std::logic_error("cut " + std::to_string(seq.value) + " was already made");
-    auto const norm = at::linalg_vector_norm(it->second, 2, {}, false, at::kDouble).item<double>();
-    return {norm * norm, x.numel() - at::isfinite(it->second).sum().item<std::int64_t>()};
+    if (undecided_.contains(seq))
+        throw std::logic_error("cut " + std::to_string(seq.value) + " was already made");
+    auto delta = at::empty_like(x);
+    auto sum = at::zeros({}, x.options().dtype(at::kDouble));
+    for_slices(x.numel(), [&](std::int64_t first, std::int64_t count) {
+        auto part = delta.narrow(0, first, count);
+        at::sub_out(part, anchor_.narrow(0, first, count), x.narrow(0, first, count));
+        sum += at::linalg_vector_norm(part, 2, {}, false, at::kDouble).square();
+    });
+    auto const squares = sum.item<double>();
+    // The sum of the squares of finite float32 values is finite in float64.
+    auto const nonfinite = std::isfinite(squares) ? 0 : count_nonfinite(delta);
+    undecided_.emplace(seq, std::move(delta));
+    return {squares, nonfinite};
 }
 
 void ShardWork::end_cut(Seq seq, bool good, at::Tensor const& x)

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cut of a shard that is larger than one slice of the computation.
+#include "train/shard_work.hpp"
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace curtail::train {
+namespace {
+
+constexpr std::int64_t elements = 600'000;
+constexpr Seq first{1};
+
+TEST(ShardWork, ACutHasEachDifferenceAndTheSumOfTheirSquares)
+{
+    ShardWork work;
+    auto const x = at::zeros({elements});
+    work.begin(x);
+    x.fill_(-0.5);
+    auto const found = work.begin_cut(first, x);
+    EXPECT_EQ(found.sum_of_squares, 0.25 * elements);
+    EXPECT_EQ(found.nonfinite, 0);
+    EXPECT_TRUE(work.delta(first).equal(at::full({elements}, 0.5F)));
+}
+
+TEST(ShardWork, ACutCountsTheValuesThatAreNotFinite)
+{
+    ShardWork work;
+    auto const x = at::zeros({elements});
+    work.begin(x);
+    x[3].fill_(std::numeric_limits<float>::quiet_NaN());
+    x[elements - 1].fill_(-std::numeric_limits<float>::infinity());
+    EXPECT_EQ(work.begin_cut(first, x).nonfinite, 2);
+}
+
+TEST(ShardWork, ACutOfTheGreatestFiniteValuesIsFinite)
+{
+    ShardWork work;
+    auto const x = at::zeros({elements});
+    work.begin(x);
+    x.fill_(std::numeric_limits<float>::max());
+    auto const found = work.begin_cut(first, x);
+    EXPECT_TRUE(std::isfinite(found.sum_of_squares));
+    EXPECT_EQ(found.nonfinite, 0);
+}
+
+TEST(ShardWork, ASecondCutOfOneNumberIsAnError)
+{
+    ShardWork work;
+    auto const x = at::zeros({8});
+    work.begin(x);
+    (void)work.begin_cut(first, x);
+    EXPECT_THROW((void)work.begin_cut(first, x), std::logic_error);
+}
+
+}  // namespace
+}  // namespace curtail::train
