@@ -41,15 +41,16 @@ class LargeRun(SmallRun):
 
 
 def durations(run):
-    """For each merge of all sites: from the last cut before it to the last adoption of its model."""
-    cuts = [moment(e) for s in SITES for e in run.events(s, "cut")]
+    """For each merge of all sites: from the moment before it when the last site stopped training to
+    the last adoption of its model."""
+    pauses = [moment(e) for s in SITES for e in run.events(s, "state") if e["state"] == "exchange"]
     merges = sorted((e for s in SITES for e in run.events(s, "merged") if e["sites"] == len(SITES)),
                     key=lambda e: e["commit"])
     found = []
     for merge in merges:
         adopted = [moment(e) for s in SITES for e in run.events(s, "adopted")
                    if e["commit"] == merge["commit"]]
-        before = [time for time in cuts if time < moment(merge)]
+        before = [time for time in pauses if time < moment(merge)]
         if len(adopted) == len(SITES) and before:
             found.append(max(adopted) - max(before))
     return found
@@ -65,9 +66,9 @@ def exchange_times(build, rounds):
 
 
 def cut_to_adopt():
-    """From the last cut to the last adoption of the merged model in a round of three sites with one
-    rank each, 92 M parameters and a store in a folder: the time of commit d3ccb0c / ours. Each site
-    trains one step of 32 tokens in a round, before its cut, and then waits."""
+    """From the moment when the last of three sites stops training for its cut to the last adoption
+    of the merged model, with one rank each, 92 M parameters and a store in a folder: the time of
+    commit d3ccb0c / ours. Each site trains one step of 32 tokens in a round, then waits."""
     own, old = [], []
     for _ in range(2):
         own += exchange_times(None, 3)
