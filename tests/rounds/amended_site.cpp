@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "fixtures.hpp"
+#include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
 
 namespace curtail::rounds {
@@ -88,6 +89,28 @@ TEST_F(AmendedRun, AStarterTakesTheAmendmentInBeforeItJoins)
     EXPECT_EQ(s.exits().back().code, ExitCode::config);
     EXPECT_TRUE(tip().members.empty());
     EXPECT_EQ(tip().amended->n, 1);
+}
+
+// The store does not answer the first read of an amendment.
+class UnansweredLook : public test::ScriptedSite {
+  protected:
+    Input got(Get const& get) override
+    {
+        if (get.name != amendment_name(1)) return ScriptedSite::got(get);
+        looks.push_back(now);
+        if (looks.size() == 1) return Unknown{get.op, "no answer"};
+        return Missing{get.op};
+    }
+    std::vector<MonoTime> looks;
+};
+
+TEST_F(UnansweredLook, IsRepeatedSoonAndNotInTheNextRound)
+{
+    auto const outputs = serve(Tick{});
+    (void)serve(Loaded{std::get<LoadModel>(outputs.back()).op});
+    ASSERT_EQ(looks.size(), 2U);
+    EXPECT_GE(looks[1] - looks[0], run.params.poll_wait);
+    EXPECT_LT(looks[1] - looks[0], run.params.poll_wait + Seconds{1});
 }
 
 }  // namespace

@@ -15,6 +15,13 @@ void look_done(Parts& p)
     else choose_entry(p);
 }
 
+void look_later(Parts& p, Millis pause)
+{
+    look_done(p);
+    p.amendments.look_again();
+    p.schedule.amendment = p.machine.now() + pause;
+}
+
 }  // namespace
 
 std::optional<TakeIn> Amendments::take(std::string const& bytes, Commit const& tip,
@@ -44,17 +51,12 @@ bool act_amendment(Parts& p)
 
 void answered_amendment(Parts& p, Input const& input)
 {
+    if (std::holds_alternative<Missing>(input)) return look_done(p);
     auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr) return look_done(p);
+    if (got == nullptr) return look_later(p, p.chain.run().params.poll_wait);
     auto take =
         p.amendments.take(got->bytes, *p.chain.tip(), p.chain.run_sha256(), p.machine.now());
-    if (!take) {
-        constexpr Seconds pause{6};
-        look_done(p);
-        p.amendments.look_again();
-        p.schedule.amendment = p.machine.now() + pause;
-        return;
-    }
+    if (!take) return look_later(p, Seconds{6});
     p.amendments.looked();
     p.proposal.clear_intents();
     p.proposal.amend(std::move(*take));
