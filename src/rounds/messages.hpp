@@ -205,7 +205,7 @@ struct StoreDelta {
     Seq seq;
     std::vector<Target> parts;
 };
-/// Asks to store, as a model, the values that x had at the last cut.
+/// Asks to store, as a model, the values that x had at the last cut, whose `with_model` was set.
 struct StoreModel {
     Op op{};
     std::vector<Target> parts;
@@ -263,7 +263,8 @@ struct LoadModel {
 struct Cut {
     Op op{};
     Seq seq;
-    bool leaving{};  ///< this is the member's last cut
+    bool leaving{};     ///< this is the member's last cut
+    bool with_model{};  ///< a StoreModel may follow: the trainer keeps the values of x
 };
 /// Asks the trainer to adopt a newer model. The trainer first forgets the deltas in `dropped`.
 ///

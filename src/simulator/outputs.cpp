@@ -97,7 +97,7 @@ void Outputs::execute(P const& p, StoreDelta const& o)
 void Outputs::execute(P const& p, StoreModel const& o)
 {
     p->check_transfer(p->last_input);
-    put(p, o.op, o.parts, Payload(p->trainer->anchor()), false);
+    put(p, o.op, o.parts, Payload(p->trainer->model_of_cut()), false);
     processes_.interrupt(p);
 }
 

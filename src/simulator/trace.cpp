@@ -139,7 +139,8 @@ void put(std::ostream& out, LoadModel const& o)
 }
 void put(std::ostream& out, Cut const& o)
 {
-    out << "Cut " << o.op << " " << o.seq.value << (o.leaving ? " leaving" : "");
+    out << "Cut " << o.op << " " << o.seq.value << (o.leaving ? " leaving" : "")
+        << (o.with_model ? " with_model" : "");
 }
 void put(std::ostream& out, Adopt const& o)
 {

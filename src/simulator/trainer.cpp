@@ -60,19 +60,26 @@ Ranges SimTrainer::skip_step()
     return skipped;
 }
 
-CutReady SimTrainer::cut(Op op, Seq seq)
+CutReady SimTrainer::cut(Cut const& order)
 {
     pause();
     auto const tokens = since_.count() * tokens_per_block;
-    CutReady ready{op, since_, skipped_, steps_, {static_cast<double>(tokens)}, {0}};
-    auto& own = undecided_[seq];
+    CutReady ready{order.op, since_, skipped_, steps_, {static_cast<double>(tokens)}, {0}};
+    auto& own = undecided_[order.seq];
     own.d = own.d.empty() ? a_ - x_ : own.d + (a_ - x_);
     own.ranges += since_;
     own.skipped += std::exchange(skipped_, {});
     a_ = x_;
     since_ = {};
     steps_ = 0;
+    cut_kept_model_ = order.with_model;
     return ready;
+}
+
+Tickets const& SimTrainer::model_of_cut() const
+{
+    if (!cut_kept_model_) throw std::logic_error("the last cut did not keep its weights");
+    return a_;
 }
 
 void SimTrainer::adopt(Adopt const& adopt, Tickets const& theta)

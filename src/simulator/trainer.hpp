@@ -31,9 +31,10 @@ class SimTrainer {
     /// Ends the step without a change of the weights. Returns the step's blocks.
     [[nodiscard]] Ranges skip_step();
 
-    [[nodiscard]] CutReady cut(Op op, Seq seq);
+    [[nodiscard]] CutReady cut(Cut const& order);
     [[nodiscard]] Tickets const& delta(Seq seq) const { return undecided_.at(seq).d; }
-    [[nodiscard]] Tickets const& anchor() const { return a_; }
+    /// The weights at the last cut. Throws if that cut did not keep them.
+    [[nodiscard]] Tickets const& model_of_cut() const;
 
     void adopt(Adopt const& adopt, Tickets const& theta);
 
@@ -63,6 +64,7 @@ class SimTrainer {
     std::map<Seq, Own> undecided_;
     bool loaded_{false};
     bool running_{false};
+    bool cut_kept_model_{false};
     int instance_{0};
 };
 

@@ -59,7 +59,7 @@ void Training::boundary(P const& p)
     if (p->cut || p->adopt) ++steps_;
     if (p->cut) {
         auto const cut = *std::exchange(p->cut, {});
-        auto ready = p->trainer->cut(cut.op, cut.seq);
+        auto ready = p->trainer->cut(cut);
         if (chance(chaos_.nan) && !ready.ranges.empty()) {
             ready.nonfinite = {1};
             ++p->hardware.nan_cuts;

@@ -174,7 +174,7 @@ void MemberLoop::carry_out(MakeCut const& cut)
     blocks_.reset();
     set_state(energy::State::exchange);
     auto blocks = ledger_.cut(cut.seq);
-    auto values = ranks_.cut(cut.seq);
+    auto values = ranks_.cut(cut.seq, cut.with_model);
     if (values.nonfinite > 0)
         context_.log.warning(
             "the weights are not finite: discarding the work since the last contribution and "

@@ -28,6 +28,7 @@ struct LoadWeights {
 struct MakeCut {
     rounds::Op op{};
     Seq seq;
+    bool with_model{};  ///< the answer also has the weights
 };
 /// Adopts the model of a new commit and keeps the work that no commit has included or refused. The
 /// answer is rounds::Adopted.

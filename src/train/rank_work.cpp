@@ -37,7 +37,7 @@ void RankWork::load(std::span<float const> theta)
     work_.begin(exchange.master_values());
 }
 
-CutValues RankWork::cut(Seq seq)
+CutValues RankWork::cut(Seq seq, bool with_anchor)
 {
     engine_.finish_steps();
     engine_.free_activations();
@@ -52,13 +52,14 @@ CutValues RankWork::cut(Seq seq)
         engine_.optimizer().reset();
         engine_.masters_replaced();
     }
-    return {gathered(work_.delta(seq)), gathered(work_.anchor()), good ? sums[0] : 0,
-            static_cast<std::int64_t>(sums[1])};
+    return {gathered(work_.delta(seq)), with_anchor ? gathered(work_.anchor()) : nullptr,
+            good ? sums[0] : 0, static_cast<std::int64_t>(sums[1])};
 }
 
 // A difference means that memory or a message is damaged: nothing can be contributed any more.
 void RankWork::compare_weights()
 {
+    if (collectives_.size() == 1) return;
     auto const mine = checksum(engine_.weights().flat());
     auto leaders = mine;
     collectives_.broadcast(std::as_writable_bytes(std::span(&leaders, 1)), 0);

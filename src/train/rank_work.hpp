@@ -14,7 +14,7 @@ using payload::Values;
 /// The values of a cut.
 struct CutValues {
     Values delta;             ///< anchor - weights
-    Values anchor;            ///< the anchor after the cut
+    Values anchor;            ///< the anchor after the cut; null unless it was wanted
     double sum_of_squares{};  ///< of the values in `delta`
     /// Number of non-finite values in anchor - weights. If this number is positive, `delta` is zero
     /// and no commit includes this work.
@@ -34,12 +34,13 @@ class RankWork {
 
     /// Replaces the weights and the anchor by `theta`, which the leader gives.
     void load(std::span<float const> theta);
-    /// Makes the cut `seq`. Returns the values on the leader; elsewhere, only the numbers. If a
-    /// value is not finite, the weights become the anchor.
+    /// Makes the cut `seq`. Returns the values on the leader; elsewhere, only the numbers. Gathers
+    /// the anchor only if all ranks pass `with_anchor`. If a value is not finite, the weights
+    /// become the anchor.
     ///
     /// First compares the weights of all ranks, which must be equal. Throws comm::CommError on
     /// every rank if they are not.
-    [[nodiscard]] CutValues cut(Seq seq);
+    [[nodiscard]] CutValues cut(Seq seq, bool with_anchor);
     /// Adopts the model `theta`, which the leader gives (ShardWork::adopt).
     void adopt(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked);
     void forget(std::vector<Seq> const& seqs) { work_.forget(seqs); }

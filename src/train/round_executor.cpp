@@ -182,6 +182,7 @@ void RoundExecutor::act(rounds::StoreDelta const& order)
 }
 void RoundExecutor::act(rounds::StoreModel const& order)
 {
+    if (!anchor_) throw std::logic_error("the last cut did not keep its weights");
     store(
         order.op, order.parts, [values = anchor_] { return values; }, Type::model);
 }
@@ -256,7 +257,10 @@ void RoundExecutor::act(rounds::LoadModel const& load)
     });
 }
 
-void RoundExecutor::act(rounds::Cut const& cut) { parts_.order(MakeCut{cut.op, cut.seq}); }
+void RoundExecutor::act(rounds::Cut const& cut)
+{
+    parts_.order(MakeCut{cut.op, cut.seq, cut.with_model});
+}
 
 void RoundExecutor::act(rounds::Adopt const& adopt)
 {

@@ -67,10 +67,10 @@ void SiteRanks::load_model(std::span<float const> theta)
     work_.load(theta);
 }
 
-CutValues SiteRanks::cut(Seq seq)
+CutValues SiteRanks::cut(Seq seq, bool with_anchor)
 {
-    send({CommandType::cut, seq.value});
-    return work_.cut(seq);
+    send({CommandType::cut, seq.value, {}, with_anchor});
+    return work_.cut(seq, with_anchor);
 }
 
 void SiteRanks::adopt_model(std::span<float const> theta, std::vector<Seq> const& dropped,
@@ -192,7 +192,7 @@ void SiteRanks::carry_out_work(Command command)
 {
     auto const count = static_cast<std::size_t>(command.number);
     if (command.type == CommandType::load) work_.load({});
-    else if (command.type == CommandType::cut) (void)work_.cut(Seq{command.number});
+    else if (command.type == CommandType::cut) (void)work_.cut(Seq{command.number}, command.flag);
     else if (command.type == CommandType::adopt)
         work_.adopt({}, same_on_all(std::vector<Seq>(count)), command.flag);
     else if (command.type == CommandType::forget)

@@ -37,7 +37,7 @@ class SiteRanks {
     [[nodiscard]] std::optional<StepOutcome> take_outcome();
     // These operations are those of RankWork, on all ranks.
     void load_model(std::span<float const> theta);
-    [[nodiscard]] CutValues cut(Seq seq);
+    [[nodiscard]] CutValues cut(Seq seq, bool with_anchor);
     void adopt_model(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked);
     void forget_cuts(std::vector<Seq> const& seqs);
     void discard_work();
@@ -84,7 +84,7 @@ class SiteRanks {
                               ///< `snapshot_result`: limit in milliseconds
         Tokens progress{};    ///< for `step`: number of tokens trained before this step
         bool flag{};          ///< for `restore`: with the weights; for `adopt`: there was work
-                              ///< since the last cut
+                              ///< since the last cut; for `cut`: with the anchor
     };
     void send(Command command);
     void carry_out(Command command);

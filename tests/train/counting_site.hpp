@@ -120,11 +120,12 @@ class CountingSite {
         held_.reset();
         auto const found = work_.begin_cut(cut.seq, x_);
         work_.end_cut(cut.seq, true, x_);
-        thread_.post(CutMade{cut.op,
-                             cut.seq,
-                             ledger_.cut(cut.seq),
-                             {values_of(work_.delta(cut.seq)), values_of(work_.anchor()),
-                              found.sum_of_squares, found.nonfinite}});
+        thread_.post(CutMade{
+            cut.op,
+            cut.seq,
+            ledger_.cut(cut.seq),
+            {values_of(work_.delta(cut.seq)), cut.with_model ? values_of(work_.anchor()) : nullptr,
+             found.sum_of_squares, found.nonfinite}});
     }
     void carry_out(AdoptModel const& adopt)
     {

@@ -71,23 +71,24 @@ TEST_F(RankWorkTest, ACutHasTheWorkSinceTheLastOne)
 {
     work_->load(model(1));
     step(-0.5);
-    auto const first = work_->cut({1});
+    auto const first = work_->cut({1}, true);
     auto const count = static_cast<double>(engine_->weights().numel());
     EXPECT_NEAR(first.sum_of_squares, 0.25 * count, 1e-9 * count);
     EXPECT_EQ(first.nonfinite, 0);
-    auto const second = work_->cut({2});
+    auto const second = work_->cut({2}, false);
     EXPECT_EQ(second.sum_of_squares, 0);
     if (!leads()) return;
     EXPECT_THAT(*first.delta, testing::Each(0.5F));
     EXPECT_EQ(first.anchor->at(7), 6.5F);
     EXPECT_THAT(*second.delta, testing::Each(0.0F));
+    EXPECT_EQ(second.anchor, nullptr);
 }
 
 TEST_F(RankWorkTest, WithNothingUndecidedAndNoWorkTheAdoptedModelIsExact)
 {
     work_->load(model(1));
     step(0.1F);
-    (void)work_->cut({1});
+    (void)work_->cut({1}, false);
     work_->adopt(model(0.3F), {{1}}, false);
     EXPECT_EQ(weight(777), 0.3F * 777.0F);
 }
@@ -96,13 +97,13 @@ TEST_F(RankWorkTest, UndecidedAndNewWorkAreAppliedToTheNewModel)
 {
     work_->load(model(1));
     step(-1);
-    (void)work_->cut({1});  // d1 = 1
+    (void)work_->cut({1}, false);  // d1 = 1
     step(-2);
-    (void)work_->cut({2});  // d2 = 2
-    step(-4);               // u = 4
+    (void)work_->cut({2}, false);  // d2 = 2
+    step(-4);                      // u = 4
     work_->adopt(model(2), {{1}}, true);
     EXPECT_EQ(weight(100), 200.0F - 2 - 4);
-    auto const later = work_->cut({3});
+    auto const later = work_->cut({3}, false);
     if (leads()) { EXPECT_THAT(*later.delta, testing::Each(4.0F)); }
     work_->forget({{2}, {3}});
     work_->adopt(model(3), {}, false);
@@ -118,7 +119,7 @@ TEST_F(RankWorkTest, ANonFiniteValueOnAnyRankDiscardsTheWorkOnAll)
         engine_->exchange().masters().back().fill_(std::numeric_limits<float>::quiet_NaN());
     auto const bad = engine_->exchange().masters().back().numel();
     engine_->masters_replaced();
-    auto const made = work_->cut({1});
+    auto const made = work_->cut({1}, false);
     EXPECT_GT(made.nonfinite, 0);
     EXPECT_TRUE(ranks_->rank() < ranks_->size() - 1 || made.nonfinite == bad);
     EXPECT_EQ(weight(5), 5.0F) << "the last good weights";
@@ -128,8 +129,8 @@ TEST_F(RankWorkTest, ANonFiniteValueOnAnyRankDiscardsTheWorkOnAll)
 TEST_F(RankWorkTest, TheSameCutCannotBeMadeTwice)
 {
     work_->load(model(1));
-    (void)work_->cut({1});
-    EXPECT_THROW((void)work_->cut({1}), std::logic_error);
+    (void)work_->cut({1}, false);
+    EXPECT_THROW((void)work_->cut({1}, false), std::logic_error);
 }
 
 TEST_F(RankWorkTest, WeightsThatDifferBetweenRanksEndTheTraining)
@@ -139,7 +140,7 @@ TEST_F(RankWorkTest, WeightsThatDifferBetweenRanksEndTheTraining)
     if (ranks_->rank() == 1) engine_->weights().values()[3] += 1e-6F;
     std::string why;
     try {
-        (void)work_->cut({1});
+        (void)work_->cut({1}, false);
     } catch (comm::CommError const& error) {
         why = error.what();
         EXPECT_EQ(error.to_error().code, ExitCode::unavailable);

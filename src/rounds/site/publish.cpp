@@ -154,7 +154,8 @@ void begin_cut(Parts& p, bool leaving)
 {
     p.machine.go(Phase::cut);
     p.training.pause();
-    p.machine.send(Cut{p.machine.ask(Question::cut), seq_of_cut(p), leaving});
+    bool const may_be_lone = p.chain.tip()->find(*p.member) != nullptr && lone(p);
+    p.machine.send(Cut{p.machine.ask(Question::cut), seq_of_cut(p), leaving, may_be_lone});
     if (leaving) p.contributions.leave();
 }
 
