@@ -81,18 +81,18 @@ Result<void> read_into(std::filesystem::path const& folder, snapshot::Snapshot c
 
 }  // namespace
 
-RankSnapshots::RankSnapshots(Engine& engine, std::filesystem::path folder)
+RankSnapshots::RankSnapshots(Engine& engine, SnapshotFiles files)
     : engine_(engine),
-      folder_(std::move(folder)),
-      writer_(folder_, saved_state(engine, true).ranges, buffers_for(engine))
+      files_(std::move(files)),
+      writer_(files_.folder, saved_state(engine, files_.with_weights).ranges, buffers_for(engine))
 {
 }
 
 void RankSnapshots::begin(snapshot::Head const& head, snapshot::Place const& place)
 {
     engine_.finish_steps();
-    auto const saved = saved_state(engine_, true);
-    if (place.rank == 0) snapshot::remove_other_ranks(folder_, place);
+    auto const saved = saved_state(engine_, files_.with_weights);
+    if (place.rank == 0) snapshot::remove_other_ranks(files_.folder, place);
     result_.reset();
     auto const copy = [&](std::size_t range, std::span<float> to) {
         at::from_blob(to.data(), {static_cast<std::int64_t>(to.size())}, at::kFloat)
@@ -115,16 +115,16 @@ std::optional<Result<void>> RankSnapshots::result(Millis limit)
     return result_;
 }
 
-Result<void> RankSnapshots::restore(std::int64_t serial, bool with_weights)
+Result<void> RankSnapshots::restore(std::int64_t serial)
 {
     engine_.finish_steps();
-    auto const found = snapshot::find_snapshots(folder_);
+    auto const found = snapshot::find_snapshots(files_.folder);
     if (!found) return tl::unexpected(found.error());
     auto const it = std::find_if(found->whole.begin(), found->whole.end(),
                                  [&](auto const& one) { return one.serial == serial; });
     if (it == found->whole.end())
         return fail(ExitCode::data, "cannot read the snapshot", "its files have disappeared");
-    auto done = read_into(folder_, *it, saved_state(engine_, with_weights));
+    auto done = read_into(files_.folder, *it, saved_state(engine_, files_.with_weights));
     if (done) engine_.optimizer().set_steps(it->head.optimizer_steps);
     return done;
 }

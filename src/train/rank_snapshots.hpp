@@ -9,12 +9,19 @@
 
 namespace curtail::train {
 
-/// One rank's part of a site's snapshots: its pieces of the weights, and the optimizer's state for
-/// them. `engine` must outlive the object.
+/// Where a site's snapshots are, and what is in them.
+struct SnapshotFiles {
+    std::filesystem::path folder;  ///< the site's folder
+    /// With the weights (Engine::masters()). The weights of a run are in its store, so snapshots
+    /// have them only if there is no store.
+    bool with_weights{};
+};
+
+/// One rank's part of a site's snapshots: the optimizer's state for its pieces of the weights, and
+/// perhaps these weights. `engine` must outlive the object.
 class RankSnapshots {
   public:
-    /// `folder` is the site's folder.
-    RankSnapshots(Engine& engine, std::filesystem::path folder);
+    RankSnapshots(Engine& engine, SnapshotFiles files);
 
     /// Begins to save. A failure becomes the result.
     void begin(snapshot::Head const& head, snapshot::Place const& place);
@@ -22,14 +29,14 @@ class RankSnapshots {
     /// result until the next begin(). Throws std::logic_error before the first one.
     [[nodiscard]] std::optional<Result<void>> result(Millis limit);
 
-    /// Reads this rank's state of the optimizer from the snapshot with this number, and also its
-    /// weights (Engine::masters()) if `with_weights`. Fails with `data` if the folder has no such
-    /// snapshot. After a failure, this state is undefined.
-    [[nodiscard]] Result<void> restore(std::int64_t serial, bool with_weights);
+    /// Reads this rank's part from the snapshot with this number. Fails with `data` if the folder
+    /// has no such snapshot. After a failure, the state of the engine is undefined.
+    [[nodiscard]] Result<void> restore(std::int64_t serial);
+    [[nodiscard]] bool with_weights() const { return files_.with_weights; }
 
   private:
     Engine& engine_;
-    std::filesystem::path folder_;
+    SnapshotFiles files_;
     snapshot::Writer writer_;
     std::optional<Result<void>> result_;
 };

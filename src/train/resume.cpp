@@ -43,12 +43,12 @@ Result<std::vector<snapshot::Snapshot>> find(LeaderContext& context)
 
 // Restores the newest snapshot of this training that is not damaged.
 Result<void> take_over(SiteRanks& ranks, LeaderContext& context,
-                       std::vector<snapshot::Snapshot> const& list, bool with_weights)
+                       std::vector<snapshot::Snapshot> const& list)
 {
     Error last;
     for (auto const& one : list) {
         if (one.head.training_id != *context.training_id) continue;
-        if (auto done = ranks.restore_snapshot(one.serial, with_weights); !done) {
+        if (auto done = ranks.restore_snapshot(one.serial); !done) {
             last = done.error();
             context.log.warning(last.message());
             continue;
@@ -82,7 +82,7 @@ Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context, store::Obje
     if (!training_id && training_id.error().code != ExitCode::protocol)
         return tl::unexpected(training_id.error());
     context.training_id = training_id.value_or(std::nullopt);
-    if (owner == context.training_id) return take_over(ranks, context, *found, false);
+    if (owner == context.training_id) return take_over(ranks, context, *found);
     context.log.warning("ignoring the snapshot in " + context.folder.string() +
                         " of an earlier instance of this run; optimizer reset");
     return {};
@@ -101,7 +101,7 @@ Result<void> resume_alone(SiteRanks& ranks, LeaderContext& context)
                             "or batch"
                           : "it does not belong to a training without a store",
                       "move it away to start over, or name another folder in the run file");
-    return take_over(ranks, context, *found, true);
+    return take_over(ranks, context, *found);
 }
 
 }  // namespace curtail::train

@@ -126,19 +126,19 @@ std::optional<Result<void>> SiteRanks::result_on_all(Millis limit)
     return fail_together(collectives_, *mine);
 }
 
-Result<void> SiteRanks::restore_snapshot(std::int64_t serial, bool with_weights)
+Result<void> SiteRanks::restore_snapshot(std::int64_t serial)
 {
-    send({CommandType::restore, serial, {}, with_weights});
-    return restore_on_all(serial, with_weights);
+    send({CommandType::restore, serial});
+    return restore_on_all(serial);
 }
 
-Result<void> SiteRanks::restore_on_all(std::int64_t serial, bool with_weights)
+Result<void> SiteRanks::restore_on_all(std::int64_t serial)
 {
-    auto all = fail_together(collectives_, snapshots_.restore(serial, with_weights));
+    auto all = fail_together(collectives_, snapshots_.restore(serial));
     if (!all) {
         engine_.optimizer().reset();
-        if (with_weights) engine_.weights_replaced();
-    } else if (with_weights) engine_.masters_replaced();
+        if (snapshots_.with_weights()) engine_.weights_replaced();
+    } else if (snapshots_.with_weights()) engine_.masters_replaced();
     return all;
 }
 
@@ -175,7 +175,7 @@ void SiteRanks::carry_out(Command command)
             (void)result_on_all(Millis{command.number});
             break;
         case CommandType::restore:
-            (void)restore_on_all(command.number, command.flag);
+            (void)restore_on_all(command.number);
             break;
         case CommandType::barrier:
             collectives_.barrier();

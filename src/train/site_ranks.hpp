@@ -12,14 +12,13 @@ namespace curtail::train {
 /// constructor's arguments must outlive the object.
 class SiteRanks {
   public:
-    /// `folder` is the site's folder, in which the ranks save snapshots.
     SiteRanks(Engine& engine, comm::Collectives& collectives, StopSignal const& stop,
-              std::filesystem::path folder)
+              SnapshotFiles snapshots)
         : engine_(engine),
           collectives_(collectives),
           stop_(stop),
           work_(engine, collectives),
-          snapshots_(engine, std::move(folder))
+          snapshots_(engine, std::move(snapshots))
     {
     }
     [[nodiscard]] bool is_leader() const { return collectives_.rank() == 0; }
@@ -48,8 +47,8 @@ class SiteRanks {
     /// failure if that of a rank is. Returns an empty optional if a rank is still writing.
     [[nodiscard]] std::optional<Result<void>> snapshot_result(Millis limit);
     /// Replaces the optimizer's state on all ranks by that of a snapshot, and also the weights if
-    /// `with_weights`. If it fails on a rank, resets the optimizer on all ranks and fails.
-    [[nodiscard]] Result<void> restore_snapshot(std::int64_t serial, bool with_weights);
+    /// the snapshots have them. If it fails on a rank, resets the optimizer on all ranks and fails.
+    [[nodiscard]] Result<void> restore_snapshot(std::int64_t serial);
     void barrier();  ///< waits until no follower is busy
     /// Sends the followers a command to do nothing, at most once per second. A follower gives up
     /// when the leader sends nothing for a long time (comm::Patience). The leader must therefore
@@ -83,8 +82,8 @@ class SiteRanks {
                               ///< `begin_snapshot` and `restore`: number of the snapshot; for
                               ///< `snapshot_result`: limit in milliseconds
         Tokens progress{};    ///< for `step`: number of tokens trained before this step
-        bool flag{};          ///< for `restore`: with the weights; for `adopt`: there was work
-                              ///< since the last cut; for `cut`: with the anchor
+        bool flag{};          ///< for `adopt`: there was work since the last cut; for `cut`:
+                              ///< with the anchor
     };
     void send(Command command);
     void carry_out(Command command);
@@ -94,7 +93,7 @@ class SiteRanks {
     [[nodiscard]] std::vector<Seq> same_on_all(std::vector<Seq> seqs);
     void begin_on_all(snapshot::Head const& head, std::int64_t serial);
     [[nodiscard]] std::optional<Result<void>> result_on_all(Millis limit);
-    [[nodiscard]] Result<void> restore_on_all(std::int64_t serial, bool with_weights);
+    [[nodiscard]] Result<void> restore_on_all(std::int64_t serial);
 
     Engine& engine_;
     comm::Collectives& collectives_;

@@ -225,7 +225,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
                   options_for(*device, options.on_node));
     auto const folder = inputs->run.site_folder(options.site);
     engine.timer().trace(trace_of(options, folder, collectives.rank()));
-    SiteRanks ranks(engine, exchanging, stop, folder);
+    SiteRanks ranks(engine, exchanging, stop, {folder, options.alone});
     start_timer.end("model");
     auto done = lead_or_follow(options, *inputs, ranks, start_timer, log);
     if (auto const& error = engine.timer().trace_error()) log.warning(error->message());

@@ -27,7 +27,7 @@ class SpoiledTraining : public test::SmallTraining {
                                              run_.model.sequence)
                             .value());
         engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
-        site_ranks_.emplace(*engine_, *ranks_, stop_, site_folder());
+        site_ranks_.emplace(*engine_, *ranks_, stop_, SnapshotFiles{site_folder(), true});
         permission_.emplace(permission::Need::never, site_folder(), run_.run, SiteId{"A"}, stop_,
                             log());
         recorder_.emplace(site_folder(), "A", "1", log());

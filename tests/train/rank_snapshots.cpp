@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshots with and without weights, in the site's folder.
+#include "train/rank_snapshots.hpp"
+
+#include <gtest/gtest.h>
+
+#include "comm/collectives.hpp"
+#include "tensors/reader.hpp"
+#include "train/small_training.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr snapshot::Place first{1, 0, 1};
+
+class SnapshotsTest : public test::SmallTraining {
+  protected:
+    void SetUp() override
+    {
+        SmallTraining::SetUp();
+        ASSERT_TRUE(make_folder(site_folder()));
+        auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
+        loader_.emplace(data::Loader::create(std::move(*stream), run_.rounds.block_tokens.value,
+                                             run_.model.sequence)
+                            .value());
+        engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
+    }
+    void fill(float weights, float optimizer)
+    {
+        for (auto const& part : engine_->masters()) part.tensor.fill_(weights);
+        for (auto const& part : engine_->optimizer().parts()) part.tensor.fill_(optimizer);
+    }
+    [[nodiscard]] float weight()
+    {
+        return engine_->masters().at(0).tensor.view({-1})[0].item<float>();
+    }
+    [[nodiscard]] float state()
+    {
+        return engine_->optimizer().parts().at(0).tensor.view({-1})[0].item<float>();
+    }
+    void save(RankSnapshots& snapshots)
+    {
+        snapshots.begin({run_.run, "run x", Tokens{1}, 1, 1, 1}, first);
+        auto const result = snapshots.result(Seconds{30});
+        ASSERT_TRUE(result);
+        EXPECT_TRUE(*result);
+    }
+    // Whether the file has tensors whose names begin with `prefix`.
+    [[nodiscard]] bool file_has(std::string const& prefix)
+    {
+        auto const file = tensors::TensorReader::open(site_folder() / file_name(first)).value();
+        return std::ranges::any_of(file.list(),
+                                   [&](auto const& info) { return info.name.starts_with(prefix); });
+    }
+
+    std::unique_ptr<comm::Collectives> ranks_{comm::single_process()};
+    std::optional<data::Loader> loader_;
+    std::optional<Engine> engine_;
+};
+
+TEST_F(SnapshotsTest, OfARunLeaveTheWeightsToItsStore)
+{
+    RankSnapshots snapshots(*engine_, {site_folder(), false});
+    fill(1, 2);
+    save(snapshots);
+    EXPECT_TRUE(file_has("optimizer/"));
+    EXPECT_FALSE(file_has("weights/"));
+    fill(3, 4);
+    EXPECT_TRUE(snapshots.restore(first.serial));
+    EXPECT_EQ(state(), 2);
+    EXPECT_EQ(weight(), 3);
+}
+
+TEST_F(SnapshotsTest, WithoutAStoreHaveTheWeights)
+{
+    RankSnapshots snapshots(*engine_, {site_folder(), true});
+    fill(1, 2);
+    save(snapshots);
+    fill(3, 4);
+    EXPECT_TRUE(snapshots.restore(first.serial));
+    EXPECT_EQ(state(), 2);
+    EXPECT_EQ(weight(), 1);
+}
+
+// Earlier versions saved the weights of a run, too.
+TEST_F(SnapshotsTest, WithWeightsCanBeReadWithoutThem)
+{
+    RankSnapshots earlier(*engine_, {site_folder(), true});
+    fill(1, 2);
+    save(earlier);
+    fill(3, 4);
+    RankSnapshots snapshots(*engine_, {site_folder(), false});
+    EXPECT_TRUE(snapshots.restore(first.serial));
+    EXPECT_EQ(state(), 2);
+    EXPECT_EQ(weight(), 3);
+    save(snapshots);
+    EXPECT_FALSE(file_has("weights/"));
+}
+
+}  // namespace
+}  // namespace curtail::train
