@@ -14,19 +14,30 @@ LeaderSnapshots::LeaderSnapshots(SiteRanks& ranks, LeaderContext const& context,
 
 void LeaderSnapshots::begin(Position const& position, std::optional<std::string> const& training_id)
 {
-    if (writing_ || !changed_) return;
-    if (!training_id)
-        return report({ExitCode::unavailable,
-                       "snapshot not saved",
-                       "cannot identify this run in the store",
-                       {}});
+    if (!writing_ && changed_) {
+        if (training_id) begin_new(position, *training_id);
+        else
+            report({ExitCode::unavailable,
+                    "snapshot not saved",
+                    "cannot identify this run in the store",
+                    {}});
+    }
+    set_gate(writing_);
+}
+
+void LeaderSnapshots::begin_new(Position const& position, std::string const& training_id)
+{
     numbers_.last = numbers_.next();
-    ranks_.begin_snapshot({context_.run.run, *training_id, position.tokens, position.steps,
+    ranks_.begin_snapshot({context_.run.run, training_id, position.tokens, position.steps,
                            position.rate, ranks_.engine().optimizer().steps()},
                           numbers_.last);
     writing_ = true;
     changed_ = false;
-    if (gate_ != nullptr) gate_->close();
+}
+
+void LeaderSnapshots::set_gate(bool closed)
+{
+    if (gate_ != nullptr) gate_->set(closed);
 }
 
 void LeaderSnapshots::poll()
@@ -65,7 +76,7 @@ void LeaderSnapshots::ended(Result<void> const& result)
     } else {
         changed_ = true;
     }
-    if (gate_ != nullptr) gate_->open();
+    set_gate(false);
 }
 
 void LeaderSnapshots::report(Error const& error)

@@ -16,8 +16,11 @@ class LeaderSnapshots {
     /// `gate` may be null. Otherwise, it is closed while a snapshot is being written.
     LeaderSnapshots(SiteRanks& ranks, LeaderContext const& context, SnapshotGate* gate);
 
+    /// Closes the gate, because the next call is begin().
+    void announce() { set_gate(true); }
     /// Begins a snapshot of the current state. Does nothing while one is being written, or if this
-    /// process has made no step since the last one. A failure is logged and becomes an event.
+    /// process has made no step since the last one. A failure is logged and becomes an event. The
+    /// gate is then closed if a snapshot is being written, and open otherwise.
     void begin(Position const& position, std::optional<std::string> const& training_id);
     /// Counts a step of this process: the next begin() has something to save.
     void step() { changed_ = true; }
@@ -31,6 +34,8 @@ class LeaderSnapshots {
     void report(Error const& error);
 
   private:
+    void begin_new(Position const& position, std::string const& training_id);
+    void set_gate(bool closed);
     void ended(Result<void> const& result);
 
     SiteRanks& ranks_;

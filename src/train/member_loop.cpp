@@ -179,9 +179,10 @@ void MemberLoop::carry_out(MakeCut const& cut)
         context_.log.warning(
             "the weights are not finite: discarding the work since the last contribution and "
             "resetting the optimizer");
-    // The ranks write the snapshot while the background thread uploads the contribution.
-    begin_snapshot(thread_.rate());
+    // The background thread uploads the contribution while the ranks copy and write the snapshot.
+    snapshots_.announce();
     thread_.post(CutMade{cut.op, cut.seq, std::move(blocks), std::move(values)});
+    begin_snapshot(thread_.rate());
 }
 
 void MemberLoop::carry_out(AdoptModel const& adopt)

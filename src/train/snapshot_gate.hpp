@@ -12,8 +12,15 @@ namespace curtail::train {
 /// continue with an older state of the optimizer.
 class SnapshotGate {
   public:
-    void close() { set(true); }  ///< a snapshot is being written
-    void open() { set(false); }  ///< it is on the disk, or has failed
+    /// A snapshot is being written, or will be at once. Or it is on the disk, or has failed.
+    void set(bool writing)
+    {
+        {
+            std::lock_guard const lock(mutex_);
+            writing_ = writing;
+        }
+        opened_.notify_all();
+    }
     /// Waits until no snapshot is being written, for at most `limit`. Returns false if one still
     /// is.
     [[nodiscard]] bool wait(Millis limit)
@@ -23,14 +30,6 @@ class SnapshotGate {
     }
 
   private:
-    void set(bool writing)
-    {
-        {
-            std::lock_guard const lock(mutex_);
-            writing_ = writing;
-        }
-        opened_.notify_all();
-    }
     std::mutex mutex_;
     std::condition_variable opened_;
     bool writing_{false};
