@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/rank_work.hpp"
 
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/sum.h>
 
 #include <algorithm>
@@ -85,9 +84,10 @@ void RankWork::adopt(std::span<float const> theta, std::vector<Seq> const& dropp
     engine_.finish_steps();
     engine_.free_activations();
     auto& exchange = engine_.exchange();
-    auto const shard = at::empty_like(exchange.master_values());
+    work_.forget(dropped);
+    auto const shard = work_.room(exchange.master_values());
     exchange.scatter(theta, shard);
-    work_.adopt(shard, dropped, worked, exchange.master_values());
+    work_.adopt(shard, worked, exchange.master_values());
     engine_.masters_replaced();
 }
 

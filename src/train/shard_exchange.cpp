@@ -39,6 +39,18 @@ at::Tensor part_of(std::span<float const> whole, optim::Piece const& piece)
     return at::from_blob(first, {piece.count}, at::TensorOptions(at::kFloat));
 }
 
+// Copies the elements of `pieces` to the beginning of `chunk`, and sets the others to zero.
+void fill(std::vector<optim::Piece> const& pieces, std::span<float const> whole,
+          at::Tensor const& chunk)
+{
+    std::int64_t end = 0;
+    for_parts(pieces, chunk, [&](optim::Piece const& piece, at::Tensor const& part) {
+        part.copy_(part_of(whole, piece));
+        end += piece.count;
+    });
+    chunk.narrow(0, end, chunk.numel() - end).zero_();
+}
+
 at::Tensor chunk_of_rank(at::Tensor const& chunks, int rank, int ranks)
 {
     auto const chunk = chunks.numel() / ranks;
@@ -111,6 +123,15 @@ void ShardExchange::for_all_ranks(std::size_t bucket, at::Tensor const& chunks,
     for (int rank = 0; rank < collectives_.size(); ++rank)
         for_parts(of_rank[static_cast<std::size_t>(rank)],
                   chunk_of_rank(chunks, rank, collectives_.size()), body);
+}
+
+void ShardExchange::fill_all(std::size_t bucket, std::span<float const> whole,
+                             at::Tensor const& chunks) const
+{
+    auto const& of_rank = shards_.buckets[bucket].of_rank;
+    for (int rank = 0; rank < collectives_.size(); ++rank)
+        fill(of_rank[static_cast<std::size_t>(rank)], whole,
+             chunk_of_rank(chunks, rank, collectives_.size()));
 }
 
 void ShardExchange::load(model::Parameters const& weights)
@@ -195,19 +216,12 @@ void ShardExchange::scatter(std::span<float const> whole, at::Tensor const& shar
 {
     for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
         auto const own_chunk = chunk_in(shard, bucket);
-        auto const copy = [&](optim::Piece const& piece, at::Tensor const& part) {
-            part.copy_(part_of(whole, piece));
-        };
         if (alone()) {
-            own_chunk.zero_();  // also between the pieces and the end of the chunk
-            for_all_ranks(bucket, own_chunk, copy);
+            fill(own(shards_.buckets[bucket]), whole, own_chunk);
             continue;
         }
         auto const chunks = chunks_of(bucket, staging_.front().values);
-        if (collectives_.rank() == 0) {
-            chunks.zero_();  // between the shares of the ranks, too
-            for_all_ranks(bucket, chunks, copy);
-        }
+        if (collectives_.rank() == 0) fill_all(bucket, whole, chunks);
         collectives_.broadcast(values(chunks), 0);
         collectives_.finish();
         collectives_.synchronize();

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace curtail::train {
 namespace {
@@ -37,13 +38,18 @@ std::int64_t count_nonfinite(at::Tensor const& values)
 void ShardWork::begin(at::Tensor const& x)
 {
     discard();
-    anchor_ = x.clone();
+    anchor_ = room(x).copy_(x);
 }
 
 void ShardWork::discard()
 {
-    anchor_ = at::Tensor();
+    if (anchor_.defined()) unused_ = std::exchange(anchor_, {});
     undecided_.clear();
+}
+
+at::Tensor ShardWork::room(at::Tensor const& x)
+{
+    return unused_.defined() ? std::exchange(unused_, {}) : at::empty_like(x);
 }
 
 ShardWork::Difference ShardWork::begin_cut(Seq seq, at::Tensor const& x)
@@ -51,7 +57,7 @@ ShardWork::Difference ShardWork::begin_cut(Seq seq, at::Tensor const& x)
     if (!anchor_.defined()) throw std::logic_error("a cut without an anchor");
     if (undecided_.contains(seq))
         throw std::logic_error("cut " + std::to_string(seq.value) + " was already made");
-    auto delta = at::empty_like(x);
+    auto delta = room(x);
     auto sum = at::zeros({}, x.options().dtype(at::kDouble));
     for_slices(x.numel(), [&](std::int64_t first, std::int64_t count) {
         auto part = delta.narrow(0, first, count);
@@ -75,21 +81,21 @@ void ShardWork::end_cut(Seq seq, bool good, at::Tensor const& x)
     x.copy_(anchor_);
 }
 
-void ShardWork::adopt(at::Tensor const& theta, std::vector<Seq> const& dropped, bool worked,
-                      at::Tensor const& x)
+void ShardWork::adopt(at::Tensor const& theta, bool worked, at::Tensor const& x)
 {
     if (!anchor_.defined()) throw std::logic_error("a model is adopted without an anchor");
-    forget(dropped);
     auto const work = worked ? anchor_.sub_(x) : anchor_;
     anchor_ = theta;
     for (auto const& [seq, delta] : undecided_) anchor_.sub_(delta);
     x.copy_(anchor_);
     if (worked) x.sub_(work);
+    unused_ = work;
 }
 
 void ShardWork::forget(std::vector<Seq> const& seqs)
 {
-    for (auto const seq : seqs) undecided_.erase(seq);
+    for (auto const seq : seqs)
+        if (auto forgotten = undecided_.extract(seq)) unused_ = std::move(forgotten.mapped());
 }
 
 }  // namespace curtail::train

@@ -42,22 +42,24 @@ class ShardWork {
     /// Returns `a`; undefined before begin() and after discard().
     [[nodiscard]] at::Tensor const& anchor() const { return anchor_; }
 
-    /// Adopts the committed model `theta`. First forgets the deltas `dropped`. Then computes
-    /// `u := a - x`, the work since the last cut, and sets `a := theta - sum of undecided deltas`
-    /// and `x := a - u`. `worked` says whether there was any work since the last cut; if not, sets
-    /// `x := a`.
+    /// Returns a vector as large as `x`, with any values, for the next model to adopt. Uses memory
+    /// of a forgotten delta or anchor again, because new memory is slow.
+    [[nodiscard]] at::Tensor room(at::Tensor const& x);
+    /// Adopts the committed model `theta`. Computes `u := a - x`, the work since the last cut, and
+    /// sets `a := theta - sum of undecided deltas` and `x := a - u`. `worked` says whether there
+    /// was any work since the last cut; if not, sets `x := a`. Call forget() first.
     ///
     /// The function keeps `theta` as the anchor and changes it.
     ///
     /// If no delta is undecided any more and there was no work, x then equals theta exactly.
-    void adopt(at::Tensor const& theta, std::vector<Seq> const& dropped, bool worked,
-               at::Tensor const& x);
+    void adopt(at::Tensor const& theta, bool worked, at::Tensor const& x);
     /// Forgets the deltas of the cuts `seqs`. `a` and `x` stay the same.
     void forget(std::vector<Seq> const& seqs);
 
   private:
     at::Tensor anchor_;
     std::map<Seq, at::Tensor> undecided_;
+    at::Tensor unused_;  ///< memory of a forgotten delta or anchor; undefined: none
 };
 
 }  // namespace curtail::train

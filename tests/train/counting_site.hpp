@@ -130,9 +130,8 @@ class CountingSite {
     void carry_out(AdoptModel const& adopt)
     {
         ledger_.forget(adopt.dropped);
-        if (adopt.theta)
-            work_.adopt(tensor_of(*adopt.theta), adopt.dropped, ledger_.blocks_since() > 0, x_);
-        else work_.forget(adopt.dropped);
+        work_.forget(adopt.dropped);
+        if (adopt.theta) work_.adopt(tensor_of(*adopt.theta), ledger_.blocks_since() > 0, x_);
         held_.reset();
         thread_.post(rounds::Adopted{adopt.op});
     }

@@ -48,6 +48,27 @@ TEST(ShardWork, ACutOfTheGreatestFiniteValuesIsFinite)
     EXPECT_EQ(found.nonfinite, 0);
 }
 
+// New memory is slow.
+TEST(ShardWork, TheNextCutAndModelUseTheMemoryOfForgottenOnes)
+{
+    ShardWork work;
+    auto const x = at::zeros({8});
+    work.begin(x);
+    (void)work.begin_cut(first, x);
+    work.end_cut(first, true, x);
+    auto const* const delta = work.delta(first).const_data_ptr();
+    auto const* const anchor = work.anchor().const_data_ptr();
+    work.forget({first});
+    auto const theta = work.room(x);
+    EXPECT_EQ(theta.const_data_ptr(), delta);
+    work.adopt(theta.fill_(3), false, x);
+    EXPECT_TRUE(x.equal(at::full({8}, 3.0F)));
+    x.fill_(1);
+    (void)work.begin_cut(first, x);
+    EXPECT_EQ(work.delta(first).const_data_ptr(), anchor);
+    EXPECT_TRUE(work.delta(first).equal(at::full({8}, 2.0F)));
+}
+
 TEST(ShardWork, ASecondCutOfOneNumberIsAnError)
 {
     ShardWork work;
