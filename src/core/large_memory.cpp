@@ -6,15 +6,25 @@
 #include <cstdint>
 
 namespace curtail {
+namespace {
 
-void prefer_huge_pages(std::span<std::byte> memory)
+constexpr std::uintptr_t small_page = std::uintptr_t{1} << 12;
+constexpr std::uintptr_t huge_page = std::uintptr_t{1} << 21;
+
+// Advises the kernel about the whole pages in `memory`. Advice that it cannot follow does no harm.
+void advise(std::span<std::byte> memory, std::uintptr_t page, int advice)
 {
-    constexpr std::uintptr_t huge_page = std::uintptr_t{1} << 21;
     auto const begin = reinterpret_cast<std::uintptr_t>(memory.data());
-    auto const first = (begin + huge_page - 1) / huge_page * huge_page;
-    auto const end = (begin + memory.size()) / huge_page * huge_page;
-    if (first < end) madvise(memory.data() + (first - begin), end - first, MADV_HUGEPAGE);
+    auto const first = (begin + page - 1) / page * page;
+    auto const end = (begin + memory.size()) / page * page;
+    if (first < end) madvise(memory.data() + (first - begin), end - first, advice);
 }
+
+}  // namespace
+
+void prefer_huge_pages(std::span<std::byte> memory) { advise(memory, huge_page, MADV_HUGEPAGE); }
+
+void let_kernel_reclaim(std::span<std::byte> memory) { advise(memory, small_page, MADV_FREE); }
 
 LargeBuffer::LargeBuffer(std::size_t capacity)
     : memory_(std::make_unique_for_overwrite<std::byte[]>(capacity))

@@ -13,6 +13,10 @@ namespace curtail {
 /// pages, the memory works as well, only more slowly.
 void prefer_huge_pages(std::span<std::byte> memory);
 
+/// Lets the kernel take the pages of `memory` back when it needs some, until they are written to
+/// again. Nothing may be read before that, as the bytes then have any values.
+void let_kernel_reclaim(std::span<std::byte> memory);
+
 /// Empties `values` and reserves memory for `size` of them, in huge pages if the memory is new.
 template <class T>
 void reserve_large(std::vector<T>& values, std::size_t size)

@@ -78,10 +78,12 @@ Encoded encode(Layout const& layout, std::string const& part, std::span<float co
     return {head_of(layout, part), values};
 }
 
-Decoder::Decoder(Layout const& layout, std::string const& part)
-    : head_(head_of(layout, part)),
-      values_(std::make_shared<std::vector<float>>(large_vector<float>(layout.elements())))
+Decoder::Decoder(Layout const& layout, std::string const& part, std::vector<float> memory)
+    : head_(head_of(layout, part)), values_(std::move(memory))
 {
+    auto const elements = layout.elements();
+    if (values_.capacity() < elements) reserve_large(values_, elements);
+    values_.resize(elements);
 }
 
 void Decoder::begin()
@@ -99,17 +101,17 @@ void Decoder::add(std::span<std::byte const> piece)
         piece = piece.subspan(size);
     }
     if (piece.empty()) return;
-    auto const place = std::as_writable_bytes(std::span(*values_));
+    auto const place = std::as_writable_bytes(std::span(values_));
     auto const offset = arrived_ - head_.size();
     differs_ = differs_ || piece.size() > place.size() - offset;
     if (!differs_) std::memcpy(place.data() + offset, piece.data(), piece.size());
     arrived_ += differs_ ? 0 : piece.size();
 }
 
-Values Decoder::finish()
+std::optional<std::vector<float>> Decoder::finish()
 {
-    bool const complete = arrived_ == head_.size() + values_->size() * sizeof(float);
-    return differs_ || !complete ? nullptr : std::move(values_);
+    bool const complete = arrived_ == head_.size() + values_.size() * sizeof(float);
+    return differs_ || !complete ? std::nullopt : std::optional(std::move(values_));
 }
 
 ChunkDecoder::ChunkDecoder(Layout const& layout, std::string const& part, Sink sink)
@@ -183,6 +185,12 @@ bool ChunkDecoder::finish()
     if (differs_ || arrived_ != bytes()) return false;
     if (passed_ < elements_) pass(std::span(chunk_).first(elements_ - passed_));
     return true;
+}
+
+void pass_in_chunks(std::span<float const> values, ChunkDecoder::Sink const& sink)
+{
+    for (std::size_t first = 0; first < values.size(); first += chunk_elements)
+        sink(first, values.subspan(first, std::min(chunk_elements, values.size() - first)));
 }
 
 Result<Values> decode(Layout const& layout, std::string const& part, std::string_view bytes,

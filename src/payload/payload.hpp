@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,16 +56,17 @@ struct Encoded {
 /// Decodes a payload while it arrives in pieces. Copies each value once, to its final place.
 class Decoder {
   public:
-    Decoder(Layout const& layout, std::string const& part);
+    /// Puts the values into `memory`, whatever it holds before.
+    Decoder(Layout const& layout, std::string const& part, std::vector<float> memory = {});
     void begin();  ///< forgets all bytes, because they are read again from the start
     void add(std::span<std::byte const> piece);
-    /// Returns the values. Returns null if the bytes are not those of encode() for this layout and
-    /// part; then decode() says why. Call once, after the last piece.
-    [[nodiscard]] Values finish();
+    /// Returns the values. Returns nothing if the bytes are not those of encode() for this layout
+    /// and part; then decode() says why. Call once, after the last piece.
+    [[nodiscard]] std::optional<std::vector<float>> finish();
 
   private:
     std::string head_;
-    std::shared_ptr<std::vector<float>> values_;
+    std::vector<float> values_;
     std::size_t arrived_{0};
     bool differs_{false};
 };
@@ -100,6 +102,9 @@ class ChunkDecoder {
     std::size_t passed_{0};   ///< number of values that the sink has received
     bool differs_{false};
 };
+
+/// Passes `values` to `sink` in chunks as a ChunkDecoder does.
+void pass_in_chunks(std::span<float const> values, ChunkDecoder::Sink const& sink);
 
 /// Reads the values from `bytes`, the content of any tensor file with the right tensors. The caller
 /// must first compare the digest of `bytes` with the recorded digest. `source` names the payload in

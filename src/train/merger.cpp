@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/large_memory.hpp"
 #include "rounds/merge.hpp"
 
 namespace curtail::train {
@@ -48,11 +47,6 @@ std::span<float> place_in(std::vector<float>& result, std::size_t first, std::si
     return std::span(result).subspan(first, count);
 }
 
-Values values_of(std::vector<float> values)
-{
-    return std::make_shared<std::vector<float> const>(std::move(values));
-}
-
 }  // namespace
 
 tl::expected<Merger::Results, Merger::Obstacle> Merger::run()
@@ -65,7 +59,8 @@ tl::expected<Merger::Results, Merger::Obstacle> Merger::run()
         if (auto obstacle = take_step()) return tl::unexpected(std::move(*obstacle));
         if (spoiled_) continue;
         if (!finite_) return tl::unexpected(refuse_greatest());
-        return Results{values_of(std::move(model_)), values_of(std::move(momentum_))};
+        return Results{source_.memory.share(std::move(model_)),
+                       source_.memory.share(std::move(momentum_))};
     }
     return tl::unexpected(
         Obstacle(fail(ExitCode::temporary, "cannot merge", "payloads changed while they were read",
@@ -75,8 +70,11 @@ tl::expected<Merger::Results, Merger::Obstacle> Merger::run()
 void Merger::begin()
 {
     auto const elements = source_.layout.elements();
-    reserve_large(model_, elements);
-    reserve_large(momentum_, question_.outer_step ? elements : 0);
+    if (model_.capacity() == 0) model_ = source_.memory.take(elements);
+    if (question_.outer_step && momentum_.capacity() == 0)
+        momentum_ = source_.memory.take(elements);
+    model_.clear();
+    momentum_.clear();
     sumsq_.assign(question_.include.size(), 0);
     finite_ = true;
     spoiled_ = false;

@@ -27,9 +27,9 @@ class Merger {
     /// What prevents a merge: an answer without a model, or the store's error.
     using Obstacle = Result<rounds::Input>;
 
-    /// Verifies each payload over all its bytes. Checks each contribution and the new model
-    /// (rounds/merge.hpp). An obstacle is Merged with the contributions to refuse, or Corrupt if
-    /// the model or the momentum is damaged. Call once.
+    /// Verifies each payload that it reads over all its bytes. Checks each contribution and the new
+    /// model (rounds/merge.hpp). An obstacle is Merged with the contributions to refuse, or Corrupt
+    /// if the model or the momentum is damaged. Call once.
     [[nodiscard]] tl::expected<Results, Obstacle> run();
     /// One text for each contribution that run() refuses.
     [[nodiscard]] std::vector<std::string> const& warnings() const { return warnings_; }

@@ -25,13 +25,15 @@ tl::expected<Values, ReadFailure> read_any_form(PayloadSource const& source,
 tl::expected<Values, ReadFailure> read_payload(PayloadSource const& source,
                                                rounds::PartRef const& part, Call const& call)
 {
-    payload::Decoder decoder(source.layout, part.part);
+    if (auto made = source.made.find(part)) return made;
+    payload::Decoder decoder(source.layout, part.part,
+                             source.memory.take(source.layout.elements()));
     auto const read = chain::RunObjects(source.store, source.layout.run)
                           .payload(
                               part, [&] { decoder.begin(); },
                               [&](std::span<std::byte const> piece) { decoder.add(piece); }, call);
     if (!read) return tl::unexpected(read.error());
-    if (auto values = decoder.finish()) return values;
+    if (auto values = decoder.finish()) return source.memory.share(std::move(*values));
     return read_any_form(source, part, call);
 }
 
@@ -39,6 +41,10 @@ tl::expected<void, ReadFailure> pass_payload(PayloadSource const& source,
                                              rounds::PartRef const& part,
                                              ValueReceiver const& receiver, Call const& call)
 {
+    if (auto const made = source.made.find(part)) {
+        payload::pass_in_chunks(*made, receiver.take);
+        return {};
+    }
     payload::ChunkDecoder chunks(source.layout, part.part, receiver.take);
     auto const begin = [&] {
         if (chunks.has_passed_any()) receiver.restart();

@@ -74,9 +74,13 @@ Values RankWork::gathered(at::Tensor const& shard)
 {
     bool const leads = collectives_.rank() == 0;
     auto const count = static_cast<std::size_t>(engine_.weights().numel());
-    std::vector<float> whole(leads ? count : 0);
+    std::vector<float> whole;
+    if (leads) {
+        whole = memory_.take(count);
+        whole.resize(count);
+    }
     engine_.exchange().gather(shard, whole);
-    return leads ? std::make_shared<std::vector<float> const>(std::move(whole)) : nullptr;
+    return leads ? memory_.share(std::move(whole)) : nullptr;
 }
 
 void RankWork::adopt(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked)

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "payload/payload.hpp"
+#include "payload/value_memory.hpp"
 #include "train/engine.hpp"
 #include "train/shard_work.hpp"
 
@@ -53,6 +53,7 @@ class RankWork {
     Engine& engine_;
     comm::Collectives& collectives_;
     ShardWork work_;
+    payload::ValueMemory memory_{1};  ///< for a gathered delta
 };
 
 }  // namespace curtail::train

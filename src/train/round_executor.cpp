@@ -160,7 +160,7 @@ void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targ
                        gate = std::move(gate)](Call const& call) -> OperationTable::Finish {
         auto const began = monotonic_now();
         auto const content = values();
-        auto const stored = work.put(targets, *content, call);
+        auto const stored = work.put(targets, content, call);
         bool const saved = !stored || !gate || gate->wait(monotonic_now() - began);
         return [this, op, type, stored, saved, content]() -> Answer {
             if (!saved)

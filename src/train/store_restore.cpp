@@ -48,7 +48,7 @@ Result<Merger::Results> StoreWork::compute_again(std::optional<rounds::Merge> co
                                                  Call const& call) const
 {
     if (!recipe) return Merger::Results{};
-    Merger merger({*store_, *layout_}, *recipe, call);
+    Merger merger(source(), *recipe, call);
     auto made = merger.run();
     warnings = merger.warnings();
     if (made) return std::move(*made);

@@ -58,24 +58,25 @@ Result<rounds::Input> StoreWork::create(rounds::Create const& question, Call con
     return rounds::Created{question.op, (*info)->modified};
 }
 
-Result<rounds::PartRef> StoreWork::put_one(rounds::Target const& target,
-                                           std::span<float const> values, Call const& call) const
+Result<rounds::PartRef> StoreWork::put_one(rounds::Target const& target, Values const& values,
+                                           Call const& call) const
 {
     auto const name = object(target.name);
     if (!name) return tl::unexpected(name.error());
-    auto const encoded = payload::encode(*layout_, target.part, values);
+    auto const encoded = payload::encode(*layout_, target.part, *values);
     auto const bytes = encoded.pieces();
     // In another thread if one can start.
     auto digest = std::async([&] { return sha256_of(bytes); });
     if (auto stored = store_->put(*name, bytes, call); !stored)
         return tl::unexpected(stored.error());
-    return rounds::PartRef{target.part, target.name, static_cast<std::int64_t>(bytes.size()),
-                           digest.get()};
+    rounds::PartRef const part{target.part, target.name, static_cast<std::int64_t>(bytes.size()),
+                               digest.get()};
+    made_->add(part, values);
+    return part;
 }
 
 Result<std::vector<rounds::PartRef>> StoreWork::put(std::vector<rounds::Target> const& targets,
-                                                    std::span<float const> values,
-                                                    Call const& call) const
+                                                    Values const& values, Call const& call) const
 {
     auto stored = put_one(targets.at(0), values, call);
     if (!stored) return tl::unexpected(stored.error());
@@ -85,24 +86,24 @@ Result<std::vector<rounds::PartRef>> StoreWork::put(std::vector<rounds::Target> 
 tl::expected<Values, store::ReadFailure> StoreWork::read(rounds::PartRef const& part,
                                                          Call const& call) const
 {
-    return read_payload({*store_, *layout_}, part, call);
+    return read_payload(source(), part, call);
 }
 
 Result<rounds::Input> StoreWork::merge(rounds::Merge const& question, Byproducts& byproducts,
                                        Call const& call) const
 {
-    Merger merger({*store_, *layout_}, question, call);
+    Merger merger(source(), question, call);
     auto const computed = merger.run();
     byproducts.warnings = merger.warnings();
     if (!computed) return computed.error();
     rounds::Merged merged{question.op, {}, {}, {}};
     if (question.outer_step) {
-        auto part = put_one(question.momentum.at(0), *computed->momentum, call);
+        auto part = put_one(question.momentum.at(0), computed->momentum, call);
         if (!part) return tl::unexpected(part.error());
         byproducts.stored.push_back({*part, computed->momentum});
         merged.momentum.push_back(std::move(*part));
     }
-    auto part = put_one(question.weights.at(0), *computed->model, call);
+    auto part = put_one(question.weights.at(0), computed->model, call);
     if (!part) return tl::unexpected(part.error());
     byproducts.stored.push_back({*part, computed->model});
     merged.model.push_back(std::move(*part));

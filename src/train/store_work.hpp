@@ -32,9 +32,8 @@ class StoreWork {
                                                Call const& call) const;
     /// Stores `values` as the first of `targets`, since runs have one part. Returns its reference.
     [[nodiscard]] Result<std::vector<rounds::PartRef>> put(
-        std::vector<rounds::Target> const& targets, std::span<float const> values,
-        Call const& call) const;
-    /// Reads and verifies the payload that `part` names.
+        std::vector<rounds::Target> const& targets, Values const& values, Call const& call) const;
+    /// Reads and verifies the payload that `part` names (read_payload()).
     [[nodiscard]] tl::expected<Values, store::ReadFailure> read(rounds::PartRef const& part,
                                                                 Call const& call) const;
     /// A payload that merge() has stored.
@@ -65,10 +64,13 @@ class StoreWork {
     [[nodiscard]] Result<runlog::Swept> sweep(rounds::Sweep const& order) const;
 
   private:
+    /// A merge makes a model and a momentum.
+    static constexpr std::size_t most_unused = 2;
+
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
+    [[nodiscard]] PayloadSource source() const { return {*store_, *layout_, *made_, memory_}; }
     [[nodiscard]] Result<rounds::PartRef> put_one(rounds::Target const& target,
-                                                  std::span<float const> values,
-                                                  Call const& call) const;
+                                                  Values const& values, Call const& call) const;
     /// Returns those of `parts` that the store lacks, or has with other bytes.
     [[nodiscard]] Result<std::vector<rounds::PartRef>> damaged_of(
         std::vector<rounds::PartRef> const& parts, Call const& call) const;
@@ -93,6 +95,8 @@ class StoreWork {
 
     std::shared_ptr<store::ObjectStore> store_;
     std::shared_ptr<payload::Layout const> layout_;
+    std::shared_ptr<MadePayloads> made_{std::make_shared<MadePayloads>()};
+    payload::ValueMemory memory_{most_unused};
 };
 
 }  // namespace curtail::train

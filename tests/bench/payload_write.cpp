@@ -26,9 +26,10 @@ int measure(bench::Options const& options)
     auto opened = store::PosixStore::open(folder.path() / "store", store::IfMissing::make);
     if (!opened) throw std::runtime_error(opened.error().message());
     train::StoreWork const work(std::move(*opened), {{"bench"}, {{"w", {count}}}});
-    std::vector<float> values(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<float>(i % 1009) * 1e-3F;
+    std::vector<float> numbers(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = static_cast<float>(i % 1009) * 1e-3F;
+    auto const values = std::make_shared<std::vector<float> const>(std::move(numbers));
     auto const began = std::chrono::steady_clock::now();
     auto const stored = work.put({{"w0", "models/1/A.00000011.0-1/w0.h5"}}, values, {});
     std::chrono::duration<double> const taken = std::chrono::steady_clock::now() - began;
