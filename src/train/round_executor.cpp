@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "core/clock.hpp"
 #include "rounds/notes.hpp"
@@ -70,6 +71,9 @@ rounds::Input RoundExecutor::translate(LoopEvent event)
             made->op,           made->blocks.ranges,           made->blocks.skipped,
             made->blocks.steps, {made->values.sum_of_squares}, {made->values.nonfinite}};
     }
+    if (std::holds_alternative<rounds::Adopted>(event) ||
+        std::holds_alternative<rounds::Loaded>(event))
+        write_copies();
     return std::visit(
         []<class Message>(Message&& message) -> rounds::Input {
             if constexpr (std::is_same_v<std::decay_t<Message>, CutMade>)
@@ -107,7 +111,13 @@ void RoundExecutor::start_errand(Millis limit, OperationTable::Work work)
                       []() -> Answer { return std::nullopt; });
 }
 
-void RoundExecutor::keep(rounds::PartRef const& part, Values values)
+void RoundExecutor::write_copies()
+{
+    for (auto& [name, payload] : std::exchange(to_keep_, {}))
+        write_copy(payload.part, std::move(payload.values));
+}
+
+void RoundExecutor::write_copy(rounds::PartRef const& part, Values values)
 {
     if (!parts_.kept) return;
     start_errand(parts_.limits.payload,
@@ -167,7 +177,7 @@ void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targ
                 parts_.log.debug(
                     "the snapshot takes longer than the upload; the contribution goes out");
             if (!stored) return failed<rounds::Unavailable>(op, stored.error());
-            if (type == Type::model) keep(stored->front(), content);
+            if (type == Type::model) to_keep_[stored->front().name] = {stored->front(), content};
             return rounds::Stored{op, *stored};
         };
     };
@@ -200,7 +210,7 @@ void RoundExecutor::act(rounds::Merge const& merge)
         auto const answer = work.merge(merge, byproducts, call);
         return [this, op = merge.op, answer, byproducts]() -> Answer {
             for (auto const& text : byproducts.warnings) parts_.log.warning(text);
-            for (auto const& [part, values] : byproducts.stored) keep(part, values);
+            for (auto const& payload : byproducts.stored) to_keep_[payload.part.name] = payload;
             return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
         };
     };
@@ -236,7 +246,7 @@ void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
         return [this, op, part, use, values = work.read(part, call)]() -> Answer {
             using Cause = store::ReadFailure::Cause;
             if (values) {
-                keep(part, *values);
+                to_keep_[part.name] = {part, *values};
                 use(*values);
                 return std::nullopt;  // the training loop will answer
             }
@@ -316,6 +326,7 @@ void RoundExecutor::act(rounds::Note const& note)
 
 void RoundExecutor::act(rounds::Exit const& exit)
 {
+    write_copies();
     finished_ = true;
     parts_.order(Leave{exit.code, exit.error});
 }

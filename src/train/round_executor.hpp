@@ -58,7 +58,8 @@ class RoundExecutor {
     /// Asks all operations to end, since their answers are not needed any more.
     void cancel() { operations_.cancel(); }
     /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
-    /// anchor of a CutMade, because the protocol may later ask to store them.
+    /// anchor of a CutMade, because the protocol may later ask to store them. When the loop has a
+    /// new model, starts to write copies of what the exchange stored and read.
     [[nodiscard]] rounds::Input translate(LoopEvent event);
     /// Returns true once the protocol has ordered the site to leave.
     [[nodiscard]] bool finished() const { return finished_; }
@@ -87,14 +88,15 @@ class RoundExecutor {
 
     enum class Type { delta, model };
     /// Starts an operation that stores what `values` returns. For a delta, it also waits for the
-    /// snapshot of the last cut. A model is also kept on this machine.
+    /// snapshot of the last cut. A model is also kept on this machine later.
     void store(rounds::Op op, std::vector<rounds::Target> const& targets,
                std::function<Values()> values, Type type);
-    /// Starts to write a copy of the payload on this machine.
-    void keep(rounds::PartRef const& part, Values values);
+    /// Starts to write copies of `to_keep_` on this machine, and forgets these payloads.
+    void write_copies();
+    void write_copy(rounds::PartRef const& part, Values values);
     /// Starts an operation that answers no question.
     void start_errand(Millis limit, OperationTable::Work work);
-    /// Starts an operation that reads a payload and keeps it. `use` gets the values.
+    /// Starts an operation that reads a payload to keep it. `use` gets the values.
     void fetch(rounds::Op op, rounds::PartRef const& part, std::function<void(Values)> use);
     /// Returns the answer for a failed operation of the store. Logs the error if its reason
     /// differs from the reason of the previous failure.
@@ -108,7 +110,10 @@ class RoundExecutor {
     StoreWork work_;
     std::map<Seq, Values> deltas_;  ///< the undecided deltas, by the numbers of their cuts
     Values anchor_;                 ///< anchor after the last cut
-    std::string last_reason_;       ///< reason of the previous failure
+    /// Payloads to copy on this machine, by name. They wait until the site trains again, because
+    /// until then it needs the disk for the exchange.
+    std::map<std::string, StoreWork::Payload> to_keep_;
+    std::string last_reason_;  ///< reason of the previous failure
     bool finished_{false};
     std::set<std::string> overwriting_;  ///< names of the writes that have not ended
     std::uint64_t errands_{0};           ///< so many; each has a number of its own in the table

@@ -79,11 +79,15 @@ class Executor : public testing::Test {
         auto const bytes = bytes_of(ref);
         EXPECT_TRUE(objects.put(object(ref), std::string_view(bytes).substr(0, bytes.size() / 2)));
     }
-    // Waits until the machine has copies of so many payloads.
+    // The training loop has adopted the model that the executor gave it last.
+    void adopted() { (void)executor.translate(rounds::Adopted{}); }
+    // Adopts what the executor has read or made, and waits until the machine has copies of so many
+    // payloads.
     void wait_for_copies(std::size_t count)
     {
         EXPECT_TRUE(test::eventually([&] {
             (void)executor.take_answers();
+            adopted();
             std::error_code ignored;
             std::size_t found = 0;
             for (auto const& entry : std::filesystem::directory_iterator(kept, ignored))
@@ -117,11 +121,13 @@ class Executor : public testing::Test {
     payload::Layout layout{{"test"}, {{"w", {2}}}};
     test::TemporaryFolder folder;
     std::vector<std::string> warnings;
+    std::vector<Order> orders;  // to the training loop
     Recorder recorder{folder.path(), "A", "", {}};
     Log log{[this](Level, std::string_view text) { warnings.emplace_back(text); }};
     RoundExecutor::Parts parts()
     {
-        RoundExecutor::Parts parts{stored, layout, {}, [](Order const&) {}, recorder, log};
+        auto const keep = [this](Order const& order) { orders.push_back(order); };
+        RoundExecutor::Parts parts{stored, layout, {}, keep, recorder, log};
         parts.kept = std::make_shared<maintain::KeptPayloads>(kept);
         return parts;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes of records through the executor.
+// Writes of records through the executor, and models that it makes and adopts.
 #include "train/round_executor.hpp"
 
 #include <atomic>
@@ -55,6 +55,66 @@ TEST_F(Executor, WritesARecordAgainOnlyAfterTheWriteBeforeHasEnded)
         slow_executor.carry_out(status);
         return slow->puts > 1;
     })) << "the first write has ended";
+}
+
+class Adopting : public Executor {
+  protected:
+    // Merges a delta of 2 into a model of 8 with a step of 1/2, so that the new model is 7.
+    rounds::PartRef merge()
+    {
+        auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {8, 8});
+        return outer_step(1, theta, {}, {2, 2}).model.at(0);
+    }
+    // Reads the model for the training loop. Returns null if the answer is something else.
+    Values adopt(rounds::PartRef const& model)
+    {
+        orders.clear();
+        executor.carry_out(rounds::Adopt{2, {{2}, {model}}, false, {}, {3}});
+        std::vector<rounds::Input> answers;
+        EXPECT_TRUE(test::eventually([&] {
+            answers = executor.take_answers();
+            return !orders.empty() || !answers.empty();
+        }));
+        return orders.empty() ? nullptr : std::get<AdoptModel>(orders.at(0)).theta;
+    }
+};
+
+TEST_F(Adopting, DoesNotReadBackTheModelThatItMade)
+{
+    auto const model = merge();
+    EXPECT_TRUE(objects.remove(object(model)));
+    auto const theta = adopt(model);
+    ASSERT_TRUE(theta);
+    EXPECT_EQ(*theta, (std::vector{6.5F, 6.5F}));
+}
+
+TEST_F(Adopting, CopiesWaitUntilTheTrainingLoopHasTheModel)
+{
+    auto const model = merge();
+    EXPECT_TRUE(adopt(model));
+    executor.finish_errands();
+    EXPECT_FALSE(std::filesystem::exists(kept));
+    adopted();
+    executor.finish_errands();
+    EXPECT_TRUE(std::filesystem::exists(kept));
+}
+
+TEST_F(Adopting, CopiesAreWrittenBeforeTheSiteLeaves)
+{
+    (void)merge();
+    executor.carry_out(rounds::Exit{});
+    executor.finish_errands();
+    EXPECT_TRUE(std::filesystem::exists(kept));
+}
+
+TEST_F(Adopting, ReadsAModelOfAnotherSiteFromTheStore)
+{
+    auto const model = put("w0", "models/2/B.00000012.3-1/w0.h5", {1, 2});
+    EXPECT_EQ(*adopt(model), (std::vector{1.0F, 2.0F}));
+    orders.clear();
+    adopted();
+    EXPECT_TRUE(objects.remove(object(model)));
+    EXPECT_FALSE(adopt(model)) << "nobody holds the values any more";
 }
 
 }  // namespace
