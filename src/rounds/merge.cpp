@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "rounds/merge_loops.hpp"
 
@@ -24,79 +25,28 @@ void check(WeightedDeltas const& deltas, std::size_t length)
 }
 
 using loops::Found;
+using loops::Loop;
 using loops::Places;
-using loops::Step;
-using Loop = void (*)(Places const&, std::size_t, Found&);
 
-#if defined(__x86_64__)
-#define CURTAIL_AVX2 [[gnu::target("avx2")]]
-#define CURTAIL_AVX512 [[gnu::target("avx512f,avx512dq,avx512vl")]]
-#else
-#define CURTAIL_AVX2
-#define CURTAIL_AVX512
-#endif
-
-template <Step step, std::size_t streams>
-void run_baseline(Places const& places, std::size_t count, Found& found)
-{
-    loops::run<step, streams>(places, count, found);
-}
-template <Step step, std::size_t streams>
-CURTAIL_AVX2 void run_avx2(Places const& places, std::size_t count, Found& found)
-{
-    loops::run<step, streams>(places, count, found);
-}
-template <Step step, std::size_t streams>
-CURTAIL_AVX512 void run_avx512(Places const& places, std::size_t count, Found& found)
-{
-    loops::run<step, streams>(places, count, found);
-}
-
-#undef CURTAIL_AVX2
-#undef CURTAIL_AVX512
-
-template <Step step, std::size_t streams>
-Loop loop_with(Instructions instructions)
+loops::Table const& table_for(Instructions instructions)
 {
     switch (instructions) {
         case Instructions::baseline:
-            return run_baseline<step, streams>;
+            return loops::baseline;
         case Instructions::avx2:
-            return run_avx2<step, streams>;
+            return loops::avx2;
         case Instructions::avx512:
-            return run_avx512<step, streams>;
+            return loops::avx512;
     }
     throw std::logic_error("unknown instructions");
 }
 
-// The loop that reads so many deltas at the same time.
-template <Step step>
-Loop loop_of(std::size_t streams, Instructions instructions)
-{
-    switch (streams) {
-        case 0:
-            return loop_with<step, 0>(instructions);
-        case 1:
-            return loop_with<step, 1>(instructions);
-        case 2:
-            return loop_with<step, 2>(instructions);
-        case 3:
-            return loop_with<step, 3>(instructions);
-        case loops::most_streams:
-            return loop_with<step, loops::most_streams>(instructions);
-        default:
-            throw std::logic_error("too many deltas for one loop");
-    }
-}
-
-// Whether stores past the caches may write there, and are of use: not if the result replaces an
-// input, which is in the caches, or if it is so small that it stays there.
+// Whether writing past the caches is of use: not if the result replaces an input, which is in the
+// caches, or if it is so small that it stays there.
 bool is_better_past_caches(std::span<float const> input, std::span<float> result)
 {
     constexpr std::size_t small = std::size_t{1} << 20;
-    constexpr std::uintptr_t alignment = 16;
-    return input.data() != result.data() && result.size() > small &&
-           reinterpret_cast<std::uintptr_t>(result.data()) % alignment == 0;
+    return input.data() != result.data() && result.size() > small;
 }
 
 // Lets `loop` read `count` deltas from number `from` on.
@@ -114,16 +64,43 @@ void add_findings(MergeFindings& findings, Found const& found, std::size_t from,
     for (std::size_t i = 0; i < count; ++i) findings.sumsq[from + i] += found.sumsq[i];
 }
 
-// Takes the step `step` block by block. `places_at` returns the places of the block with that first
-// index, without its deltas.
-template <Step step, class PlacesAt>
-MergeFindings for_each_block(WeightedDeltas const& deltas, std::size_t length,
-                             Instructions instructions, PlacesAt const& places_at)
+// How to take a step.
+struct Means {
+    loops::Table const& table;
+    loops::Table::Loops const& steps;  ///< of the table
+    bool past_caches{};
+};
+
+// Computes the block of a step, and writes its results.
+class StepWriter {
+  public:
+    explicit StepWriter(Means const& means) : means_(means) {}
+    void write(Loop step, Places places, std::size_t count, Found& found)
+    {
+        if (!means_.past_caches) return step(places, count, found);
+        auto* const result = std::exchange(places.result, result_.data());
+        auto* const momentum = std::exchange(places.new_momentum, momentum_.data());
+        step(places, count, found);
+        means_.table.copy_past_caches(result_.data(), count, result);
+        if (momentum != nullptr) means_.table.copy_past_caches(momentum_.data(), count, momentum);
+    }
+
+  private:
+    Means const& means_;
+    alignas(64) std::array<float, loops::block> result_{};
+    alignas(64) std::array<float, loops::block> momentum_{};
+};
+
+// Takes a step block by block. `places_at` returns the places of the block with that first index,
+// without its deltas.
+template <class PlacesAt>
+MergeFindings for_each_block(WeightedDeltas const& deltas, std::size_t length, Means const& means,
+                             PlacesAt const& places_at)
 {
     auto const all = deltas.deltas.size();
     auto const last = std::min(all, loops::most_streams);
-    auto const add = loop_of<Step::add>(1, instructions);
-    auto const take_step = loop_of<step>(last, instructions);
+    auto const add = means.table.add[1];
+    StepWriter writer(means);
     MergeFindings findings{std::vector<double>(all), true};
     alignas(64) std::array<float, loops::block> partial{};
     for (std::size_t first = 0; first < length; first += loops::block) {
@@ -141,10 +118,11 @@ MergeFindings for_each_block(WeightedDeltas const& deltas, std::size_t length,
         Found found;
         attach(places, deltas, all - last, last, first);
         if (all > last) places.partial = partial.data();
-        take_step(places, count, found);
+        writer.write(means.steps.at(last), places, count, found);
         add_findings(findings, found, all - last, last);
         findings.finite = findings.finite && found.finite;
     }
+    if (means.past_caches) means.table.finish_copies();
     return findings;
 }
 
@@ -185,15 +163,14 @@ MergeFindings average_step(std::span<float const> theta, WeightedDeltas const& d
 {
     check(deltas, theta.size());
     same_length(theta.size(), result.size());
-    Places all;
-    all.past_caches = is_better_past_caches(theta, result);
-    return for_each_block<Step::average>(deltas, theta.size(), instructions,
-                                         [&](std::size_t first) {
-                                             auto places = all;
-                                             places.theta = theta.data() + first;
-                                             places.result = result.data() + first;
-                                             return places;
-                                         });
+    auto const& table = table_for(instructions);
+    Means const means{table, table.average, is_better_past_caches(theta, result)};
+    return for_each_block(deltas, theta.size(), means, [&](std::size_t first) {
+        Places places;
+        places.theta = theta.data() + first;
+        places.result = result.data() + first;
+        return places;
+    });
 }
 
 MergeFindings nesterov_step(OuterStep const& step, WeightedDeltas const& deltas,
@@ -204,28 +181,27 @@ MergeFindings nesterov_step(OuterStep const& step, WeightedDeltas const& deltas,
     same_length(step.theta.size(), result.size());
     same_length(step.theta.size(), momentum.size());
     if (!step.momentum.empty()) same_length(step.theta.size(), step.momentum.size());
-    Places all;
-    all.eta = step.eta;
-    all.mu = step.mu;
-    all.past_caches =
+    auto const& table = table_for(instructions);
+    bool const past_caches =
         is_better_past_caches(step.theta, result) && is_better_past_caches(step.momentum, momentum);
-    return for_each_block<Step::nesterov>(deltas, step.theta.size(), instructions,
-                                          [&](std::size_t first) {
-                                              auto places = all;
-                                              places.theta = step.theta.data() + first;
-                                              if (!step.momentum.empty())
-                                                  places.momentum = step.momentum.data() + first;
-                                              places.result = result.data() + first;
-                                              places.new_momentum = momentum.data() + first;
-                                              return places;
-                                          });
+    Means const means{table, table.nesterov, past_caches};
+    return for_each_block(deltas, step.theta.size(), means, [&](std::size_t first) {
+        Places places;
+        places.eta = step.eta;
+        places.mu = step.mu;
+        places.theta = step.theta.data() + first;
+        if (!step.momentum.empty()) places.momentum = step.momentum.data() + first;
+        places.result = result.data() + first;
+        places.new_momentum = momentum.data() + first;
+        return places;
+    });
 }
 
 double add_scaled(std::span<float const> delta, float scale, std::span<float> sum,
                   Instructions instructions)
 {
     same_length(delta.size(), sum.size());
-    auto const add = loop_of<Step::add>(1, instructions);
+    auto const add = table_for(instructions).add[1];
     double sumsq = 0;
     for (std::size_t first = 0; first < delta.size(); first += loops::block) {
         Places places;

@@ -114,7 +114,10 @@ TEST(Merge, AllInstructionsGiveTheBitsOfTheDefinition)
             wanted[j] = theta[j] - step;
         }
         for (auto const instructions : all_instructions()) {
-            std::vector<float> result(size), momentum(size);
+            // Not aligned to a vector of the processor.
+            std::vector<float> unaligned(size + 1), unaligned_momentum(size + 1);
+            auto const result = std::span(unaligned).subspan(1);
+            auto const momentum = std::span(unaligned_momentum).subspan(1);
             nesterov_step({theta, m, 0.7F, 0.9F}, {spans, scale}, result, momentum, instructions);
             EXPECT_EQ(std::memcmp(result.data(), wanted.data(), size * sizeof(float)), 0) << size;
             EXPECT_EQ(std::memcmp(momentum.data(), wanted_momentum.data(), size * sizeof(float)), 0)
