@@ -74,6 +74,7 @@ class Rig:
         self.watch = PermissionWatch(self.site / "permission.json")
         self.watch.start()
         self.poller = None
+        self.known_exits = 0
 
     def start_poller(self, environment=None, before=None):
         log = open(self.run.folder / "poller.log", "ab")
@@ -93,12 +94,16 @@ class Rig:
     def wait_for_steps(self, more, what):
         target = len(self.steps()) + more
         wait_for(lambda: len(self.steps()) >= target, what, timeout=60 + 4 * LIFETIME_S)
+        self.known_exits = self.exits()
+
+    def exits(self):
+        return len(self.run.events("A", "trainer-exit"))
 
     def wait_for_stop(self, limit):
-        """Returns once the trainer has exited, which must happen within `limit` seconds."""
-        exits = len(self.run.events("A", "trainer-exit"))
-        wait_for(lambda: len(self.run.events("A", "trainer-exit")) > exits, "the trainer's exit",
-                 timeout=limit)
+        """Returns once the trainer that wait_for_steps() saw last has exited, which must happen
+        within `limit` seconds."""
+        wait_for(lambda: self.exits() > self.known_exits, "the trainer's exit", timeout=limit)
+        self.known_exits = self.exits()
 
     def windows(self):
         return [e["window"] for e in self.run.poller_events("window-open")]
