@@ -120,4 +120,23 @@ class RoundExecutor {
     OperationTable operations_;
 };
 
+template <class Failure>
+rounds::Input RoundExecutor::failed(rounds::Op op, Error const& error)
+{
+    if (error.why != last_reason_) parts_.log.warning(error.message() + "; retrying");
+    last_reason_ = error.why;
+    return Failure{op, error.message(), error.code};
+}
+
+template <class Failure>
+OperationTable::Finish RoundExecutor::late(rounds::Op op, Millis limit)
+{
+    return [this, op, limit]() -> Answer {
+        auto const why = operations_.abandoned() >= OperationTable::most_abandoned
+                             ? std::string("earlier operations still wait for it")
+                             : "no answer within " + format_duration(limit);
+        return failed<Failure>(op, {ExitCode::temporary, "the store does not answer", why, {}});
+    };
+}
+
 }  // namespace curtail::train

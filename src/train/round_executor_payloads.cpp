@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "train/round_executor.hpp"
+
+// Storing, reading and merging payloads, and copies of them on this machine.
+namespace curtail::train {
+
+void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targets,
+                          std::function<Values()> values, Type type)
+{
+    auto gate = type == Type::delta ? parts_.gate : nullptr;
+    auto const work = [this, op, targets, type, work = work_, values = std::move(values),
+                       gate = std::move(gate)](Call const& call) -> OperationTable::Finish {
+        auto const began = monotonic_now();
+        auto const content = values();
+        auto const stored = work.put(targets, content, call);
+        bool const saved = !stored || !gate || gate->wait(monotonic_now() - began);
+        return [this, op, type, stored, saved, content]() -> Answer {
+            if (!saved)
+                parts_.log.debug(
+                    "the snapshot takes longer than the upload; the contribution goes out");
+            if (!stored) return failed<rounds::Unavailable>(op, stored.error());
+            if (type == Type::model) to_keep_[stored->front().name] = {stored->front(), content};
+            return rounds::Stored{op, *stored};
+        };
+    };
+    operations_.start(op, parts_.limits.payload, work,
+                      late<rounds::Unavailable>(op, parts_.limits.payload));
+}
+
+void RoundExecutor::act(rounds::StoreDelta const& order)
+{
+    store(
+        order.op, order.parts, [values = deltas_.at(order.seq)] { return values; }, Type::delta);
+}
+void RoundExecutor::act(rounds::StoreModel const& order)
+{
+    if (!anchor_) throw std::logic_error("the last cut did not keep its weights");
+    store(
+        order.op, order.parts, [values = anchor_] { return values; }, Type::model);
+}
+void RoundExecutor::act(rounds::MakeInitial const& order)
+{
+    store(
+        order.op, order.parts,
+        [make = parts_.initial_weights, seed = order.seed] { return make(seed); }, Type::model);
+}
+
+void RoundExecutor::act(rounds::Merge const& merge)
+{
+    auto const work = [this, work = work_, merge](Call const& call) -> OperationTable::Finish {
+        StoreWork::Byproducts byproducts;
+        auto const answer = work.merge(merge, byproducts, call);
+        return [this, op = merge.op, answer, byproducts]() -> Answer {
+            for (auto const& text : byproducts.warnings) parts_.log.warning(text);
+            for (auto const& payload : byproducts.stored) to_keep_[payload.part.name] = payload;
+            return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
+        };
+    };
+    // Reads each delta, the model and the momentum, and writes the latter two.
+    auto const payloads = static_cast<std::int64_t>(merge.include.size() + 4);
+    auto const limit = payloads * parts_.limits.payload;
+    operations_.start(merge.op, limit, work, late<rounds::Unavailable>(merge.op, limit));
+}
+
+void RoundExecutor::act(rounds::Restore const& restore)
+{
+    auto const work = [this, work = work_, restore,
+                       kept = parts_.kept](Call const& call) -> OperationTable::Finish {
+        std::vector<std::string> warnings;
+        auto const answer = work.restore(restore, kept.get(), warnings, call);
+        return [this, op = restore.op, answer, warnings]() -> Answer {
+            for (auto const& text : warnings) parts_.log.warning(text);
+            return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
+        };
+    };
+    // Reads and writes each part. A recipe needs the same as a merge.
+    auto const inputs = restore.recipe ? restore.recipe->include.size() + 2 : 0;
+    auto const payloads = static_cast<std::int64_t>(2 * restore.parts.size() + inputs);
+    auto const limit = payloads * parts_.limits.payload;
+    operations_.start(restore.op, limit, work, late<rounds::Unavailable>(restore.op, limit));
+}
+
+void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
+                          std::function<void(Values)> use)
+{
+    auto const work = [this, op, part, work = work_,
+                       use = std::move(use)](Call const& call) -> OperationTable::Finish {
+        return [this, op, part, use, values = work.read(part, call)]() -> Answer {
+            using Cause = store::ReadFailure::Cause;
+            if (values) {
+                to_keep_[part.name] = {part, *values};
+                use(*values);
+                return std::nullopt;  // the training loop will answer
+            }
+            auto const& [cause, error] = values.error();
+            if (cause == Cause::unavailable) return failed<rounds::Unavailable>(op, error);
+            return rounds::Corrupt{op, part.name, error.message()};
+        };
+    };
+    operations_.start(op, parts_.limits.payload, work,
+                      late<rounds::Unavailable>(op, parts_.limits.payload));
+}
+
+void RoundExecutor::act(rounds::LoadModel const& load)
+{
+    fetch(load.op, load.model.parts.at(0), [this, load](Values theta) {
+        deltas_.clear();
+        parts_.order(LoadWeights{load.op, std::move(theta), load.model.round.value});
+    });
+}
+
+void RoundExecutor::act(rounds::Adopt const& adopt)
+{
+    auto const order = [this, adopt](Values theta) {
+        for (auto const seq : adopt.dropped) deltas_.erase(seq);
+        parts_.order(
+            AdoptModel{adopt.op, std::move(theta), adopt.dropped, adopt.model.round.value});
+    };
+    if (adopt.keeps_weights) order(nullptr);
+    else fetch(adopt.op, adopt.model.parts.at(0), order);
+}
+
+void RoundExecutor::write_copies()
+{
+    for (auto& [name, payload] : std::exchange(to_keep_, {}))
+        write_copy(payload.part, std::move(payload.values));
+}
+
+void RoundExecutor::write_copy(rounds::PartRef const& part, Values values)
+{
+    if (!parts_.kept) return;
+    start_errand(parts_.limits.payload,
+                 [this, part, values = std::move(values), kept = parts_.kept,
+                  work = work_](Call const&) -> OperationTable::Finish {
+                     auto const encoded = payload::encode(work.layout(), part.part, *values);
+                     return [this, done = kept->keep(part, encoded.pieces())]() -> Answer {
+                         if (!done) parts_.log.warning(done.error().message());
+                         return std::nullopt;
+                     };
+                 });
+}
+
+void RoundExecutor::act(rounds::Keep const& keep)
+{
+    if (!parts_.kept) return;
+    start_errand(parts_.limits.record,
+                 [keep, kept = parts_.kept](Call const&) -> OperationTable::Finish {
+                     kept->keep_only(keep.parts);
+                     return []() -> Answer { return std::nullopt; };
+                 });
+}
+
+}  // namespace curtail::train
