@@ -4,9 +4,9 @@
 # Runs the chaos runs of the seeds 1 to 200 in the background, about two hours on an idle machine of
 # two cores (docs/chaos.md). With --foreground it runs them in this terminal. With --status it
 # prints the results so far. With --seed it repeats one run in this terminal, whatever its result
-# was. If you start it again on the same commit, it skips the seeds that passed. Results are in
-# results/chaos/<commit>/: a log and a line of summary.jsonl per seed, the losses of undisturbed
-# runs, and the folders of failed runs.
+# was. EVERY=2 in the environment runs every second seed. If you start it again on the same commit,
+# it skips the seeds that passed. Results are in results/chaos/<commit>/: a log and a line of
+# summary.jsonl per seed, the losses of undisturbed runs, and the folders of failed runs.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -14,6 +14,7 @@ cd "$here"
 list=chaos
 local_seeds=170 # sites of greater seeds are jobs of Slurm; chaos_test.py has this number too
 seeds=200
+every=${EVERY:-1}
 # shellcheck source=scripts/items.sh
 source scripts/items.sh
 
@@ -24,6 +25,7 @@ run_seed() { # SEED [OPTION...]
         --folder "$out" "$@"
 }
 
+[[ $every =~ ^[1-9][0-9]*$ ]] || die 64 "EVERY must be a number from 1 on"
 case ${1:-} in
     "" | --foreground) [ $# -le 1 ] || die 64 "too many arguments"; begin "$@" ;;
     --status) show_status ;;
@@ -55,12 +57,12 @@ start_gateway() {
 item build cmake --build "$build"
 trap stop_servers EXIT
 start_gateway > "$out/gateway.log" 2>&1 || die 71 "the gateway did not start: $out/gateway.log"
-for seed in $(seq $local_seeds); do
+for seed in $(seq 1 "$every" $local_seeds); do
     item "chaos-$seed" run_seed "$seed" --gateway "$servers/rgw"
 done
 slurm/private_clusters.sh up A B C > "$out/clusters.log" 2>&1 9>&- ||
     die 71 "the clusters did not start: $out/clusters.log"
-for seed in $(seq $((local_seeds + 1)) $seeds); do
+for seed in $(seq $((local_seeds + 1)) "$every" $seeds); do
     item "chaos-$seed" run_seed "$seed" --gateway "$servers/rgw" --clusters "$CURTAIL_CLUSTERS"
 done
 finish
