@@ -43,10 +43,12 @@ show_status() {
     cat "$out/summary.jsonl"; exit 0
 }
 
-# item NAME COMMAND...: skipped if it has already passed on this commit.
+# item NAME COMMAND...: skipped if it has already passed on this commit, or if its name does not
+# begin with $ONLY.
 item() {
     local name=$1 status=0 passed=true started
     shift
+    [[ $name == "${ONLY:-}"* || $name == build ]] || return 0
     if grep -qs "\"item\":\"$name\",\"passed\":true" "$out/summary.jsonl"; then return; fi
     started=$(date +%s)
     "$@" > "$out/$name.log" 2>&1 < /dev/null 9>&- || status=$?

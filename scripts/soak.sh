@@ -5,7 +5,8 @@
 # hundred, the tests of ranks and the fail-safe tests at the times of a real centre, the simulator
 # of the round protocol with 500 million steps, and the unit tests under sanitizers. --foreground
 # runs them in this terminal, --status prints the results so far. The build, each test, each seed of
-# the kill test and of the disturbed runs, and 2000 seeds of the simulator are separate items. If you
+# the kill test and of the disturbed runs, and 2000 seeds of the simulator are separate items. With
+# ONLY=rounds in the environment, it runs only the items whose names begin with `rounds`. If you
 # start it again on the same commit, it skips the items that passed. Results are in
 # results/soak/<commit>/: a log and a line of summary.jsonl per item.
 set -euo pipefail
@@ -23,7 +24,7 @@ source scripts/items.sh
 case ${1:-} in
     "" | --foreground) begin "$@" ;;
     --status) show_status ;;
-    -h | --help) sed -n '3,10s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,11s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die 64 "unknown option $1; see soak.sh --help" ;;
 esac
 
