@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "core/clock.hpp"
 #include "rounds/notes.hpp"
@@ -33,10 +34,12 @@ std::vector<rounds::Input> RoundExecutor::take_answers()
     return answers;
 }
 
-void RoundExecutor::finish_errands()
+void RoundExecutor::finish_errands(Millis for_copies)
 {
-    auto const end = monotonic_now() + Seconds{1};
-    while (operations_.runs_any_from(first_errand) && monotonic_now() < end) {
+    auto const began = monotonic_now();
+    constexpr Seconds for_deletions{1};
+    while ((operations_.runs_any_from(first_errand) && monotonic_now() < began + for_deletions) ||
+           (*copying_ > 0 && monotonic_now() < began + for_copies)) {
         (void)operations_.take_ended();
         std::this_thread::sleep_for(Millis{1});
     }
@@ -51,9 +54,6 @@ rounds::Input RoundExecutor::translate(LoopEvent event)
             made->op,           made->blocks.ranges,           made->blocks.skipped,
             made->blocks.steps, {made->values.sum_of_squares}, {made->values.nonfinite}};
     }
-    if (std::holds_alternative<rounds::Adopted>(event) ||
-        std::holds_alternative<rounds::Loaded>(event))
-        write_copies();
     return std::visit(
         []<class Message>(Message&& message) -> rounds::Input {
             if constexpr (std::is_same_v<std::decay_t<Message>, CutMade>)
@@ -160,7 +160,8 @@ void RoundExecutor::act(rounds::Note const& note)
 
 void RoundExecutor::act(rounds::Exit const& exit)
 {
-    write_copies();
+    for (auto& [name, payload] : std::exchange(to_keep_, {}))
+        write_copies({std::move(payload)}, {});
     finished_ = true;
     parts_.order(Leave{exit.code, exit.error});
 }

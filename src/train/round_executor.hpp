@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,13 +54,13 @@ class RoundExecutor {
     [[nodiscard]] std::vector<rounds::Input> take_answers();
     /// Returns when take_answers() must be called at the latest.
     [[nodiscard]] std::optional<MonoTime> next_limit() const { return operations_.next_limit(); }
-    /// Waits a second at most until all deletions, and all copies on this machine, have ended.
-    void finish_errands();
+    /// Waits until all deletions and all copies on this machine have ended: a second at most for
+    /// deletions, and `for_copies` for copies.
+    void finish_errands(Millis for_copies = Seconds{1});
     /// Asks all operations to end, since their answers are not needed any more.
     void cancel() { operations_.cancel(); }
     /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
-    /// anchor of a CutMade, because the protocol may later ask to store them. When the loop has a
-    /// new model, starts to write copies of what the exchange stored and read.
+    /// anchor of a CutMade, because the protocol may later ask to store them.
     [[nodiscard]] rounds::Input translate(LoopEvent event);
     /// Returns true once the protocol has ordered the site to leave.
     [[nodiscard]] bool finished() const { return finished_; }
@@ -91,9 +92,10 @@ class RoundExecutor {
     /// snapshot of the last cut. A model is also kept on this machine later.
     void store(rounds::Op op, std::vector<rounds::Target> const& targets,
                std::function<Values()> values, Type type);
-    /// Starts to write copies of `to_keep_` on this machine, and forgets these payloads.
-    void write_copies();
-    void write_copy(rounds::PartRef const& part, Values values);
+    /// Starts to write copies of `payloads` on this machine. Then deletes all copies but those of
+    /// `keep_only`, unless it is empty.
+    void write_copies(std::vector<StoreWork::Payload> payloads,
+                      std::vector<rounds::PartRef> keep_only);
     /// Starts an operation that answers no question.
     void start_errand(Millis limit, OperationTable::Work work);
     /// Starts an operation that reads a payload to keep it. `use` gets the values.
@@ -110,9 +112,11 @@ class RoundExecutor {
     StoreWork work_;
     std::map<Seq, Values> deltas_;  ///< the undecided deltas, by the numbers of their cuts
     Values anchor_;                 ///< anchor after the last cut
-    /// Payloads to copy on this machine, by name. They wait until the site trains again, because
-    /// until then it needs the disk for the exchange.
+    /// Payloads to copy on this machine, by name. They wait for rounds::Keep, which comes when the
+    /// site has adopted the model: until then, the exchange needs the disk.
     std::map<std::string, StoreWork::Payload> to_keep_;
+    /// Number of write_copies() that have not ended.
+    std::shared_ptr<std::atomic<int>> copying_{std::make_shared<std::atomic<int>>(0)};
     std::string last_reason_;  ///< reason of the previous failure
     bool finished_{false};
     std::set<std::string> overwriting_;  ///< names of the writes that have not ended

@@ -38,6 +38,7 @@ void RoundExecutor::act(rounds::StoreDelta const& order)
 }
 void RoundExecutor::act(rounds::StoreModel const& order)
 {
+    to_keep_.clear();
     if (!anchor_) throw std::logic_error("the last cut did not keep its weights");
     store(
         order.op, order.parts, [values = anchor_] { return values; }, Type::model);
@@ -51,12 +52,14 @@ void RoundExecutor::act(rounds::MakeInitial const& order)
 
 void RoundExecutor::act(rounds::Merge const& merge)
 {
+    to_keep_.clear();
     auto const work = [this, work = work_, merge](Call const& call) -> OperationTable::Finish {
         StoreWork::Byproducts byproducts;
         auto const answer = work.merge(merge, byproducts, call);
         return [this, op = merge.op, answer, byproducts]() -> Answer {
             for (auto const& text : byproducts.warnings) parts_.log.warning(text);
-            for (auto const& payload : byproducts.stored) to_keep_[payload.part.name] = payload;
+            if (answer)
+                for (auto const& payload : byproducts.stored) to_keep_[payload.part.name] = payload;
             return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
         };
     };
@@ -124,34 +127,40 @@ void RoundExecutor::act(rounds::Adopt const& adopt)
     else fetch(adopt.op, adopt.model.parts.at(0), order);
 }
 
-void RoundExecutor::write_copies()
-{
-    for (auto& [name, payload] : std::exchange(to_keep_, {}))
-        write_copy(payload.part, std::move(payload.values));
-}
-
-void RoundExecutor::write_copy(rounds::PartRef const& part, Values values)
+void RoundExecutor::write_copies(std::vector<StoreWork::Payload> payloads,
+                                 std::vector<rounds::PartRef> keep_only)
 {
     if (!parts_.kept) return;
-    start_errand(parts_.limits.payload,
-                 [this, part, values = std::move(values), kept = parts_.kept,
-                  work = work_](Call const&) -> OperationTable::Finish {
-                     auto const encoded = payload::encode(work.layout(), part.part, *values);
-                     return [this, done = kept->keep(part, encoded.pieces())]() -> Answer {
-                         if (!done) parts_.log.warning(done.error().message());
-                         return std::nullopt;
-                     };
-                 });
+    ++*copying_;
+    // Counts down however the operation ends, or if it cannot start.
+    std::shared_ptr<void> const counted(nullptr, [copying = copying_](void*) { --*copying; });
+    auto const work = [this, payloads = std::move(payloads), keep_only = std::move(keep_only),
+                       kept = parts_.kept, work = work_,
+                       counted](Call const&) -> OperationTable::Finish {
+        std::vector<std::string> failures;
+        for (auto const& [part, values] : payloads) {
+            auto const encoded = payload::encode(work.layout(), part.part, *values);
+            if (auto done = kept->keep(part, encoded.pieces()); !done)
+                failures.push_back(done.error().message());
+        }
+        if (!keep_only.empty()) kept->keep_only(keep_only);
+        return [this, failures]() -> Answer {
+            for (auto const& failure : failures) parts_.log.warning(failure);
+            return std::nullopt;
+        };
+    };
+    start_errand(parts_.limits.payload, work);
 }
 
 void RoundExecutor::act(rounds::Keep const& keep)
 {
-    if (!parts_.kept) return;
-    start_errand(parts_.limits.record,
-                 [keep, kept = parts_.kept](Call const&) -> OperationTable::Finish {
-                     kept->keep_only(keep.parts);
-                     return []() -> Answer { return std::nullopt; };
-                 });
+    std::vector<StoreWork::Payload> payloads;
+    for (auto const& part : keep.parts)
+        if (auto const found = to_keep_.find(part.name); found != to_keep_.end())
+            payloads.push_back(found->second);
+    // No commit names the others any more.
+    to_keep_.clear();
+    write_copies(std::move(payloads), keep.parts);
 }
 
 }  // namespace curtail::train

@@ -56,6 +56,7 @@ void RoundThread::feed(rounds::Input input)
     if (executor_.finished() || abandoned_) return;
     auto const suspended = suspended_();
     if (auto* stop = std::get_if<rounds::StopRequested>(&input)) {
+        stopping_ = true;
         stop->begin_until += suspended;
         stop->end += suspended;
     }
@@ -76,7 +77,8 @@ void RoundThread::run()
         orders_.post(Leave(*leave_));
     }
     watchdog_.leaving(leave_ ? leave_->error : std::nullopt);
-    executor_.finish_errands();
+    // No other site may have a copy of the last model.
+    executor_.finish_errands(stopping_ ? Seconds{1} : Seconds{10});
     // Cancelled uploads abort themselves while the loop writes the last snapshot.
     executor_.cancel();
 }

@@ -60,6 +60,7 @@ class RoundThread {
     MonoTime last_input_{};  ///< time of the last input, on the clock of the protocol
     std::atomic<rounds::Rate> rate_;
     std::atomic<bool> abandoned_{false};  ///< the destructor has begun
+    bool stopping_{false};                ///< there was a stop request
     Watchdog watchdog_;
     std::thread thread_;
 };

@@ -106,8 +106,8 @@ class Bench {
         ended_.wait(false);
         std::chrono::duration<double> const taken = std::chrono::steady_clock::now() - began;
         auto merged = std::get<rounds::Merged>(executor_.take_answers().at(0));
-        // The training loop has adopted the new model.
-        (void)executor_.translate(rounds::Adopted{});
+        // The site has adopted the new model.
+        executor_.carry_out(rounds::Keep{});
         return {std::move(merged), taken.count()};
     }
 

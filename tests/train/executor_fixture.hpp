@@ -79,15 +79,11 @@ class Executor : public testing::Test {
         auto const bytes = bytes_of(ref);
         EXPECT_TRUE(objects.put(object(ref), std::string_view(bytes).substr(0, bytes.size() / 2)));
     }
-    // The training loop has adopted the model that the executor gave it last.
-    void adopted() { (void)executor.translate(rounds::Adopted{}); }
-    // Adopts what the executor has read or made, and waits until the machine has copies of so many
-    // payloads.
+    // Waits until the machine has copies of so many payloads.
     void wait_for_copies(std::size_t count)
     {
         EXPECT_TRUE(test::eventually([&] {
             (void)executor.take_answers();
-            adopted();
             std::error_code ignored;
             std::size_t found = 0;
             for (auto const& entry : std::filesystem::directory_iterator(kept, ignored))

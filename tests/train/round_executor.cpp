@@ -88,23 +88,35 @@ TEST_F(Adopting, DoesNotReadBackTheModelThatItMade)
     EXPECT_EQ(*theta, (std::vector{6.5F, 6.5F}));
 }
 
-TEST_F(Adopting, CopiesWaitUntilTheTrainingLoopHasTheModel)
+TEST_F(Adopting, CopiesWaitUntilTheSiteKeepsTheModel)
 {
     auto const model = merge();
     EXPECT_TRUE(adopt(model));
-    executor.finish_errands();
+    executor.finish_errands(Seconds{30});
     EXPECT_FALSE(std::filesystem::exists(kept));
-    adopted();
-    executor.finish_errands();
-    EXPECT_TRUE(std::filesystem::exists(kept));
+    executor.carry_out(rounds::Keep{{model}});
+    executor.finish_errands(Seconds{30});
+    EXPECT_TRUE(maintain::KeptPayloads(kept).find(model));
 }
 
-TEST_F(Adopting, CopiesAreWrittenBeforeTheSiteLeaves)
+TEST_F(Adopting, AModelThatNoCommitNamesIsNotCopied)
 {
-    (void)merge();
+    auto const lost = merge();
+    auto const model = put("w0", "models/2/B.00000012.3-1/w0.h5", {1, 2});
+    EXPECT_TRUE(adopt(model));
+    executor.carry_out(rounds::Keep{{model}});
     executor.carry_out(rounds::Exit{});
-    executor.finish_errands();
-    EXPECT_TRUE(std::filesystem::exists(kept));
+    executor.finish_errands(Seconds{30});
+    EXPECT_TRUE(maintain::KeptPayloads(kept).find(model));
+    EXPECT_FALSE(maintain::KeptPayloads(kept).find(lost));
+}
+
+TEST_F(Adopting, TheLastModelIsCopiedBeforeTheSiteLeaves)
+{
+    auto const model = merge();
+    executor.carry_out(rounds::Exit{});
+    executor.finish_errands(Seconds{30});
+    EXPECT_TRUE(maintain::KeptPayloads(kept).find(model));
 }
 
 TEST_F(Adopting, ReadsAModelOfAnotherSiteFromTheStore)
@@ -112,7 +124,8 @@ TEST_F(Adopting, ReadsAModelOfAnotherSiteFromTheStore)
     auto const model = put("w0", "models/2/B.00000012.3-1/w0.h5", {1, 2});
     EXPECT_EQ(*adopt(model), (std::vector{1.0F, 2.0F}));
     orders.clear();
-    adopted();
+    executor.carry_out(rounds::Keep{{model}});
+    executor.finish_errands(Seconds{30});
     EXPECT_TRUE(objects.remove(object(model)));
     EXPECT_FALSE(adopt(model)) << "nobody holds the values any more";
 }

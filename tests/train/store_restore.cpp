@@ -28,6 +28,7 @@ class Restoring : public Executor {
         momentum = merged.momentum.at(0);
         model_bytes = bytes_of(model);
         momentum_bytes = bytes_of(momentum);
+        executor.carry_out(rounds::Keep{{model, momentum}});
         wait_for_copies(2);
     }
     rounds::Merge merge;
@@ -106,6 +107,11 @@ TEST_F(Restoring, AModelThatIsLoadedIsKept)
 {
     std::filesystem::remove_all(kept);
     executor.carry_out(rounds::LoadModel{9, {{2}, {model}}});
+    EXPECT_TRUE(test::eventually([&] {
+        (void)executor.take_answers();
+        return !orders.empty();
+    }));
+    executor.carry_out(rounds::Keep{{model}});
     wait_for_copies(1);
     truncate(model);
     EXPECT_EQ(restore({model}).stored, std::vector{model.name});
