@@ -22,7 +22,7 @@ void LeaderSnapshots::begin(Position const& position, std::optional<std::string>
                     "cannot identify this run in the store",
                     {}});
     }
-    set_gate(writing_);
+    set_gate(writing_ ? SnapshotGate::State::writing : SnapshotGate::State::open);
 }
 
 void LeaderSnapshots::begin_new(Position const& position, std::string const& training_id)
@@ -35,9 +35,9 @@ void LeaderSnapshots::begin_new(Position const& position, std::string const& tra
     changed_ = false;
 }
 
-void LeaderSnapshots::set_gate(bool closed)
+void LeaderSnapshots::set_gate(SnapshotGate::State state)
 {
-    if (gate_ != nullptr) gate_->set(closed);
+    if (gate_ != nullptr) gate_->set(state);
 }
 
 void LeaderSnapshots::poll()
@@ -76,7 +76,7 @@ void LeaderSnapshots::ended(Result<void> const& result)
     } else {
         changed_ = true;
     }
-    set_gate(false);
+    set_gate(SnapshotGate::State::open);
 }
 
 void LeaderSnapshots::report(Error const& error)

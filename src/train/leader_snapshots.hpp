@@ -17,7 +17,7 @@ class LeaderSnapshots {
     LeaderSnapshots(SiteRanks& ranks, LeaderContext const& context, SnapshotGate* gate);
 
     /// Closes the gate, because the next call is begin().
-    void announce() { set_gate(true); }
+    void announce() { set_gate(SnapshotGate::State::announced); }
     /// Begins a snapshot of the current state. Does nothing while one is being written, or if this
     /// process has made no step since the last one. A failure is logged and becomes an event. The
     /// gate is then closed if a snapshot is being written, and open otherwise.
@@ -35,7 +35,7 @@ class LeaderSnapshots {
 
   private:
     void begin_new(Position const& position, std::string const& training_id);
-    void set_gate(bool closed);
+    void set_gate(SnapshotGate::State state);
     void ended(Result<void> const& result);
 
     SiteRanks& ranks_;

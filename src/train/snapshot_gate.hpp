@@ -12,27 +12,33 @@ namespace curtail::train {
 /// continue with an older state of the optimizer.
 class SnapshotGate {
   public:
-    /// A snapshot is being written, or will be at once. Or it is on the disk, or has failed.
-    void set(bool writing)
+    enum class State {
+        open,       ///< the snapshot is on the disk, or has failed
+        announced,  ///< the ranks are about to copy their values
+        writing     ///< they have copied their values, and write them
+    };
+    void set(State state)
     {
         {
             std::lock_guard const lock(mutex_);
-            writing_ = writing;
+            state_ = state;
         }
-        opened_.notify_all();
+        changed_.notify_all();
     }
-    /// Waits until no snapshot is being written, for at most `limit`. Returns false if one still
-    /// is.
+    /// Waits until no snapshot is being written, for at most `limit` after the ranks have copied
+    /// their values. Returns false if one still is.
     [[nodiscard]] bool wait(Millis limit)
     {
+        constexpr Millis longest_copy{60'000};
         std::unique_lock lock(mutex_);
-        return opened_.wait_for(lock, limit, [this] { return !writing_; });
+        changed_.wait_for(lock, longest_copy, [this] { return state_ != State::announced; });
+        return changed_.wait_for(lock, limit, [this] { return state_ == State::open; });
     }
 
   private:
     std::mutex mutex_;
-    std::condition_variable opened_;
-    bool writing_{false};
+    std::condition_variable changed_;
+    State state_{State::open};
 };
 
 }  // namespace curtail::train
