@@ -2,13 +2,13 @@
 #include "core/large_memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 
 namespace curtail {
 namespace {
 
-constexpr std::uintptr_t small_page = std::uintptr_t{1} << 12;
 constexpr std::uintptr_t huge_page = std::uintptr_t{1} << 21;
 
 // Advises the kernel about the whole pages in `memory`. Advice that it cannot follow does no harm.
@@ -24,7 +24,11 @@ void advise(std::span<std::byte> memory, std::uintptr_t page, int advice)
 
 void prefer_huge_pages(std::span<std::byte> memory) { advise(memory, huge_page, MADV_HUGEPAGE); }
 
-void let_kernel_reclaim(std::span<std::byte> memory) { advise(memory, small_page, MADV_FREE); }
+void let_kernel_reclaim(std::span<std::byte> memory)
+{
+    static auto const page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    advise(memory, page, MADV_FREE);
+}
 
 LargeBuffer::LargeBuffer(std::size_t capacity)
     : memory_(std::make_unique_for_overwrite<std::byte[]>(capacity))

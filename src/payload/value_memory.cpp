@@ -16,7 +16,7 @@ struct ValueMemory::Unused {
     void add(std::vector<float> values)
     {
         std::lock_guard const lock(mutex);
-        if (list.size() >= most) return;
+        if (values.capacity() == 0 || list.size() >= most) return;
         let_kernel_reclaim(std::as_writable_bytes(std::span(values)));
         list.push_back(std::move(values));
     }

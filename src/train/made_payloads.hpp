@@ -20,7 +20,8 @@ class MadePayloads {
     void add(rounds::PartRef const& part, payload::Values const& values)
     {
         std::lock_guard const lock(mutex_);
-        std::erase_if(list_, [](auto const& made) { return made.second.expired(); });
+        std::erase_if(
+            list_, [&](auto const& made) { return made.second.expired() || made.first == part; });
         list_.emplace_back(part, values);
     }
     /// Returns the values; null if this process has not stored `part` or does not hold it any more.

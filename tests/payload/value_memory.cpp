@@ -55,6 +55,17 @@ TEST(ValueMemory, KeepsNoMoreThanItsLimit)
     EXPECT_EQ(memory.take(size).data(), kept);
 }
 
+// A merge without an outer step shares an empty momentum.
+TEST(ValueMemory, DoesNotKeepAVectorWithoutMemory)
+{
+    ValueMemory const memory(1);
+    memory.share({}).reset();
+    auto shared = memory.share(sevens(memory));
+    auto const* const place = shared->data();
+    shared.reset();
+    EXPECT_EQ(memory.take(size).data(), place);
+}
+
 TEST(ValueMemory, SharedValuesOutliveIt)
 {
     Values shared;
