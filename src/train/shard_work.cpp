@@ -43,8 +43,14 @@ void ShardWork::begin(at::Tensor const& x)
 
 void ShardWork::discard()
 {
-    if (anchor_.defined()) unused_ = std::exchange(anchor_, {});
+    keep_memory_of(std::exchange(anchor_, {}));
     undecided_.clear();
+}
+
+// The allocator of a GPU keeps unused memory itself.
+void ShardWork::keep_memory_of(at::Tensor unused)
+{
+    if (unused.defined() && unused.is_cpu()) unused_ = std::move(unused);
 }
 
 at::Tensor ShardWork::room(at::Tensor const& x)
@@ -89,13 +95,13 @@ void ShardWork::adopt(at::Tensor const& theta, bool worked, at::Tensor const& x)
     for (auto const& [seq, delta] : undecided_) anchor_.sub_(delta);
     x.copy_(anchor_);
     if (worked) x.sub_(work);
-    unused_ = work;
+    keep_memory_of(work);
 }
 
 void ShardWork::forget(std::vector<Seq> const& seqs)
 {
     for (auto const seq : seqs)
-        if (auto forgotten = undecided_.extract(seq)) unused_ = std::move(forgotten.mapped());
+        if (auto forgotten = undecided_.extract(seq)) keep_memory_of(std::move(forgotten.mapped()));
 }
 
 }  // namespace curtail::train

@@ -42,8 +42,8 @@ class ShardWork {
     /// Returns `a`; undefined before begin() and after discard().
     [[nodiscard]] at::Tensor const& anchor() const { return anchor_; }
 
-    /// Returns a vector as large as `x`, with any values, for the next model to adopt. Uses memory
-    /// of a forgotten delta or anchor again, because new memory is slow.
+    /// Returns a vector as large as `x`, with any values. In host memory, uses that of a forgotten
+    /// delta or anchor again, because new memory is slow.
     [[nodiscard]] at::Tensor room(at::Tensor const& x);
     /// Adopts the committed model `theta`. Computes `u := a - x`, the work since the last cut, and
     /// sets `a := theta - sum of undecided deltas` and `x := a - u`. `worked` says whether there
@@ -57,6 +57,8 @@ class ShardWork {
     void forget(std::vector<Seq> const& seqs);
 
   private:
+    void keep_memory_of(at::Tensor unused);
+
     at::Tensor anchor_;
     std::map<Seq, at::Tensor> undecided_;
     at::Tensor unused_;  ///< memory of a forgotten delta or anchor; undefined: none
