@@ -160,7 +160,7 @@ def one_run(seed, size, kind, folder):
     print(f"      seed {seed}, {kind}: {chosen}; {result.record.tip['number']} commits; "
           f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
           f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f} "
-          f"(allowed {low:.4f} to {high:.4f}); {time.monotonic() - began:.0f} s", flush=True)
+          f"(undisturbed runs: {low:.4f} to {high:.4f}); {time.monotonic() - began:.0f} s", flush=True)
 
 
 def parse():
