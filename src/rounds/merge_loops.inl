@@ -26,7 +26,6 @@ constexpr std::size_t doubles = CURTAIL_DOUBLES;
 using Floats = float __attribute__((vector_size(floats * sizeof(float))));
 using Integers = std::int32_t __attribute__((vector_size(floats * sizeof(std::int32_t))));
 using Doubles = double __attribute__((vector_size(doubles * sizeof(double))));
-using Narrow = float __attribute__((vector_size(doubles * sizeof(float))));
 
 /// Value j of a block adds its square to the sum j % 8, so that all tables give the same bits.
 constexpr std::size_t lanes = 8;
@@ -89,6 +88,7 @@ CURTAIL_LOOP Doubles widen(float const* from)
     return static_cast<Doubles>(
         _mm_cvtps_pd(_mm_loadl_pi(__m128{}, reinterpret_cast<__m64 const*>(from))));
 #else
+    using Narrow = float __attribute__((vector_size(doubles * sizeof(float))));
     return __builtin_convertvector(load<Narrow>(from), Doubles);
 #endif
 }
