@@ -107,10 +107,7 @@ class EngineTest : public test::SmallTraining {
     void SetUp() override
     {
         SmallTraining::SetUp();
-        auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
-        loader_ = data::Loader::create(std::move(*stream), run_.rounds.block_tokens.value,
-                                       run_.model.sequence)
-                      .value();
+        loader_ = training_data();
     }
     [[nodiscard]] Engine make(comm::Collectives& ranks, EngineOptions options = {})
     {
@@ -223,9 +220,7 @@ TEST_F(EngineTest, OverlappingExchangesGiveTheSameTraining)
 TEST_F(EngineTest, AStepWithFewerRowsThanRanksIsTheSameWithOverlap)
 {
     run_.rounds.block_tokens = Tokens{run_.model.sequence};
-    auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
-    loader_ =
-        data::Loader::create(std::move(*stream), run_.model.sequence, run_.model.sequence).value();
+    loader_ = training_data();
     DeviceExchange device(*ranks_);
     auto engine = make(*ranks_);
     auto overlapping = make(device.ranks());

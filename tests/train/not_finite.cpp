@@ -22,10 +22,7 @@ class SpoiledTraining : public test::SmallTraining {
     }
     void begin()
     {
-        auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
-        loader_.emplace(data::Loader::create(std::move(*stream), run_.rounds.block_tokens.value,
-                                             run_.model.sequence)
-                            .value());
+        loader_.emplace(training_data());
         engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
         site_ranks_.emplace(*engine_, *ranks_, stop_, SnapshotFiles{site_folder(), true});
         permission_.emplace(permission::Need::never, site_folder(), run_.run, SiteId{"A"}, stop_,

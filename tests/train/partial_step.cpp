@@ -24,10 +24,7 @@ class PartialStep : public test::SmallTraining {
     // A step on `blocks`, in which rank `stopped` is asked to stop from the question `from` on.
     Trained train(rounds::Ranges const& blocks, int stopped, int from)
     {
-        auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
-        auto loader = data::Loader::create(std::move(*stream), run_.rounds.block_tokens.value,
-                                           run_.model.sequence)
-                          .value();
+        auto loader = training_data();
         Engine engine(run_, loader, *ranks_, model::initial_parameters(run_.model, 1));
         Trained trained{{}, false, engine.weights().clone(), 0};
         auto const begun = engine.step(

@@ -29,10 +29,7 @@ class RankMemoryOfATraining : public test::SmallTraining {};
 TEST_F(RankMemoryOfATraining, IsNearWhatARankAllocates)
 {
     auto const ranks = comm::mpi_collectives();
-    auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
-    auto loader = data::Loader::create(std::move(*stream), run_.rounds.block_tokens.value,
-                                       run_.model.sequence)
-                      .value();
+    auto loader = training_data();
     run_.model = {"wide", 4, 256, 4, 4, run_.model.sequence, 300};
     run_.training.device_batch_rows = 1;
     auto weights = model::initial_parameters(run_.model, 1);

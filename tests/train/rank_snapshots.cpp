@@ -19,10 +19,7 @@ class SnapshotsTest : public test::SmallTraining {
     {
         SmallTraining::SetUp();
         ASSERT_TRUE(make_folder(site_folder()));
-        auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
-        loader_.emplace(data::Loader::create(std::move(*stream), run_.rounds.block_tokens.value,
-                                             run_.model.sequence)
-                            .value());
+        loader_.emplace(training_data());
         engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
     }
     void fill(float weights, float optimizer)
@@ -45,6 +42,14 @@ class SnapshotsTest : public test::SmallTraining {
         ASSERT_TRUE(result);
         EXPECT_TRUE(*result);
     }
+    // Saves weights of 1 and a state of 2. Replaces them by 3 and 4 before it restores.
+    void save_and_restore(RankSnapshots& saved, RankSnapshots& restored)
+    {
+        fill(1, 2);
+        save(saved);
+        fill(3, 4);
+        EXPECT_TRUE(restored.restore(first.serial));
+    }
     // Whether the file has tensors whose names begin with `prefix`.
     [[nodiscard]] bool file_has(std::string const& prefix)
     {
@@ -61,12 +66,9 @@ class SnapshotsTest : public test::SmallTraining {
 TEST_F(SnapshotsTest, OfARunLeaveTheWeightsToItsStore)
 {
     RankSnapshots snapshots(*engine_, {site_folder(), false});
-    fill(1, 2);
-    save(snapshots);
+    save_and_restore(snapshots, snapshots);
     EXPECT_TRUE(file_has("optimizer/"));
     EXPECT_FALSE(file_has("weights/"));
-    fill(3, 4);
-    EXPECT_TRUE(snapshots.restore(first.serial));
     EXPECT_EQ(state(), 2);
     EXPECT_EQ(weight(), 3);
 }
@@ -74,10 +76,7 @@ TEST_F(SnapshotsTest, OfARunLeaveTheWeightsToItsStore)
 TEST_F(SnapshotsTest, WithoutAStoreHaveTheWeights)
 {
     RankSnapshots snapshots(*engine_, {site_folder(), true});
-    fill(1, 2);
-    save(snapshots);
-    fill(3, 4);
-    EXPECT_TRUE(snapshots.restore(first.serial));
+    save_and_restore(snapshots, snapshots);
     EXPECT_EQ(state(), 2);
     EXPECT_EQ(weight(), 1);
 }
@@ -86,11 +85,8 @@ TEST_F(SnapshotsTest, WithoutAStoreHaveTheWeights)
 TEST_F(SnapshotsTest, WithWeightsCanBeReadWithoutThem)
 {
     RankSnapshots earlier(*engine_, {site_folder(), true});
-    fill(1, 2);
-    save(earlier);
-    fill(3, 4);
     RankSnapshots snapshots(*engine_, {site_folder(), false});
-    EXPECT_TRUE(snapshots.restore(first.serial));
+    save_and_restore(earlier, snapshots);
     EXPECT_EQ(state(), 2);
     EXPECT_EQ(weight(), 3);
     save(snapshots);

@@ -21,10 +21,7 @@ class RankWorkTest : public test::SmallTraining {
     void SetUp() override
     {
         SmallTraining::SetUp();
-        auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
-        loader_.emplace(data::Loader::create(std::move(*stream), run_.rounds.block_tokens.value,
-                                             run_.model.sequence)
-                            .value());
+        loader_.emplace(training_data());
         engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
         work_.emplace(*engine_, *ranks_);
     }

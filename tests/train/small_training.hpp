@@ -93,6 +93,13 @@ class SmallTraining : public testing::Test {
         return Log([this](Level, std::string_view line) { log_text_ += std::string(line) + "\n"; });
     }
     [[nodiscard]] std::filesystem::path run_file() const { return folder_ / "run.json"; }
+    [[nodiscard]] data::Loader training_data() const
+    {
+        auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
+        return data::Loader::create(std::move(*stream), run_.rounds.block_tokens.value,
+                                    run_.model.sequence)
+            .value();
+    }
     [[nodiscard]] std::filesystem::path site_folder() const { return folder_ / "out/sites/A"; }
     /// Returns the newest snapshot, if there is a whole one.
     [[nodiscard]] std::optional<snapshot::Snapshot> newest_snapshot() const
