@@ -2,7 +2,6 @@
 #include "core/digest.hpp"
 
 #include <openssl/evp.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -68,8 +67,15 @@ Digest Sha256::finish()
 
 Digest sha256(std::span<std::byte const> bytes)
 {
+    // SHA256() and EVP_sha256() look the algorithm up by its name in each call.
+    struct Free {
+        void operator()(EVP_MD* p) const { EVP_MD_free(p); }
+    };
+    static std::unique_ptr<EVP_MD, Free> const algorithm{EVP_MD_fetch(nullptr, "SHA256", nullptr)};
     Digest digest;
-    SHA256(reinterpret_cast<unsigned char const*>(bytes.data()), bytes.size(), digest.bytes.data());
+    if (!algorithm || EVP_Digest(bytes.data(), bytes.size(), digest.bytes.data(), nullptr,
+                                 algorithm.get(), nullptr) != 1)
+        throw std::runtime_error("OpenSSL does not provide SHA-256");
     return digest;
 }
 Digest sha256(std::string_view text) { return sha256(std::as_bytes(std::span(text))); }

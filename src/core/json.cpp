@@ -150,21 +150,31 @@ class Printer {
     }
     void operator()(Object const& o)
     {
-        std::vector<std::pair<std::string, Value> const*> members;
-        members.reserve(o.members().size());
-        for (auto const& member : o.members()) members.push_back(&member);
-        auto const by_key = [](auto* a, auto* b) { return a->first < b->first; };
-        if (canonical_ && !std::is_sorted(members.begin(), members.end(), by_key))
-            std::sort(members.begin(), members.end(), by_key);
+        auto const& members = o.members();
+        auto const by_key = [](auto const& a, auto const& b) { return a.first < b.first; };
         out_.StartObject();
-        for (auto const* member : members) {
-            out_.Key(member->first.data(), size_of(member->first));
-            write(member->second);
-        }
+        if (!canonical_ || std::is_sorted(members.begin(), members.end(), by_key))
+            for (auto const& member : members) write(member);
+        else write_sorted(members);
         out_.EndObject();
     }
 
   private:
+    using Member = std::pair<std::string, Value>;
+    void write_sorted(std::vector<Member> const& members)
+    {
+        std::vector<Member const*> sorted;
+        sorted.reserve(members.size());
+        for (auto const& member : members) sorted.push_back(&member);
+        std::sort(sorted.begin(), sorted.end(),
+                  [](auto* a, auto* b) { return a->first < b->first; });
+        for (auto const* member : sorted) write(*member);
+    }
+    void write(Member const& member)
+    {
+        out_.Key(member.first.data(), size_of(member.first));
+        write(member.second);
+    }
     static rapidjson::SizeType size_of(std::string const& text)
     {
         return static_cast<rapidjson::SizeType>(text.size());
@@ -352,7 +362,8 @@ std::string to_pretty(Value const& value)
 
 std::string canonical(Value const& value)
 {
-    rapidjson::StringBuffer buffer;
+    constexpr std::size_t usual_bytes = 4096;
+    rapidjson::StringBuffer buffer(nullptr, usual_bytes);
     rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
     return printed(out, buffer, value, true);
 }

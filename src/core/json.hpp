@@ -216,7 +216,7 @@ class ObjectReader {
               bool required = true);
 
     /// Records an error if `good` is false. Example: `require(c.n > 0, "n", "must be positive")`.
-    void require(bool good, std::string const& key, std::string const& rule);
+    void require(bool good, std::string_view key, std::string_view rule);
     void reject(Error error);  ///< records an error that the caller found
     /// Returns the text that names a key in messages, such as "inputs/runs/demo.json: data.folder".
     [[nodiscard]] std::string place(std::string const& key) const;

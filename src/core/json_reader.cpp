@@ -12,6 +12,7 @@ ObjectReader::ObjectReader(Value const& value, std::string where, ExitCode code)
     if (object_ == nullptr)
         error_ =
             Error{code_, where_, std::string("must be an object, found ") + value.type_name(), {}};
+    else requested_.reserve(object_->members().size());
 }
 
 std::string ObjectReader::place(std::string const& key) const
@@ -168,9 +169,9 @@ void ObjectReader::each(std::string const& key, std::function<void(ObjectReader&
     }
 }
 
-void ObjectReader::require(bool good, std::string const& key, std::string const& rule)
+void ObjectReader::require(bool good, std::string_view key, std::string_view rule)
 {
-    if (!good) reject({code_, place(key), rule, {}});
+    if (!good) reject({code_, place(std::string(key)), std::string(rule), {}});
 }
 
 std::optional<Error> ObjectReader::finish()

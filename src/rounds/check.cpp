@@ -47,17 +47,29 @@ class Checker {
     }
 
   private:
-    void require(bool good, std::string const& rule)
+    // The pieces of `rule` make its text, but only if it is broken.
+    template <class... Pieces>
+    void require(bool good, Pieces const&... rule)
     {
-        if (!good && !error_) error_ = broken(child_, rule);
+        if (good || error_) return;
+        std::string text;
+        ((text += text_of(rule)), ...);
+        error_ = broken(child_, std::move(text));
+    }
+
+    static std::string text_of(std::string_view text) { return std::string(text); }
+    static std::string text_of(CommitNumber number) { return std::to_string(number.value); }
+    static std::string text_of(Member const& m) { return "member " + m.id.value; }
+    static std::string text_of(Decided const& d)
+    {
+        return "contribution " + d.member.value + "." + std::to_string(d.seq.value);
     }
 
     void chain(Digest const& parent_sha256)
     {
-        require(child_.run == run_.run, "must belong to run " + run_.run.value);
+        require(child_.run == run_.run, "must belong to run ", run_.run.value);
         require(child_.number == parent_.number.next(), "must follow its parent's number");
-        require(child_.parent == parent_sha256,
-                "must name the digest of commit " + std::to_string(parent_.number.value));
+        require(child_.parent == parent_sha256, "must name the digest of commit ", parent_.number);
         require(!parent_.complete, "must not follow a complete run");
         require(child_.kind != Commit::Kind::genesis, "only commit 1 is a genesis");
     }
@@ -68,7 +80,7 @@ class Checker {
         for (auto const& m : parent_.members) held_[m.id] = m.held;
         for (auto const& d : child_.decided) {
             auto const* member = parent_.find(d.member);
-            require(member != nullptr, contribution(d) + " must belong to a member");
+            require(member != nullptr, d, " must belong to a member");
             if (member == nullptr) {
                 decided_.clear();
                 return;
@@ -78,19 +90,13 @@ class Checker {
         scales();
     }
 
-    static std::string contribution(Decided const& d)
-    {
-        return "contribution " + d.member.value + "." + std::to_string(d.seq.value);
-    }
-
     void decision(Decided const& d, Member const& before)
     {
         require(previous_ <= d.member, "decided must be sorted");
         previous_ = d.member;
         auto& member = decided_.try_emplace(d.member, before).first->second;
-        require(d.seq == member.seq.next(),
-                contribution(d) + " must follow the last decided one of its member");
-        require(!is_quarantined(member), contribution(d) + " comes after its member's quarantine");
+        require(d.seq == member.seq.next(), d, " must follow the last decided one of its member");
+        require(!is_quarantined(member), d, " comes after its member's quarantine");
         member.seq = d.seq;
         if (!d.refused) include(d);
         held_[d.member] -= d.ranges + d.skipped;
@@ -111,14 +117,12 @@ class Checker {
 
     void include(Decided const& d)
     {
-        require(held_[d.member].contains(d.ranges + d.skipped),
-                contribution(d) + " must lie inside the blocks that its member holds");
-        require(!d.ranges.overlaps(d.skipped),
-                contribution(d) + " must not include blocks that it skipped");
-        require(d.staleness <= run_.params.max_staleness,
-                contribution(d) + " must not be staler than max_staleness");
-        require(has_tokens(run_, d.ranges, d.tokens),
-                contribution(d) + " must count its blocks' tokens");
+        require(held_[d.member].contains(d.ranges + d.skipped), d,
+                " must lie inside the blocks that its member holds");
+        require(!d.ranges.overlaps(d.skipped), d, " must not include blocks that it skipped");
+        require(d.staleness <= run_.params.max_staleness, d,
+                " must not be staler than max_staleness");
+        require(has_tokens(run_, d.ranges, d.tokens), d, " must count its blocks' tokens");
         require(!included_.overlaps(d.ranges), "included ranges must be disjoint");
         included_ += d.ranges;
         totals_.tokens += d.tokens;
@@ -163,7 +167,7 @@ class Checker {
         amendment.run = run_.run;
         amendment.terms = child_.terms;
         auto const why = obstacle(run_, child_, amendment);
-        require(!why, "must not take in an amendment: " + why.value_or(""));
+        require(!why, "must not take in an amendment: ", why.value_or(""));
     }
 
     // The lists of the last merges and norms.
@@ -206,7 +210,7 @@ class Checker {
         for (std::size_t i = 0; i < list.size() && i < run_.parts.size(); ++i) {
             auto const part = part_name(run_.parts[i].name);
             require(list[i].part == part && is_model_name(list[i].name, child_.round, part),
-                    "part " + part + " must be named by the rule");
+                    "part ", part, " must be named by the rule");
         }
     }
 
@@ -231,8 +235,8 @@ class Checker {
     {
         auto const removed = removals();
         for (auto const& m : parent_.members)
-            require((child_.find(m.id) != nullptr) != removed.contains(m.id),
-                    "member " + m.id.value + " must stay or be removed");
+            require((child_.find(m.id) != nullptr) != removed.contains(m.id), m,
+                    " must stay or be removed");
         MemberId before;
         std::set<Process> processes;
         for (auto const& m : child_.members) {
@@ -281,47 +285,44 @@ class Checker {
 
     void stays(Member const& old, Member const& now)
     {
-        auto const name = "member " + now.id.value;
-        require(now.site == old.site && now.since_round == old.since_round,
-                name + " must keep its site and its first round");
-        require(now.mpi == old.mpi || child_.by.member == now.id,
-                name + " must set its address itself");
+        require(now.site == old.site && now.since_round == old.since_round, now,
+                " must keep its site and its first round");
+        require(now.mpi == old.mpi || child_.by.member == now.id, now,
+                " must set its address itself");
         if (auto const it = decided_.find(now.id); it != decided_.end())
-            decided_member(name, it->second, now);
-        else undecided_member(name, old, now);
+            decided_member(it->second, now);
+        else undecided_member(old, now);
     }
 
-    void decided_member(std::string const& name, Member const& expected, Member const& now)
+    void decided_member(Member const& expected, Member const& now)
     {
-        require(now.refused == expected.refused && !is_quarantined(now),
-                name + " must count its refusals");
-        require(now.seq == expected.seq, name + " must carry its last decided contribution");
-        require(now.missed == 0, name + " must count merges without it");
-        require(now.seen == child_.time, name + " must have the time of its last decision");
+        require(now.refused == expected.refused && !is_quarantined(now), now,
+                " must count its refusals");
+        require(now.seq == expected.seq, now, " must carry its last decided contribution");
+        require(now.missed == 0, now, " must count merges without it");
+        require(now.seen == child_.time, now, " must have the time of its last decision");
     }
 
-    void undecided_member(std::string const& name, Member const& old, Member const& now)
+    void undecided_member(Member const& old, Member const& now)
     {
         bool const misses = child_.kind == Commit::Kind::merge && old.since_round < parent_.round;
-        require(now.seq == old.seq, name + " must carry its last decided contribution");
-        require(now.missed == old.missed + (misses ? 1 : 0),
-                name + " must count merges without it");
-        require(now.refused == old.refused, name + " must count its refusals");
-        require(now.seen == old.seen, name + " must have the time of its last decision");
-        require(now.rate == old.rate || child_.by.member == now.id,
-                name + " must set its rate itself");
+        require(now.seq == old.seq, now, " must carry its last decided contribution");
+        require(now.missed == old.missed + (misses ? 1 : 0), now, " must count merges without it");
+        require(now.refused == old.refused, now, " must count its refusals");
+        require(now.seen == old.seen, now, " must have the time of its last decision");
+        require(now.rate == old.rate || child_.by.member == now.id, now,
+                " must set its rate itself");
     }
 
     void enters(Member const& m)
     {
-        auto const name = "member " + m.id.value;
-        require(admitted_here(m.id), name + " must have the number of the commit that admits it");
-        require(m.site == member_parts(m.id).process.site, name + " must have the site in its id");
+        require(admitted_here(m.id), m, " must have the number of the commit that admits it");
+        require(m.site == member_parts(m.id).process.site, m, " must have the site in its id");
         require(m.seq == Seq{} && m.missed == 0 && m.refused == 0 &&
                     m.since_round == child_.round && m.seen == child_.time,
-                name + " must start without history");
-        require(may_enter(expected_, m.site, child_.time),
-                name + " must belong to a site that may enter");
+                m, " must start without history");
+        require(may_enter(expected_, m.site, child_.time), m,
+                " must belong to a site that may enter");
     }
 
     // A member keeps its blocks, grants follow the rule, no block is held twice (I2).

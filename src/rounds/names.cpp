@@ -42,12 +42,14 @@ MemberId member_id(Process const& process, CommitNumber admitted)
 
 std::optional<MemberParts> parse_member_id(std::string_view text)
 {
-    auto const pieces = split(text, '.');
-    if (pieces.size() != 3 || !is_plain_name(pieces[0])) return std::nullopt;
-    auto const nonce = parse_nonce(pieces[1]);
-    auto const number = parse_number(pieces[2]);
-    if (!nonce || !number) return std::nullopt;
-    return MemberParts{{{std::string(pieces[0])}, *nonce}, {*number}};
+    auto const first = text.find('.');
+    auto const last = text.rfind('.');
+    if (first == last) return std::nullopt;
+    auto const site = text.substr(0, first);
+    auto const nonce = parse_nonce(text.substr(first + 1, last - first - 1));
+    auto const number = parse_number(text.substr(last + 1));
+    if (!nonce || !number || !is_plain_name(site)) return std::nullopt;
+    return MemberParts{{{std::string(site)}, *nonce}, {*number}};
 }
 
 MemberParts member_parts(MemberId const& id)

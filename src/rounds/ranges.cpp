@@ -93,6 +93,8 @@ Ranges Ranges::lowest(std::int64_t n) const
 
 Ranges operator+(Ranges const& a, Ranges const& b)
 {
+    if (a.empty()) return b;
+    if (b.empty()) return a;
     Ranges out;
     out.list_ = combine(a.list_, b.list_, [](bool x, bool y) { return x || y; });
     return out;
@@ -100,6 +102,7 @@ Ranges operator+(Ranges const& a, Ranges const& b)
 
 Ranges operator-(Ranges const& a, Ranges const& b)
 {
+    if (a.empty() || b.empty()) return a;
     Ranges out;
     out.list_ = combine(a.list_, b.list_, [](bool x, bool y) { return x && !y; });
     return out;
@@ -107,6 +110,7 @@ Ranges operator-(Ranges const& a, Ranges const& b)
 
 Ranges operator&(Ranges const& a, Ranges const& b)
 {
+    if (a.empty() || b.empty()) return {};
     Ranges out;
     out.list_ = combine(a.list_, b.list_, [](bool x, bool y) { return x && y; });
     return out;

@@ -7,31 +7,37 @@
 namespace curtail::rounds {
 namespace {
 
+// The keys of these objects are in the order of the canonical form, which need not sort them then.
+
 json::Value of(Member const& m)
 {
-    return json::Object{
-        {"id", m.id.value},     {"site", m.site.value},
-        {"seq", m.seq.value},   {"held", m.held.to_json()},
-        {"rate", m.rate},       {"since_round", m.since_round.value},
-        {"missed", m.missed},   {"seen", to_unix_ms(m.seen)},
-        {"refused", m.refused}, {"mpi", m.mpi ? json::Value(*m.mpi) : json::Value()}};
+    return json::Object{{"held", m.held.to_json()},
+                        {"id", m.id.value},
+                        {"missed", m.missed},
+                        {"mpi", m.mpi ? json::Value(*m.mpi) : json::Value()},
+                        {"rate", m.rate},
+                        {"refused", m.refused},
+                        {"seen", to_unix_ms(m.seen)},
+                        {"seq", m.seq.value},
+                        {"since_round", m.since_round.value},
+                        {"site", m.site.value}};
 }
 
 json::Value of(Decided const& d)
 {
-    return json::Object{{"member", d.member.value},
-                        {"seq", d.seq.value},
-                        {"outcome", d.refused ? "refused" : "included"},
-                        {"reason", d.refused ? json::Value(to_text(*d.refused)) : json::Value()},
-                        {"header_sha256", d.header ? json::Value(d.header->hex()) : json::Value()},
-                        {"ranges", d.ranges.to_json()},
-                        {"skipped", d.skipped.to_json()},
-                        {"tokens", d.tokens.value},
-                        {"steps", d.steps},
-                        {"staleness", d.staleness},
-                        {"scale", exact(d.scale)},
+    return json::Object{{"header_sha256", d.header ? json::Value(d.header->hex()) : json::Value()},
+                        {"inline", d.inlined},
+                        {"member", d.member.value},
                         {"norm", exact(d.norm)},
-                        {"inline", d.inlined}};
+                        {"outcome", d.refused ? "refused" : "included"},
+                        {"ranges", d.ranges.to_json()},
+                        {"reason", d.refused ? json::Value(to_text(*d.refused)) : json::Value()},
+                        {"scale", exact(d.scale)},
+                        {"seq", d.seq.value},
+                        {"skipped", d.skipped.to_json()},
+                        {"staleness", d.staleness},
+                        {"steps", d.steps},
+                        {"tokens", d.tokens.value}};
 }
 
 json::Value of(Removed const& r)
@@ -41,18 +47,18 @@ json::Value of(Removed const& r)
 
 json::Value of(RecentMerge const& r)
 {
-    return json::Object{{"round", r.round.value}, {"number", r.number.value}};
+    return json::Object{{"number", r.number.value}, {"round", r.round.value}};
 }
 
 json::Value of(SkippedBlocks const& s)
 {
-    return json::Object{{"site", s.site.value}, {"times", s.times}, {"blocks", s.blocks.to_json()}};
+    return json::Object{{"blocks", s.blocks.to_json()}, {"site", s.site.value}, {"times", s.times}};
 }
 
 json::Value of(Quarantine const& q)
 {
     return json::Object{
-        {"site", q.site.value}, {"until", to_unix_ms(q.until)}, {"reason", to_text(q.reason)}};
+        {"reason", to_text(q.reason)}, {"site", q.site.value}, {"until", to_unix_ms(q.until)}};
 }
 
 json::Value of(std::optional<PlanRef> const& plan)
@@ -90,36 +96,36 @@ json::Value of(std::optional<OuterRef> const& outer)
 
 json::Value of(ModelRef const& model)
 {
-    return json::Object{{"round", model.round.value}, {"parts", fields::of(model.parts)}};
+    return json::Object{{"parts", fields::of(model.parts)}, {"round", model.round.value}};
 }
 
 json::Object content(Commit const& c)
 {
     return json::Object{
-        {"format", record_format},
-        {"run", c.run.value},
-        {"number", c.number.value},
-        {"parent", c.parent.hex()},
-        {"kind", to_text(c.kind)},
-        {"complete", c.complete},
-        {"round", c.round.value},
-        {"model", of(c.model)},
-        {"outer", of(c.outer)},
-        {"totals", json::Object{{"tokens", c.totals.tokens.value}, {"steps", c.totals.steps}}},
-        {"terms", fields::of(c.terms)},
         {"amended", of(c.amended)},
-        {"data", json::Object{{"done", c.done.to_json()}, {"aside", c.aside.to_json()}}},
-        {"skipped", list_of(c.skips)},
-        {"members", list_of(c.members)},
+        {"by", json::Object{{"attempt", c.by.attempt}, {"member", c.by.member.value}}},
+        {"complete", c.complete},
+        {"data", json::Object{{"aside", c.aside.to_json()}, {"done", c.done.to_json()}}},
         {"decided", list_of(c.decided)},
-        {"removed", list_of(c.removed)},
-        {"outer_step", c.outer_step},
+        {"format", record_format},
+        {"kind", to_text(c.kind)},
+        {"members", list_of(c.members)},
+        {"model", of(c.model)},
         {"norms", exact_list(c.norms)},
+        {"number", c.number.value},
+        {"outer", of(c.outer)},
+        {"outer_step", c.outer_step},
+        {"parent", c.parent.hex()},
+        {"plan", of(c.plan)},
         {"quarantine", list_of(c.quarantine)},
         {"recent", list_of(c.recent)},
-        {"plan", of(c.plan)},
-        {"by", json::Object{{"member", c.by.member.value}, {"attempt", c.by.attempt}}},
-        {"time", to_unix_ms(c.time)}};
+        {"removed", list_of(c.removed)},
+        {"round", c.round.value},
+        {"run", c.run.value},
+        {"skipped", list_of(c.skips)},
+        {"terms", fields::of(c.terms)},
+        {"time", to_unix_ms(c.time)},
+        {"totals", json::Object{{"steps", c.totals.steps}, {"tokens", c.totals.tokens.value}}}};
 }
 
 Member read_member(json::ObjectReader& r)

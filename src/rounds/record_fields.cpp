@@ -24,14 +24,18 @@ bool has_real(json::Value const& value)
 
 constexpr std::size_t self_digits = 64;
 constexpr std::string_view self_key = "\"self\":\"";
+constexpr std::string_view self_key_end = self_key.substr(1);
 
 // The position of the field `self` in a canonical record. No text contains such a field, because
 // its quotes would be escaped. If a nested object does, one of both digests is wrong.
 std::optional<std::size_t> find_self(std::string_view bytes, std::string const& digest)
 {
     if (digest.size() != self_digits) return std::nullopt;
-    auto const at = bytes.find(std::string(self_key) + digest + "\"");
-    return at == std::string_view::npos ? std::nullopt : std::optional(at);
+    // Few keys begin with an s, but each begins with a quote: a search for the quote is slow.
+    auto const rest = std::string(self_key_end) + digest + "\"";
+    for (auto at = bytes.find(rest); at != std::string_view::npos; at = bytes.find(rest, at + 1))
+        if (at > 0 && bytes[at - 1] == '"') return at - 1;
+    return std::nullopt;
 }
 
 // The canonical record without its field `self`, which begins at `at`.
@@ -53,9 +57,10 @@ tl::unexpected<Error> refused(std::string const& name, std::string why)
 
 json::Value of(PartRef const& part)
 {
-    return json::Object{{"part", part.part},
+    // In the order of the canonical form, like the objects of a commit.
+    return json::Object{{"bytes", part.bytes},
                         {"name", part.name},
-                        {"bytes", part.bytes},
+                        {"part", part.part},
                         {"sha256", part.sha256.hex()}};
 }
 
@@ -141,8 +146,8 @@ Result<json::Object> open_with_self(std::string_view bytes, std::string const& n
 std::int64_t count(json::ObjectReader& r, std::string const& key, std::int64_t least)
 {
     auto const n = r.integer(key);
-    r.require(n >= least && n < integer_limit, key,
-              "must be at least " + std::to_string(least) + " and less than 2^53");
+    if (n < least || n >= integer_limit)
+        r.require(false, key, "must be at least " + std::to_string(least) + " and less than 2^53");
     return n;
 }
 
@@ -200,9 +205,10 @@ std::vector<PartRef> parts(json::ObjectReader& r, std::string const& key)
 void format(json::ObjectReader& r)
 {
     auto const found = r.integer("format");
-    r.require(found == record_format, "format",
-              "must be " + std::to_string(record_format) + ", found " + std::to_string(found) +
-                  ": written by another version of Curtail");
+    if (found != record_format)
+        r.require(false, "format",
+                  "must be " + std::to_string(record_format) + ", found " + std::to_string(found) +
+                      ": written by another version of Curtail");
 }
 
 std::string plain_name(json::ObjectReader& r, std::string const& key)
@@ -215,8 +221,8 @@ std::string plain_name(json::ObjectReader& r, std::string const& key)
 std::string text(json::ObjectReader& r, std::string const& key)
 {
     auto text = r.text(key);
-    r.require(text.size() <= text_limit, key,
-              "must have at most " + std::to_string(text_limit) + " bytes");
+    if (text.size() > text_limit)
+        r.require(false, key, "must have at most " + std::to_string(text_limit) + " bytes");
     return text;
 }
 

@@ -9,34 +9,35 @@
 namespace curtail::rounds::fields {
 namespace {
 
-// Visits each field of Params except block_tokens, with its name in the record. Times in ms.
+// Visits each field of Params except block_tokens, with its name in the record. Times in ms. The
+// order is that of the canonical form.
 template <class P, class Visit>
 void each_param(P& p, Visit visit)
 {
-    visit("round_time_ms", p.round_time);
-    visit("local_steps", p.local_steps);
     visit("checkpoint_interval_ms", p.checkpoint_interval);
-    visit("gather_time_ms", p.gather_time);
-    visit("lease_ms", p.lease);
+    visit("drop_after_ms", p.drop_after);
     visit("first_base_wait_ms", p.first_base_wait);
+    visit("gather_time_ms", p.gather_time);
+    visit("grant_quantum", p.grant_quantum);
+    visit("keep_models", p.keep_models);
+    visit("lease_ms", p.lease);
+    visit("local_steps", p.local_steps);
+    visit("max_aside", p.max_aside);
+    visit("max_missed", p.max_missed);
+    visit("max_staleness", p.max_staleness);
+    visit("max_undecided", p.max_undecided);
+    visit("milestone_every", p.milestone_every);
+    visit("outer_min_permille", p.outer_min_permille);
     visit("poll_run_lone_ms", p.poll_run_lone);
     visit("poll_run_ms", p.poll_run);
     visit("poll_run_starved_ms", p.poll_run_starved);
     visit("poll_wait_ms", p.poll_wait);
-    visit("drop_after_ms", p.drop_after);
-    visit("skew_ms", p.skew);
-    visit("max_undecided", p.max_undecided);
-    visit("max_staleness", p.max_staleness);
-    visit("max_missed", p.max_missed);
-    visit("keep_models", p.keep_models);
-    visit("milestone_every", p.milestone_every);
-    visit("outer_min_permille", p.outer_min_permille);
-    visit("staleness_discount_permille", p.staleness_discount_permille);
     visit("repair_wait_ms", p.repair_wait);
-    visit("sweep_after_ms", p.sweep_after);
+    visit("round_time_ms", p.round_time);
+    visit("skew_ms", p.skew);
+    visit("staleness_discount_permille", p.staleness_discount_permille);
     visit("status_interval_ms", p.status_interval);
-    visit("max_aside", p.max_aside);
-    visit("grant_quantum", p.grant_quantum);
+    visit("sweep_after_ms", p.sweep_after);
 }
 
 std::int64_t raw(std::int64_t value) { return value; }
@@ -83,18 +84,18 @@ std::vector<SiteId> read_sites(json::ObjectReader& r)
 
 json::Object of(Terms const& terms)
 {
-    json::Object params;
+    std::vector<std::pair<std::string, json::Value>> params;
     each_param(terms.params,
-               [&](char const* name, auto const& value) { params.set(name, raw(value)); });
+               [&](char const* name, auto const& value) { params.emplace_back(name, raw(value)); });
     json::Array sites;
     for (auto const& site : terms.sites) sites.emplace_back(site.value);
-    json::Object object{{"outer", json::Object{{"kind", to_text(terms.outer.type)},
-                                               {"eta", exact(terms.outer.eta)},
-                                               {"mu", exact(terms.outer.mu)}}},
-                        {"params", params},
-                        {"sites", sites}};
-    object.set("tokens", terms.budget ? json::Value(terms.budget->value) : json::Value());
-    return object;
+    return json::Object{
+        {"outer", json::Object{{"eta", exact(terms.outer.eta)},
+                               {"kind", to_text(terms.outer.type)},
+                               {"mu", exact(terms.outer.mu)}}},
+        {"params", json::Object::of_distinct(std::move(params))},
+        {"sites", sites},
+        {"tokens", terms.budget ? json::Value(terms.budget->value) : json::Value()}};
 }
 
 Terms terms(json::ObjectReader& r)

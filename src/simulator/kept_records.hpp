@@ -21,18 +21,19 @@ class KeptRecords : public RecordDecoder {
     }
 
   private:
+    // By the records' names, then by their bytes.
     template <class Record>
-    using Table = std::unordered_map<std::string, Result<Record>>;
+    using Table = std::unordered_map<std::string, std::unordered_map<std::string, Result<Record>>>;
 
     template <class Record>
     static Result<Record> kept(Table<Record>& table, std::string const& bytes,
                                std::string const& name,
                                Result<Record> (*decode)(std::string_view, std::string const&))
     {
-        auto const key = name + "\n" + bytes;
-        auto const it = table.find(key);
-        if (it != table.end()) return it->second;
-        return table.emplace(key, decode(bytes, name)).first->second;
+        auto& versions = table[name];
+        auto const it = versions.find(bytes);
+        if (it != versions.end()) return it->second;
+        return versions.emplace(bytes, decode(bytes, name)).first->second;
     }
 
     mutable Table<Commit> commits_;

@@ -49,7 +49,7 @@ void Processes::handle(P const& p, Input const& input)
     for (auto const& output : outputs) execute_(p, output);
     auto const status = p->machine->status();
     ++history.states[status.state];
-    p->signs.check_written(*p->machine, at, p->vigil.resumed());
+    p->signs.check_written(*p->machine, status, at, p->vigil.resumed());
     p->state = status.state;
     p->check_against_trainer(status);
     p->check_round(status, at);

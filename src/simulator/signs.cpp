@@ -17,9 +17,8 @@ void Signs::read(std::string const& name, std::string const* bytes, Millis now)
     else reads_.insert_or_assign(name, Reads{seen, now, now});
 }
 
-void Signs::check_written(Site const& site, MonoTime now, MonoTime awake)
+void Signs::check_written(Site const& site, Status const& status, MonoTime now, MonoTime awake)
 {
-    auto const status = site.status();
     bool const member = status.member && site.tip() && site.tip()->find(*status.member) != nullptr;
     if (!member || site.exited()) return member_since_.reset();
     if (!member_since_) member_since_ = now;

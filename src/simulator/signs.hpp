@@ -16,9 +16,9 @@ class Signs {
     void written(MonoTime now) { written_ = now; }
     /// Takes the answer to a read of a status; null: there is none.
     void read(std::string const& name, std::string const* bytes, Millis now);
-    /// Checks after an input that a member has written its status in time. `awake`: since when the
-    /// process has not been suspended.
-    void check_written(Site const& site, MonoTime now, MonoTime awake);
+    /// Checks after an input that a member has written its status in time. `status` is that of
+    /// `site`. `awake`: since when the process has not been suspended.
+    void check_written(Site const& site, Status const& status, MonoTime now, MonoTime awake);
     /// Checks that this process, which is no member, may remove a silent member: the reads of its
     /// status were far apart and equal.
     void check_removal(Member const& member, Params const& params) const;

@@ -115,7 +115,7 @@ MemberId const* own_member(Parts const& p)
 {
     auto const& members = p.chain.tip()->members;
     auto const it = std::find_if(members.begin(), members.end(), [&](Member const& m) {
-        return member_parts(m.id).process == p.config.process;
+        return m.site == p.config.process.site && member_parts(m.id).process == p.config.process;
     });
     return it == members.end() ? nullptr : &it->id;
 }

@@ -179,6 +179,7 @@ Status status(Parts const& p)
     if (auto const& tip = p.chain.tip()) {
         s.tip = tip->number;
         s.round = tip->round;
+        s.members.reserve(tip->members.size());
         for (auto const& m : tip->members) s.members.push_back(m.id);
     }
     if (me != nullptr) s.held = me->held;
