@@ -67,14 +67,12 @@ Digest Sha256::finish()
 
 Digest sha256(std::span<std::byte const> bytes)
 {
-    // SHA256() and EVP_sha256() look the algorithm up by its name in each call.
-    struct Free {
-        void operator()(EVP_MD* p) const { EVP_MD_free(p); }
-    };
-    static std::unique_ptr<EVP_MD, Free> const algorithm{EVP_MD_fetch(nullptr, "SHA256", nullptr)};
+    // SHA256() and EVP_sha256() look the algorithm up by its name in each call. It is never freed,
+    // because a thread that nobody waits for may still compute a digest while the process exits.
+    static EVP_MD const* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
     Digest digest;
-    if (!algorithm || EVP_Digest(bytes.data(), bytes.size(), digest.bytes.data(), nullptr,
-                                 algorithm.get(), nullptr) != 1)
+    if (algorithm == nullptr || EVP_Digest(bytes.data(), bytes.size(), digest.bytes.data(), nullptr,
+                                           algorithm, nullptr) != 1)
         throw std::runtime_error("OpenSSL does not provide SHA-256");
     return digest;
 }
