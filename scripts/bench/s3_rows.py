@@ -80,7 +80,8 @@ def up_cpu():
 def down_time():
     """2 GB from the gateway: boto3's time / ours. Both request ranges of 32 MiB, four at a time,
     and compute the SHA-256 of the whole object. boto3 reads into a file in memory, Curtail reads
-    into memory (store::read_verified)."""
+    into memory (store::read_verified). Each client reads twice, and the second read counts: a
+    trainer reads each round into the same memory."""
     return row("down", "time", "seconds", "s", 1)
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transfers one large object with boto3, with the part size, the parallelism and the checks of
 Curtail (tests/bench/s3_transfer.cpp): signed parts with SHA-256 on the way up; on the way down, the
-SHA-256 of the whole object, from the file. The file should be in memory. Prints one line of JSON:
-seconds, and processor seconds of this process, of the transfer alone.
+SHA-256 of the whole object, from the file. The file should be in memory. Reads twice and times the
+second read, like Curtail. Prints one line of JSON: seconds, and processor seconds of this process,
+of the transfer alone.
 
     s3_transfer.py up|down ENDPOINT CREDENTIALS BUCKET/KEY BYTES FILE
 """
@@ -39,6 +40,13 @@ def digest_of(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def download(client, bucket, key, path):
+    """Into a new file: download_file replaces a file by another one anyway."""
+    os.remove(path)
+    client.download_file(bucket, key, path, Config=TRANSFER)
+    digest_of(path)
+
+
 def main():
     direction, endpoint, credentials, place, size, path = sys.argv[1:]
     os.environ["AWS_SHARED_CREDENTIALS_FILE"] = credentials
@@ -47,14 +55,13 @@ def main():
                           config=Config(s3={"addressing_style": "path"}, max_pool_connections=8))
     write(path, int(size))
     if direction == "down":
-        os.remove(path)
+        download(client, bucket, key, path)
     began, used = time.perf_counter(), processor_seconds()
     if direction == "up":
         client.upload_file(path, bucket, key, Config=TRANSFER,
                            ExtraArgs={"ChecksumAlgorithm": "SHA256"})
     else:
-        client.download_file(bucket, key, path, Config=TRANSFER)
-        digest_of(path)
+        download(client, bucket, key, path)
     print(json.dumps({"seconds": time.perf_counter() - began,
                       "cpu_s": processor_seconds() - used}))
     if os.path.getsize(path) != int(size):
