@@ -47,7 +47,7 @@ class Checker {
     }
 
   private:
-    // The pieces of `rule` make its text, but only if it is broken.
+    // Joins the pieces of `rule`, but only if the rule is broken.
     template <class... Pieces>
     void require(bool good, Pieces const&... rule)
     {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "rounds/names.hpp"
 #include "rounds/record_fields.hpp"
 
 namespace curtail::rounds {
 namespace {
 
-// The keys of these objects are in the order of the canonical form, which need not sort them then.
+// Each object lists its keys in canonical order, so that json::canonical() need not sort them.
 
 json::Value of(Member const& m)
 {

@@ -31,7 +31,7 @@ constexpr std::string_view self_key_end = self_key.substr(1);
 std::optional<std::size_t> find_self(std::string_view bytes, std::string const& digest)
 {
     if (digest.size() != self_digits) return std::nullopt;
-    // Few keys begin with an s, but each begins with a quote: a search for the quote is slow.
+    // A record has many more quotes than letters s, and the search stops at each first character.
     auto const rest = std::string(self_key_end) + digest + "\"";
     for (auto at = bytes.find(rest); at != std::string_view::npos; at = bytes.find(rest, at + 1))
         if (at > 0 && bytes[at - 1] == '"') return at - 1;
@@ -57,7 +57,7 @@ tl::unexpected<Error> refused(std::string const& name, std::string why)
 
 json::Value of(PartRef const& part)
 {
-    // In the order of the canonical form, like the objects of a commit.
+    // The keys are in canonical order, like those in record_commit.cpp.
     return json::Object{{"bytes", part.bytes},
                         {"name", part.name},
                         {"part", part.part},
@@ -71,10 +71,10 @@ json::Value of(std::vector<PartRef> const& parts)
     return list;
 }
 
-Encoded finish(json::Object const& record)
+Encoded finish(json::Object record)
 {
     Encoded e;
-    e.bytes = json::canonical(record);
+    e.bytes = json::canonical(std::move(record));
     e.sha256 = sha256(e.bytes);
     return e;
 }
@@ -84,7 +84,7 @@ Encoded finish_with_self(json::Object record)
     std::string const unknown(self_digits, '0');
     record.set("self", unknown);
     Encoded e;
-    e.bytes = json::canonical(record);
+    e.bytes = json::canonical(std::move(record));
     auto const at = *find_self(e.bytes, unknown);
     auto const self = sha256(without_self(e.bytes, at)).hex();
     e.bytes.replace(at + self_key.size(), self_digits, self);

@@ -24,7 +24,7 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 [[nodiscard]] json::Value of(std::vector<PartRef> const& parts);
 
 /// Returns the record in canonical form, and the digest of these bytes.
-[[nodiscard]] Encoded finish(json::Object const& record);
+[[nodiscard]] Encoded finish(json::Object record);
 /// Adds the field `self`, then does the same as finish(). `self` is the digest of the canonical
 /// form without this field.
 [[nodiscard]] Encoded finish_with_self(json::Object record);

@@ -10,7 +10,7 @@ namespace curtail::rounds::fields {
 namespace {
 
 // Visits each field of Params except block_tokens, with its name in the record. Times in ms. The
-// order is that of the canonical form.
+// order is that of the canonical form, and that in which differences() lists the terms.
 template <class P, class Visit>
 void each_param(P& p, Visit visit)
 {
