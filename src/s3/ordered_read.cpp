@@ -169,7 +169,7 @@ class Workers {
 };
 
 // A sink that reads its piece several times finds it in the processor's cache.
-constexpr std::size_t piece_size = std::size_t{256} << 10;
+constexpr std::size_t piece_size = std::size_t{1} << 20;
 
 }  // namespace
 
