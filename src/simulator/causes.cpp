@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "rounds/names.hpp"
+
 namespace curtail::rounds::simulator {
 namespace {
 
@@ -13,6 +15,20 @@ bool names_one_of(Exit const& exit, std::set<std::string> const& names)
     });
 }
 
+// True if commits have decided three contributions in a row of the process that skipped all blocks.
+bool skipped_three_times(Process const& process, SimStore const& store)
+{
+    int in_a_row = 0;
+    for (auto const& commit : store.chain())
+        for (auto const& d : commit.decided) {
+            if (member_parts(d.member).process != process) continue;
+            bool const skips = !d.refused && d.ranges.empty() && !d.skipped.empty();
+            in_a_row = skips ? in_a_row + 1 : 0;
+            if (in_a_row == 3) return true;
+        }
+    return false;
+}
+
 }  // namespace
 
 bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& store) const
@@ -21,7 +37,7 @@ bool Causes::explain(Exit const& exit, SimProcess const& p, SimStore const& stor
         case ExitCode::ok:
             return true;
         case ExitCode::data:
-            return p.hardware.nan_cuts >= 3 || p.hardware.skips >= 3;
+            return p.hardware.nan_cuts >= 3 || skipped_three_times(p.identity, store);
         case ExitCode::protocol:
             return explain_protocol_error(exit, store);
         case ExitCode::config:

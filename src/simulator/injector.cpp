@@ -135,6 +135,9 @@ void Injector::amend()
     a.terms.params.round_time = Millis{pick(2'000, 4'000)};
     a.terms.params.max_undecided = pick(1, 3);
     a.terms.params.max_staleness = pick(0, 2);
+    if (chance(0.5)) a.terms.outer.eta = uniform(0.3, 1);
+    if (chance(0.5)) a.terms.outer.mu = uniform(0, 0.9);
+    a.zero_momentum = chance(0.3);
     if (chance(0.3)) a.terms.budget = Tokens{pick(1, 8 * static_cast<int>(store_.blocks()))};
     a.terms.sites = {run_.sites.front()};
     for (std::size_t i = 1; i < run_.sites.size(); ++i)

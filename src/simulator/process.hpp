@@ -54,7 +54,6 @@ class RoundWatch {
 struct Hardware {
     bool broken{false};  ///< no step gives a finite gradient any more
     int nan_cuts{0};
-    int skips{0};  ///< steps in a row that were skipped
 };
 
 /// One process of a site in the simulation, with the trainer and the checked invariants of this

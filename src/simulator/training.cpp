@@ -88,10 +88,8 @@ void Training::end_step(P const& p, Millis takes, int instance)
         return later(p->frozen_until - now(), [=, this] { end_step(p, takes, instance); });
     ++steps_;
     if (p->hardware.broken || chance(chaos_.skipped)) {
-        ++p->hardware.skips;
         deliver(p, Skipped{p->trainer->skip_step()});
     } else {
-        p->hardware.skips = 0;
         deliver(p, Stepped{p->trainer->end_step(), takes});
     }
     boundary(p);

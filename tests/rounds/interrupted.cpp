@@ -16,7 +16,7 @@ using test::small_run;
 // years ago.
 class Interrupted : public ScriptedSite {
   protected:
-    explicit Interrupted() : ScriptedSite(quantum_of_four()) {}
+    explicit Interrupted(RunSpec spec = quantum_of_four()) : ScriptedSite(std::move(spec)) {}
     static RunSpec quantum_of_four()
     {
         auto run = small_run(2000);
@@ -28,13 +28,20 @@ class Interrupted : public ScriptedSite {
         if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
         if (auto const* adopt = std::get_if<Adopt>(&output)) return Adopted{adopt->op};
         if (auto const* train = std::get_if<Train>(&output)) return step(train->held);
-        if (auto const* cut = std::get_if<Cut>(&output))
-            return CutReady{cut->op, std::exchange(since, {}), {}, 1, {1.0}, {0}};
+        if (auto const* cut = std::get_if<Cut>(&output)) {
+            auto const work = std::exchange(since, {});
+            return CutReady{cut->op, work, {}, work.empty() ? 0 : 1, {1.0}, {0}};
+        }
         if (auto const* delta = std::get_if<StoreDelta>(&output))
             return Stored{delta->op, {part("d0", delta->parts[0].name)}};
         if (auto const* merge = std::get_if<Merge>(&output); merge != nullptr && !merges)
             return Unavailable{merge->op, "not now"};
         return std::nullopt;
+    }
+    Input got(Get const& get) override
+    {
+        reads.push_back(get.name);
+        return ScriptedSite::got(get);
     }
     std::optional<Input> step(Ranges const& held)
     {
@@ -103,6 +110,7 @@ class Interrupted : public ScriptedSite {
     Ranges since;
     int steps{0};
     bool merges{false};
+    std::vector<std::string> reads;  // names of the objects that A reads
 };
 
 TEST_F(Interrupted, LoneWeightsWithWorkRefusedMeanwhileAreNotCommitted)
@@ -147,6 +155,74 @@ TEST_F(Interrupted, AMemberWithWorkDecidedMeanwhileIsNotRemoved)
     auto const merged = commit(refusing.number.next());
     ASSERT_EQ(merged.kind, Commit::Kind::merge);
     EXPECT_NE(merged.find(b), nullptr) << "nothing asked for its next contribution";
+}
+
+TEST_F(Interrupted, AStoppedSiteReadsItsHeadersBackIfItIsTooLateForItsWeights)
+{
+    two_members();
+    steps = 1;
+    (void)serve(Tick{});
+    ASSERT_TRUE(objects.contains(header_name(a, {1})));
+    Intents remove;
+    remove.remove[b] = Removal::silent;
+    append({}, remove);
+    steps = 1;
+    auto const checkpoint = serve(Tick{});
+    ASSERT_TRUE(!checkpoint.empty() && std::holds_alternative<StoreModel>(checkpoint.back()));
+
+    (void)site.on(now, StopRequested{now, now + Seconds{60}});
+    reads.clear();
+    auto const outputs =
+        serve(Unavailable{std::get<StoreModel>(checkpoint.back()).op, "the store is full"});
+    ASSERT_TRUE(site.exited());
+    EXPECT_EQ(std::get<Exit>(outputs.back()).code, ExitCode::unavailable) << "loses the second cut";
+    EXPECT_EQ(std::count(reads.begin(), reads.end(), header_name(a, {1})), 1);
+}
+
+class InterruptedOuterStep : public Interrupted {
+  protected:
+    InterruptedOuterStep() : Interrupted(with_momentum()) { merges = true; }
+    static RunSpec with_momentum()
+    {
+        auto run = quantum_of_four();
+        run.outer.type = Outer::Type::nesterov;
+        run.params.outer_min_permille = 0;
+        return run;
+    }
+    // Adds a commit that takes in an amendment of the outer learning rate.
+    void amend(double eta)
+    {
+        auto const parent = newest();
+        Amendment amendment;
+        amendment.run = run.run;
+        amendment.n = 1;
+        amendment.previous = sha256(objects.at(run_name));
+        amendment.terms = parent.terms;
+        amendment.terms.outer.eta = eta;
+        auto const encoded = encode(amendment);
+        objects[amendment_name(1)] = encoded.bytes;
+        Intents intents;
+        intents.amend = TakeIn{{1, encoded.sha256}, amendment};
+        append({}, intents);
+    }
+};
+
+TEST_F(InterruptedOuterStep, ItIsRepeatedAfterAnAmendmentOfItsParameters)
+{
+    two_members();
+    (void)by_b();
+    steps = 1;
+    auto const outputs = serve(Tick{});
+    ASSERT_TRUE(!outputs.empty() && std::holds_alternative<Merge>(outputs.back()));
+    auto const merge = std::get<Merge>(outputs.back());
+    ASSERT_TRUE(merge.outer_step);
+    amend(0.25);
+
+    auto const again = serve(Merged{
+        merge.op, {}, {part("w0", merge.weights[0].name)}, {part("m0", merge.momentum[0].name)}});
+    ASSERT_TRUE(!again.empty() && std::holds_alternative<Merge>(again.back()))
+        << "commits a model of the old parameters";
+    EXPECT_EQ(std::get<Merge>(again.back()).eta, 0.25);
 }
 
 TEST_F(Interrupted, AReplacedProcessExitsWhateverTheReasonOfItsRemoval)

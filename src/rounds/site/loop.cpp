@@ -126,7 +126,7 @@ bool is_overdue(Parts& p)
 void settle(Parts& p)
 {
     auto& machine = p.machine;
-    if (machine.out_of_time() && !machine.exited()) out_of_time(p);
+    if (machine.out_of_time() && !machine.exited()) finish_and_report_loss(p);
     machine.reset_wake();
     if (is_status_due(p)) write_status(p);
     if (is_overdue(p)) {
@@ -146,7 +146,7 @@ void settle(Parts& p)
 }  // namespace
 
 // A contribution whose header is in the store is safe: the next merge decides it.
-void out_of_time(Parts& p)
+void finish_and_report_loss(Parts& p)
 {
     auto const tokens = p.training.since().count() * p.chain.run().params.block_tokens +
                         p.contributions.unpublished_tokens();

@@ -45,6 +45,10 @@ MergeKey key_of(Parts const& p, Commit const& commit)
     MergeKey key;
     key.parent = p.chain.tip()->model;
     key.outer_step = commit.outer_step;
+    if (key.outer_step) {
+        key.outer = p.chain.run().outer;
+        key.momentum = p.chain.tip()->outer;
+    }
     for (auto const& d : commit.decided)
         if (!d.refused && !d.ranges.empty()) key.included.emplace_back(d.member, d.seq, d.scale);
     return key;
@@ -102,11 +106,12 @@ void answered_merge(Parts& p, Input const& input)
 
 bool act_lone_store(Parts& p)
 {
-    if (!p.machine.may_transfer() && !p.config.policy.breaks(Fault::transfer_after_deadline)) {
-        out_of_time(p);
+    p.payloads.abandon(p.machine);
+    if (!may_transfer(p)) {
+        // The contributions that are in the store, or have no payload, can still be announced.
+        p.machine.go(Phase::publish_store);
         return true;
     }
-    p.payloads.abandon(p.machine);
     ++p.attempt;
     StoreModel store{0, targets(p, p.chain.tip()->round.next(), weights_part)};
     MergeKey key;

@@ -190,8 +190,9 @@ bool act_publish_store(Parts& p)
         p.machine.switch_to(Phase::publish_header);
         return true;
     }
-    if (!p.machine.may_transfer() && !p.config.policy.breaks(Fault::transfer_after_deadline)) {
-        out_of_time(p);
+    if (!may_transfer(p)) {
+        doubt_headers(p);
+        p.machine.go(Phase::leave_header);
         return true;
     }
     StoreDelta store{0, own->header.seq, {}};
@@ -236,10 +237,15 @@ void answered_publish(Parts& p, Input const& input)
     enter_run(p);
 }
 
+bool may_transfer(Parts const& p)
+{
+    return p.machine.may_transfer() || p.config.policy.breaks(Fault::transfer_after_deadline);
+}
+
 void exit_after_leaving(Parts& p)
 {
     if (retired(p) && !p.machine.stopping()) finish(p, ExitCode::config, retired_error(p));
-    else finish(p, ExitCode::ok);
+    else finish_and_report_loss(p);
 }
 
 void leave(Parts& p)

@@ -160,7 +160,8 @@ void enter_run(Parts& p)
 
 void order_training(Parts& p)
 {
-    if (p.machine.stopping()) return;
+    // After the last cut, no contribution could include the work.
+    if (p.machine.stopping() || p.contributions.leaving()) return;
     Train train{p.chain.tip()->find(*p.member)->held,
                 p.chain.tip()->totals.tokens + p.contributions.tokens()};
     p.machine.send(std::move(train));

@@ -33,8 +33,8 @@ struct Row {
 [[nodiscard]] Rate rate(Parts const& p);
 /// Asks for the commit that follows the tip. Returns true.
 bool act_next_commit(Parts& p);
-/// Exits because the time of a stop request is over. If work is lost, the error says how much.
-void out_of_time(Parts& p);
+/// Exits. If a stop request left too little time for some work, the error says how much.
+void finish_and_report_loss(Parts& p);
 /// Deletes this process's payloads that no commit can name, and exits.
 void finish(Parts& p, ExitCode code, std::optional<Error> error = {});
 /// Handles a read that gave an invalid record. Reads the record again after a pause. If reads_limit
@@ -158,12 +158,14 @@ void answered_run_scan(Parts& p, Input const& input);
 
 /// Asks the trainer for a cut. `leaving`: this is the member's last cut.
 void begin_cut(Parts& p, bool leaving);
+/// Returns whether a transfer of a payload may begin (Machine::may_transfer).
+[[nodiscard]] bool may_transfer(Parts const& p);
 void answered_cut(Parts& p, Input const& input);
 bool act_publish_store(Parts& p);
 bool act_publish_header(Parts& p);
 bool act_publish_read(Parts& p);
 void answered_publish(Parts& p, Input const& input);
-/// Exits because this member has left the run and its work is safe.
+/// Exits because this member has left the run, or has no time left to store more work.
 void exit_after_leaving(Parts& p);
 /// Starts to leave the run: asks the trainer for the last cut. A member without a model publishes
 /// an empty last contribution instead.
