@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
+#include <map>
 
 #include "core/time.hpp"
 
 namespace curtail::rounds::simulator {
 
-/// What the store answers at a time: outages, a full store, unreadable headers, and its clock.
+/// What the store answers at a time: outages, partitions, a full store, unreadable headers, and its
+/// clock.
 class Availability {
   public:
     void fill_until(Millis end) { full_until_ = end; }
     void take_away_until(Millis end) { away_until_ = end; }
+    /// Lets no request of the processes of one site reach the store.
+    void cut_off_until(std::size_t site, Millis end) { cut_off_until_[site] = end; }
     void hide_headers_until(Millis end) { headers_hidden_until_ = end; }
     void set_clock(Millis offset) { clock_offset_ = offset; }
 
-    [[nodiscard]] bool is_away(Millis now) const { return now < away_until_; }
-    [[nodiscard]] bool refuses_writes(Millis now) const
+    /// Returns whether no request of a site gets an answer.
+    [[nodiscard]] bool is_away(std::size_t site, Millis now) const
     {
-        return now < std::max(full_until_, away_until_);
+        auto const it = cut_off_until_.find(site);
+        return now < away_until_ || (it != cut_off_until_.end() && now < it->second);
+    }
+    [[nodiscard]] bool refuses_writes(std::size_t site, Millis now) const
+    {
+        return now < full_until_ || is_away(site, now);
     }
     /// Returns whether gets of headers fail.
     [[nodiscard]] bool hides_headers(Millis now) const { return now < headers_hidden_until_; }
@@ -32,6 +41,7 @@ class Availability {
   private:
     Millis full_until_{0};
     Millis away_until_{0};
+    std::map<std::size_t, Millis> cut_off_until_;
     Millis headers_hidden_until_{0};
     Millis clock_offset_{0};  ///< error of the clock
 };

@@ -12,12 +12,14 @@ struct Chaos {
     double stale_404{0};       ///< of a get, a delta in a merge, a model load: wrongly missing
     double no_answer{0};       ///< of a get, a model load, a stored payload, a merge
     double spoiled{0};         ///< of a stored delta: its content is wrong
-    double stalled{0};         ///< of a get: no answer for up to 30 s
+    double stalled{0};         ///< of every operation on the store: fails after up to 30 s
+    double corrupt_get{0};     ///< of a get: a byte is wrong, or bytes are missing at the end
     double damaged_header{0};  ///< of a new header: the store keeps wrong bytes
     double refused{0};         ///< of a contribution in a merge: refused although valid
     /// Rate per simulated second of all other faults: crashes, starts, second instances, freezes,
-    /// stop requests, failing writes and outages. Also jumps of the store's clock, amendments,
-    /// broken hardware, unreadable headers, and objects that Curtail did not write.
+    /// stop requests, failing writes, outages and partitions of one site. Also jumps of the store's
+    /// clock, amendments, broken hardware, unreadable headers, and objects that Curtail did not
+    /// write.
     double faults_per_s{0};
     /// Of a lone commit: its site freezes for 5 to 15 s, and another site starts.
     double interrupted{0};

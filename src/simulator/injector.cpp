@@ -17,6 +17,7 @@ enum class Injector::Kind : int {
     hidden_headers,
     broken_hardware,
     outage,
+    partition,
     clock_jump,
     amendment,
     damage
@@ -30,8 +31,8 @@ void Injector::run()
         Kind::crash,          Kind::crash,          Kind::short_freeze,    Kind::long_freeze,
         Kind::stop_request,   Kind::stop_request,   Kind::full_store,      Kind::foreign_object,
         Kind::foreign_object, Kind::hidden_headers, Kind::broken_hardware, Kind::outage,
-        Kind::clock_jump,     Kind::amendment,      Kind::damage,          Kind::damage,
-        Kind::damage};
+        Kind::partition,      Kind::clock_jump,     Kind::amendment,       Kind::damage,
+        Kind::damage,         Kind::damage};
     auto const elapsed = now() - last_check_;
     last_check_ = now();
     if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000))
@@ -72,6 +73,10 @@ void Injector::inject(P const& p, Kind kind)
             log_line(p, "is killed");
             p->dead = true;
             return;
+        case Kind::partition:
+            log_line(p, "cannot reach the store");
+            return shared_.availability.cut_off_until(p->site_index,
+                                                      now() + Millis{pick(1'000, 40'000)});
         case Kind::short_freeze:
             return processes_.freeze(p, Millis{pick(100, 4'000)});
         case Kind::long_freeze:
@@ -115,7 +120,11 @@ void Injector::damage_newest()
     // Nobody may read the momentum before what it was made from has expired. So a copy must stay.
     bool const model = part.part.starts_with('w');
     bool const recomputable = model && can_recompute(store_, run_.params);
-    bool const kept = shared_.copies.find(0, part.sha256) != nullptr;
+    // A process that has not read the tip yet keeps the copies of an earlier model only.
+    auto const keeper = processes_.newest_of(0);
+    bool const kept = keeper && keeper->machine->tip() &&
+                      keeper->machine->tip()->model == tip.model &&
+                      shared_.copies.find(0, part.sha256) != nullptr;
     if (store_.payload(part) == nullptr || !(recomputable || kept)) return;
     if (recomputable && chance(0.7)) shared_.copies.lose(part.sha256);
     shared_.causes.add_damaged_payload(part.name);

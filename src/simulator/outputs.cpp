@@ -24,17 +24,23 @@ void Outputs::get(P const& p, Get const& o)
         p->header_reads.refuse(o.name, now());
         return reply(p, Unknown{o.op, "input/output error", ExitCode::io});
     }
-    if (chance(chaos_.stalled))
-        return later(Millis{pick(1'000, 30'000)}, [this, p, op = o.op] {
-            deliver(p, Unknown{op, "time-out"});
-        });
-    if (dark || is_unanswered()) return reply(p, Unknown{o.op, "no answer"});
-    auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
+    if (chance(chaos_.stalled)) return reply_late(p, Unknown{o.op, "time-out"});
+    if (dark || is_unanswered(p)) return reply(p, Unknown{o.op, "no answer"});
+    auto bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
+    if (bytes && chance(chaos_.corrupt_get)) corrupt(*bytes);
     auto const* answer = bytes ? &*bytes : nullptr;
     p->header_reads.answer(o.name, answer, *store_.decoder(), now());
     p->signs.read(o.name, answer, now());
     if (bytes) reply(p, Got{o.op, *bytes});
     else reply(p, Missing{o.op});
+}
+
+// Cuts a record short, or changes one of its bytes.
+void Outputs::corrupt(std::string& bytes)
+{
+    auto const at = static_cast<std::size_t>(pick(0, std::ssize(bytes) - 1));
+    if (chance(0.5)) bytes.resize(at);
+    else bytes[at] = bytes[at] == '0' ? '1' : '0';
 }
 
 bool Outputs::creates(Create const& o)
@@ -53,7 +59,7 @@ void Outputs::execute(P const& p, Create const& o)
                       now());
     later(Millis{pick(1, 60)}, [this, p, o] {
         ++steps_;
-        if (refuses_writes()) {
+        if (refuses_writes(p)) {
             ++shared_.history.creates_refused;
             return reply(p, Unknown{o.op, "full"});
         }
@@ -64,6 +70,7 @@ void Outputs::execute(P const& p, Create const& o)
         }
         bool const created = creates(o);
         if (created) log_line(p, "created", o.name);
+        if (chance(chaos_.stalled)) return reply_late(p, Unknown{o.op, "time-out"});
         if (chance(chaos_.lost_reply)) return reply(p, Unknown{o.op, "reply lost"});
         if (created) reply(p, Created{o.op, shared_.availability.clock(now())});
         else reply(p, Exists{o.op});
@@ -75,15 +82,17 @@ void Outputs::put(P const& p, Op op, std::vector<Target> const& parts, Payload c
 {
     later(Millis{pick(20, 400)}, [=, this] {
         ++steps_;
-        if (refuses_writes()) return reply(p, Unavailable{op, "full"});
+        if (refuses_writes(p)) return reply(p, Unavailable{op, "full"});
         Stored stored{op, {}};
-        bool const lost = chance(chaos_.no_answer);
+        bool const late = chance(chaos_.stalled);
+        bool const lost = late || chance(chaos_.no_answer);
         for (auto const& target : parts) {
             stored.parts.push_back(store_.put(target.part, target.name, content));
-            if (!may_spoil) shared_.copies.keep(p->site_index, content);
+            if (!may_spoil && !lost) shared_.copies.keep(p->site_index, content);
             if (may_spoil && chance(chaos_.spoiled)) store_.spoil(target.name);
         }
-        if (lost) reply(p, Unavailable{op, "no answer"});
+        if (late) reply_late(p, Unavailable{op, "time-out"});
+        else if (lost) reply(p, Unavailable{op, "no answer"});
         else reply(p, stored);
     });
 }
@@ -109,8 +118,8 @@ void Outputs::execute(P const& p, MakeInitial const& o)
 void Outputs::execute(P const& p, Overwrite const& o)
 {
     if (o.name.rfind("status/", 0) == 0) p->signs.written(p->last_input);
-    later(Millis{pick(1, 60)}, [this, o] {
-        if (!refuses_writes() && !is_unanswered()) store_.store_again(o.name, o.bytes);
+    later(Millis{pick(1, 60)}, [this, p, o] {
+        if (!refuses_writes(p) && !is_unanswered(p)) store_.store_again(o.name, o.bytes);
     });
 }
 

@@ -24,6 +24,7 @@ class Outputs : private Part {
     /// Reads an object, and sends the answer.
     void get(P const& p, Get const& o);
     /// Creates an object as `o` asks. Returns whether it is new.
+    void corrupt(std::string& bytes);
     [[nodiscard]] bool creates(Create const& o);
     void put(P const& p, Op op, std::vector<Target> const& parts, Payload const& content,
              bool may_spoil);

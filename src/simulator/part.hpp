@@ -59,13 +59,22 @@ class Part {
         later(Millis{pick(1, 60)}, [this, p, input = std::move(input)] { deliver(p, input); });
     }
 
-    /// Returns whether a read that begins now gets no answer.
-    [[nodiscard]] bool is_unanswered()
+    /// Returns whether a read of `p` that begins now gets no answer.
+    [[nodiscard]] bool is_unanswered(P const& p)
     {
-        return shared_.availability.is_away(now()) || chance(chaos_.no_answer);
+        return shared_.availability.is_away(p->site_index, now()) || chance(chaos_.no_answer);
     }
-    /// Returns whether a write that begins now fails.
-    [[nodiscard]] bool refuses_writes() const { return shared_.availability.refuses_writes(now()); }
+    /// Returns whether a write of `p` that begins now fails.
+    [[nodiscard]] bool refuses_writes(P const& p) const
+    {
+        return shared_.availability.refuses_writes(p->site_index, now());
+    }
+    /// Delivers `failure` when the limit of the operation is over.
+    void reply_late(P const& p, Input failure)
+    {
+        later(Millis{pick(1'000, 30'000)},
+              [this, p, failure = std::move(failure)] { deliver(p, failure); });
+    }
 
     template <class... Text>
     void log_line(P const& p, Text const&... text)

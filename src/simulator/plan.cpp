@@ -119,6 +119,7 @@ Plan plan_of(std::uint64_t seed)
     plan.verifies = draw.pick(0, 3) == 0;
     plan.chaos.damaged_header = draw.share(100);
     plan.chaos.stalled = draw.share(30);
+    plan.chaos.corrupt_get = draw.share(30);
     return plan;
 }
 

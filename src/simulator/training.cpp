@@ -16,7 +16,8 @@ void Training::execute(P const& p, LoadModel const& o)
     later(Millis{pick(20, 300)}, [this, p, o] {
         if (p->dead) return;
         ++steps_;
-        if (is_unanswered()) return reply(p, Unavailable{o.op, "no answer"});
+        if (chance(chaos_.stalled)) return reply_late(p, Unavailable{o.op, "time-out"});
+        if (is_unanswered(p)) return reply(p, Unavailable{o.op, "no answer"});
         auto const* whole = store_.whole(o.model.parts.at(0));
         if (whole == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
@@ -33,7 +34,8 @@ void Training::execute(P const& p, Adopt const& o)
         ++steps_;
         auto const& part = o.model.parts.at(0);
         auto const* whole = o.keeps_weights ? store_.original(part) : store_.whole(part);
-        if (is_unanswered()) return reply(p, Unavailable{o.op, "no answer"});
+        if (chance(chaos_.stalled)) return reply_late(p, Unavailable{o.op, "time-out"});
+        if (is_unanswered(p)) return reply(p, Unavailable{o.op, "no answer"});
         if (whole == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, part.name, "missing"});
         if (!o.keeps_weights) shared_.copies.keep(p->site_index, *whole);

@@ -34,8 +34,8 @@ std::optional<TakeIn> Amendments::take(std::string const& bytes, Commit const& t
         if (amendment->previous == previous) take.amendment = std::move(*amendment);
         return take;
     }
-    if (invalid_ != n) {
-        invalid_ = n;
+    if (invalid_ != take.ref) {
+        invalid_ = take.ref;
         reads_ = 0;
         since_ = now;
     }

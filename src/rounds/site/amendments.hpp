@@ -17,16 +17,18 @@ class Amendments {
     void looked() { due_ = false; }
 
     /// Takes the bytes of the amendment that follows `tip`. Returns what the next commit must take
-    /// in. The amendment is void if it does not name its predecessor, or if its bytes were invalid
-    /// in six reads over at least 30 s. Returns an empty optional if the caller must read again.
+    /// in. The amendment is void if it does not name its predecessor, or if six reads over at
+    /// least 30 s gave the same invalid bytes. Returns an empty optional if the caller must read
+    /// again.
     [[nodiscard]] std::optional<TakeIn> take(std::string const& bytes, Commit const& tip,
                                              Digest const& run_sha256, MonoTime now);
 
   private:
     bool due_{true};
-    std::int64_t invalid_{0};  ///< number of the amendment whose bytes were invalid; 0: none
-    int reads_{0};             ///< so often
-    MonoTime since_{};         ///< since this time
+    /// The amendment whose bytes were invalid in the last read.
+    std::optional<AmendmentRef> invalid_;
+    int reads_{0};      ///< so often in a row, with the same bytes
+    MonoTime since_{};  ///< since this time
 };
 
 /// Returns the number of the amendment that follows the last one in the chain.

@@ -45,8 +45,8 @@ void found_newest(Parts& p)
 
 bool alive(Parts const& p, Member const& m)
 {
-    if (p.folded.contains(m.id, p.pending.last_of(m))) return false;
     if (p.looks.unread(m.site)) return true;
+    if (p.folded.contains(m.id, p.pending.last_of(m))) return false;
     return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
 }
 

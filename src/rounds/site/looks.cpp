@@ -23,9 +23,10 @@ std::optional<SiteId> Looks::next() const
 void Looks::take(std::string const* bytes)
 {
     auto const& site = sites_[at_++];
-    auto& status = statuses_[site];
+    auto& seen = statuses_[site];
     if (bytes == nullptr) return;
-    if (auto decoded = decode_status(*bytes, status_name(site))) status = *decoded;
+    seen.bytes = *bytes;
+    if (auto decoded = decode_status(*bytes, status_name(site))) seen.status = *decoded;
 }
 
 void Looks::take_unread() { unread_.insert(sites_[at_++]); }
@@ -51,8 +52,9 @@ bool Looks::same_as_first() const
 Time Looks::last_sign(Member const& member, Time latest) const
 {
     auto const it = statuses_.find(member.site);
-    if (it == statuses_.end() || !it->second || it->second->member != member.id) return member.seen;
-    return it->second->time > latest ? member.seen : std::max(member.seen, it->second->time);
+    auto const* status = it != statuses_.end() && it->second.status ? &*it->second.status : nullptr;
+    if (status == nullptr || status->member != member.id) return member.seen;
+    return status->time > latest ? member.seen : std::max(member.seen, status->time);
 }
 
 }  // namespace curtail::rounds::site

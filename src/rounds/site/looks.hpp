@@ -21,7 +21,8 @@ class Looks {
     void begin(std::vector<SiteId> sites, std::optional<Digest> foreign_tip, MonoTime now);
     /// Returns the site whose status to read next. Empty: all are read.
     [[nodiscard]] std::optional<SiteId> next() const;
-    /// Takes the bytes of this status; null: there is none. Invalid bytes count as none.
+    /// Takes the bytes of this status; null: there is none. Invalid bytes show no life, but two
+    /// looks with different invalid bytes have not seen the same.
     void take(std::string const* bytes);
     /// Takes that this status cannot be read now.
     void take_unread();
@@ -39,7 +40,12 @@ class Looks {
     [[nodiscard]] bool must_tell() { return !std::exchange(told_, true); }
 
   private:
-    using Statuses = std::map<SiteId, std::optional<SiteStatus>>;
+    struct Seen {
+        std::optional<std::string> bytes;  ///< empty: there is no status
+        std::optional<SiteStatus> status;  ///< empty if the bytes are invalid
+        friend bool operator==(Seen const& a, Seen const& b) { return a.bytes == b.bytes; }
+    };
+    using Statuses = std::map<SiteId, Seen>;
     [[nodiscard]] bool same_as_first() const;
 
     std::vector<SiteId> sites_;
