@@ -51,7 +51,7 @@ stop_servers() {
 
 start_gateway() {
     local site
-    scripts/rgw.sh up --while $$ "$servers/rgw" 9>&-
+    scripts/rgw.sh up --disk --while $$ "$servers/rgw" 9>&-
     for site in A B C; do scripts/rgw.sh user $site "$servers/rgw"; done
 }
 

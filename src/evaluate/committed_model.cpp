@@ -34,9 +34,10 @@ Error payload_error(store::ReadFailure const& failure, rounds::Commit const& com
     auto const what = "cannot load the model of " + name_of(commit.number);
     switch (failure.cause) {
         case store::ReadFailure::Cause::missing:
-            return {ExitCode::unavailable, what,
-                    "its payload " + part.name + " is not in the store",
-                    "a run deletes older models: load the newest commit"};
+            return {
+                ExitCode::unavailable, what, "its payload " + part.name + " is not in the store",
+                "a run deletes older models: load the newest commit; if this is the newest one, "
+                "`curtail-store repair` can store the model again"};
         case store::ReadFailure::Cause::corrupt:
             return {ExitCode::protocol, what, failure.error.message(),
                     "run curtail-status --verify to check the whole run"};

@@ -40,9 +40,11 @@ enum class Fault {
     refuse_by_own_parameters,
     never_restore_header,
     fold_at_first_look,
-    write_no_status
+    write_no_status,
+    reuse_merge_after_amendment,
+    train_after_leaving
 };
-inline constexpr int fault_count = static_cast<int>(Fault::write_no_status) + 1;
+inline constexpr int fault_count = static_cast<int>(Fault::train_after_leaving) + 1;
 
 /// The rules by which a Site acts: all of them. Only the simulator can make a policy that breaks a
 /// rule. It does so to show that its invariants detect the fault.

@@ -57,6 +57,10 @@ constexpr FaultRow rows[] = {
     {Fault::fold_at_first_look, "fold-at-first-look",
      "removes members that seem silent without a second look at their status"},
     {Fault::write_no_status, "write-no-status", "does not write its status"},
+    {Fault::reuse_merge_after_amendment, "reuse-merge-after-amendment",
+     "commits a model that it merged before an amendment of the outer optimizer"},
+    {Fault::train_after_leaving, "train-after-leaving",
+     "trains through an outage after the last cut of a member"},
 };
 static_assert(std::size(rows) == fault_count);
 

@@ -55,6 +55,8 @@ TEST_F(StoredRun, AMissingOrDamagedPayloadIsAnError)
     ASSERT_TRUE(objects.remove(name));
     EXPECT_EQ(error_of().code, ExitCode::unavailable);
     EXPECT_THAT(error_of().message(), HasSubstr(payload + " is not in the store"));
+    EXPECT_THAT(error_of().message(),
+                HasSubstr("`curtail-store repair` can store the model again"));
 }
 
 TEST_F(StoredRun, AModelOfAnotherShapeIsAnError)

@@ -45,7 +45,7 @@ MergeKey key_of(Parts const& p, Commit const& commit)
     MergeKey key;
     key.parent = p.chain.tip()->model;
     key.outer_step = commit.outer_step;
-    if (key.outer_step) {
+    if (key.outer_step && !p.config.policy.breaks(Fault::reuse_merge_after_amendment)) {
         key.outer = p.chain.run().outer;
         key.momentum = p.chain.tip()->outer;
     }

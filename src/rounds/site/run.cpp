@@ -161,7 +161,9 @@ void enter_run(Parts& p)
 void order_training(Parts& p)
 {
     // After the last cut, no contribution could include the work.
-    if (p.machine.stopping() || p.contributions.leaving()) return;
+    bool const last =
+        p.contributions.leaving() && !p.config.policy.breaks(Fault::train_after_leaving);
+    if (p.machine.stopping() || last) return;
     Train train{p.chain.tip()->find(*p.member)->held,
                 p.chain.tip()->totals.tokens + p.contributions.tokens()};
     p.machine.send(std::move(train));
