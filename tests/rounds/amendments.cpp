@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "chain.hpp"
+#include "rounds/site/amendments.hpp"
 #include "rounds/terms.hpp"
 
 namespace curtail::rounds {
@@ -144,6 +145,23 @@ TEST(Terms, DifferencesNameTheKeysAndBothValues)
         ElementsAre("params.round_time_ms is 3000 in the run's terms and 5000 in this site's "
                     "configuration",
                     HasSubstr("tokens")));
+}
+
+TEST_F(Amendments, AreVoidOnlyIfSixReadsGiveTheSameInvalidBytes)
+{
+    site::Amendments amendments;
+    MonoTime at{};
+    auto const read = [&](std::string const& bytes) {
+        at += Seconds{10};
+        return amendments.take(bytes, tip, Digest{}, at);
+    };
+    for (int i = 0; i < 5; ++i) EXPECT_FALSE(read("{}"));
+    EXPECT_FALSE(read("{")) << "no object has this digest";
+    for (int i = 0; i < 5; ++i) EXPECT_FALSE(read("{}"));
+    auto const taken = read("{}");
+    ASSERT_TRUE(taken);
+    EXPECT_EQ(taken->ref.sha256, sha256("{}"));
+    EXPECT_FALSE(taken->amendment);
 }
 
 }  // namespace

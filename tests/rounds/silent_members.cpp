@@ -124,6 +124,20 @@ TEST_F(ScriptedSite, AMemberReplacesItsStatusOncePerInterval)
         EXPECT_LE(written[i] - written[i - 1], run.params.status_interval + Millis{10});
 }
 
+TEST(Looks, DoNotAgreeOnDifferentInvalidBytes)
+{
+    site::Looks looks;
+    MonoTime now{Seconds{1}};
+    for (std::string const bytes : {"{", "{}", "{}"}) {
+        EXPECT_EQ(looks.unchanged(), Millis{0}) << "before " << bytes;
+        now += Seconds{10};
+        looks.begin({{"B"}}, Digest{}, now);
+        looks.take(&bytes);
+        looks.end(now);
+    }
+    EXPECT_EQ(looks.unchanged(), Seconds{10});
+}
+
 TEST(Looks, BeginAgainWhenAnotherProcessCommits)
 {
     site::Looks looks;
