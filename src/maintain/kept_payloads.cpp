@@ -8,7 +8,9 @@
 #include <set>
 
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "core/write_pieces.hpp"
+#include "upkeep/payload_name.hpp"
 
 namespace curtail::maintain {
 namespace {
@@ -25,11 +27,27 @@ Result<void> write_pieces(std::filesystem::path const& path, Pieces const& bytes
     return {};
 }
 
+// The round that would begin with the payload; 0 if its name does not tell.
+Round round_of(rounds::PartRef const& part)
+{
+    auto const payload = upkeep::parse_payload_name(part.name);
+    auto const* const model = payload ? std::get_if<upkeep::ModelPayload>(&*payload) : nullptr;
+    return model == nullptr ? Round{} : model->round;
+}
+
+// The round in the name of a copy; 0 for another name.
+Round round_of(std::filesystem::path const& copy)
+{
+    auto const name = copy.filename().string();
+    return Round{leading_integer(name).value_or(0)};
+}
+
 }  // namespace
 
 std::filesystem::path KeptPayloads::path_of(rounds::PartRef const& part) const
 {
-    return folder_ / (part.part + "-" + part.sha256.hex() + ".h5");
+    return folder_ / (std::to_string(round_of(part).value) + "-" + part.part + "-" +
+                      part.sha256.hex() + ".h5");
 }
 
 Result<void> KeptPayloads::keep(rounds::PartRef const& part, Pieces const& bytes)
@@ -52,7 +70,8 @@ void KeptPayloads::keep_only(std::vector<rounds::PartRef> const& parts)
     for (auto const& part : parts) kept.insert(path_of(part));
     std::vector<std::filesystem::path> others;
     for (auto const& entry : std::filesystem::directory_iterator(folder_, ignored))
-        if (!kept.contains(entry.path())) others.push_back(entry.path());
+        if (!kept.contains(entry.path()) && round_of(entry.path()) <= round_of(parts.front()))
+            others.push_back(entry.path());
     for (auto const& path : others) std::filesystem::remove(path, ignored);
 }
 

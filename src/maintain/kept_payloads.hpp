@@ -22,8 +22,9 @@ class KeptPayloads {
     /// Writes a copy of the payload. `bytes` is its stored form. Fails with the error of the file
     /// system.
     [[nodiscard]] Result<void> keep(rounds::PartRef const& part, Pieces const& bytes);
-    /// Deletes all other copies. Deletes nothing if there is no copy of the first of `parts`,
-    /// because its writing may have failed.
+    /// Deletes all other copies of the round of `parts` and of earlier rounds. A process that has
+    /// not read the newest commit yet must not delete the site's copies of newer models. Deletes
+    /// nothing if there is no copy of the first of `parts`, because its writing may have failed.
     void keep_only(std::vector<rounds::PartRef> const& parts);
     /// Returns the bytes of the copy. Returns an empty optional if there is none, or if it is
     /// damaged.

@@ -316,7 +316,8 @@ struct Sweep {
     Time now;  ///< by the store's clock
     Millis sweep_after{};
 };
-/// Orders the program to delete all bytes that it keeps on this machine, except those of `parts`.
+/// Orders the program to delete the bytes that it keeps on this machine, except those of `parts`
+/// and of models of later rounds.
 /// The program keeps the stored bytes of each model that it stores, loads or adopts, and of each
 /// momentum that it stores. It keeps them from process to process of the site.
 struct Keep {

@@ -3,18 +3,31 @@
 
 #include <algorithm>
 
-namespace curtail::rounds::simulator {
+#include "upkeep/payload_name.hpp"
 
-void Copies::keep(std::size_t site, Payload const& payload)
+namespace curtail::rounds::simulator {
+namespace {
+
+Round round_of(std::string const& name)
 {
-    by_site_[site].insert_or_assign(payload.sha256.hex(), payload);
+    return std::get<upkeep::ModelPayload>(upkeep::parse_payload_name(name).value()).round;
+}
+
+}  // namespace
+
+void Copies::keep(std::size_t site, std::string const& name, Payload const& payload)
+{
+    by_site_[site].insert_or_assign(payload.sha256.hex(), Copy{round_of(name), payload});
 }
 
 void Copies::keep_only(std::size_t site, std::vector<PartRef> const& parts)
 {
+    auto const newest = round_of(parts.front().name);
     std::erase_if(by_site_[site], [&](auto const& copy) {
-        return std::none_of(parts.begin(), parts.end(),
-                            [&](PartRef const& part) { return part.sha256.hex() == copy.first; });
+        bool const named = std::any_of(parts.begin(), parts.end(), [&](PartRef const& part) {
+            return part.sha256.hex() == copy.first;
+        });
+        return !named && copy.second.round <= newest;
     });
 }
 
@@ -28,7 +41,7 @@ Payload const* Copies::find(std::size_t site, Digest const& digest) const
     auto const copies = by_site_.find(site);
     if (copies == by_site_.end()) return nullptr;
     auto const copy = copies->second.find(digest.hex());
-    return copy == copies->second.end() ? nullptr : &copy->second;
+    return copy == copies->second.end() ? nullptr : &copy->second.payload;
 }
 
 }  // namespace curtail::rounds::simulator

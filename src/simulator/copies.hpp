@@ -11,8 +11,9 @@ namespace curtail::rounds::simulator {
 /// The payloads that the machine of each site keeps. They outlive the site's processes.
 class Copies {
   public:
-    void keep(std::size_t site, Payload const& payload);
-    /// Drops all payloads of the site but `parts`.
+    /// Keeps a payload that the store has under `name`.
+    void keep(std::size_t site, std::string const& name, Payload const& payload);
+    /// Drops the payloads of the site but `parts` and those of later rounds.
     void keep_only(std::size_t site, std::vector<PartRef> const& parts);
     /// Drops the payload at every site.
     void lose(Digest const& digest);
@@ -20,7 +21,11 @@ class Copies {
     [[nodiscard]] Payload const* find(std::size_t site, Digest const& digest) const;
 
   private:
-    std::map<std::size_t, std::map<std::string, Payload>> by_site_;  ///< payloads by digest
+    struct Copy {
+        Round round;  ///< that would begin with the payload
+        Payload payload;
+    };
+    std::map<std::size_t, std::map<std::string, Copy>> by_site_;  ///< copies by digest
 };
 
 }  // namespace curtail::rounds::simulator

@@ -68,7 +68,7 @@ bool Merges::lacks_momentum(Merge const& o) const
 
 PartRef Merges::store(std::size_t site, Target const& target, Payload const& payload)
 {
-    shared_.copies.keep(site, payload);
+    shared_.copies.keep(site, target.name, payload);
     return store_.put(target.part, target.name, payload);
 }
 

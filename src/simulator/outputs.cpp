@@ -88,7 +88,7 @@ void Outputs::put(P const& p, Op op, std::vector<Target> const& parts, Payload c
         bool const lost = late || chance(chaos_.no_answer);
         for (auto const& target : parts) {
             stored.parts.push_back(store_.put(target.part, target.name, content));
-            if (!may_spoil && !lost) shared_.copies.keep(p->site_index, content);
+            if (!may_spoil && !lost) shared_.copies.keep(p->site_index, target.name, content);
             if (may_spoil && chance(chaos_.spoiled)) store_.spoil(target.name);
         }
         if (late) reply_late(p, Unavailable{op, "time-out"});
@@ -142,7 +142,8 @@ void Outputs::execute(P const& p, Sweep const& o)
         for (auto const& commit : store_.chain()) kept.add(commit);
         for (auto const& [name, content] : store_.payloads()) {
             upkeep::Stored const object{name, {}, o.now - o.sweep_after};
-            if (upkeep::is_deletion(upkeep::decide(kept, object, o.now, {o.sweep_after})))
+            upkeep::SweepRules const rules{o.sweep_after, shared_.policy};
+            if (upkeep::is_deletion(upkeep::decide(kept, object, o.now, rules)))
                 later(Millis{pick(1, 5'000)}, [this, name = name] { store_.remove(name); });
         }
     });

@@ -21,7 +21,7 @@ void Training::execute(P const& p, LoadModel const& o)
         auto const* whole = store_.whole(o.model.parts.at(0));
         if (whole == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
-        shared_.copies.keep(p->site_index, *whole);
+        shared_.copies.keep(p->site_index, o.model.parts.at(0).name, *whole);
         p->trainer->load(whole->content);
         deliver(p, Loaded{o.op});
     });
@@ -38,7 +38,7 @@ void Training::execute(P const& p, Adopt const& o)
         if (is_unanswered(p)) return reply(p, Unavailable{o.op, "no answer"});
         if (whole == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, part.name, "missing"});
-        if (!o.keeps_weights) shared_.copies.keep(p->site_index, *whole);
+        if (!o.keeps_weights) shared_.copies.keep(p->site_index, part.name, *whole);
         p->adopt = {o, whole->content};
         if (!p->trainer->stepping()) boundary(p);
     });
