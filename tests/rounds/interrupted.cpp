@@ -29,6 +29,7 @@ class Interrupted : public ScriptedSite {
         if (auto const* adopt = std::get_if<Adopt>(&output)) return Adopted{adopt->op};
         if (auto const* train = std::get_if<Train>(&output)) return step(train->held);
         if (auto const* cut = std::get_if<Cut>(&output)) {
+            if (!cut_at) cut_at = now;
             auto const work = std::exchange(since, {});
             return CutReady{cut->op, work, {}, work.empty() ? 0 : 1, {1.0}, {0}};
         }
@@ -104,12 +105,25 @@ class Interrupted : public ScriptedSite {
         ASSERT_EQ(newest().round, Round{2});
     }
 
+    Input created(Create const& create) override
+    {
+        created_at = now + Millis{10};  // when the site gets the answer
+        return ScriptedSite::created(create);
+    }
+    // The store's clock as the site knows it.
+    [[nodiscard]] Time store_time(MonoTime at) const
+    {
+        return from_unix_ms(1'700'000'000'000) + (at - created_at);
+    }
+
     MemberId const a{"A.00000011.2"};
     MemberId const b{test::member("B", 3)};
     Ranges trained;
     Ranges since;
     int steps{0};
     bool merges{false};
+    std::optional<MonoTime> cut_at;  // the first cut
+    MonoTime created_at;             // the last object that A created
     std::vector<std::string> reads;  // names of the objects that A reads
 };
 
@@ -177,6 +191,22 @@ TEST_F(Interrupted, AStoppedSiteReadsItsHeadersBackIfItIsTooLateForItsWeights)
     ASSERT_TRUE(site.exited());
     EXPECT_EQ(std::get<Exit>(outputs.back()).code, ExitCode::unavailable) << "loses the second cut";
     EXPECT_EQ(std::count(reads.begin(), reads.end(), header_name(a, {1})), 1);
+}
+
+// A site whose transfers take long reads the merge commit late. It must not train for longer than
+// the others because of that.
+TEST_F(Interrupted, ARoundEndsByTheTimeOfItsMergeCommit)
+{
+    two_members();
+    steps = 1;
+    auto const late = Millis{1'000};
+    auto const read = now;
+    append({by_b()}, {}, store_time(now - late));
+    (void)serve(Tick{});
+    ASSERT_TRUE(cut_at);
+    auto const round_time = run.params.round_time;
+    EXPECT_LT(*cut_at - (read - late), round_time + run.params.poll_run);
+    EXPECT_GE(*cut_at - (read - late), round_time - Millis{100});
 }
 
 class InterruptedOuterStep : public Interrupted {

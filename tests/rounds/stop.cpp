@@ -74,5 +74,32 @@ TEST_F(Stopping, ATransferWithoutAnAnswerEndsAtTheEnd)
     EXPECT_EQ(std::get<Exit>(last.back()).code, ExitCode::unavailable);
 }
 
+class StoppedJoin : public ScriptedSite {
+  protected:
+    Input got(Get const& get) override
+    {
+        bool const read = get.name == commit_name({2}) && objects.contains(get.name);
+        if (read && !read_at) read_at = get.op;
+        return ScriptedSite::got(get);
+    }
+    std::optional<Op> read_at;  // the first read of the commit that admits the site
+};
+
+// The commit that admits the site may land just before a stop request.
+TEST_F(StoppedJoin, ASiteThatWasAdmittedAnnouncesThatItLeaves)
+{
+    std::deque<Input> inputs{Tick{}};
+    while (!read_at) {
+        (void)give_first(inputs);
+        if (inputs.empty()) inputs.emplace_back(Tick{});
+    }
+    (void)site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
+    (void)serve(std::move(inputs.front()));
+    ASSERT_TRUE(site.exited());
+    auto const name = header_name({"A.00000011.2"}, {1});
+    ASSERT_TRUE(objects.contains(name));
+    EXPECT_TRUE(decode_header(objects.at(name), name)->leaving);
+}
+
 }  // namespace
 }  // namespace curtail::rounds::test

@@ -122,6 +122,9 @@ bool is_overdue(Parts& p)
            p.machine.reached(p.machine.asked() + patience);
 }
 
+// A commit may admit this process while a stop request waits. A member leaves by a header.
+bool is_admitted(Parts const& p) { return p.chain.tip() && own_member(p) != nullptr; }
+
 // Acts until a question is open or nothing is left to do before some time has passed.
 void settle(Parts& p)
 {
@@ -134,7 +137,7 @@ void settle(Parts& p)
         take_answer(p, Unknown{0, "no answer in time"});
     }
     while (!machine.asking() && !machine.exited()) {
-        if (machine.stopping() && row(p).early) finish(p, ExitCode::ok);
+        if (machine.stopping() && row(p).early && !is_admitted(p)) finish(p, ExitCode::ok);
         else if (machine.paused() || !row(p).act(p)) break;
     }
     if (!machine.asking()) return;

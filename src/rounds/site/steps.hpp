@@ -12,7 +12,7 @@ namespace curtail::rounds::site {
 struct Row {
     Phase phase;
     State state;
-    /// In this phase, a stop request ends the process at once, because the process has no work.
+    /// In this phase, a stop request ends a process that is no member at once: it has no work.
     bool early;
     char const* waiting_for;                 ///< what the site waits for, as a noun phrase
     bool (*act)(Parts&);                     ///< returns false if the site can only wait
