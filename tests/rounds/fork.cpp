@@ -7,6 +7,7 @@
 
 #include "chain.hpp"
 #include "rounds/terms.hpp"
+#include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
 
 namespace curtail::rounds {
@@ -125,6 +126,20 @@ TEST(Fork, AFirstCommitThatBreaksARuleIsRefused)
     auto const plain = small_run();
     EXPECT_TRUE(check_genesis(plain, encode(plain).sha256, first_commit(plain)))
         << "only a fork may begin with work";
+}
+
+using ForkedSite = test::ScriptedSite;
+
+TEST_F(ForkedSite, NeverCreatesALostCommitOfTheFork)
+{
+    auto forked = run;
+    forked.fork = fork_spec().fork;
+    objects[run_name] = encode(forked).bytes;
+    auto const outputs = serve(Tick{});
+    ASSERT_TRUE(site.exited());
+    EXPECT_EQ(std::get<Exit>(outputs.back()).code, ExitCode::protocol);
+    EXPECT_THAT(exit_error(outputs).message(), HasSubstr("the run is a fork"));
+    EXPECT_FALSE(objects.contains(commit_name({1})));
 }
 
 // Commit 1 of a fork of the simulated run, from its commit at `index`, in a new store.

@@ -29,9 +29,23 @@ void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent
                  "restore the object from a backup, or start a new run from the newest model"});
 }
 
+// `curtail-store fork` creates run.json last. So commit 1 of a fork was there, and no site may
+// create another one.
+void miss_first_of_fork(Parts& p)
+{
+    if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::find_commit);
+    finish(p, ExitCode::protocol,
+           Error{ExitCode::protocol, "cannot read the run's chain",
+                 "the run is a fork, but " + commit_name({1}) + " is missing",
+                 "restore the object from a backup, or repeat `curtail-store fork` with another "
+                 "name"});
+}
+
 void found_newest(Parts& p)
 {
     if (p.chain.tip()) return p.machine.go(Phase::find_sent);
+    if (p.search.newest().value == 0 && p.chain.run().fork) return miss_first_of_fork(p);
+    p.failures.misses = 0;
     if (p.search.newest().value == 0) return p.machine.go(Phase::genesis_store);
     if (p.search.newest().value > 1) return p.machine.go(Phase::find_parent);
     if (auto error = p.chain.start(p.search.bytes())) {
