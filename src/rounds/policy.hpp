@@ -42,9 +42,12 @@ enum class Fault {
     fold_at_first_look,
     write_no_status,
     reuse_merge_after_amendment,
-    train_after_leaving
+    train_after_leaving,
+    never_restore_model,
+    sweep_pending_deltas,
+    restart_fork
 };
-inline constexpr int fault_count = static_cast<int>(Fault::train_after_leaving) + 1;
+inline constexpr int fault_count = static_cast<int>(Fault::restart_fork) + 1;
 
 /// The rules by which a Site acts: all of them. Only the simulator can make a policy that breaks a
 /// rule. It does so to show that its invariants detect the fault.

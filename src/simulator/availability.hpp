@@ -17,6 +17,7 @@ class Availability {
     void cut_off_until(std::size_t site, Millis end) { cut_off_until_[site] = end; }
     void hide_headers_until(Millis end) { headers_hidden_until_ = end; }
     void set_clock(Millis offset) { clock_offset_ = offset; }
+    [[nodiscard]] Millis clock_offset() const { return clock_offset_; }
 
     /// Returns whether no request of a site gets an answer.
     [[nodiscard]] bool is_away(std::size_t site, Millis now) const

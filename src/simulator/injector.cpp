@@ -104,7 +104,9 @@ void Injector::take_store_away(Millis duration)
 void Injector::move_clock(Millis offset)
 {
     auto const& chain = store_.chain();
-    if (chain.empty() || chain.back().quarantine.empty()) shared_.availability.set_clock(offset);
+    bool const waits = !chain.empty() && !chain.back().quarantine.empty();
+    if (!waits || offset > shared_.availability.clock_offset())
+        shared_.availability.set_clock(offset);
 }
 
 bool Injector::has_open_run() const
@@ -120,11 +122,7 @@ void Injector::damage_newest()
     // Nobody may read the momentum before what it was made from has expired. So a copy must stay.
     bool const model = part.part.starts_with('w');
     bool const recomputable = model && can_recompute(store_, run_.params);
-    // A process that has not read the tip yet keeps the copies of an earlier model only.
-    auto const keeper = processes_.newest_of(0);
-    bool const kept = keeper && keeper->machine->tip() &&
-                      keeper->machine->tip()->model == tip.model &&
-                      shared_.copies.find(0, part.sha256) != nullptr;
+    bool const kept = shared_.copies.find(0, part.sha256) != nullptr;
     if (store_.payload(part) == nullptr || !(recomputable || kept)) return;
     if (recomputable && chance(0.7)) shared_.copies.lose(part.sha256);
     shared_.causes.add_damaged_payload(part.name);

@@ -67,6 +67,21 @@ Chaos chaos_of(Draw& draw)
     return chaos;
 }
 
+// Blocks that a fork has done or set aside before it begins. At least one block is left.
+std::optional<Origin> origin_of(Draw& draw, RunSpec const& run)
+{
+    auto const blocks = run.stream_blocks();
+    if (blocks < 4) return std::nullopt;
+    Origin origin;
+    origin.round = {draw.pick(1, 9)};
+    origin.done = Ranges::between(0, draw.pick(0, blocks / 2));
+    auto const second = draw.pick(blocks / 2 + 1, blocks - 1);
+    origin.done += Ranges::between(second, draw.pick(second, blocks - 1));
+    if (draw.pick(0, 3) == 0) origin.aside = Ranges::between(blocks - 1, blocks);
+    origin.has_momentum = run.outer.type == Outer::Type::nesterov && draw.pick(0, 1) == 1;
+    return origin;
+}
+
 // Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
 // whose holder has died, a member that misses merges, and a grown pause between tries. Then damaged
 // headers, which a starting process reads again for 30 s.
@@ -120,11 +135,14 @@ Plan plan_of(std::uint64_t seed)
     plan.chaos.damaged_header = draw.share(100);
     plan.chaos.stalled = draw.share(30);
     plan.chaos.corrupt_get = draw.share(30);
+    if (draw.pick(0, 7) == 0) plan.origin = origin_of(draw, plan.run);
+    if (plan.origin) plan.run = forked(plan.run);
     return plan;
 }
 
 void complete_run(Simulator& s, Plan const& plan)
 {
+    if (plan.origin) s.store_fork(*plan.origin);
     for (std::size_t i = 0; i < plan.run.sites.size(); ++i) s.start(i);
     s.run_until(plan.chaos_time, [&] { return s.complete(); });
     s.set_chaos({});

@@ -24,6 +24,7 @@ struct Plan {
     /// Whether the stored chain is verified in the end, as `curtail-store verify` does. The
     /// invariants have been checked by then, so that some of the runs suffice.
     bool verifies{true};
+    std::optional<Origin> origin{};  ///< empty: the run is no fork
 };
 
 /// Draws a set-up: sites, parameters of the protocol, and kinds of faults.

@@ -20,6 +20,7 @@ void Processes::start(std::size_t site)
     bool const reuses = shared_.policy.breaks(Fault::reuse_identity);
     Process const process{run.sites[site], reuses ? 1 : own};
     SiteConfig config{process, run, 0, shared_.store.decoder(), shared_.policy};
+    config.run.fork.reset();  // only run.json names the origin
     p->skew = run.params.skew;
     p->identity = config.process;
     p->machine = std::make_unique<Site>(config);

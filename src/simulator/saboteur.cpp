@@ -61,6 +61,11 @@ constexpr FaultRow rows[] = {
      "commits a model that it merged before an amendment of the outer optimizer"},
     {Fault::train_after_leaving, "train-after-leaving",
      "trains through an outage after the last cut of a member"},
+    {Fault::never_restore_model, "never-restore-model",
+     "never stores a lost model again from its copy"},
+    {Fault::sweep_pending_deltas, "sweep-pending-deltas",
+     "sweeps deltas that members may still announce"},
+    {Fault::restart_fork, "restart-fork", "begins a fork as if its model contained no block"},
 };
 static_assert(std::size(rows) == fault_count);
 

@@ -11,6 +11,13 @@ Simulator::Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, Policy policy
 {
 }
 
+void Simulator::store_fork(Origin const& origin)
+{
+    auto& history = shared_.history;
+    if (history.keeps_log) history.log.emplace_back("0 the run begins as a fork");
+    simulator::store_fork(shared_.store, shared_.run, origin, shared_.policy);
+}
+
 template <class O>
 void Simulator::execute(P const& p, O const& o)
 {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/fork.hpp"
 #include "simulator/injector.hpp"
 #include "simulator/merges.hpp"
 #include "simulator/outputs.hpp"
@@ -24,6 +25,8 @@ class Simulator {
     Simulator(Simulator const&) = delete;  // its parts refer to it
     Simulator& operator=(Simulator const&) = delete;
 
+    /// Stores the beginning of the run, which is a fork. Call it before the first start.
+    void store_fork(Origin const& origin);
     void start(std::size_t site) { processes_.start(site); }
 
     /// Runs until `end` or until `stop` returns true. Returns the last result of `stop`.

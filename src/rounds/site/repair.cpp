@@ -165,12 +165,12 @@ bool act_repair_restore(Parts& p)
 {
     auto& repair = p.repairs.current();
     bool const limited = p.repairs.serving && p.repairs.stored >= stores_limit;
-    if (p.machine.stopping() || limited) {
+    repair.copies_tried = true;
+    if (p.machine.stopping() || limited || p.config.policy.breaks(Fault::never_restore_model)) {
         if (p.repairs.serving) end_service(p);
         else continue_need(p);
         return true;
     }
-    repair.copies_tried = true;
     p.machine.send(Restore{p.machine.ask(Question::restore), repair.parts, std::nullopt});
     return true;
 }
