@@ -18,10 +18,16 @@ class Cache {
     /// Returns the bytes of a piece, if there is a copy with this digest.
     [[nodiscard]] std::optional<std::string> find(StreamId const& id, PieceNumber number,
                                                   Digest const& digest) const;
-    void store(StreamId const& id, PieceNumber number, Digest const& digest,
-               std::string_view bytes) const;
-    /// Returns the greatest number of which there is a copy, 0 if there is none.
-    [[nodiscard]] PieceNumber newest(StreamId const& id) const;
+    /// `stored` is when the piece was stored, by the store's clock. It becomes the time of the
+    /// copy.
+    void store(StreamId const& id, PieceNumber number, Digest const& digest, std::string_view bytes,
+               std::optional<Time> stored) const;
+
+    struct Newest {
+        PieceNumber number;          ///< the greatest of which there is a copy; 0: there is none
+        std::optional<Time> stored;  ///< as in store(), in whole seconds
+    };
+    [[nodiscard]] Newest newest(StreamId const& id) const;
 
   private:
     [[nodiscard]] std::filesystem::path folder_of(StreamId const& id) const;

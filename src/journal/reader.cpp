@@ -43,10 +43,19 @@ using Entry = tl::expected<Piece, std::string>;
 // Reads a stream backwards, because each piece names the digest of the one before it.
 class BackwardReader {
   public:
-    BackwardReader(StreamObjects const& objects, Cache const& cache, ReadLimits const& limits)
-        : objects_(objects), cache_(cache), limits_(limits), copied_(cache.newest(objects.id()))
+    // `stored` is when the piece that is read first was stored.
+    BackwardReader(StreamObjects const& objects, Cache const& cache, ReadLimits const& limits,
+                   std::optional<Time> stored)
+        : objects_(objects),
+          cache_(cache),
+          limits_(limits),
+          copied_(cache.newest(objects.id()).number),
+          stored_(stored)
     {
     }
+
+    // Adds the newest piece, which has been read.
+    void begin(PieceNumber number, StoredPiece piece) { add_read(number, std::move(piece)); }
 
     // Reads the pieces from number `to` down to `from`.
     Result<void> read(PieceNumber from, PieceNumber to)
@@ -117,7 +126,8 @@ class BackwardReader {
         if (expected_ && piece.tip.digest != *expected_)
             return add_missing("the piece after it follows from another one");
         cache_.store(objects_.id(), number, piece.tip.digest,
-                     encode(objects_.id(), piece.tip.header, piece.content));
+                     encode(objects_.id(), piece.tip.header, piece.content),
+                     entries_.empty() ? stored_ : std::nullopt);
         add(std::move(piece));
     }
 
@@ -147,7 +157,8 @@ class BackwardReader {
     std::vector<Entry> entries_;      // from the newest to the oldest
     std::optional<Digest> expected_;  // of the next piece to read; empty if unknown
     std::int64_t bytes_{0};
-    PieceNumber copied_;  // the newest with a copy
+    PieceNumber copied_;          // the newest with a copy
+    std::optional<Time> stored_;  // when the newest of `entries_` was stored
 };
 
 }  // namespace
@@ -157,8 +168,26 @@ Reader::Reader(std::shared_ptr<store::ObjectStore> store, RunId run, Cache cache
 {
 }
 
+Result<Reader::Newest> Reader::copied(StreamObjects const& objects) const
+{
+    auto const copy = cache_.newest(objects.id());
+    if (copy.number.value == 0) return Newest{};
+    auto piece = objects.read(copy.number);
+    if (!piece) return tl::unexpected(piece.error());
+    if (!*piece) return Newest{};
+    auto stored = copy.stored;
+    if (!stored) {
+        auto const time = objects.stored_at(copy.number);
+        if (!time) return tl::unexpected(time.error());
+        stored = *time;
+    }
+    return Newest{copy.number, stored, std::move(*piece)};
+}
+
 Result<Reader::Newest> Reader::newest(StreamObjects const& objects) const
 {
+    auto known = copied(objects);
+    if (!known) return known;
     std::optional<Time> stored;  // of the greatest number that exists
     auto const exists = [&](PieceNumber number) {
         return objects.stored_at(number).map([&](std::optional<Time> const& time) {
@@ -166,26 +195,26 @@ Result<Reader::Newest> Reader::newest(StreamObjects const& objects) const
             return time.has_value();
         });
     };
-    auto known = cache_.newest(objects.id());
-    if (known.value > 0) {
-        auto const still = exists(known);
-        if (!still) return tl::unexpected(still.error());
-        if (!*still) known = {};
-    }
-    auto const number = find_newest(exists, known);
+    auto const number = find_newest(exists, known->number);
     if (!number) return tl::unexpected(number.error());
     if (number->value > limits_.pieces)
         return fail(ExitCode::data, "cannot read " + objects.id().text(),
                     "it has more than " + std::to_string(limits_.pieces) + " pieces",
                     "ask the site's owner");
-    return Newest{*number, stored};
+    if (*number == known->number) return known;
+    return Newest{*number, stored, std::nullopt};
 }
 
 Result<StreamContent> Reader::read_range(StreamObjects const& objects, PieceNumber from,
                                          Newest const& to) const
 {
-    BackwardReader reader(objects, cache_, limits_);
-    if (auto read = reader.read(from, to.number); !read) return tl::unexpected(read.error());
+    BackwardReader reader(objects, cache_, limits_, to.stored);
+    auto next = to.number;
+    if (to.piece) {
+        reader.begin(next, *to.piece);
+        --next.value;
+    }
+    if (auto read = reader.read(from, next); !read) return tl::unexpected(read.error());
     auto content = reader.take(to.number);
     content.stored = to.stored;
     return content;

@@ -37,7 +37,11 @@ class Reader {
     struct Newest {
         PieceNumber number;          ///< 0: there is none
         std::optional<Time> stored;  ///< by the store's clock
+        /// The piece, if it was read to find out whether the copies belong to this stream.
+        std::optional<StoredPiece> piece;
     };
+    /// Returns the newest piece of which there is a copy, if the store has a piece of this number.
+    [[nodiscard]] Result<Newest> copied(StreamObjects const& objects) const;
     [[nodiscard]] Result<Newest> newest(StreamObjects const& objects) const;
     [[nodiscard]] Result<StreamContent> read_range(StreamObjects const& objects, PieceNumber from,
                                                    Newest const& to) const;

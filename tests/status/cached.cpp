@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many requests the programs send to the store of a run with 15,000 commits.
+// How many requests the programs send to the store of a run with 15,000 commits. Three sites
+// publish a journal.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <fstream>
 
 #include "account/files.hpp"
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
+#include "journal/reader.hpp"
+#include "journal/stream_writer.hpp"
 #include "status/chain_view.hpp"
 #include "store/memory_store.hpp"
 #include "support/counting_store.hpp"
@@ -22,13 +26,27 @@ class LongRun : public testing::Test {
   protected:
     static void SetUpTestSuite()
     {
-        objects = std::make_unique<store::MemoryStore>();
+        objects = std::make_shared<store::MemoryStore>();
         run = std::make_unique<chain::test::SmallRun>(*objects, RunId{"long"}, 3L * commits);
         run->make_lone(commits);
         // As sites do, except for the newest two.
         for (auto commit = run->chain().begin(); commit != run->chain().end() - 2; ++commit)
             (void)objects->remove(
                 *chain::object_name(run->spec().run, commit->model.parts.at(0).name));
+        for (auto const& site : sites)
+            for (auto const stream : journal::all_streams) publish(site, stream);
+    }
+    // Twenty pieces of one line each.
+    static void publish(SiteId const& site, journal::Stream stream)
+    {
+        curtail::test::TemporaryFolder folder;
+        for (int i = 0; i < 20; ++i) {
+            std::ofstream(folder / "log", std::ios::app) << "line " << i << "\n";
+            journal::StreamWriter writer(
+                journal::StreamObjects(objects, {run->spec().run, site, stream}), folder / "log",
+                {});
+            ASSERT_TRUE(writer.publish({}));
+        }
     }
     static void TearDownTestSuite()
     {
@@ -49,6 +67,18 @@ class LongRun : public testing::Test {
         int const requests = counted.take();
         fmt::print("{}: {} requests, {} ms\n", what, requests, took.count());
         return requests;
+    }
+
+    // As LogReader does, but on a machine without local files.
+    void journals(chain::RunObjects const& run_objects) const
+    {
+        std::shared_ptr<store::ObjectStore> const store(std::shared_ptr<void>{},
+                                                        &run_objects.store());
+        journal::Reader const reader(store, run_objects.run(),
+                                     journal::Cache(folder_ / "cache/journal"));
+        for (auto const& site : sites)
+            for (auto const stream : journal::all_streams)
+                EXPECT_EQ(reader.read(site, stream)->newest.value, 20);
     }
 
     static void status(chain::RunObjects const& run_objects)
@@ -76,11 +106,12 @@ class LongRun : public testing::Test {
         EXPECT_EQ(summary->commits, std::ssize(run->chain()));
     }
 
-    static std::unique_ptr<store::MemoryStore> objects;
+    inline static std::vector<SiteId> const sites{{"A"}, {"B"}, {"C"}};
+    static std::shared_ptr<store::MemoryStore> objects;
     static std::unique_ptr<chain::test::SmallRun> run;
     curtail::test::TemporaryFolder folder_;
 };
-std::unique_ptr<store::MemoryStore> LongRun::objects;
+std::shared_ptr<store::MemoryStore> LongRun::objects;
 std::unique_ptr<chain::test::SmallRun> LongRun::run;
 
 TEST_F(LongRun, ASecondStatusNeedsAFewRequests)
@@ -93,6 +124,12 @@ TEST_F(LongRun, ASecondReportNeedsAFewRequests)
 {
     EXPECT_GE(requests_of("first report", report), commits);
     EXPECT_LT(requests_of("second report", report), 10);
+    EXPECT_GE(requests_of("first journals", [this](auto const& r) { journals(r); }), 300);
+    auto const all = [this](auto const& r) {
+        report(r);
+        journals(r);
+    };
+    EXPECT_LT(requests_of("second report with the journals", all), 50);
     EXPECT_LT(requests_of("model after a report", model), 10);
     EXPECT_LT(requests_of("status after a report", status), 10);
     for (int more = 0; more < 100; ++more) run->continue_lone();
