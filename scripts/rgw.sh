@@ -17,6 +17,8 @@ usage: rgw.sh up [--disk] [--while PID] FOLDER
                                  PID ends.
        rgw.sh down FOLDER        stop it and remove the folder
        rgw.sh user NAME FOLDER   add a user, and write its key to FOLDER/NAME.credentials
+       rgw.sh rotate NAME FOLDER replace the key of a user, and write the new one to
+                                 FOLDER/NAME.rotated; the old one no longer works
        rgw.sh bucket NAME FOLDER [USER...]
                                  create a bucket that \`owner\` and the given users can write
        rgw.sh gateway kill|start FOLDER
@@ -72,14 +74,22 @@ up() {
     say "the gateway answers at http://127.0.0.1:$port"
 }
 
-add_user() { # NAME
-    # radosgw-admin takes a secret only as an argument, so the gateway draws one and prints it.
-    radosgw-admin --conf="$conf" --name client.rgw user create --uid="$1" --display-name="$1" \
-        --access-key="curtail-$1" --gen-secret 2> "$folder/log/user.out" |
-        "$here/rgw/credentials.py" > "$folder/$1.new" ||
-        die 71 "cannot add the user $1: $(tail -n 1 "$folder/log/user.out")"
-    mv "$folder/$1.new" "$folder/$1.credentials"
+# radosgw-admin takes a secret only as an argument, so the gateway draws one and prints it.
+make_key() { # NAME FILE ARGUMENT...
+    local name=$1 file=$2
+    shift 2
+    radosgw-admin --conf="$conf" --name client.rgw "$@" --uid="$name" \
+        --access-key="curtail-$name" --gen-secret 2> "$folder/log/user.out" |
+        "$here/rgw/credentials.py" > "$folder/$name.new" ||
+        die 71 "cannot make a key of the user $name: $(tail -n 1 "$folder/log/user.out")"
+    mv "$folder/$name.new" "$folder/$file"
 }
+
+add_user() { make_key "$1" "$1.credentials" user create --display-name="$1"; } # NAME
+
+rotate_key() { make_key "$1" "$1.rotated" key create --key-type=s3; } # NAME
+
+check_name() { [[ $name =~ ^[A-Za-z0-9_-]{1,32}$ ]] || die 64 "$name is no name"; }
 
 watch() {
     trap '' INT TERM HUP
@@ -103,7 +113,7 @@ case $command in
     up)
         [ "${1:-}" != --disk ] || { disk=yes; shift; }
         [ "${1:-}" != --while ] || { while_pid=${2:-}; shift; [ $# = 0 ] || shift; } ;;
-    user | bucket | gateway) name=${1:-}; [ $# = 0 ] || shift ;;
+    user | rotate | bucket | gateway) name=${1:-}; [ $# = 0 ] || shift ;;
     down) ;;
     -h | --help) usage; exit 0 ;;
     *) usage >&2; exit 64 ;;
@@ -121,6 +131,7 @@ case "$command $name" in
     "gateway start") read_port; start_gateway || die 71 "the gateway did not start" ;;
     "bucket "?*)
         "$here/rgw/bucket.py" "$(cat "$folder/endpoint")" "$folder/owner.credentials" "$name" "$@" ;;
-    "user "?*) [[ $name =~ ^[A-Za-z0-9_-]{1,32}$ ]] || die 64 "$name is no name"; add_user "$name" ;;
+    "user "?*) check_name; add_user "$name" ;;
+    "rotate "?*) check_name; rotate_key "$name" ;;
     *) usage >&2; exit 64 ;;
 esac

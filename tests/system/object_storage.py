@@ -45,6 +45,11 @@ class ObjectStorage:
     def credentials(self, user="owner"):
         return self.folder / f"{user}.credentials"
 
+    def rotate_key(self, user):
+        """Replaces a user's key. Returns the path of the new credentials, which no one uses yet."""
+        execute(SCRIPT, "rotate", user, self.folder)
+        return self.folder / f"{user}.rotated"
+
     def gateway(self, action):
         execute(SCRIPT, "gateway", action, self.folder)
 

@@ -55,6 +55,24 @@ def training_goes_on_after_the_gateway_was_killed():
             run.check_journal(site)
 
 
+def a_site_waits_for_its_new_key():
+    with StoredRun(storage) as run:
+        jobs = [run.start_training(site) for site in ("A", "B")]
+        wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=150, pause=0.2)
+        rotated = storage.rotate_key("A")
+        wait_for(lambda: "SignatureDoesNotMatch" in run.log(), "the old key is refused",
+                 timeout=60, pause=0.2)
+        rotated.rename(storage.credentials("A"))
+        before = merges(run)
+        wait_for(lambda: merges(run) >= before + 2, "two more merges", timeout=150, pause=0.2)
+        for job in jobs:
+            job.send_signal(signal.SIGUSR1)
+        expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
+        run.verify()
+        for site in ("A", "B"):
+            run.check_journal(site)
+
+
 def wrong_settings_are_explained():
     with StoredRun(storage) as run:
         run.config["store"] = "s3://no-such-bucket/x"
@@ -85,4 +103,4 @@ def wrong_settings_are_explained():
 
 with ObjectStorage() as storage:
     main([two_sites_merge_through_a_bucket, training_goes_on_after_the_gateway_was_killed,
-          wrong_settings_are_explained])
+          a_site_waits_for_its_new_key, wrong_settings_are_explained])
