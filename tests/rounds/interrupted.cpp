@@ -209,6 +209,30 @@ TEST_F(Interrupted, ARoundEndsByTheTimeOfItsMergeCommit)
     EXPECT_GE(*cut_at - (read - late), round_time - Millis{100});
 }
 
+// The store answers until the site looks for an amendment.
+class InterruptedStore : public Interrupted {
+  protected:
+    Input got(Get const& get) override
+    {
+        bool const amendment = get.name.starts_with("amendments/");
+        if (goes_away && amendment && !away_since) away_since = now;
+        return away_since ? Tick{} : Interrupted::got(get);
+    }
+    bool goes_away{false};
+    std::optional<MonoTime> away_since;
+};
+
+TEST_F(InterruptedStore, ACutWaitsForOneReadOnly)
+{
+    two_members();
+    steps = 1;
+    goes_away = true;
+    (void)serve(Tick{});
+    ASSERT_TRUE(away_since);
+    ASSERT_TRUE(cut_at);
+    EXPECT_LE(*cut_at - *away_since, Millis{1'100});
+}
+
 class InterruptedOuterStep : public Interrupted {
   protected:
     InterruptedOuterStep() : Interrupted(with_momentum()) { merges = true; }

@@ -220,9 +220,12 @@ bool act_run(Parts& p)
         return true;
     }
     bool const cuts = wants_cut(p);
+    // A cut has waited for one read already if the store does not answer.
+    bool const cuts_now = cuts && p.failures.unanswered > 0;
     if (!cuts && p.amendments.due() && p.machine.reached(p.schedule.amendment))
         p.machine.switch_to(Phase::run_amendment);
-    else if (p.machine.reached(p.schedule.poll)) p.machine.switch_to(Phase::run_poll);
+    else if (!cuts_now && p.machine.reached(p.schedule.poll))
+        p.machine.switch_to(Phase::run_poll);
     else if (!cuts && (attend_repairs(p) || attend_own_header(p))) return true;
     else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
         p.machine.go(Phase::publish_store);
