@@ -52,6 +52,35 @@ TEST_F(Executor, RefusesADeltaWithAValueThatIsNotFinite)
     EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::nan);
 }
 
+// Their headers are right about size and digest.
+TEST_F(Executor, RefusesDeltasOfOtherShapesAndRuns)
+{
+    payload::Layout const layouts[] = {{{"test"}, {{"w", {3}}}},
+                                       {{"test"}, {{"w", {1, 2}}}},
+                                       {{"test"}, {{"v", {2}}}},
+                                       {{"test"}, {{"w", {1}}, {"v", {1}}}},
+                                       {{"another"}, {{"w", {2}}}}};
+    std::int64_t number = 0;
+    for (auto const& other : layouts) {
+        auto bad = contribution("B.00000012.3", ++number, 0.5F, {3, 4});
+        auto& delta = bad.parts[0].payload;
+        std::vector<float> const values(other.elements(), 1.0F);
+        auto const encoded = payload::encode(other, "d0", values);
+        auto const bytes = encoded.pieces();
+        ASSERT_TRUE(objects.put(object(delta), bytes));
+        delta.bytes = static_cast<std::int64_t>(bytes.size());
+        delta.sha256 = sha256_of(bytes);
+        auto merge = average({16, 8}, {contribution("A.00000011.2", 1, 0.5F, {1, 1}), bad});
+        auto const merged = answer(merge);
+        ASSERT_EQ(merged.refused.size(), 1U) << number;
+        EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
+        EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::digest);
+        EXPECT_FALSE(merged.refused[0].absent) << number;
+        merge.include.pop_back();
+        EXPECT_TRUE(answer(merge).refused.empty()) << "the merge goes on without it";
+    }
+}
+
 TEST_F(Executor, NeverStoresAModelThatIsNotFinite)
 {
     auto const merge = average({-3e38F, 8}, {contribution("A.00000011.2", 1, 0.5F, {1, 1}),
