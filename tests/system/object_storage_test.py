@@ -73,6 +73,22 @@ def a_site_waits_for_its_new_key():
             run.check_journal(site)
 
 
+def a_versioned_bucket_is_refused():
+    # With versioning, the gateway ignores the condition of a create.
+    storage.add_bucket("versioned")
+    storage.request("PUT", "/versioned", {"versioning": ""},
+                    b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>")
+    with StoredRun(storage) as run:
+        run.config["store"] = "s3://versioned/x"
+        run.save()
+        done = run.train("A", code=76)
+        expect("no versioned bucket" in done.stderr, done.stderr)
+        done = execute(program("curtail-store"), "doctor", run.run_file, code=76)
+        expect("fault    versioning" in done.stdout, done.stdout)
+        keys = storage.list("x/", "versioned")
+        expect(not any("/commits/" in key or key.endswith("run.json") for key in keys), keys)
+
+
 def wrong_settings_are_explained():
     with StoredRun(storage) as run:
         run.config["store"] = "s3://no-such-bucket/x"
@@ -103,4 +119,5 @@ def wrong_settings_are_explained():
 
 with ObjectStorage() as storage:
     main([two_sites_merge_through_a_bucket, training_goes_on_after_the_gateway_was_killed,
-          a_site_waits_for_its_new_key, wrong_settings_are_explained])
+          a_site_waits_for_its_new_key, a_versioned_bucket_is_refused,
+          wrong_settings_are_explained])
