@@ -159,6 +159,24 @@ def worked_example_is_what_the_script_prints():
     expect(json.loads(example) == json.loads(done.stdout), done.stdout)
 
 
+def as_xml(value):
+    if not isinstance(value, dict):
+        return str(value)
+    return "".join(f"<{key}>{as_xml(inner)}</{key}>" for key, inner in value.items())
+
+
+def the_gateway_accepts_the_documented_lifecycle_rule():
+    page = (SOURCE / "docs/two-centres.md").read_text()
+    text = page[page.index('{"Rules"'):]
+    rule = json.JSONDecoder().raw_decode(text)[0]["Rules"][0]
+    body = f"<LifecycleConfiguration><Rule>{as_xml(rule)}</Rule></LifecycleConfiguration>"
+    storage.request("PUT", "/runs", {"lifecycle": ""}, body.encode())
+    stored = storage.request("GET", "/runs", {"lifecycle": ""}).decode()
+    storage.request("DELETE", "/runs", {"lifecycle": ""})
+    for part in rule.items():
+        expect(as_xml(dict([part])) in stored, stored)
+
+
 def wrong_arguments_are_refused():
     for arguments in ([], ["s3://x/y", "mine", "ada"], ["file:x", "mine", "--owner", "a", "A=a"],
                       ["s3://bucket", "mi ne", "--owner", "a", "A=a"],
@@ -170,5 +188,6 @@ def wrong_arguments_are_refused():
 
 with ObjectStorage() as storage:
     main([worked_example_is_what_the_script_prints, wrong_arguments_are_refused,
+          the_gateway_accepts_the_documented_lifecycle_rule,
           site_has_the_rights_of_its_own_site_only, stranger_has_no_right, owner_amends_the_run,
           sites_need_no_other_right, site_stores_a_lost_model_of_another_again])
