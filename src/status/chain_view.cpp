@@ -5,6 +5,7 @@
 
 #include "chain/chain.hpp"
 #include "chain/pending.hpp"
+#include "rounds/names.hpp"
 #include "rounds/reading.hpp"
 #include "rounds/terms.hpp"
 
@@ -46,6 +47,27 @@ Result<void> read_pending(chain::RunObjects const& objects, ChainView& view)
     if (!leases) return tl::unexpected(leases.error());
     add_notes(view, leases->unreadable);
     view.lease = std::move(leases->newest);
+    return {};
+}
+
+// While a newer commit makes another model, the one of `tip` may be deleted.
+Result<void> look_for_model(chain::RunObjects const& objects, ChainView& view)
+{
+    auto parts = view.tip.model.parts;
+    if (view.tip.outer)
+        parts.insert(parts.end(), view.tip.outer->parts.begin(), view.tip.outer->parts.end());
+    for (auto const& part : parts) {
+        auto const there = objects.exists(part.name);
+        if (!there) return tl::unexpected(there.error());
+        if (*there) continue;
+        auto const newer = objects.exists(rounds::commit_name(view.tip.number.next()));
+        if (!newer) return tl::unexpected(newer.error());
+        if (!*newer)
+            view.notes.push_back(fmt::format(
+                "missing: {}, a part of the newest model; a site that has a copy stores it again, "
+                "or run `curtail-store repair` there",
+                part.name));
+    }
     return {};
 }
 
@@ -114,6 +136,7 @@ Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& object
     ChainView view{rounds::in_force(**spec, **tip), std::move(**tip), {}, {}, {}, {}};
     if (auto read = read_round_start(objects, view); !read) return tl::unexpected(read.error());
     if (auto read = read_pending(objects, view); !read) return tl::unexpected(read.error());
+    if (auto looked = look_for_model(objects, view); !looked) return tl::unexpected(looked.error());
     return std::optional(std::move(view));
 }
 

@@ -24,14 +24,15 @@ struct ChainView {
     std::vector<MemberView> members;     ///< in the order of `tip.members`
     std::optional<rounds::Lease> lease;  ///< newest readable lease for the merge that ends
                                          ///< the round of `tip`; empty if there is none
-    std::vector<std::string> notes{};    ///< error messages for damaged headers and leases
+    std::vector<std::string> notes{};    ///< about damaged headers and leases, and a missing model
 };
 
 /// Reads run.json, the newest commit, the headers of pending contributions, and the leases of the
-/// newest commit's round. Does not check the newest commit against earlier ones;
-/// chain::verify_run() does. Returns an empty optional if the run has not started. Fails with
-/// `protocol` if run.json is damaged. Fails with `protocol` if a commit that is read is damaged:
-/// the commit of `round_began`, or one that chain::newest_commit() reads.
+/// newest commit's round. Looks whether the store has the newest model and its momentum. Does not
+/// check the newest commit against earlier ones; chain::verify_run() does. Returns an empty
+/// optional if the run has not started. Fails with `protocol` if run.json is damaged. Fails with
+/// `protocol` if a commit that is read is damaged: the commit of `round_began`, or one that
+/// chain::newest_commit() reads.
 [[nodiscard]] Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& objects);
 
 /// One line for the user: what a member or the run is doing or waiting for.

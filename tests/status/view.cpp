@@ -75,6 +75,17 @@ TEST_F(View, ADamagedHeaderOrLeaseIsANoteAndEverythingElseIsShown)
                 HasSubstr("note: unreadable: refused record contrib/"));
 }
 
+TEST_F(View, AMissingNewestModelIsANote)
+{
+    run.make();
+    auto const& id = run.spec().run;
+    EXPECT_TRUE(read_chain_view({objects, id}).value()->notes.empty());
+    auto const model = run.tip().model.parts.at(0).name;
+    ASSERT_TRUE(objects.remove(*chain::object_name(id, model)));
+    EXPECT_THAT(read_chain_view({objects, id}).value()->notes,
+                ElementsAre(HasSubstr("missing: " + model)));
+}
+
 TEST_F(View, ShowsWhatEachMemberDoesOrWaitsFor)
 {
     run.make();
