@@ -59,8 +59,8 @@ tl::expected<Merger::Results, Merger::Obstacle> Merger::run()
         if (auto obstacle = take_step()) return tl::unexpected(std::move(*obstacle));
         if (spoiled_) continue;
         if (!finite_) return tl::unexpected(refuse_greatest());
-        return Results{source_.memory.share(std::move(model_)),
-                       source_.memory.share(std::move(momentum_))};
+        return Results{transport_.memory().share(std::move(model_)),
+                       transport_.memory().share(std::move(momentum_))};
     }
     return tl::unexpected(
         Obstacle(fail(ExitCode::temporary, "cannot merge", "payloads changed while they were read",
@@ -69,10 +69,10 @@ tl::expected<Merger::Results, Merger::Obstacle> Merger::run()
 
 void Merger::begin()
 {
-    auto const elements = source_.layout.elements();
-    if (model_.capacity() == 0) model_ = source_.memory.take(elements);
+    auto const elements = transport_.layout().elements();
+    if (model_.capacity() == 0) model_ = transport_.memory().take(elements);
     if (question_.outer_step && momentum_.capacity() == 0)
-        momentum_ = source_.memory.take(elements);
+        momentum_ = transport_.memory().take(elements);
     model_.clear();
     momentum_.clear();
     sumsq_.assign(question_.include.size(), 0);
@@ -89,8 +89,8 @@ std::optional<Merger::Obstacle> Merger::add_deltas()
             auto const sum = place_in(model_, first, delta.size());
             sumsq_[i] += rounds::add_scaled(delta, included.scale, sum);
         };
-        auto const read = pass_payload(source_, included.parts.at(0).payload,
-                                       {add, [this] { spoiled_ = true; }}, call_);
+        auto const read = transport_.pass(included.parts.at(0).payload,
+                                          {add, [this] { spoiled_ = true; }}, call_);
         if (read) continue;
         auto const& [cause, error] = read.error();
         if (cause == Cause::unavailable) return Obstacle(tl::unexpected(error));
@@ -124,7 +124,7 @@ std::optional<Merger::Obstacle> Merger::take_step()
     auto const step = [this](std::size_t first, std::span<float const> theta) {
         step_at(first, theta);
     };
-    auto const read = pass_payload(source_, part, {step, [this] { spoiled_ = true; }}, call_);
+    auto const read = transport_.pass(part, {step, [this] { spoiled_ = true; }}, call_);
     if (read) return std::nullopt;
     return answer_to(part, read.error());
 }
@@ -136,7 +136,7 @@ std::optional<Merger::Obstacle> Merger::read_momentum()
     auto const copy = [this](std::size_t first, std::span<float const> values) {
         std::copy(values.begin(), values.end(), place_in(momentum_, first, values.size()).begin());
     };
-    auto const read = pass_payload(source_, part, {copy}, call_);
+    auto const read = transport_.pass(part, {copy}, call_);
     if (read) return std::nullopt;
     return answer_to(part, read.error());
 }
@@ -171,7 +171,7 @@ Merger::Obstacle Merger::refuse_greatest()
         auto const take = [&](std::size_t first, std::span<float const> values) {
             if (at >= first && at - first < values.size()) found[i] = values[at - first];
         };
-        auto const read = pass_payload(source_, included.parts.at(0).payload, {take}, call_);
+        auto const read = transport_.pass(included.parts.at(0).payload, {take}, call_);
         if (!read) return tl::unexpected(read.error().error);
         scale.push_back(included.scale);
         spans.push_back(std::span(found).subspan(i, 1));

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "rounds/messages.hpp"
-#include "train/payload_reading.hpp"
+#include "train/payload_transport.hpp"
 
 namespace curtail::train {
 
@@ -14,9 +14,9 @@ namespace curtail::train {
 /// gives.
 class Merger {
   public:
-    /// The source, the question and the call must outlive the object.
-    Merger(PayloadSource source, rounds::Merge const& question, Call const& call)
-        : source_(source), question_(question), call_(call)
+    /// The transport, the question and the call must outlive the object.
+    Merger(PayloadTransport const& transport, rounds::Merge const& question, Call const& call)
+        : transport_(transport), question_(question), call_(call)
     {
     }
 
@@ -45,7 +45,7 @@ class Merger {
     [[nodiscard]] Obstacle answer_to(rounds::PartRef const& part,
                                      store::ReadFailure const& failure) const;
 
-    PayloadSource source_;
+    PayloadTransport const& transport_;
     rounds::Merge const& question_;
     Call const& call_;
     std::vector<float> model_;  ///< the sum of the deltas, then the new model

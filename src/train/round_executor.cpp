@@ -5,8 +5,11 @@
 #include <thread>
 #include <utility>
 
+#include "chain/run_objects.hpp"
 #include "core/clock.hpp"
+#include "maintain/sweep.hpp"
 #include "rounds/notes.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::train {
 namespace {
@@ -14,10 +17,27 @@ namespace {
 // Errands answer no question. Their numbers in the table are those that no question ever has.
 constexpr rounds::Op first_errand = rounds::Op{1} << 63;
 
+// Reads the chain, and deletes what a sweep may delete. Fails if an object could not be deleted,
+// after it has tried all.
+Result<runlog::Swept> sweep_run(store::ObjectStore& store, RunId const& run,
+                                rounds::Sweep const& order)
+{
+    chain::RunObjects const objects(store, run);
+    auto const plan = maintain::plan_sweep(objects, order.now, {order.sweep_after});
+    if (!plan) return tl::unexpected(plan.error());
+    auto const result = maintain::carry_out(objects, *plan);
+    if (!result.errors.empty()) return tl::unexpected(result.errors.front());
+    return runlog::Swept{result.deleted, result.freed};
+}
+
 }  // namespace
 
 RoundExecutor::RoundExecutor(Parts parts, std::function<void()> notify)
-    : parts_(std::move(parts)), work_(parts_.store, parts_.layout), operations_(std::move(notify))
+    : parts_(std::move(parts)),
+      records_(parts_.store, parts_.layout.run),
+      transport_(parts_.store, parts_.layout),
+      merges_(transport_),
+      operations_(std::move(notify))
 {
 }
 
@@ -65,8 +85,8 @@ rounds::Input RoundExecutor::translate(LoopEvent event)
 
 void RoundExecutor::act(rounds::Get const& get)
 {
-    auto const work = [this, work = work_, get](Call const& call) -> OperationTable::Finish {
-        return [this, get, answer = work.get(get, call)]() -> Answer {
+    auto const work = [this, records = records_, get](Call const& call) -> OperationTable::Finish {
+        return [this, get, answer = records.get(get, call)]() -> Answer {
             return answer ? *answer : failed<rounds::Unknown>(get.op, answer.error());
         };
     };
@@ -76,8 +96,9 @@ void RoundExecutor::act(rounds::Get const& get)
 
 void RoundExecutor::act(rounds::Create const& create)
 {
-    auto const work = [this, work = work_, create](Call const& call) -> OperationTable::Finish {
-        return [this, op = create.op, answer = work.create(create, call)]() -> Answer {
+    auto const work = [this, records = records_,
+                       create](Call const& call) -> OperationTable::Finish {
+        return [this, op = create.op, answer = records.create(create, call)]() -> Answer {
             return answer ? *answer : failed<rounds::Unknown>(op, answer.error());
         };
     };
@@ -100,8 +121,8 @@ void RoundExecutor::act(rounds::Overwrite const& overwrite)
         return std::nullopt;
     };
     auto const work = [this, overwrite, late,
-                       work = work_](Call const& call) -> OperationTable::Finish {
-        return [this, late, stored = work.overwrite(overwrite, call)]() -> Answer {
+                       records = records_](Call const& call) -> OperationTable::Finish {
+        return [this, late, stored = records.overwrite(overwrite, call)]() -> Answer {
             if (!stored && stored.error().why != last_reason_)
                 parts_.log.warning(stored.error().message());
             if (!stored) last_reason_ = stored.error().why;
@@ -131,8 +152,9 @@ void RoundExecutor::act(rounds::Discard const&)
 void RoundExecutor::act(rounds::Delete const& garbage)
 {
     // Garbage that cannot be deleted now does no harm.
-    auto const work = [this, work = work_, garbage](Call const& call) -> OperationTable::Finish {
-        return [this, removed = work.remove(garbage.name, call)]() -> Answer {
+    auto const work = [this, transport = transport_,
+                       garbage](Call const& call) -> OperationTable::Finish {
+        return [this, removed = transport.discard(garbage.name, call)]() -> Answer {
             if (!removed) parts_.log.debug(removed.error().message());
             return std::nullopt;
         };
@@ -142,8 +164,9 @@ void RoundExecutor::act(rounds::Delete const& garbage)
 
 void RoundExecutor::act(rounds::Sweep const& sweep)
 {
-    auto const work = [this, work = work_, sweep](Call const&) -> OperationTable::Finish {
-        return [this, swept = work.sweep(sweep)]() -> Answer {
+    auto const work = [this, store = parts_.store, run = parts_.layout.run,
+                       sweep](Call const&) -> OperationTable::Finish {
+        return [this, swept = sweep_run(*store, run, sweep)]() -> Answer {
             if (!swept) parts_.log.warning("sweep: " + swept.error().message());
             else parts_.recorder.event(*swept);
             return std::nullopt;

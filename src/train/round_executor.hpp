@@ -10,11 +10,12 @@
 #include "payload/payload.hpp"
 #include "rounds/messages.hpp"
 #include "store/object_store.hpp"
+#include "train/merge_work.hpp"
 #include "train/operation_table.hpp"
 #include "train/orders.hpp"
 #include "train/recorder.hpp"
+#include "train/records.hpp"
 #include "train/snapshot_gate.hpp"
-#include "train/store_work.hpp"
 
 namespace curtail::train {
 
@@ -94,8 +95,7 @@ class RoundExecutor {
                std::function<Values()> values, Type type);
     /// Starts to write copies of `payloads` on this machine. Then deletes all copies but those of
     /// `keep_only`, unless it is empty.
-    void write_copies(std::vector<StoreWork::Payload> payloads,
-                      std::vector<rounds::PartRef> keep_only);
+    void write_copies(std::vector<StoredPayload> payloads, std::vector<rounds::PartRef> keep_only);
     /// Starts an operation that answers no question.
     void start_errand(Millis limit, OperationTable::Work work);
     /// Starts an operation that reads a payload to keep it. `use` gets the values.
@@ -109,12 +109,14 @@ class RoundExecutor {
     [[nodiscard]] OperationTable::Finish late(rounds::Op op, Millis limit);
 
     Parts parts_;
-    StoreWork work_;
+    Records records_;
+    PayloadTransport transport_;
+    MergeWork merges_;
     std::map<Seq, Values> deltas_;  ///< the undecided deltas, by the numbers of their cuts
     Values anchor_;                 ///< anchor after the last cut
     /// Payloads to copy on this machine, by name. They wait for rounds::Keep, which comes when the
     /// site has adopted the model: until then, the exchange needs the disk.
-    std::map<std::string, StoreWork::Payload> to_keep_;
+    std::map<std::string, StoredPayload> to_keep_;
     /// Number of write_copies() that have not ended.
     std::shared_ptr<std::atomic<int>> copying_{std::make_shared<std::atomic<int>>(0)};
     std::string last_reason_;  ///< reason of the previous failure

@@ -12,19 +12,19 @@ void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targ
                           std::function<Values()> values, Type type)
 {
     auto gate = type == Type::delta ? parts_.gate : nullptr;
-    auto const work = [this, op, targets, type, work = work_, values = std::move(values),
+    auto const work = [this, op, targets, type, transport = transport_, values = std::move(values),
                        gate = std::move(gate)](Call const& call) -> OperationTable::Finish {
         auto const began = monotonic_now();
         auto const content = values();
-        auto const stored = work.put(targets, content, call);
+        auto const stored = transport.put(targets.at(0), content, call);
         bool const saved = !stored || !gate || gate->wait(monotonic_now() - began);
         return [this, op, type, stored, saved, content]() -> Answer {
             if (!saved)
                 parts_.log.debug(
                     "the snapshot takes longer than the upload; the contribution goes out");
             if (!stored) return failed<rounds::Unavailable>(op, stored.error());
-            if (type == Type::model) to_keep_[stored->front().name] = {stored->front(), content};
-            return rounds::Stored{op, *stored};
+            if (type == Type::model) to_keep_[stored->name] = {*stored, content};
+            return rounds::Stored{op, {*stored}};
         };
     };
     operations_.start(op, parts_.limits.payload, work,
@@ -53,9 +53,9 @@ void RoundExecutor::act(rounds::MakeInitial const& order)
 void RoundExecutor::act(rounds::Merge const& merge)
 {
     to_keep_.clear();
-    auto const work = [this, work = work_, merge](Call const& call) -> OperationTable::Finish {
-        StoreWork::Byproducts byproducts;
-        auto const answer = work.merge(merge, byproducts, call);
+    auto const work = [this, merges = merges_, merge](Call const& call) -> OperationTable::Finish {
+        MergeWork::Byproducts byproducts;
+        auto const answer = merges.merge(merge, byproducts, call);
         return [this, op = merge.op, answer, byproducts]() -> Answer {
             for (auto const& text : byproducts.warnings) parts_.log.warning(text);
             if (answer)
@@ -71,10 +71,10 @@ void RoundExecutor::act(rounds::Merge const& merge)
 
 void RoundExecutor::act(rounds::Restore const& restore)
 {
-    auto const work = [this, work = work_, restore,
+    auto const work = [this, merges = merges_, restore,
                        kept = parts_.kept](Call const& call) -> OperationTable::Finish {
         std::vector<std::string> warnings;
-        auto const answer = work.restore(restore, kept.get(), warnings, call);
+        auto const answer = merges.restore(restore, kept.get(), warnings, call);
         return [this, op = restore.op, answer, warnings]() -> Answer {
             for (auto const& text : warnings) parts_.log.warning(text);
             return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
@@ -90,9 +90,9 @@ void RoundExecutor::act(rounds::Restore const& restore)
 void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
                           std::function<void(Values)> use)
 {
-    auto const work = [this, op, part, work = work_,
+    auto const work = [this, op, part, transport = transport_,
                        use = std::move(use)](Call const& call) -> OperationTable::Finish {
-        return [this, op, part, use, values = work.read(part, call)]() -> Answer {
+        return [this, op, part, use, values = transport.get(part, call)]() -> Answer {
             using Cause = store::ReadFailure::Cause;
             if (values) {
                 to_keep_[part.name] = {part, *values};
@@ -127,7 +127,7 @@ void RoundExecutor::act(rounds::Adopt const& adopt)
     else fetch(adopt.op, adopt.model.parts.at(0), order);
 }
 
-void RoundExecutor::write_copies(std::vector<StoreWork::Payload> payloads,
+void RoundExecutor::write_copies(std::vector<StoredPayload> payloads,
                                  std::vector<rounds::PartRef> keep_only)
 {
     if (!parts_.kept) return;
@@ -135,11 +135,11 @@ void RoundExecutor::write_copies(std::vector<StoreWork::Payload> payloads,
     // Counts down however the operation ends, or if it cannot start.
     std::shared_ptr<void> const counted(nullptr, [copying = copying_](void*) { --*copying; });
     auto const work = [this, payloads = std::move(payloads), keep_only = std::move(keep_only),
-                       kept = parts_.kept, work = work_,
+                       kept = parts_.kept, transport = transport_,
                        counted](Call const&) -> OperationTable::Finish {
         std::vector<std::string> failures;
         for (auto const& [part, values] : payloads) {
-            auto const encoded = payload::encode(work.layout(), part.part, *values);
+            auto const encoded = payload::encode(transport.layout(), part.part, *values);
             if (auto done = kept->keep(part, encoded.pieces()); !done)
                 failures.push_back(done.error().message());
         }
@@ -154,7 +154,7 @@ void RoundExecutor::write_copies(std::vector<StoreWork::Payload> payloads,
 
 void RoundExecutor::act(rounds::Keep const& keep)
 {
-    std::vector<StoreWork::Payload> payloads;
+    std::vector<StoredPayload> payloads;
     for (auto const& part : keep.parts)
         if (auto const found = to_keep_.find(part.name); found != to_keep_.end())
             payloads.push_back(found->second);

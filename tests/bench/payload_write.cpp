@@ -13,7 +13,7 @@
 #include "options.hpp"
 #include "store/posix_store.hpp"
 #include "support/temporary_folder.hpp"
-#include "train/store_work.hpp"
+#include "train/payload_transport.hpp"
 
 namespace curtail {
 namespace {
@@ -25,17 +25,17 @@ int measure(bench::Options const& options)
     test::TemporaryFolder const folder(options.folder());
     auto opened = store::PosixStore::open(folder.path() / "store", store::IfMissing::make);
     if (!opened) throw std::runtime_error(opened.error().message());
-    train::StoreWork const work(std::move(*opened), {{"bench"}, {{"w", {count}}}});
+    train::PayloadTransport const transport(std::move(*opened), {{"bench"}, {{"w", {count}}}});
     std::vector<float> numbers(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < numbers.size(); ++i)
         numbers[i] = static_cast<float>(i % 1009) * 1e-3F;
     auto const values = std::make_shared<std::vector<float> const>(std::move(numbers));
     auto const began = std::chrono::steady_clock::now();
-    auto const stored = work.put({{"w0", "models/1/A.00000011.0-1/w0.h5"}}, values, {});
+    auto const stored = transport.put({"w0", "models/1/A.00000011.0-1/w0.h5"}, values, {});
     std::chrono::duration<double> const taken = std::chrono::steady_clock::now() - began;
     if (!stored) throw std::runtime_error(stored.error().message());
     fmt::print("{{\"write_s\": {:.3f}, \"digest\": \"{}\", \"bytes\": {}}}\n", taken.count(),
-               stored->at(0).sha256.hex(), stored->at(0).bytes);
+               stored->sha256.hex(), stored->bytes);
     return 0;
 }
 

@@ -140,8 +140,9 @@ class Chunked : public Executor {
     }
     rounds::Merged merge_in(std::shared_ptr<store::ObjectStore> store, rounds::Merge const& merge)
     {
-        StoreWork::Byproducts byproducts;
-        auto const answer = StoreWork(std::move(store), layout).merge(merge, byproducts, {});
+        MergeWork::Byproducts byproducts;
+        MergeWork const work(PayloadTransport(std::move(store), layout));
+        auto const answer = work.merge(merge, byproducts, {});
         found = byproducts.warnings;
         return std::get<rounds::Merged>(answer.value());
     }

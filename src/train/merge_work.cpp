@@ -1,54 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "train/merge_work.hpp"
+
 #include <algorithm>
 
-#include "chain/run_objects.hpp"
-#include "train/store_work.hpp"
-
-// Storing damaged payloads again.
 namespace curtail::train {
 
-Result<bool> StoreWork::is_good(rounds::PartRef const& part, Call const& call) const
+Result<rounds::Input> MergeWork::merge(rounds::Merge const& question, Byproducts& byproducts,
+                                       Call const& call) const
 {
-    chain::RunObjects const objects(*store_, layout_->run);
-    auto const read = objects.payload(
-        part, [] {}, [](std::span<std::byte const>) {}, call);
-    if (read) return true;
-    if (read.error().cause == store::ReadFailure::Cause::unavailable)
-        return tl::unexpected(read.error().error);
-    return false;
+    Merger merger(transport_, question, call);
+    auto const computed = merger.run();
+    byproducts.warnings = merger.warnings();
+    if (!computed) return computed.error();
+    rounds::Merged merged{question.op, {}, {}, {}};
+    if (question.outer_step) {
+        auto part = transport_.put(question.momentum.at(0), computed->momentum, call);
+        if (!part) return tl::unexpected(part.error());
+        byproducts.stored.push_back({*part, computed->momentum});
+        merged.momentum.push_back(std::move(*part));
+    }
+    auto part = transport_.put(question.weights.at(0), computed->model, call);
+    if (!part) return tl::unexpected(part.error());
+    byproducts.stored.push_back({*part, computed->model});
+    merged.model.push_back(std::move(*part));
+    return merged;
 }
 
-Result<bool> StoreWork::put_again(rounds::PartRef const& part, Pieces const& bytes,
-                                  Call const& call) const
-{
-    bool const same =
-        static_cast<std::int64_t>(bytes.size()) == part.bytes && sha256_of(bytes) == part.sha256;
-    if (!same) return false;
-    auto const name = object(part.name);
-    if (!name) return tl::unexpected(name.error());
-    if (auto stored = store_->put(*name, bytes, call); !stored)
-        return tl::unexpected(stored.error());
-    return true;
-}
-
-Result<std::vector<rounds::PartRef>> StoreWork::damaged_of(
+Result<std::vector<rounds::PartRef>> MergeWork::damaged_of(
     std::vector<rounds::PartRef> const& parts, Call const& call) const
 {
     std::vector<rounds::PartRef> damaged;
     for (auto const& part : parts) {
-        auto const good = is_good(part, call);
+        auto const good = transport_.has(part, call);
         if (!good) return tl::unexpected(good.error());
         if (!*good) damaged.push_back(part);
     }
     return damaged;
 }
 
-Result<Merger::Results> StoreWork::compute_again(std::optional<rounds::Merge> const& recipe,
+Result<Merger::Results> MergeWork::compute_again(std::optional<rounds::Merge> const& recipe,
                                                  std::vector<std::string>& warnings,
                                                  Call const& call) const
 {
     if (!recipe) return Merger::Results{};
-    Merger merger(source(), *recipe, call);
+    Merger merger(transport_, *recipe, call);
     auto made = merger.run();
     warnings = merger.warnings();
     if (made) return std::move(*made);
@@ -56,7 +51,7 @@ Result<Merger::Results> StoreWork::compute_again(std::optional<rounds::Merge> co
     return Merger::Results{};
 }
 
-Result<rounds::Input> StoreWork::restore(rounds::Restore const& question,
+Result<rounds::Input> MergeWork::restore(rounds::Restore const& question,
                                          maintain::KeptPayloads* kept,
                                          std::vector<std::string>& warnings, Call const& call) const
 {
@@ -80,14 +75,14 @@ Result<rounds::Input> StoreWork::restore(rounds::Restore const& question,
     return restored;
 }
 
-Result<bool> StoreWork::put_kept(rounds::PartRef const& part, maintain::KeptPayloads* kept,
+Result<bool> MergeWork::put_kept(rounds::PartRef const& part, maintain::KeptPayloads* kept,
                                  Call const& call) const
 {
     auto const bytes = kept == nullptr ? std::nullopt : kept->find(part);
-    return bytes ? put_again(part, std::string_view(*bytes), call) : false;
+    return bytes ? transport_.put_again(part, std::string_view(*bytes), call) : false;
 }
 
-Result<bool> StoreWork::put_computed(rounds::PartRef const& part, rounds::Merge const& recipe,
+Result<bool> MergeWork::put_computed(rounds::PartRef const& part, rounds::Merge const& recipe,
                                      Merger::Results const& computed, Call const& call) const
 {
     auto const is_part = [&](rounds::Target const& target) { return target.name == part.name; };
@@ -96,8 +91,8 @@ Result<bool> StoreWork::put_computed(rounds::PartRef const& part, rounds::Merge 
     if (std::any_of(recipe.momentum.begin(), recipe.momentum.end(), is_part))
         values = computed.momentum;
     if (!values) return false;
-    auto const encoded = payload::encode(*layout_, part.part, *values);
-    return put_again(part, encoded.pieces(), call);
+    auto const encoded = payload::encode(transport_.layout(), part.part, *values);
+    return transport_.put_again(part, encoded.pieces(), call);
 }
 
 }  // namespace curtail::train

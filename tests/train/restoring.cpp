@@ -130,7 +130,7 @@ class NotWritable : public test::ForwardingStore {
 
 TEST_F(Restoring, AnObjectThatTheSiteMustNotWriteStaysDamaged)
 {
-    StoreWork const work(std::make_shared<NotWritable>(objects), layout);
+    MergeWork const work(PayloadTransport(std::make_shared<NotWritable>(objects), layout));
     maintain::KeptPayloads copies(kept);
     truncate(model);
     std::vector<std::string> texts;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "maintain/kept_payloads.hpp"
+#include "train/merger.hpp"
+
+namespace curtail::train {
+
+/// A payload that the store has.
+struct StoredPayload {
+    rounds::PartRef part;
+    Values values;
+};
+
+/// Merges contributions, and stores damaged payloads again. Copies share the transport.
+/// Thread-safe.
+///
+/// The functions return the store's error unchanged if it failed.
+class MergeWork {
+  public:
+    explicit MergeWork(PayloadTransport transport) : transport_(std::move(transport)) {}
+
+    struct Byproducts {
+        std::vector<std::string> warnings;  ///< one for each contribution that merge() refuses
+        std::vector<StoredPayload> stored;
+    };
+    /// Returns Merged or Corrupt, see Merger::run().
+    [[nodiscard]] Result<rounds::Input> merge(rounds::Merge const& question, Byproducts& byproducts,
+                                              Call const& call) const;
+    /// Returns Restored. `kept` has this machine's copies; null: there are none. Appends a text to
+    /// `warnings` for each input of a merge that it cannot use, and for each object that this site
+    /// must not write.
+    [[nodiscard]] Result<rounds::Input> restore(rounds::Restore const& question,
+                                                maintain::KeptPayloads* kept,
+                                                std::vector<std::string>& warnings,
+                                                Call const& call) const;
+
+  private:
+    /// Returns those of `parts` that the store lacks, or has with other bytes.
+    [[nodiscard]] Result<std::vector<rounds::PartRef>> damaged_of(
+        std::vector<rounds::PartRef> const& parts, Call const& call) const;
+    /// Computes a merge. Returns null values if there is no recipe, or if an input is of no use.
+    [[nodiscard]] Result<Merger::Results> compute_again(std::optional<rounds::Merge> const& recipe,
+                                                        std::vector<std::string>& warnings,
+                                                        Call const& call) const;
+    /// Stores the copy of `part` again. Returns false if there is no undamaged copy.
+    [[nodiscard]] Result<bool> put_kept(rounds::PartRef const& part, maintain::KeptPayloads* kept,
+                                        Call const& call) const;
+    /// Stores the result of a merge again, if it is the payload that `part` describes.
+    [[nodiscard]] Result<bool> put_computed(rounds::PartRef const& part,
+                                            rounds::Merge const& recipe,
+                                            Merger::Results const& computed,
+                                            Call const& call) const;
+
+    PayloadTransport transport_;
+};
+
+}  // namespace curtail::train

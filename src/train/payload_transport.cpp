@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/payload_transport.hpp"
+
+#include <future>
+
+#include "chain/run_objects.hpp"
+
+namespace curtail::train {
+
+using store::ReadFailure;
+
+PayloadTransport::PayloadTransport(std::shared_ptr<store::ObjectStore> store,
+                                   payload::Layout layout)
+    : store_(std::move(store)), layout_(std::make_shared<payload::Layout const>(std::move(layout)))
+{
+}
+
+Result<store::ObjectName> PayloadTransport::object(std::string const& name) const
+{
+    return chain::object_name(layout_->run, name);
+}
+
+Result<rounds::PartRef> PayloadTransport::put(rounds::Target const& target, Values const& values,
+                                              Call const& call) const
+{
+    auto const name = object(target.name);
+    if (!name) return tl::unexpected(name.error());
+    auto const encoded = payload::encode(*layout_, target.part, *values);
+    auto const bytes = encoded.pieces();
+    // In another thread if one can start.
+    auto digest = std::async([&] { return sha256_of(bytes); });
+    if (auto stored = store_->put(*name, bytes, call); !stored)
+        return tl::unexpected(stored.error());
+    rounds::PartRef const part{target.part, target.name, static_cast<std::int64_t>(bytes.size()),
+                               digest.get()};
+    made_->add(part, values);
+    return part;
+}
+
+Result<bool> PayloadTransport::put_again(rounds::PartRef const& part, Pieces const& bytes,
+                                         Call const& call) const
+{
+    bool const same =
+        static_cast<std::int64_t>(bytes.size()) == part.bytes && sha256_of(bytes) == part.sha256;
+    if (!same) return false;
+    auto const name = object(part.name);
+    if (!name) return tl::unexpected(name.error());
+    if (auto stored = store_->put(*name, bytes, call); !stored)
+        return tl::unexpected(stored.error());
+    return true;
+}
+
+tl::expected<Values, ReadFailure> PayloadTransport::get_any_form(rounds::PartRef const& part,
+                                                                 Call const& call) const
+{
+    auto const content = chain::RunObjects(*store_, layout_->run).payload(part, call);
+    if (!content) return tl::unexpected(content.error());
+    auto values = payload::decode(*layout_, part.part, store::text_of(*content), part.name);
+    if (!values) return tl::unexpected(ReadFailure{ReadFailure::Cause::corrupt, values.error()});
+    return *values;
+}
+
+tl::expected<Values, ReadFailure> PayloadTransport::get(rounds::PartRef const& part,
+                                                        Call const& call) const
+{
+    if (auto made = made_->find(part)) return made;
+    payload::Decoder decoder(*layout_, part.part, memory_.take(layout_->elements()));
+    auto const read = chain::RunObjects(*store_, layout_->run)
+                          .payload(
+                              part, [&] { decoder.begin(); },
+                              [&](std::span<std::byte const> piece) { decoder.add(piece); }, call);
+    if (!read) return tl::unexpected(read.error());
+    if (auto values = decoder.finish()) return memory_.share(std::move(*values));
+    return get_any_form(part, call);
+}
+
+tl::expected<void, ReadFailure> PayloadTransport::pass(rounds::PartRef const& part,
+                                                       ValueReceiver const& receiver,
+                                                       Call const& call) const
+{
+    if (auto const made = made_->find(part)) {
+        payload::pass_in_chunks(*made, receiver.take);
+        return {};
+    }
+    payload::ChunkDecoder chunks(*layout_, part.part, receiver.take);
+    auto const begin = [&] {
+        if (chunks.has_passed_any()) receiver.restart();
+        chunks.begin();
+    };
+    auto const read =
+        chain::RunObjects(*store_, layout_->run)
+            .payload(
+                part, begin, [&](std::span<std::byte const> piece) { chunks.add(piece); }, call);
+    if (!read) return tl::unexpected(read.error());
+    if (chunks.finish()) return {};
+    // The sink may have received values of a longer or shorter payload.
+    if (chunks.has_passed_any()) receiver.restart();
+    auto const values = get_any_form(part, call);
+    if (!values) return tl::unexpected(values.error());
+    receiver.take(0, **values);
+    return {};
+}
+
+Result<bool> PayloadTransport::has(rounds::PartRef const& part, Call const& call) const
+{
+    auto const read = chain::RunObjects(*store_, layout_->run)
+                          .payload(
+                              part, [] {}, [](std::span<std::byte const>) {}, call);
+    if (read) return true;
+    if (read.error().cause == ReadFailure::Cause::unavailable)
+        return tl::unexpected(read.error().error);
+    return false;
+}
+
+Result<void> PayloadTransport::discard(std::string const& name, Call const& call) const
+{
+    auto const object_name = object(name);
+    if (!object_name) return tl::unexpected(object_name.error());
+    return store_->remove(*object_name, call);
+}
+
+}  // namespace curtail::train

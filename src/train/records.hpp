@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "core/call.hpp"
+#include "rounds/messages.hpp"
+#include "store/object_store.hpp"
+
+namespace curtail::train {
+
+/// Carries out the protocol's questions about records. Copies share the store. Thread-safe.
+///
+/// The functions return the store's error unchanged if it failed.
+class Records {
+  public:
+    Records(std::shared_ptr<store::ObjectStore> store, RunId run);
+
+    /// Returns Got or Missing.
+    [[nodiscard]] Result<rounds::Input> get(rounds::Get const& question, Call const& call) const;
+    /// Returns Created or Exists. Fails with `temporary` if the outcome is unknown.
+    [[nodiscard]] Result<rounds::Input> create(rounds::Create const& question,
+                                               Call const& call) const;
+    /// Stores a record in place of an older one.
+    [[nodiscard]] Result<void> overwrite(rounds::Overwrite const& order, Call const& call) const;
+
+  private:
+    std::shared_ptr<store::ObjectStore> store_;
+    RunId run_;
+};
+
+}  // namespace curtail::train
