@@ -10,6 +10,9 @@ namespace {
 
 // The exit code of a job that may not train now: its site is locked, or it has no permission.
 constexpr int try_later = static_cast<int>(ExitCode::temporary);
+// The exit code of a job whose training has diverged, or whose input is damaged. The next job would
+// end in the same way.
+constexpr int bad_data = static_cast<int>(ExitCode::data);
 
 Job const* find_intent(std::vector<Job> const& jobs, IntentId const& intent)
 {
@@ -91,7 +94,10 @@ Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, 
     auto text = end_text(tracked, job, too_soon);
     if (is_setback(job)) return count_setback(state, std::move(text), now, rules);
     auto const pause = count_failure(state, text, now, rules);
-    if (state.failures >= rules.failures_before_hold)
+    if (job.exit_code == bad_data)
+        update.hold = {HoldRequest::Cause::failures, text + "; another job would fail too",
+                       job.ended};
+    else if (state.failures >= rules.failures_before_hold)
         update.hold = {HoldRequest::Cause::failures,
                        std::to_string(state.failures) + " jobs failed in a row; the last: " + text,
                        job.ended};

@@ -29,7 +29,7 @@ struct JobEvent {
 /// Why the poller should submit no further job until a person or the signal allows it.
 struct HoldRequest {
     enum class Cause {
-        failures,  ///< too many consecutive failures of jobs
+        failures,  ///< too many consecutive failures of jobs, or one that would repeat itself
         cancel     ///< a person or an administrator cancelled a job
     };
     Cause cause{Cause::failures};

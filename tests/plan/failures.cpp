@@ -81,12 +81,21 @@ TEST(Failures, SixFailuresInARowHoldTheSite)
 {
     auto state = tracking({job("7", Job::State::running)});
     state.failures = 4;
-    EXPECT_FALSE(observe(state, {ended("7", 660, 65)}, at(661), rules).hold);
+    EXPECT_FALSE(observe(state, {ended("7", 660, 70)}, at(661), rules).hold);
     state.failures = 5;
+    auto const hold = observe(state, {ended("7", 660, 70)}, at(661), rules).hold;
+    ASSERT_TRUE(hold);
+    EXPECT_EQ(hold->cause, HoldRequest::Cause::failures);
+    EXPECT_EQ(hold->why, "6 jobs failed in a row; the last: job 7 failed (FAILED, exit code 70)");
+}
+
+TEST(Failures, AJobWhoseTrainingDivergedHoldsTheSiteAtOnce)
+{
+    auto const state = tracking({job("7", Job::State::running)});
     auto const hold = observe(state, {ended("7", 660, 65)}, at(661), rules).hold;
     ASSERT_TRUE(hold);
     EXPECT_EQ(hold->cause, HoldRequest::Cause::failures);
-    EXPECT_EQ(hold->why, "6 jobs failed in a row; the last: job 7 failed (FAILED, exit code 65)");
+    EXPECT_EQ(hold->why, "job 7 failed (FAILED, exit code 65); another job would fail too");
 }
 
 TEST(Failures, AJobThatThePollerDrainedEndsASeriesOfFailures)
