@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 
 #include "core/text.hpp"
 
@@ -282,6 +283,12 @@ Result<FileLock> FileLock::take(fs::path const& path)
     Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd) return cannot("open lock", path, errno, ExitCode::cannot_create);
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK)
+            return fail(
+                ExitCode::os_error, "cannot lock " + path.string(),
+                std::string("its file system does not lock files (") + std::strerror(errno) + ")",
+                "mount it with locks (on Lustre: the option `flock`), or move the run's "
+                "folder to another file system");
         if (errno != EWOULDBLOCK) return cannot("lock", path, errno, ExitCode::os_error);
         auto const holder = read_file(path, 512).value_or("");
         std::string const owner =

@@ -7,13 +7,29 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "support/temporary_folder.hpp"
+
+namespace {
+int lock_error = 0;  // of the next flock; 0: it works
+}  // namespace
+
+extern "C" int flock(int fd, int operation) noexcept
+{
+    if (lock_error != 0) {
+        errno = lock_error;
+        return -1;
+    }
+    return static_cast<int>(syscall(SYS_flock, fd, operation));
+}
 
 namespace curtail {
 namespace {
@@ -151,6 +167,18 @@ TEST(Files, AReplacedLinkLeavesItsTargetAlone)
     ASSERT_TRUE(write_file(folder / "status.json", "new"));
     EXPECT_EQ(*read_file(folder / "victim"), "its content");
     EXPECT_EQ(*read_file(folder / "status.json"), "new");
+}
+
+TEST(Files, AFileSystemWithoutLocksIsNamedAsTheReason)
+{
+    test::TemporaryFolder const folder;
+    lock_error = ENOSYS;
+    auto const lock = FileLock::take(folder / "lock");
+    lock_error = 0;
+    ASSERT_FALSE(lock);
+    EXPECT_EQ(lock.error().code, ExitCode::os_error);
+    EXPECT_THAT(lock.error().message(), testing::HasSubstr("its file system does not lock files"));
+    EXPECT_THAT(lock.error().message(), testing::HasSubstr("`flock`"));
 }
 
 TEST(Files, LockHasOneHolderAndIsReleasedWithIt)
