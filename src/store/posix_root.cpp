@@ -91,6 +91,20 @@ tl::unexpected<Error> open_error(std::filesystem::path const& path, int error)
 
 }  // namespace
 
+bool DurableFolders::contains(std::string_view path) const
+{
+    std::lock_guard const lock(mutex_);
+    return paths_.contains(path);
+}
+
+void DurableFolders::add(std::string_view path)
+{
+    constexpr std::size_t most = 1000;  // each payload has a folder
+    std::lock_guard const lock(mutex_);
+    if (paths_.size() >= most) paths_.clear();
+    paths_.emplace(path);
+}
+
 std::string temporary_name(std::string_view file)
 {
     static std::string const process = process_name();
@@ -149,6 +163,26 @@ Fd PosixRoot::open_below(std::string_view path, int flags) const
     return Fd(openat2_beneath(fd_.get(), std::string(path).c_str(), flags | O_NOFOLLOW));
 }
 
+// An NFS client keeps the answer that a name does not exist as long as its attributes of the folder
+// are valid, for up to a minute. It asks the server for these attributes when a program opens the
+// folder for reading; O_PATH is not enough.
+Fd PosixRoot::open_revalidated(std::string_view path, int flags) const
+{
+    Fd at(openat(fd_.get(), ".", folder_flags));
+    auto const segments = split(path, '/');
+    for (std::size_t i = 0; at && i < segments.size(); ++i) {
+        std::string const name(segments[i]);
+        bool const last = i + 1 == segments.size();
+        int const how = last ? flags | O_NOFOLLOW | O_CLOEXEC : folder_flags;
+        Fd next(openat(at.get(), name.c_str(), how));
+        // A folder may permit passage, but not reading.
+        if (!next && !last && errno == EACCES)
+            next = Fd(openat(at.get(), name.c_str(), folder_flags | O_PATH));
+        at = std::move(next);
+    }
+    return at;
+}
+
 // The folder appears under its name with the permissions that others need, and durable. A process
 // that finds it made by another cannot know whether that one made the name durable, so it syncs
 // the parent too.
@@ -167,15 +201,22 @@ bool PosixRoot::make_level(int parent, std::string const& name) const
 
 Fd PosixRoot::make_folders(std::string_view folder) const
 {
-    Fd at = open_below(folder, O_RDONLY | O_DIRECTORY);
-    if (at || errno != ENOENT) return at;
+    if (durable_->contains(folder)) {
+        Fd found = open_below(folder, O_RDONLY | O_DIRECTORY);
+        if (found || errno != ENOENT) return found;
+    }
+    Fd at;
     for (auto const segment : split(folder, '/')) {
         std::string const name(segment);
+        auto const path = folder.substr(
+            0, static_cast<std::size_t>(segment.data() - folder.data()) + segment.size());
         int const parent = at ? at.get() : fd_.get();
         Fd next(openat(parent, name.c_str(), folder_flags));
         if (!next && errno == ENOENT && make_level(parent, name))
             next = Fd(openat(parent, name.c_str(), folder_flags));
+        else if (next && !durable_->contains(path) && fsync(parent) != 0) return {};
         if (!next) return next;
+        durable_->add(path);
         at = std::move(next);
     }
     return at;

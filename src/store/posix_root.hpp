@@ -3,6 +3,9 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -22,6 +25,18 @@ enum class Lookup {
 /// `.<file>.<host>.<random>.<pid>.<counter>.tmp`. No two calls return the same name, not even on
 /// different hosts. The name is never that of an object.
 [[nodiscard]] std::string temporary_name(std::string_view file);
+
+/// Folders whose names this process knows to be synced to disk. Thread-safe.
+class DurableFolders {
+  public:
+    [[nodiscard]] bool contains(std::string_view path) const;
+    /// Forgets the others if there are too many.
+    void add(std::string_view path);
+
+  private:
+    mutable std::mutex mutex_;
+    std::set<std::string, std::less<>> paths_;
+};
 
 /// The root folder of a store and the folders below it. Paths are relative to the root.
 class PosixRoot {
@@ -43,8 +58,13 @@ class PosixRoot {
     /// Opens a file or folder with the flags of open(2). Returns an empty Fd and sets errno if this
     /// fails.
     [[nodiscard]] Fd open_below(std::string_view path, int flags) const;
-    /// Opens a folder, after creating those folders of its path that do not exist. Each new folder
-    /// is synced to disk before the next is created. Returns an empty Fd and sets errno on failure.
+    /// Opens a file or folder as open_below() does. Makes an NFS client ask its server about each
+    /// name of the path: without that, a client believes for up to a minute that a name does not
+    /// exist, although another host has created it.
+    [[nodiscard]] Fd open_revalidated(std::string_view path, int flags) const;
+    /// Opens a folder, after creating those folders of its path that do not exist. The names of all
+    /// folders of the path are then synced to disk: the process that created them may not have come
+    /// to that. Returns an empty Fd and sets errno on failure.
     [[nodiscard]] Fd make_folders(std::string_view folder) const;
     /// Removes `folder` if it is empty, then its parent if that is empty, and so on. Keeps every
     /// folder whose path has `kept` segments or fewer. Ignores errors.
@@ -59,6 +79,7 @@ class PosixRoot {
     Fd fd_;
     mode_t mode_;
     Lookup lookup_;
+    std::shared_ptr<DurableFolders> durable_{std::make_shared<DurableFolders>()};
 };
 
 }  // namespace curtail::store

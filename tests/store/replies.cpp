@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network file system may lose the reply to a request that it carried out. To simulate that, this
-// test replaces link and fsync of the C library.
+// A network file system may lose the reply to a request that it carried out. A process may be
+// killed before it has made a folder durable. To see that, this test replaces link and fsync of the
+// C library.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <set>
 
 #include "store/posix_store.hpp"
 #include "support/temporary_folder.hpp"
@@ -15,6 +18,7 @@ namespace {
 enum class Link { normal, reply_lost, sent_twice, never_sent, not_supported, not_permitted };
 Link link_mode = Link::normal;
 int failing_sync = 0;  // which fsync from now on fails (1: the next); 0: none
+std::set<std::filesystem::path> synced;
 
 }  // namespace
 
@@ -41,6 +45,8 @@ extern "C" int fsync(int fd)
         errno = EIO;
         return -1;
     }
+    std::error_code ignored;
+    synced.insert(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), ignored));
     return static_cast<int>(syscall(SYS_fsync, fd));
 }
 
@@ -110,6 +116,20 @@ TEST_F(LostReplies, ContentThatIsNotDurableBecomesNoObject)
     failing_sync = 1;
     EXPECT_FALSE(store_->put(record, bytes_of("x")));
     EXPECT_FALSE(exists());
+}
+
+TEST_F(LostReplies, FoldersOfAKilledProcessBecomeDurable)
+{
+    auto const root = folder_.path();
+    std::filesystem::create_directories(root / "runs/other/commits");
+    synced.clear();
+    auto const name = *ObjectName::parse("runs/other/commits/00000001.json");
+    ASSERT_TRUE(store_->create(name, bytes_of("x")));
+    EXPECT_TRUE(synced.contains(root / "runs")) << "for the name `other`";
+    EXPECT_TRUE(synced.contains(root / "runs/other")) << "for the name `commits`";
+    synced.clear();
+    ASSERT_TRUE(store_->put(name, bytes_of("y")));
+    EXPECT_FALSE(synced.contains(root / "runs/other")) << "once is enough";
 }
 
 TEST_F(LostReplies, VisibleButNotDurableIsUnknown)
