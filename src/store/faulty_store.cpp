@@ -1,7 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/faulty_store.hpp"
 
+#include <condition_variable>
+
 namespace curtail::store {
+namespace {
+
+// Waits for `delay`, or until the call is over.
+void wait(Millis delay, Call const& call)
+{
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, call.cancel, call.time_left(delay), [] { return false; });
+}
+
+void wait_for_end(Call const& call)
+{
+    while (!call.is_over()) wait(Millis{1000}, call);
+}
+
+}  // namespace
 
 bool FaultyStore::draw(double probability)
 {
@@ -24,13 +43,22 @@ void FaultyStore::land_some_delayed()
     }
 }
 
-Result<void> FaultyStore::begin(char const* act, std::string const& name, bool writes)
+Result<void> FaultyStore::begin(Lock& lock, char const* act, std::string const& name, Effect effect,
+                                Call const& call)
 {
     land_some_delayed();
     auto const what = std::string("cannot ") + act + " " + name;
-    if (draw(faults_.unavailable))
+    bool const answers = !draw(faults_.no_answer);
+    if (!answers || draw(faults_.slow)) {
+        auto const delay = faults_.delay;
+        lock.unlock();
+        if (answers) wait(delay, call);
+        else wait_for_end(call);
+        lock.lock();
+    }
+    if (!answers || draw(faults_.unavailable))
         return fail(ExitCode::temporary, what, "the store does not answer (injected)");
-    if (writes && draw(faults_.no_space))
+    if (effect == Effect::writes && draw(faults_.no_space))
         return fail(ExitCode::io, what, "the store is full (injected)");
     return {};
 }
@@ -38,14 +66,16 @@ Result<void> FaultyStore::begin(char const* act, std::string const& name, bool w
 Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std::byte const> bytes,
                                           Call const& call)
 {
-    std::lock_guard const guard(mutex_);
-    if (auto ready = begin("create", name.text(), true); !ready)
+    Lock lock(mutex_);
+    if (auto ready = begin(lock, "create", name.text(), Effect::writes, call); !ready)
         return tl::unexpected(ready.error());
     if (draw(faults_.lost_request)) return CreateOutcome::unknown;
     if (draw(faults_.delayed_create)) {
         delayed_.push_back({name, Content(bytes.begin(), bytes.end())});
         return CreateOutcome::unknown;
     }
+    if (draw(faults_.ignored_condition))
+        return inner_.put(name, bytes, call).map([] { return CreateOutcome::created; });
     auto outcome = inner_.create(name, bytes, call);
     if (outcome && draw(faults_.lost_reply)) return CreateOutcome::unknown;
     return outcome;
@@ -53,9 +83,13 @@ Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std:
 
 Result<void> FaultyStore::put(ObjectName const& name, Pieces const& bytes, Call const& call)
 {
-    std::lock_guard const guard(mutex_);
-    if (auto ready = begin("write", name.text(), true); !ready) return ready;
-    return inner_.put(name, bytes, call);
+    Lock lock(mutex_);
+    if (auto ready = begin(lock, "write", name.text(), Effect::writes, call); !ready) return ready;
+    auto stored = inner_.put(name, bytes, call);
+    if (stored && draw(faults_.lost_put_reply))
+        return fail(ExitCode::temporary, "cannot write " + name.text(),
+                    "the store's reply was lost (injected)");
+    return stored;
 }
 
 void FaultyStore::damage(Content& content)
@@ -73,8 +107,8 @@ Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& 
 {
     Content content;
     {
-        std::lock_guard const guard(mutex_);
-        if (auto ready = begin("read", name.text(), false); !ready)
+        Lock lock(mutex_);
+        if (auto ready = begin(lock, "read", name.text(), Effect::reads, call); !ready)
             return tl::unexpected(ready.error());
         if (draw(faults_.stale_missing)) return false;
         auto whole = inner_.get(name, limit, call);
@@ -89,8 +123,8 @@ Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& 
 
 Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name, Call const& call)
 {
-    std::lock_guard const guard(mutex_);
-    if (auto ready = begin("inspect", name.text(), false); !ready)
+    Lock lock(mutex_);
+    if (auto ready = begin(lock, "inspect", name.text(), Effect::reads, call); !ready)
         return tl::unexpected(ready.error());
     if (draw(faults_.stale_missing)) return std::optional<ObjectInfo>{};
     return inner_.stat(name, call);
@@ -98,8 +132,8 @@ Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name, Call
 
 Result<void> FaultyStore::remove(ObjectName const& name, Call const& call)
 {
-    std::lock_guard const guard(mutex_);
-    if (auto ready = begin("remove", name.text(), false); !ready) return ready;
+    Lock lock(mutex_);
+    if (auto ready = begin(lock, "remove", name.text(), Effect::reads, call); !ready) return ready;
     return inner_.remove(name, call);
 }
 
@@ -108,8 +142,9 @@ Result<void> FaultyStore::list(ObjectFolder const& folder, std::string const& af
 {
     std::vector<Listed> found;
     {
-        std::lock_guard const guard(mutex_);
-        if (auto ready = begin("list", folder.text(), false); !ready) return ready;
+        Lock lock(mutex_);
+        if (auto ready = begin(lock, "list", folder.text(), Effect::reads, call); !ready)
+            return ready;
         auto const listed = inner_.list(
             folder, after,
             [&](Listed const& object) {
@@ -126,23 +161,24 @@ Result<void> FaultyStore::list(ObjectFolder const& folder, std::string const& af
 
 Result<std::vector<Leftover>> FaultyStore::leftovers(ObjectFolder const& folder, Call const& call)
 {
-    std::lock_guard const guard(mutex_);
-    if (auto ready = begin("list", folder.text(), false); !ready)
+    Lock lock(mutex_);
+    if (auto ready = begin(lock, "list", folder.text(), Effect::reads, call); !ready)
         return tl::unexpected(ready.error());
     return inner_.leftovers(folder, call);
 }
 
 Result<void> FaultyStore::remove_leftover(Leftover const& leftover, Call const& call)
 {
-    std::lock_guard const guard(mutex_);
-    if (auto ready = begin("remove", leftover.name, false); !ready) return ready;
+    Lock lock(mutex_);
+    if (auto ready = begin(lock, "remove", leftover.name, Effect::reads, call); !ready)
+        return ready;
     return inner_.remove_leftover(leftover, call);
 }
 
 Result<bool> FaultyStore::keeps_versions(Call const& call)
 {
-    std::lock_guard const guard(mutex_);
-    if (auto ready = begin("inspect", "the store", false); !ready)
+    Lock lock(mutex_);
+    if (auto ready = begin(lock, "inspect", "the store", Effect::reads, call); !ready)
         return tl::unexpected(ready.error());
     return inner_.keeps_versions(call);
 }

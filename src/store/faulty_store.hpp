@@ -20,6 +20,13 @@ struct Faults {
     /// Any request fails with `temporary` (not with `unavailable`) and has no effect.
     double unavailable{0};
     double no_space{0};  ///< create and put fail with `io` and have no effect
+    /// create replaces an existing object and returns `created`.
+    double ignored_condition{0};
+    double lost_put_reply{0};  ///< `inner` carries out the put, but it fails with `temporary`
+    /// Any request ends only when its Call is over. It fails with `temporary` and has no effect.
+    double no_answer{0};
+    double slow{0};  ///< any request waits for `delay` first, or until its Call is over
+    Millis delay{10};
 };
 
 /// A store for tests that forwards requests to the store `inner` and injects faults. The same seed
@@ -60,11 +67,14 @@ class FaultyStore final : public ObjectStore {
     };
     /// Returns true with the given probability. If it returns true, it counts one fault.
     [[nodiscard]] bool draw(double probability);
+    using Lock = std::unique_lock<std::mutex>;
+    enum class Effect { reads, writes };
     /// Runs at the start of every request. `act` is the verb for error messages, for example
-    /// "read". First carries out each delayed create with probability 0.2. Then fails with
-    /// `temporary` if it draws the fault `unavailable`. If `writes` is true, it also fails with
-    /// `io` if it draws the fault `no_space`.
-    [[nodiscard]] Result<void> begin(char const* act, std::string const& name, bool writes);
+    /// "read". First carries out each delayed create with probability 0.2. Then waits if it draws
+    /// the fault `slow`, without the lock. Fails with `temporary` if it draws `no_answer` or
+    /// `unavailable`. Fails with `io` if it draws `no_space` and the request writes.
+    [[nodiscard]] Result<void> begin(Lock& lock, char const* act, std::string const& name,
+                                     Effect effect, Call const& call);
     void land_some_delayed();
     void damage(Content& content);  ///< may shorten `content`, flip one of its bits, or both
 

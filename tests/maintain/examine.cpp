@@ -56,17 +56,6 @@ INSTANTIATE_TEST_SUITE_P(Each, ExamineOf, test::every_store, test::name_of_store
 
 using curtail::test::ForwardingStore;
 
-// Lets every create succeed.
-class LastWins final : public ForwardingStore {
-  public:
-    using ForwardingStore::ForwardingStore;
-    Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
-    {
-        return put(name, bytes, call).map([] { return store::CreateOutcome::created; });
-    }
-};
-
 // Looks whether the object exists and creates it afterwards, as some servers do.
 class Racy final : public ForwardingStore {
   public:
@@ -89,7 +78,7 @@ class Versioned final : public ForwardingStore {
 TEST(Examine, AStoreWhoseCreatesAreNotExclusiveIsAtFault)
 {
     store::MemoryStore memory;
-    LastWins last_wins(memory);
+    store::FaultyStore last_wins(memory, {.ignored_condition = 1}, 1);
     EXPECT_THAT(faults(last_wins), testing::Contains("create"));
     Racy racy(memory);
     EXPECT_THAT(faults(racy), ElementsAre("concurrent-create"));

@@ -62,6 +62,12 @@ void make_faultless(Fixture& f)
     f.inner = std::make_unique<MemoryStore>();
     f.store = std::make_unique<FaultyStore>(*f.inner, Faults{}, 1);
 }
+// A slow store keeps every promise.
+void make_slow(Fixture& f)
+{
+    f.inner = std::make_unique<MemoryStore>();
+    f.store = std::make_unique<FaultyStore>(*f.inner, Faults{.slow = 0.5, .delay = Millis{2}}, 1);
+}
 
 class Store : public testing::TestWithParam<Implementation> {
   protected:
@@ -300,7 +306,8 @@ INSTANTIATE_TEST_SUITE_P(Every, Store,
                                          Implementation{"Posix", make_posix},
                                          Implementation{"PosixStepwise", make_stepwise},
                                          Implementation{"S3", make_s3},
-                                         Implementation{"FaultyWithoutFaults", make_faultless}),
+                                         Implementation{"FaultyWithoutFaults", make_faultless},
+                                         Implementation{"FaultyAndSlow", make_slow}),
                          [](auto const& made) { return std::string(made.param.name); });
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "store/memory_store.hpp"
 #include "store/verified.hpp"
 
@@ -58,6 +60,54 @@ TEST_F(Faulty, StaleAnswersAndErrorsLeaveObjectsUnchanged)
     faulty.set_faults({.no_space = 1});
     EXPECT_EQ(faulty.put(commit(1), bytes_of("y")).error().code, ExitCode::io);
     EXPECT_EQ(text_of(*faulty.get(commit(1), {100}).value()), "x");
+}
+
+TEST_F(Faulty, ALiarReplacesAnExistingObjectAndSaysThatItCreatedIt)
+{
+    ASSERT_TRUE(inner.put(commit(1), bytes_of("first")));
+    faulty.set_faults({.ignored_condition = 1});
+    EXPECT_EQ(*faulty.create(commit(1), bytes_of("second")), CreateOutcome::created);
+    EXPECT_EQ(text_of(*inner.get(commit(1), {100}).value()), "second");
+}
+
+TEST_F(Faulty, AWriteWhoseReplyIsLostHasHappened)
+{
+    faulty.set_faults({.lost_put_reply = 1});
+    EXPECT_EQ(faulty.put(commit(1), bytes_of("x")).error().code, ExitCode::temporary);
+    EXPECT_TRUE(exists(1));
+}
+
+TEST_F(Faulty, ARequestWithoutAnAnswerEndsWithItsCall)
+{
+    faulty.set_faults({.no_answer = 1});
+    std::stop_source stop;
+    std::optional<Result<CreateOutcome>> cancelled;
+    {
+        std::jthread const request(
+            [&] { cancelled = faulty.create(commit(1), bytes_of("x"), {stop.get_token()}); });
+        EXPECT_FALSE(cancelled);
+        stop.request_stop();
+    }
+    EXPECT_EQ(cancelled.value().error().code, ExitCode::temporary);
+    auto const end = monotonic_now() + Millis{20};
+    EXPECT_FALSE(faulty.get(commit(1), {100}, {{}, end}));
+    EXPECT_GE(monotonic_now(), end);
+    EXPECT_FALSE(exists(1));
+}
+
+TEST_F(Faulty, ASlowStoreAnswersLateAndServesOthersMeanwhile)
+{
+    constexpr Millis delay{50};
+    faulty.set_faults({.slow = 1, .delay = delay});
+    auto const began = monotonic_now();
+    std::vector<std::jthread> requests;
+    for (int i = 0; i < 20; ++i)
+        requests.emplace_back([&, i] {
+            EXPECT_EQ(*faulty.create(commit(i), bytes_of("x")), CreateOutcome::created);
+        });
+    requests.clear();
+    EXPECT_GE(monotonic_now() - began, delay);
+    EXPECT_LT(monotonic_now() - began, 20 * delay);
 }
 
 TEST_F(Faulty, AVerifiedReadRetriesBadReadsAndReportsPersistentOnes)
