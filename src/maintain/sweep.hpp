@@ -30,7 +30,8 @@ struct SweepPlan {
 ///
 /// Fails with `no_input` if the run has no commit. Fails with `protocol` if the chain is invalid.
 [[nodiscard]] Result<SweepPlan> plan_sweep(chain::RunObjects const& objects, Time now,
-                                           upkeep::SweepRules const& rules = {});
+                                           upkeep::SweepRules const& rules = {},
+                                           Call const& call = {});
 
 /// What a sweep has done.
 struct SweepResult {
@@ -40,8 +41,9 @@ struct SweepResult {
 };
 /// Deletes what the plan allows to delete. Goes on after an error. Several sweeps may run at a
 /// time, while sites train; each counts what the others deleted before as deleted too. `progress`
-/// receives the number of objects that are done.
+/// receives the number of objects that are done. Ends early if `call` is over.
 [[nodiscard]] SweepResult carry_out(chain::RunObjects const& objects, SweepPlan const& plan,
-                                    std::function<void(std::int64_t done)> const& progress = {});
+                                    std::function<void(std::int64_t done)> const& progress = {},
+                                    Call const& call = {});
 
 }  // namespace curtail::maintain

@@ -19,13 +19,12 @@ constexpr rounds::Op first_errand = rounds::Op{1} << 63;
 
 // Reads the chain, and deletes what a sweep may delete. Fails if an object could not be deleted,
 // after it has tried all.
-Result<runlog::Swept> sweep_run(store::ObjectStore& store, RunId const& run,
-                                rounds::Sweep const& order)
+Result<runlog::Swept> sweep_run(chain::RunObjects const& objects, rounds::Sweep const& order,
+                                Call const& call)
 {
-    chain::RunObjects const objects(store, run);
-    auto const plan = maintain::plan_sweep(objects, order.now, {order.sweep_after});
+    auto const plan = maintain::plan_sweep(objects, order.now, {order.sweep_after}, call);
     if (!plan) return tl::unexpected(plan.error());
-    auto const result = maintain::carry_out(objects, *plan);
+    auto const result = maintain::carry_out(objects, *plan, {}, call);
     if (!result.errors.empty()) return tl::unexpected(result.errors.front());
     return runlog::Swept{result.deleted, result.freed};
 }
@@ -165,8 +164,10 @@ void RoundExecutor::act(rounds::Delete const& garbage)
 void RoundExecutor::act(rounds::Sweep const& sweep)
 {
     auto const work = [this, store = parts_.store, run = parts_.layout.run,
-                       sweep](Call const&) -> OperationTable::Finish {
-        return [this, swept = sweep_run(*store, run, sweep)]() -> Answer {
+                       open_cache = parts_.open_cache,
+                       sweep](Call const& call) -> OperationTable::Finish {
+        auto const cache = open_cache ? open_cache() : nullptr;
+        return [this, swept = sweep_run({*store, run, cache.get()}, sweep, call)]() -> Answer {
             if (!swept) parts_.log.warning("sweep: " + swept.error().message());
             else parts_.recorder.event(*swept);
             return std::nullopt;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "chain/record_cache.hpp"
 #include "payload/payload.hpp"
 #include "rounds/messages.hpp"
 #include "store/object_store.hpp"
@@ -44,6 +45,8 @@ class RoundExecutor {
         Limits limits{};
         /// This machine's copies of payloads. Null: it keeps none.
         std::shared_ptr<maintain::KeptPayloads> kept{};
+        /// Opens the copies of records with which a sweep reads the chain. Empty: it has none.
+        std::function<std::unique_ptr<chain::RecordCache>()> open_cache{};
     };
     /// `notify` says that take_answers() has something to do. It is called from any thread.
     RoundExecutor(Parts parts, std::function<void()> notify);

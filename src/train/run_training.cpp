@@ -58,6 +58,10 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
     parts.gate = std::move(gate);
     parts.limits.payload = limit;
     parts.kept = std::make_shared<maintain::KeptPayloads>(context.folder / "kept");
+    parts.open_cache = [folder = context.folder / "cache",
+                        address = context.run.store_for(context.site), run = context.run.run] {
+        return std::make_unique<chain::RecordCache>(chain::CacheSettings{folder}, address, run);
+    };
     return parts;
 }
 
