@@ -199,6 +199,15 @@ bool PosixRoot::make_level(int parent, std::string const& name) const
     return fsync(parent) == 0;
 }
 
+Fd PosixRoot::open_level(int parent, std::string const& name, bool is_durable) const
+{
+    Fd found(openat(parent, name.c_str(), folder_flags));
+    if (found) return is_durable || fsync(parent) == 0 ? std::move(found) : Fd();
+    if (errno == ENOENT && make_level(parent, name))
+        found = Fd(openat(parent, name.c_str(), folder_flags));
+    return found;
+}
+
 Fd PosixRoot::make_folders(std::string_view folder) const
 {
     if (durable_->contains(folder)) {
@@ -207,17 +216,12 @@ Fd PosixRoot::make_folders(std::string_view folder) const
     }
     Fd at;
     for (auto const segment : split(folder, '/')) {
-        std::string const name(segment);
         auto const path = folder.substr(
             0, static_cast<std::size_t>(segment.data() - folder.data()) + segment.size());
-        int const parent = at ? at.get() : fd_.get();
-        Fd next(openat(parent, name.c_str(), folder_flags));
-        if (!next && errno == ENOENT && make_level(parent, name))
-            next = Fd(openat(parent, name.c_str(), folder_flags));
-        else if (next && !durable_->contains(path) && fsync(parent) != 0) return {};
-        if (!next) return next;
-        durable_->add(path);
-        at = std::move(next);
+        bool const durable = durable_->contains(path);
+        at = open_level(at ? at.get() : fd_.get(), std::string(segment), durable);
+        if (!at) return at;
+        if (!durable) durable_->add(path);
     }
     return at;
 }

@@ -74,6 +74,8 @@ class PosixRoot {
     PosixRoot(std::filesystem::path path, Fd fd, mode_t mode, Lookup lookup);
     [[nodiscard]] Fd open_stepwise(std::string_view path, int flags) const;
     [[nodiscard]] bool make_level(int parent, std::string const& name) const;
+    /// Opens a folder, or creates it. Then its name is durable. `is_durable`: it was so before.
+    [[nodiscard]] Fd open_level(int parent, std::string const& name, bool is_durable) const;
 
     std::filesystem::path path_;
     Fd fd_;

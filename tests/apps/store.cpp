@@ -314,7 +314,7 @@ TEST_F(OnARun, RepairStoresALostModelFromTheSitesFolder)
 
     auto const kept = folder_ / "run/sites" / site_name / "kept";
     fs::create_directories(kept);
-    std::ofstream(kept / ("w0-" + model.sha256.hex() + ".h5")) << store::text_of(bytes);
+    std::ofstream(kept / ("6-w0-" + model.sha256.hex() + ".h5")) << store::text_of(bytes);
     auto const copied = document(ask({"repair", file, "--site", site_name, "--json"}));
     auto const& part = *copied.find("parts")->as_array()->at(0).as_object();
     EXPECT_EQ(*part.find("outcome"), json::Value("copied"));

@@ -86,7 +86,7 @@ def site_stores_a_lost_model_of_another_again():
             expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
             part = run.commits()[-1]["model"]["parts"][0]
             reader = "B" if part["name"].split("/")[2].startswith("A.") else "A"
-            copy = run.out / f"sites/{reader}/kept/w0-{part['sha256']}.h5"
+            copy = run.kept_copy(reader, part)
             if copy.exists():
                 break
         expect(copy.exists(), "no site has a copy of the newest model of the other")

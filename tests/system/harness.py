@@ -279,6 +279,11 @@ class SmallRun:
         self.processes.append(process)
         return process
 
+    def kept_copy(self, site, part):
+        """The path of the site's own copy of the weights `part`."""
+        round_number = part["name"].split("/")[1]
+        return self.out / f"sites/{site}/kept/{round_number}-w0-{part['sha256']}.h5"
+
     def metrics(self, site):
         return read_json_lines(self.out / "sites" / site / "metrics.jsonl")
 

@@ -35,7 +35,7 @@ def kept(run, site):
 
 
 def copy_of(run, site, part):
-    return kept(run, site) / f"w0-{part['sha256']}.h5"
+    return run.kept_copy(site, part)
 
 
 def train_two_sites(run, commits=8):

@@ -123,7 +123,11 @@ bool is_overdue(Parts& p)
 }
 
 // A commit may admit this process while a stop request waits. A member leaves by a header.
-bool is_admitted(Parts const& p) { return p.chain.tip() && own_member(p) != nullptr; }
+bool leaves_at_once(Parts const& p)
+{
+    bool const admitted = p.chain.tip() && own_member(p) != nullptr;
+    return p.machine.stopping() && row(p).early && !admitted;
+}
 
 // Acts until a question is open or nothing is left to do before some time has passed.
 void settle(Parts& p)
@@ -137,7 +141,7 @@ void settle(Parts& p)
         take_answer(p, Unknown{0, "no answer in time"});
     }
     while (!machine.asking() && !machine.exited()) {
-        if (machine.stopping() && row(p).early && !is_admitted(p)) finish(p, ExitCode::ok);
+        if (leaves_at_once(p)) finish(p, ExitCode::ok);
         else if (machine.paused() || !row(p).act(p)) break;
     }
     if (!machine.asking()) return;

@@ -148,6 +148,13 @@ Millis poll_interval(Parts const& p)
     return interval;
 }
 
+// If the store does not answer, a cut has waited for one read already.
+bool is_poll_due(Parts& p, bool cuts)
+{
+    bool const cuts_now = cuts && p.failures.unanswered > 0;
+    return !cuts_now && p.machine.reached(p.schedule.poll);
+}
+
 }  // namespace
 
 void enter_run(Parts& p)
@@ -220,12 +227,9 @@ bool act_run(Parts& p)
         return true;
     }
     bool const cuts = wants_cut(p);
-    // A cut has waited for one read already if the store does not answer.
-    bool const cuts_now = cuts && p.failures.unanswered > 0;
     if (!cuts && p.amendments.due() && p.machine.reached(p.schedule.amendment))
         p.machine.switch_to(Phase::run_amendment);
-    else if (!cuts_now && p.machine.reached(p.schedule.poll))
-        p.machine.switch_to(Phase::run_poll);
+    else if (is_poll_due(p, cuts)) p.machine.switch_to(Phase::run_poll);
     else if (!cuts && (attend_repairs(p) || attend_own_header(p))) return true;
     else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
         p.machine.go(Phase::publish_store);
