@@ -10,7 +10,7 @@ Result<FileLock> lock_folder(std::filesystem::path const& folder, RunId const& r
 {
     if (auto made = ensure_private_folder(folder); !made) return tl::unexpected(made.error());
     auto lock = FileLock::take(folder / "lock");
-    if (lock) return lock;
+    if (lock || lock.error().code != ExitCode::temporary) return lock;
     return tl::unexpected(
         lock.error().with_context("another poller is active on run " + run.value));
 }

@@ -88,7 +88,7 @@ class Walk {
     Result<std::vector<Entry>> entries_of(std::string const& path)
     {
         std::vector<Entry> entries;
-        Fd fd = root_.open_below(path, O_RDONLY | O_DIRECTORY);
+        Fd fd = root_.open_current(path, O_RDONLY | O_DIRECTORY);
         if (!fd && errno == ENOENT && !root_.is_gone()) return entries;
         OpenFolder const opened(fd ? fdopendir(fd.get()) : nullptr);
         if (!opened) return failure(path, errno);

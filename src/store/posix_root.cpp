@@ -163,24 +163,27 @@ Fd PosixRoot::open_below(std::string_view path, int flags) const
     return Fd(openat2_beneath(fd_.get(), std::string(path).c_str(), flags | O_NOFOLLOW));
 }
 
-// An NFS client keeps the answer that a name does not exist as long as its attributes of the folder
-// are valid, for up to a minute. It asks the server for these attributes when a program opens the
-// folder for reading; O_PATH is not enough.
-Fd PosixRoot::open_revalidated(std::string_view path, int flags) const
+// An NFS client may answer ENOENT from its cache for a minute after another host has created the
+// name. The client keeps such an answer for as long as the change attribute of the parent that it
+// knows stays the same (nfs_neg_need_reval and nfs_check_verifier in fs/nfs/dir.c of Linux). The
+// client asks the server for that attribute when a process opens the parent for reading
+// (close-to-open consistency). O_PATH does not make it ask, nor does a path that leads through the
+// parent. The parent may look missing for the same reason, so its own parent comes before it.
+Fd PosixRoot::open_current(std::string_view path, int flags) const
 {
-    Fd at(openat(fd_.get(), ".", folder_flags));
-    auto const segments = split(path, '/');
-    for (std::size_t i = 0; at && i < segments.size(); ++i) {
-        std::string const name(segments[i]);
-        bool const last = i + 1 == segments.size();
-        int const how = last ? flags | O_NOFOLLOW | O_CLOEXEC : folder_flags;
-        Fd next(openat(at.get(), name.c_str(), how));
+    Fd fd = open_below(path, flags);
+    if (fd || errno != ENOENT) return fd;
+    auto const slash = path.rfind('/');
+    bool const in_root = slash == path.npos;
+    Fd const parent = in_root ? Fd(openat(fd_.get(), ".", folder_flags))
+                              : open_current(path.substr(0, slash), O_RDONLY | O_DIRECTORY);
+    if (!parent) {
         // A folder may permit passage, but not reading.
-        if (!next && !last && errno == EACCES)
-            next = Fd(openat(at.get(), name.c_str(), folder_flags | O_PATH));
-        at = std::move(next);
+        if (errno == EACCES) errno = ENOENT;
+        return {};
     }
-    return at;
+    std::string const name(in_root ? path : path.substr(slash + 1));
+    return Fd(openat(parent.get(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
 }
 
 // The folder appears under its name with the permissions that others need, and durable. A process

@@ -58,10 +58,9 @@ class PosixRoot {
     /// Opens a file or folder with the flags of open(2). Returns an empty Fd and sets errno if this
     /// fails.
     [[nodiscard]] Fd open_below(std::string_view path, int flags) const;
-    /// Opens a file or folder as open_below() does. Makes an NFS client ask its server about each
-    /// name of the path: without that, a client believes for up to a minute that a name does not
-    /// exist, although another host has created it.
-    [[nodiscard]] Fd open_revalidated(std::string_view path, int flags) const;
+    /// Opens a file or folder as open_below() does. If it is missing, asks the server of a network
+    /// file system once more, whose client may remember a missing name for a minute.
+    [[nodiscard]] Fd open_current(std::string_view path, int flags) const;
     /// Opens a folder, after creating those folders of its path that do not exist. The names of all
     /// folders of the path are then synced to disk: the process that created them may not have come
     /// to that. Returns an empty Fd and sets errno on failure.

@@ -150,8 +150,7 @@ Result<std::optional<PosixStore::OpenFile>> PosixStore::open_object(char const* 
                                                                     ObjectName const& name,
                                                                     int flags) const
 {
-    OpenFile file{root_.open_below(name.text(), flags), {}};
-    if (!file.fd && errno == ENOENT) file.fd = root_.open_revalidated(name.text(), flags);
+    OpenFile file{root_.open_current(name.text(), flags), {}};
     if (!file.fd && errno == ENOENT && !root_.is_gone()) return std::nullopt;
     if (!file.fd || fstat(file.fd.get(), &file.status) != 0) return failure(act, name, errno);
     if (!S_ISREG(file.status.st_mode)) return bad_data(act, name, "it is not a regular file");

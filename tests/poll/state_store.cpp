@@ -99,6 +99,16 @@ TEST_F(StateStoreTest, SecondPollerIsRefused)
     EXPECT_TRUE(open_store(run_, Access::read, at(0))) << "reading needs no lock";
 }
 
+TEST_F(StateStoreTest, ALockThatCannotBeOpenedIsNotBlamedOnAnotherPoller)
+{
+    std::filesystem::create_directories(run_.poller_folder() / "lock");
+    std::filesystem::permissions(run_.poller_folder(), std::filesystem::perms::owner_all);
+    auto const store = open_store(run_, Access::write, at(0));
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, ExitCode::cannot_create);
+    EXPECT_THAT(store.error().message(), testing::Not(HasSubstr("another poller")));
+}
+
 TEST_F(StateStoreTest, RecordSurvivesARestart)
 {
     SiteRecord expected;
