@@ -94,12 +94,11 @@ TEST_P(SweepOf, ACancelledSweepDeletesNoMore)
     for (int n = 0; n < 9; ++n) put("models/3/B.0123abcd.9-" + std::to_string(n) + "/w0.h5");
     auto const plan = plan_sweep(objects(), SystemClock{}.now() + day + Seconds{60}).value();
     std::stop_source stop;
-    auto const result = carry_out(
-        objects(), plan,
-        [&](std::int64_t done) {
-            if (done == 4) stop.request_stop();
-        },
-        {stop.get_token()});
+    auto const result = carry_out(objects(), plan,
+                                  [&](std::int64_t done) {
+                                      if (done == 4) stop.request_stop();
+                                  },
+                                  {stop.get_token()});
     EXPECT_EQ(result.deleted, 4);
     EXPECT_THAT(result.errors, IsEmpty());
 }
