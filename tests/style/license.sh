@@ -11,7 +11,7 @@ done < <(
     find . '(' -path ./.git -o -path ./.deps -o -path ./build -o -path ./results -o \
         -path ./inputs -o -path ./signals -o -path ./tests/golden -o -name __pycache__ ')' -prune \
         -o -type f ! -name LICENSE ! -name '*.md' ! -name '*.txt' ! -name '*.json*' \
-        ! -name '*.csv' ! -name '*.png' ! -name '*.h5' -print0
+        ! -name '*.csv' ! -name '*.png' ! -name '*.h5' ! -name '*.xz' -print0
     find . -path ./.deps -prune -o -path ./build -prune -o -name CMakeLists.txt -print0
 )
 exit "$status"
