@@ -8,6 +8,7 @@
 #include "chain/commit_reader.hpp"
 #include "chain/read_ahead.hpp"
 #include "chain/recompute.hpp"
+#include "rounds/any_format.hpp"
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
 
@@ -35,7 +36,7 @@ std::optional<std::string> newest_in_cache(RunObjects const& objects, CommitNumb
     auto const name = rounds::commit_name(number);
     auto bytes = objects.cache()->newest(name);
     if (!bytes) return std::nullopt;
-    auto const commit = rounds::decode_commit(*bytes, name);
+    auto const commit = rounds::decode_any_commit(*bytes, name);
     return commit && commit->run == objects.run() ? std::move(bytes) : std::nullopt;
 }
 
@@ -147,7 +148,9 @@ Result<ChainSummary> verify_run(
     });
     if (!summary) return summary;
     summary->warning = std::move(*warning);
-    auto const values = elements ? elements(run->run) : std::nullopt;
+    // Models of format 1 are files of another form.
+    bool const recomputes = elements && run->run.format == rounds::record_format;
+    auto const values = recomputes ? elements(run->run) : std::nullopt;
     if (!values) return summary;
     return recompute_models(objects, {run->run, *chain, *values, source.may_exist},
                             [&](std::int64_t done, std::int64_t total) {

@@ -31,7 +31,8 @@ struct VerifySource {
 /// run.json as it is stored.
 struct StoredRun {
     rounds::RunSpec run;
-    Digest sha256;  ///< of its bytes
+    Digest sha256;        ///< of its bytes
+    std::string bytes{};  ///< empty: not kept
 };
 
 /// A commit and the digest of its bytes.
