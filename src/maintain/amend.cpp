@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "chain/chain.hpp"
+#include "rounds/any_format.hpp"
 #include "rounds/names.hpp"
 #include "rounds/terms.hpp"
 
@@ -62,11 +63,13 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
     if (!record) return tl::unexpected(record.error());
     auto const tip = chain::newest_commit(objects);
     if (!tip) return tl::unexpected(tip.error());
+    auto const what = "cannot amend run " + objects.run().value;
     if (!*record || !*tip)
-        return fail(ExitCode::no_input, "cannot amend run " + objects.run().value,
-                    "the store has no commit of it", "check the name of the run and the store");
-    auto const run = rounds::decode_run(**record);
+        return fail(ExitCode::no_input, what, "the store has no commit of it",
+                    "check the name of the run and the store");
+    auto const run = rounds::decode_any_run(**record);
     if (!run) return tl::unexpected(run.error());
+    if (auto error = rounds::cannot_write(*run, what)) return tl::unexpected(std::move(*error));
     if ((*tip)->complete)
         return refused(objects, "the run is complete",
                        "start a new run from its model with `curtail-store fork`");

@@ -2,6 +2,7 @@
 #include "maintain/copy_list.hpp"
 
 #include "chain/pending.hpp"
+#include "rounds/any_format.hpp"
 #include "rounds/names.hpp"
 #include "rounds/terms.hpp"
 
@@ -35,9 +36,11 @@ class Collector {
         auto const found = chain::pending_headers(from_, member);
         if (!found) return tl::unexpected(found.error());
         for (auto const& header : found->headers) {
-            auto encoded = rounds::encode(header);
-            list_.headers.push_back({rounds::header_name(header.member, header.seq), encoded.sha256,
-                                     std::move(encoded.bytes)});
+            auto const name = rounds::header_name(header.member, header.seq);
+            auto bytes = from_.record(name);
+            if (!bytes) return tl::unexpected(bytes.error());
+            if (!*bytes) continue;  // somebody has removed it meanwhile
+            list_.headers.push_back({name, sha256(**bytes), std::move(**bytes)});
             for (auto const& part : header.parts) list_.pending.push_back(part.payload);
         }
         return {};
@@ -75,7 +78,7 @@ class Collector {
             return fail(ExitCode::protocol, "cannot copy " + record.name,
                         *bytes ? "its digest differs from the one in the chain" : "it is missing",
                         "verify the source with `curtail-store verify`");
-        auto const header = rounds::decode_header(**bytes, record.name);
+        auto const header = rounds::decode_any_header(**bytes, record.name);
         if (!header) return tl::unexpected(header.error());
         for (auto const& part : header->parts) payloads({part.payload});
         record.bytes = std::move(**bytes);
@@ -117,7 +120,7 @@ Result<CheckedRun> read_checked(chain::RunObjects const& from, char const* act)
     auto run = chain::read_run(from.source());
     if (!run) return tl::unexpected(run.error());
     if (auto good = chain::check_commits(*run, *chain); !good) return tl::unexpected(good.error());
-    return CheckedRun{std::move(run->run), std::move(*chain)};
+    return CheckedRun{std::move(run->run), std::move(run->bytes), std::move(*chain)};
 }
 
 Result<CopyList> list_copy(chain::RunObjects const& from)
@@ -126,7 +129,7 @@ Result<CopyList> list_copy(chain::RunObjects const& from)
     if (!source) return tl::unexpected(source.error());
     CopyList list;
     list.chain = std::move(source->chain);
-    list.run = rounds::encode(source->run).bytes;
+    list.run = std::move(source->bytes);
     if (auto added = amendments(from, list); !added) return tl::unexpected(added.error());
     auto const rules = rounds::in_force(source->run, list.chain.back().commit);
     Collector collector(from, list, rules.params);

@@ -11,6 +11,7 @@ namespace curtail::maintain {
 /// A run whose chain was checked by the rules of the protocol.
 struct CheckedRun {
     rounds::RunSpec run;
+    std::string bytes;                       ///< of run.json
     std::vector<chain::LinkedCommit> chain;  ///< not empty
 };
 

@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "core/clock.hpp"
 #include "maintain/store_time.hpp"
+#include "rounds/any_format.hpp"
 
 namespace curtail::apps::store_program {
 namespace {
@@ -135,6 +136,18 @@ void print_result(Named const& named, maintain::SweepPlan const& plan,
                               size_text(result.freed)));
 }
 
+Result<void> check_run(chain::RunObjects const& objects)
+{
+    auto const what = "cannot sweep run " + objects.run().value;
+    auto const run = objects.spec();
+    if (!run) return tl::unexpected(run.error());
+    if (!*run)
+        return fail(ExitCode::no_input, what, "the store has no run.json of it",
+                    "check the name of the run and the store");
+    auto error = rounds::cannot_write(**run, what);
+    return error ? tl::unexpected(std::move(*error)) : Result<void>{};
+}
+
 Result<void> sweep(Arguments const& arguments, Console const& console)
 {
     auto const named = open_run(arguments.text("STORE"), arguments);
@@ -144,11 +157,7 @@ Result<void> sweep(Arguments const& arguments, Console const& console)
                              named->run);
     chain::RunObjects const objects{*named->store, named->run, &cache};
     // A store that has no such run must not get an object of it.
-    if (auto const run = objects.spec(); !run || !*run)
-        return run ? fail(ExitCode::no_input, "cannot sweep run " + named->run.value,
-                          "the store has no run.json of it",
-                          "check the name of the run and the store")
-                   : tl::unexpected(run.error());
+    if (auto good = check_run(objects); !good) return good;
     auto const time = maintain::read_store_time(*named->store, named->run);
     if (!time) return tl::unexpected(time.error());
     auto const plan = maintain::plan_sweep(objects, time->time, rules_of(arguments));
