@@ -19,7 +19,8 @@ using Cause = store::ReadFailure::Cause;
 
 constexpr Millis publish_limit{60'000};
 constexpr Millis last_publish_limit{10'000};
-// A network may damage one answer. A record that the store has damaged stays so.
+// A network may damage one answer. A record that the store has damaged stays so, and so does one of
+// another format.
 constexpr int max_bad_updates = 3;
 
 // Logs that something is wrong when it begins or changes, and when it has ended.
@@ -98,7 +99,7 @@ class Follower {
         auto updated = models_.update();
         if (updated) {
             bad_updates_ = 0;
-        } else if (rounds::is_bad_record(updated.error().code)) {
+        } else if (updated.error().code == ExitCode::protocol) {
             ++bad_updates_;
             if (bad_updates_ < max_bad_updates) updated.error().code = ExitCode::temporary;
         }
