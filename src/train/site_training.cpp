@@ -150,6 +150,18 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     }
 }
 
+// A run of another format must not even get a journal. The protocol reports all else.
+Result<void> check_format(SiteInputs const& inputs)
+{
+    auto const store = store::open_store(inputs.run.store_for(inputs.site));
+    if (!store) return {};
+    auto const record = chain::RunObjects(**store, inputs.run.run).record(rounds::run_name);
+    if (!record || !*record) return {};
+    auto const stored = rounds::decode_run(**record);
+    if (stored || stored.error().code != ExitCode::data) return {};
+    return tl::unexpected(stored.error());
+}
+
 Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
                             StartTimer& start_timer, Log const& log)
 {
@@ -157,7 +169,8 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
         ranks.follow();
         return {};
     }
-    auto done = lead(options, inputs, ranks, start_timer, log);
+    auto done = options.alone ? Result<void>{} : check_format(inputs);
+    if (done) done = lead(options, inputs, ranks, start_timer, log);
     ranks.dismiss();
     return done;
 }
