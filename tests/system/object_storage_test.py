@@ -16,17 +16,22 @@ def merges(run):
     return sum(map(is_merge_of_two_sites, run.commits()))
 
 
+def leave(run, jobs):
+    """Stops both sites, and checks what they leave behind."""
+    for job in jobs:
+        job.send_signal(signal.SIGUSR1)
+    expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
+    run.verify()
+    for site in ("A", "B"):
+        run.check_journal(site)
+
+
 def two_sites_merge_through_a_bucket():
     with StoredRun(storage) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
         wait_for(lambda: merges(run) >= 3, "three commits merged from two sites", timeout=150,
                  pause=0.2)
-        for job in jobs:
-            job.send_signal(signal.SIGUSR1)
-        expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
-        run.verify()
-        for site in ("A", "B"):
-            run.check_journal(site)
+        leave(run, jobs)
         status = json.loads(execute(program("curtail-status"), run.run_file, "--json").stdout)
         expect(status["store"] == f"s3://runs/{run.prefix}", status["store"])
         loss = execute(program("curtail-model"), "evaluate", run.run_file, "--quiet", "--json")
@@ -47,12 +52,7 @@ def training_goes_on_after_the_gateway_was_killed():
         finally:
             storage.gateway("start")
         wait_for(lambda: merges(run) >= before + 2, "two more merges", timeout=150, pause=0.2)
-        for job in jobs:
-            job.send_signal(signal.SIGUSR1)
-        expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
-        run.verify()
-        for site in ("A", "B"):
-            run.check_journal(site)
+        leave(run, jobs)
 
 
 def a_site_waits_for_its_new_key():
@@ -65,12 +65,7 @@ def a_site_waits_for_its_new_key():
         rotated.rename(storage.credentials("A"))
         before = merges(run)
         wait_for(lambda: merges(run) >= before + 2, "two more merges", timeout=150, pause=0.2)
-        for job in jobs:
-            job.send_signal(signal.SIGUSR1)
-        expect([job.wait(30) for job in jobs] == [0, 0], "both must exit with 0")
-        run.verify()
-        for site in ("A", "B"):
-            run.check_journal(site)
+        leave(run, jobs)
 
 
 def a_versioned_bucket_is_refused():
