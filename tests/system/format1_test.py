@@ -100,15 +100,12 @@ def its_model_is_evaluated():
 
 def no_program_writes_to_it():
     with OldRun() as run:
-        (run.folder / "trace.csv").write_text(
-            "point_time,A,B\n2026-01-11 17:00:00+00:00,50,50\n2026-01-11 17:05:00+00:00,50,50\n")
         before = run.files()
         done = [run.train("A", ranks=1, code=65), run.tool("sweep", code=65),
                 run.tool("amend", "--reason", "more", code=65),
                 run.tool("repair", "--site", "A", code=65),
                 execute(program("curtail-model"), "evaluate", run.run_file, "--follow", "--site",
-                        "A", code=65),
-                run.program("curtail-poll", "--trace", run.folder / "trace.csv", code=65)]
+                        "A", code=65)]
         for output in done:
             expect("format 1" in output.stderr, output.stderr)
             expect("curtail-store fork" in output.stderr, output.stderr)

@@ -8,13 +8,11 @@
 #include "apps/poll/stop_signals.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
-#include "chain/run_objects.hpp"
 #include "config/run.hpp"
 #include "launch/folder_id.hpp"
 #include "poll/poll.hpp"
 #include "poll/status.hpp"
 #include "poll/watch.hpp"
-#include "rounds/any_format.hpp"
 #include "store/object_store.hpp"
 
 namespace curtail::apps {
@@ -29,23 +27,12 @@ bool has_begun(config::Run const& run)
            std::filesystem::exists(run.poller_folder() / "journal.jsonl", error);
 }
 
-// No job could continue a run of an older format.
-Result<void> check_format(config::Run const& run, store::ObjectStore& store)
-{
-    auto const spec = chain::RunObjects(store, run.run).spec();
-    // Trainers report any other trouble with the store.
-    if (!spec || !*spec) return {};
-    auto error = rounds::cannot_write(**spec, "cannot poll run " + run.run.value);
-    return error ? tl::unexpected(std::move(*error)) : Result<void>{};
-}
-
 // Creates the store of a new run. Later a missing store is a missing mount, which trainers report.
 Result<void> create_store_of_new_run(config::Run const& run)
 {
     std::error_code error;
     if (std::filesystem::exists(run.poller_folder() / "state.json", error)) return {};
-    auto const store = store::open_store(run.store, store::IfMissing::make);
-    return store ? check_format(run, **store) : tl::unexpected(store.error());
+    return store::open_store(run.store, store::IfMissing::make).map([](auto const&) {});
 }
 
 Result<poll::PollContext> prepare(config::Run const& run, Sites sites, PollOptions const& options,
