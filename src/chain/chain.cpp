@@ -99,6 +99,16 @@ VerifySource quick_source(RunObjects const& objects, ReadAhead& headers)
     return source;
 }
 
+// The number of a model's values; empty: its merges cannot be computed again. Models of format 1
+// are files of another form.
+std::optional<std::int64_t> elements_of(
+    rounds::RunSpec const& run,
+    std::function<std::optional<std::int64_t>(rounds::RunSpec const&)> const& elements)
+{
+    bool const recomputes = elements && run.format == rounds::record_format;
+    return recomputes ? elements(run) : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::optional<rounds::Commit>> newest_commit(RunObjects const& objects)
@@ -148,9 +158,7 @@ Result<ChainSummary> verify_run(
     });
     if (!summary) return summary;
     summary->warning = std::move(*warning);
-    // Models of format 1 are files of another form.
-    bool const recomputes = elements && run->run.format == rounds::record_format;
-    auto const values = recomputes ? elements(run->run) : std::nullopt;
+    auto const values = elements_of(run->run, elements);
     if (!values) return summary;
     return recompute_models(objects, {run->run, *chain, *values, source.may_exist},
                             [&](std::int64_t done, std::int64_t total) {

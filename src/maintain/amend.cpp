@@ -54,6 +54,23 @@ std::vector<std::string> site_changes(rounds::Terms const& old, rounds::Terms co
     return changes;
 }
 
+std::string what_of(chain::RunObjects const& objects)
+{
+    return "cannot amend run " + objects.run().value;
+}
+
+// Only an open run of the current format takes amendments.
+Result<void> check_open(chain::RunObjects const& objects, rounds::RunSpec const& run,
+                        rounds::Commit const& tip)
+{
+    if (auto error = rounds::cannot_write(run, what_of(objects)))
+        return tl::unexpected(std::move(*error));
+    if (tip.complete)
+        return refused(objects, "the run is complete",
+                       "start a new run from its model with `curtail-store fork`");
+    return {};
+}
+
 }  // namespace
 
 Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
@@ -63,16 +80,12 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
     if (!record) return tl::unexpected(record.error());
     auto const tip = chain::newest_commit(objects);
     if (!tip) return tl::unexpected(tip.error());
-    auto const what = "cannot amend run " + objects.run().value;
     if (!*record || !*tip)
-        return fail(ExitCode::no_input, what, "the store has no commit of it",
+        return fail(ExitCode::no_input, what_of(objects), "the store has no commit of it",
                     "check the name of the run and the store");
     auto const run = rounds::decode_any_run(**record);
     if (!run) return tl::unexpected(run.error());
-    if (auto error = rounds::cannot_write(*run, what)) return tl::unexpected(std::move(*error));
-    if ((*tip)->complete)
-        return refused(objects, "the run is complete",
-                       "start a new run from its model with `curtail-store fork`");
+    if (auto open = check_open(objects, *run, **tip); !open) return tl::unexpected(open.error());
     auto const last = last_amendment(objects, **tip, sha256(**record));
     if (!last) return tl::unexpected(last.error());
     PreparedAmendment prepared;
