@@ -67,13 +67,6 @@ Result<chain::RemadePayloads> remake(chain::RunObjects const& objects, rounds::R
     return remade && *remade ? std::move(**remade) : chain::RemadePayloads{};
 }
 
-std::vector<PartRef> parts_of(Commit const& tip)
-{
-    auto parts = tip.model.parts;
-    if (tip.outer) parts.insert(parts.end(), tip.outer->parts.begin(), tip.outer->parts.end());
-    return parts;
-}
-
 Result<void> copy(chain::RunObjects const& objects, KeptPayloads& kept, RepairedPart& part)
 {
     auto const bytes = kept.find(part.part);
@@ -149,7 +142,7 @@ Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
         return tl::unexpected(std::move(*error));
     auto const& commit = (*tip)->commit;
     Repaired repaired{commit.number, {}};
-    for (auto const& ref : parts_of(commit)) examine(objects, kept, ref, repaired);
+    for (auto const& ref : commit.payloads()) examine(objects, kept, ref, repaired);
     bool const lost =
         std::any_of(repaired.parts.begin(), repaired.parts.end(),
                     [](RepairedPart const& part) { return part.outcome == Outcome::lost; });

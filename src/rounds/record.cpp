@@ -29,6 +29,13 @@ Member const* Commit::find(MemberId const& id) const
     return it == members.end() ? nullptr : &*it;
 }
 
+std::vector<PartRef> Commit::payloads() const
+{
+    auto parts = model.parts;
+    if (outer) parts.insert(parts.end(), outer->parts.begin(), outer->parts.end());
+    return parts;
+}
+
 double Header::sumsq() const
 {
     double sum = 0;

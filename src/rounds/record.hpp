@@ -266,6 +266,8 @@ struct Commit {
 
     /// Returns the member with this id, or null if the commit does not list it.
     [[nodiscard]] Member const* find(MemberId const& id) const;
+    /// Returns the parts of the model, then those of the momentum.
+    [[nodiscard]] std::vector<PartRef> payloads() const;
     friend bool operator==(Commit const&, Commit const&) = default;
 };
 

@@ -53,10 +53,7 @@ Result<void> read_pending(chain::RunObjects const& objects, ChainView& view)
 // While a newer commit makes another model, the one of `tip` may be deleted.
 Result<void> look_for_model(chain::RunObjects const& objects, ChainView& view)
 {
-    auto parts = view.tip.model.parts;
-    if (view.tip.outer)
-        parts.insert(parts.end(), view.tip.outer->parts.begin(), view.tip.outer->parts.end());
-    for (auto const& part : parts) {
+    for (auto const& part : view.tip.payloads()) {
         auto const there = objects.exists(part.name);
         if (!there) return tl::unexpected(there.error());
         if (*there) continue;

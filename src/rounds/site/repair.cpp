@@ -9,17 +9,10 @@
 namespace curtail::rounds::site {
 namespace {
 
-std::vector<PartRef> parts_of_tip(Commit const& tip)
-{
-    auto parts = tip.model.parts;
-    if (tip.outer) parts.insert(parts.end(), tip.outer->parts.begin(), tip.outer->parts.end());
-    return parts;
-}
-
 // The part with this name of an object, or else of a part.
 std::optional<PartRef> find_part(Commit const& tip, std::string const& name)
 {
-    for (auto const& part : parts_of_tip(tip))
+    for (auto const& part : tip.payloads())
         if (part.name == name || part.part == name) return part;
     return std::nullopt;
 }
@@ -121,7 +114,7 @@ CommitNumber commit_of_model(Commit const& tip)
     return tip.kind == Commit::Kind::roster ? tip.recent.back().number : tip.number;
 }
 
-void keep_model(Parts& p) { p.machine.send(Keep{parts_of_tip(*p.chain.tip())}); }
+void keep_model(Parts& p) { p.machine.send(Keep{p.chain.tip()->payloads()}); }
 
 void begin_repair(Parts& p, Corrupt const& corrupt, Phase back)
 {
