@@ -30,9 +30,7 @@ Result<void> write_pieces(std::filesystem::path const& path, Pieces const& bytes
 // The round that would begin with the payload; 0 if its name does not tell.
 Round round_of(rounds::PartRef const& part)
 {
-    auto const payload = upkeep::parse_payload_name(part.name);
-    auto const* const model = payload ? std::get_if<upkeep::ModelPayload>(&*payload) : nullptr;
-    return model == nullptr ? Round{} : model->round;
+    return upkeep::model_round(part.name).value_or(Round{});
 }
 
 // The round in the name of a copy; 0 for another name.

@@ -6,23 +6,16 @@
 #include "upkeep/payload_name.hpp"
 
 namespace curtail::rounds::simulator {
-namespace {
-
-Round round_of(std::string const& name)
-{
-    return std::get<upkeep::ModelPayload>(upkeep::parse_payload_name(name).value()).round;
-}
-
-}  // namespace
 
 void Copies::keep(std::size_t site, std::string const& name, Payload const& payload)
 {
-    by_site_[site].insert_or_assign(payload.sha256.hex(), Copy{round_of(name), payload});
+    by_site_[site].insert_or_assign(payload.sha256.hex(),
+                                    Copy{upkeep::model_round(name).value(), payload});
 }
 
 void Copies::keep_only(std::size_t site, std::vector<PartRef> const& parts)
 {
-    auto const newest = round_of(parts.front().name);
+    auto const newest = upkeep::model_round(parts.front().name).value();
     std::erase_if(by_site_[site], [&](auto const& copy) {
         bool const named = std::any_of(parts.begin(), parts.end(), [&](PartRef const& part) {
             return part.sha256.hex() == copy.first;

@@ -61,4 +61,11 @@ std::optional<Payload> parse_payload_name(std::string_view name)
     return std::nullopt;
 }
 
+std::optional<Round> model_round(std::string_view name)
+{
+    auto const payload = parse_payload_name(name);
+    auto const* const model = payload ? std::get_if<ModelPayload>(&*payload) : nullptr;
+    return model == nullptr ? std::nullopt : std::optional(model->round);
+}
+
 }  // namespace curtail::upkeep
