@@ -43,14 +43,20 @@ Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs con
     return train_alone(ranks, context, spec_of(inputs).stream_blocks());
 }
 
+// The store's run.json; empty if there is none, or if the store fails.
+std::optional<Result<rounds::RunSpec>> stored_run(store::ObjectStore& store, RunId const& run)
+{
+    auto const record = chain::RunObjects(store, run).record(rounds::run_name);
+    if (!record || !*record) return std::nullopt;
+    return rounds::decode_run(**record);
+}
+
 // The protocol checks this again. Before that, a snapshot of another model would look damaged.
 Result<void> check_configuration(store::ObjectStore& store, SiteInputs const& inputs)
 {
-    auto const record = chain::RunObjects(store, inputs.run.run).record(rounds::run_name);
-    if (!record || !*record) return {};
-    auto const stored = rounds::decode_run(**record);
-    if (!stored) return {};
-    auto other = rounds::difference(*stored, spec_of(inputs));
+    auto const stored = stored_run(store, inputs.run.run);
+    if (!stored || !*stored) return {};
+    auto other = rounds::difference(**stored, spec_of(inputs));
     if (other) return tl::unexpected(std::move(*other));
     return {};
 }
@@ -155,11 +161,9 @@ Result<void> check_format(SiteInputs const& inputs)
 {
     auto const store = store::open_store(inputs.run.store_for(inputs.site));
     if (!store) return {};
-    auto const record = chain::RunObjects(**store, inputs.run.run).record(rounds::run_name);
-    if (!record || !*record) return {};
-    auto const stored = rounds::decode_run(**record);
-    if (stored || stored.error().code != ExitCode::data) return {};
-    return tl::unexpected(stored.error());
+    auto const stored = stored_run(**store, inputs.run.run);
+    if (!stored || *stored || stored->error().code != ExitCode::data) return {};
+    return tl::unexpected(stored->error());
 }
 
 Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
