@@ -64,7 +64,12 @@ class CountingSite {
                    recorder_,
                    Log([this](Level, std::string_view line) { log_ += std::string(line) + "\n"; }),
                    nullptr,
-                   limits},
+                   limits,
+                   nullptr,
+                   [folder = cache_folder(), run = run.run] {
+                       return std::make_unique<chain::RecordCache>(
+                           chain::CacheSettings{folder}, store::Address{.url = "s3://bucket"}, run);
+                   }},
                   {}, std::move(suspended))
     {
         trainer_ = std::jthread([this] { train(); });
@@ -85,6 +90,8 @@ class CountingSite {
     }
     void give_up() { abandoned_ = true; }
     [[nodiscard]] std::string const& log() const { return log_; }
+    /// The folder of the copies of records.
+    [[nodiscard]] std::filesystem::path cache_folder() const { return folder_ / "cache"; }
 
   private:
     void train()

@@ -134,6 +134,8 @@ TEST(RoundThread, ASiteSweepsAModelThatNoCommitNames)
     a.give_up();
     ASSERT_TRUE(left);
     EXPECT_EQ(left->code, ExitCode::ok);
+    EXPECT_FALSE(std::filesystem::is_empty(a.cache_folder() / "records"))
+        << "the next sweep would read the whole chain again";
 }
 
 TEST(RoundThread, AReadOnlyStoreEndsTheStartWithItsError)
