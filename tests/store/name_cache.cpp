@@ -192,6 +192,17 @@ TEST_P(NamesOfAnotherHost, AreFoundByAStat)
     EXPECT_TRUE(host_.store->stat(record).value());
 }
 
+TEST_P(NamesOfAnotherHost, AreMissingInAFolderThatPermitsPassageOnly)
+{
+    if (geteuid() == 0) GTEST_SKIP() << "root may read every folder";
+    fs::create_directories(host_.file.parent_path());
+    fs::permissions(host_.file.parent_path(), fs::perms::owner_exec);
+    auto const content = host_.store->get(record, {100});
+    fs::permissions(host_.file.parent_path(), fs::perms::owner_all);
+    ASSERT_TRUE(content) << content.error().message();
+    EXPECT_FALSE(*content);
+}
+
 TEST_P(NamesOfAnotherHost, AreListed)
 {
     host_.create_elsewhere();
