@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
 #include <set>
+#include <utility>
 
 namespace curtail::train {
 namespace {
@@ -59,7 +61,8 @@ OperationTable::~OperationTable()
         shared_->ended.swap(unwanted);
         left = shared_->running;
     }
-    for (auto& [op, running] : running_) abandoned_.emplace(op, std::move(running.thread));
+    for (auto& [op, operation] : operations_)
+        if (operation.thread.joinable()) abandoned_.emplace(op, std::move(operation.thread));
     for (auto& [op, thread] : abandoned_) {
         if (left.contains(op)) thread.detach();
         else thread.join();
@@ -68,7 +71,7 @@ OperationTable::~OperationTable()
 
 void OperationTable::cancel()
 {
-    for (auto& [op, running] : running_) running.stop.request_stop();
+    for (auto& [op, operation] : operations_) operation.stop.request_stop();
 }
 
 void OperationTable::run(Shared& shared, rounds::Op op, Work work, Call const& call)
@@ -83,29 +86,49 @@ void OperationTable::run(Shared& shared, rounds::Op op, Work work, Call const& c
     }
     shared.running.erase(op);
     shared.changed.notify_all();
-    if (shared.wanted.erase(op) == 0) return;
-    shared.ended.emplace_back(op, std::move(finish));
+    if (shared.wanted.erase(op) > 0) shared.ended.emplace_back(op, std::move(finish));
+    // Another operation may wait for this thread to end.
     if (shared.notify) shared.notify();
 }
 
 void OperationTable::start(rounds::Op op, Millis limit, Work work, Finish late)
 {
-    auto const until = monotonic_now() + limit;
-    Running running{{}, until, std::move(late), {}};
     std::lock_guard const guard(shared_->mutex);
-    if (abandoned_threads() >= most_abandoned) {
-        shared_->ended.emplace_back(op, std::move(running.late));
+    if (abandoned_threads() >= most_threads) {
+        shared_->ended.emplace_back(op, std::move(late));
         if (shared_->notify) shared_->notify();
         return;
     }
+    operations_.emplace(
+        op, Operation{{}, monotonic_now() + limit, std::move(late), std::move(work), {}});
+    start_waiting();
+}
+
+// Questions have smaller numbers than errands.
+void OperationTable::start_waiting()
+{
+    auto const& running = shared_->running;
+    auto const errands = [&running] {
+        return std::distance(running.lower_bound(first_errand), running.end());
+    };
+    for (auto& [op, operation] : operations_) {
+        if (operation.thread.joinable()) continue;
+        if (running.size() >= most_threads) return;
+        if (op >= first_errand && errands() >= most_errands) return;
+        start_thread(op, operation);
+    }
+}
+
+void OperationTable::start_thread(rounds::Op op, Operation& operation)
+{
     // The thread cannot end before it is in the table, because it needs the lock.
-    running.thread = std::thread([shared = shared_, op, work = std::move(work),
-                                  call = Call{running.stop.get_token(), until}]() mutable {
-        run(*shared, op, std::move(work), call);
-    });
+    operation.thread = std::thread(
+        [shared = shared_, op, work = std::exchange(operation.work, nullptr),
+         call = Call{operation.stop.get_token(), operation.until}]() mutable {
+            run(*shared, op, std::move(work), call);
+        });
     shared_->running.insert(op);
     shared_->wanted.insert(op);
-    running_.emplace(op, std::move(running));
 }
 
 std::vector<OperationTable::Finish> OperationTable::take_ended()
@@ -116,7 +139,8 @@ std::vector<OperationTable::Finish> OperationTable::take_ended()
         std::lock_guard const guard(shared_->mutex);
         for (auto& [op, finish] : shared_->ended) {
             results.push_back(std::move(finish));
-            if (auto found = running_.extract(op)) over.push_back(std::move(found.mapped().thread));
+            if (auto found = operations_.extract(op))
+                over.push_back(std::move(found.mapped().thread));
         }
         shared_->ended.clear();
         abandon_late(results);
@@ -126,6 +150,7 @@ std::vector<OperationTable::Finish> OperationTable::take_ended()
             over.push_back(std::move(current->second));
             abandoned_.erase(current);
         }
+        start_waiting();
     }
     for (auto& thread : over) thread.join();
     return results;
@@ -134,25 +159,27 @@ std::vector<OperationTable::Finish> OperationTable::take_ended()
 void OperationTable::abandon_late(std::vector<Finish>& results)
 {
     auto const now = monotonic_now();
-    for (auto it = running_.begin(); it != running_.end();) {
-        auto& [op, running] = *it;
-        if (now < running.until + tolerance) {
+    for (auto it = operations_.begin(); it != operations_.end();) {
+        auto& [op, operation] = *it;
+        if (now < operation.until + tolerance) {
             ++it;
             continue;
         }
-        running.stop.request_stop();
-        shared_->wanted.erase(op);
-        results.push_back(std::move(running.late));
-        abandoned_.emplace(op, std::move(running.thread));
-        it = running_.erase(it);
+        operation.stop.request_stop();
+        results.push_back(std::move(operation.late));
+        if (operation.thread.joinable()) {
+            shared_->wanted.erase(op);
+            abandoned_.emplace(op, std::move(operation.thread));
+        }
+        it = operations_.erase(it);
     }
 }
 
 std::optional<MonoTime> OperationTable::next_limit() const
 {
     std::optional<MonoTime> next;
-    for (auto const& [op, running] : running_)
-        next = std::min(running.until + tolerance, next.value_or(MonoTime::max()));
+    for (auto const& [op, operation] : operations_)
+        next = std::min(operation.until + tolerance, next.value_or(MonoTime::max()));
     return next;
 }
 

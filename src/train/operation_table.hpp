@@ -15,10 +15,14 @@ namespace curtail::train {
 /// The operations on the store that are under way. Each runs in a thread of its own and has a time
 /// limit. So the owner never waits for the store.
 ///
+/// At most `most_threads` threads exist. The other operations wait for one: questions first, then
+/// errands, each in the order of their numbers. Errands are operations that answer no question.
+/// They leave one thread to questions.
+///
 /// If an operation does not end in time, the table abandons its thread and drops its late result.
-/// Such a thread may wait for a file server for hours. While `most_abandoned` of them exist, the
-/// table starts no other operation. They may outlive the table, so the program must end without
-/// exit handlers (apps::end_at_once()).
+/// Such a thread may wait for a file server for hours. While all threads are abandoned, the table
+/// accepts no operation. They may outlive the table, so the program must end without exit handlers
+/// (apps::end_at_once()).
 class OperationTable {
   public:
     /// What the owner does once an operation has ended. Returns the answer to the protocol's
@@ -28,7 +32,10 @@ class OperationTable {
     /// uses. It should end soon after its Call is over.
     using Work = std::function<Finish(Call const&)>;
 
-    static constexpr int most_abandoned = 4;
+    static constexpr int most_threads = 4;
+    static constexpr int most_errands = most_threads - 1;
+    /// Number of the first errand. No question has this number or a greater one.
+    static constexpr rounds::Op first_errand = rounds::Op{1} << 63;
 
     /// `notify` says that take_ended() has something to return. It is called from any thread, but
     /// not after the destructor.
@@ -41,38 +48,43 @@ class OperationTable {
 
     /// Asks all operations to end.
     void cancel();
-    /// Starts an operation. No other one has the number `op`. `late` is what take_ended() returns
-    /// for it if it does not end within `limit`, or if too many threads are abandoned.
+    /// Accepts an operation. No other one has the number `op`. `late` is what take_ended() returns
+    /// for it if it does not end within `limit`, or if all threads are abandoned. The time that it
+    /// waits for a thread counts.
     void start(rounds::Op op, Millis limit, Work work, Finish late);
     /// Returns the results of all operations that have ended or whose time is over. A result throws
-    /// the exception that the work threw, if any.
+    /// the exception that the work threw, if any. Starts operations that wait for a thread.
     [[nodiscard]] std::vector<Finish> take_ended();
     /// Returns when take_ended() must be called at the latest. Empty: no operation is under way.
     [[nodiscard]] std::optional<MonoTime> next_limit() const;
-    /// Returns whether an operation with a number of at least `first` is under way.
-    [[nodiscard]] bool runs_any_from(rounds::Op first) const
+    /// Returns whether an errand is under way.
+    [[nodiscard]] bool has_errands() const
     {
-        return running_.lower_bound(first) != running_.end();
+        return operations_.lower_bound(first_errand) != operations_.end();
     }
     /// Returns how many abandoned threads still run.
     [[nodiscard]] int abandoned() const;
 
   private:
     struct Shared;
-    struct Running {
+    struct Operation {
         std::stop_source stop;
         MonoTime until;
         Finish late;
-        std::thread thread;
+        Work work;           ///< empty once the thread has it
+        std::thread thread;  ///< not joinable while the operation waits for a thread
     };
     static void run(Shared& shared, rounds::Op op, Work work, Call const& call);
-    // The caller of these two holds the mutex of `shared_`.
+    // The caller of these holds the mutex of `shared_`.
+    /// Starts the operations for which there is a thread.
+    void start_waiting();
+    void start_thread(rounds::Op op, Operation& operation);
     /// Abandons operations whose time is over. Adds their results to `results`.
     void abandon_late(std::vector<Finish>& results);
     [[nodiscard]] int abandoned_threads() const;
 
     std::shared_ptr<Shared> shared_;
-    std::map<rounds::Op, Running> running_;
+    std::map<rounds::Op, Operation> operations_;
     std::map<rounds::Op, std::thread> abandoned_;
 };
 

@@ -14,9 +14,6 @@
 namespace curtail::train {
 namespace {
 
-// Errands answer no question. Their numbers in the table are those that no question ever has.
-constexpr rounds::Op first_errand = rounds::Op{1} << 63;
-
 // Reads the chain, and deletes what a sweep may delete. Fails if an object could not be deleted,
 // after it has tried all.
 Result<runlog::Swept> sweep_run(chain::RunObjects const& objects, rounds::Sweep const& order,
@@ -57,7 +54,7 @@ void RoundExecutor::finish_errands(Millis for_copies)
 {
     auto const began = monotonic_now();
     constexpr Seconds for_deletions{1};
-    while ((operations_.runs_any_from(first_errand) && monotonic_now() < began + for_deletions) ||
+    while ((operations_.has_errands() && monotonic_now() < began + for_deletions) ||
            (*copying_ > 0 && monotonic_now() < began + for_copies)) {
         (void)operations_.take_ended();
         std::this_thread::sleep_for(Millis{1});
@@ -107,7 +104,7 @@ void RoundExecutor::act(rounds::Create const& create)
 
 void RoundExecutor::start_errand(Millis limit, OperationTable::Work work)
 {
-    operations_.start(first_errand + errands_++, limit, std::move(work),
+    operations_.start(OperationTable::first_errand + errands_++, limit, std::move(work),
                       []() -> Answer { return std::nullopt; });
 }
 
@@ -129,7 +126,7 @@ void RoundExecutor::act(rounds::Overwrite const& overwrite)
         };
     };
     auto const limit = std::min(parts_.limits.record, overwrite.limit);
-    operations_.start(first_errand + errands_++, limit, work, late);
+    operations_.start(OperationTable::first_errand + errands_++, limit, work, late);
 }
 
 void RoundExecutor::act(rounds::Cut const& cut)

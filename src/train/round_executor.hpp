@@ -141,7 +141,7 @@ template <class Failure>
 OperationTable::Finish RoundExecutor::late(rounds::Op op, Millis limit)
 {
     return [this, op, limit]() -> Answer {
-        auto const why = operations_.abandoned() >= OperationTable::most_abandoned
+        auto const why = operations_.abandoned() >= OperationTable::most_threads
                              ? std::string("earlier operations still wait for it")
                              : "no answer within " + format_duration(limit);
         return failed<Failure>(op, {ExitCode::temporary, "the store does not answer", why, {}});

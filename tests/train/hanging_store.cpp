@@ -144,7 +144,7 @@ TEST_F(Hanging, TrainingGoesOnAndTheRunContinuesWhenTheStoreAnswersAgain)
     ASSERT_TRUE(curtail::test::eventually([&] { return has_commit(6); }, long_enough));
     gate->hang();
     ASSERT_TRUE(curtail::test::eventually(
-        [&] { return gate->waiting() == OperationTable::most_abandoned; }, long_enough))
+        [&] { return gate->waiting() == OperationTable::most_threads; }, long_enough))
         << "operations are given up and tried again, but not without limit";
     int commits = 6;
     while (has_commit(commits + 1)) ++commits;
@@ -209,19 +209,47 @@ TEST_F(Table, ALateResultIsDroppedAndFourThreadsAreAbandonedAtMost)
 {
     auto const gate = std::make_shared<HangingStore>();
     gate->hang();
-    auto const hangs = [gate](Call const&) {
+    std::atomic<int> begun{0};
+    auto const hangs = [gate, &begun](Call const&) {
+        ++begun;
         (void)gate->get(*store::ObjectName::parse("runs/r/run.json"), {1});
         return answer(99);
     };
-    for (rounds::Op op = 1; op <= 4; ++op) table.start(op, Millis{1}, hangs, answer(op));
-    EXPECT_EQ(wait_for(4).size(), 4U);
+    for (rounds::Op op = 1; op <= 6; ++op) table.start(op, Millis{1}, hangs, answer(op));
+    EXPECT_EQ(wait_for(6).size(), 6U) << "operations without a thread end in time too";
     EXPECT_EQ(table.abandoned(), 4);
-    table.start(5, Seconds{20}, answers_at_once(99), answer(5));
-    EXPECT_EQ(op_of(wait_for(1).at(0)), 5U) << "nothing was started";
+    EXPECT_EQ(begun, 4);
+    table.start(7, Seconds{20}, answers_at_once(99), answer(7));
+    EXPECT_EQ(op_of(wait_for(1).at(0)), 7U) << "nothing was started";
     gate->release();
     EXPECT_TRUE(curtail::test::eventually([&] { return table.abandoned() == 0; }));
-    table.start(6, Seconds{20}, answers_at_once(6), answer(99));
-    EXPECT_EQ(op_of(wait_for(1).at(0)), 6U) << "the late results are dropped";
+    table.start(8, Seconds{20}, answers_at_once(8), answer(99));
+    EXPECT_EQ(op_of(wait_for(1).at(0)), 8U) << "the late results are dropped";
+}
+
+TEST_F(Table, ErrandsLeaveAThreadToQuestions)
+{
+    constexpr auto first = OperationTable::first_errand;
+    std::atomic<bool> release{false};
+    std::atomic<int> begun{0};
+    auto const waits = [&](rounds::Op op) {
+        return [&, op](Call const&) {
+            ++begun;
+            (void)curtail::test::eventually([&] { return release.load(); });
+            return answer(op);
+        };
+    };
+    for (rounds::Op op = first; op < first + 5; ++op)
+        table.start(op, Seconds{20}, waits(op), answer(0));
+    table.start(1, Seconds{20}, answers_at_once(1), answer(0));
+    EXPECT_EQ(op_of(wait_for(1).at(0)), 1U);
+    EXPECT_TRUE(curtail::test::eventually([&] { return begun == OperationTable::most_errands; }));
+    EXPECT_TRUE(table.has_errands());
+    release = true;
+    std::set<rounds::Op> ops;
+    for (auto const& result : wait_for(5)) ops.insert(op_of(result));
+    EXPECT_EQ(ops, (std::set<rounds::Op>{first, first + 1, first + 2, first + 3, first + 4}));
+    EXPECT_FALSE(table.has_errands());
 }
 
 TEST_F(Table, AnExceptionReachesTheOwner)
