@@ -37,12 +37,14 @@ Result<std::optional<CommitNumber>> listed_after(RunObjects const& objects, Comm
         return folder->text() + "/" + rounds::commit_name(n).substr(sizeof "commits");
     };
     std::optional<CommitNumber> found;
-    auto const listed =
-        objects.store().list(*folder, name_of(number), [&](store::Listed const& object) {
+    auto const listed = objects.store().list(
+        *folder, name_of(number),
+        [&](store::Listed const& object) {
             CommitNumber const n{leading_integer(object.name.substr(before)).value_or(0)};
             if (n > number && name_of(n) == object.name) found = n;
             return !found;
-        });
+        },
+        objects.call());
     if (!listed) return tl::unexpected(listed.error());
     return found;
 }

@@ -30,7 +30,7 @@ Result<bool> RunObjects::exists(std::string const& name) const
 {
     auto const object = object_name(run_, name);
     if (!object) return tl::unexpected(object.error());
-    auto const info = store_.stat(*object);
+    auto const info = store_.stat(*object, call_);
     if (!info) return as_damage(info.error());
     return info->has_value();
 }
@@ -39,7 +39,7 @@ Result<std::optional<std::string>> RunObjects::record(std::string const& name) c
 {
     auto const object = object_name(run_, name);
     if (!object) return tl::unexpected(object.error());
-    auto const content = store_.get(*object, record_limit);
+    auto const content = store_.get(*object, record_limit, call_);
     if (!content) return as_damage(content.error());
     if (!*content) return std::optional<std::string>{};
     return std::optional(std::string(store::text_of(**content)));

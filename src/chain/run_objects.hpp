@@ -24,15 +24,17 @@ namespace curtail::chain {
 class RunObjects {
   public:
     /// `cache` may be null. The functions in chain/chain.hpp use it; those of this class always
-    /// read the store. The cache must outlive the reader.
-    RunObjects(store::ObjectStore& store, RunId run, RecordCache* cache = nullptr)
-        : store_(store), run_(std::move(run)), cache_(cache)
+    /// read the store. The cache must outlive the reader. `call` limits the reads of records and
+    /// the listings; reads of payloads have a Call of their own.
+    RunObjects(store::ObjectStore& store, RunId run, RecordCache* cache = nullptr, Call call = {})
+        : store_(store), run_(std::move(run)), cache_(cache), call_(std::move(call))
     {
     }
 
     [[nodiscard]] RunId const& run() const { return run_; }
     [[nodiscard]] store::ObjectStore& store() const { return store_; }
     [[nodiscard]] RecordCache* cache() const { return cache_; }  ///< may be null
+    [[nodiscard]] Call const& call() const { return call_; }
 
     [[nodiscard]] Result<bool> exists(std::string const& name) const;
     /// Returns the bytes of a record (run.json, a commit, a header or a lease), without decoding
@@ -70,6 +72,7 @@ class RunObjects {
     store::ObjectStore& store_;
     RunId run_;
     RecordCache* cache_;
+    Call call_;
 };
 
 }  // namespace curtail::chain

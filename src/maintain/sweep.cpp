@@ -16,13 +16,13 @@ std::string relative(RunId const& run, std::string const& name)
     return name.substr(std::min(before, name.size()));
 }
 
-Result<std::vector<Verdict>> list_payloads(chain::RunObjects const& objects, Call const& call)
+Result<std::vector<Verdict>> list_payloads(chain::RunObjects const& objects)
 {
     std::vector<Verdict> found;
     for (char const* kind : {"models", "deltas"}) {
         auto const folder = store::ObjectFolder::parse(folder_of(objects.run()) + "/" + kind);
         if (!folder) return tl::unexpected(folder.error());
-        auto listing = objects.store().list_all(*folder, call);
+        auto listing = objects.store().list_all(*folder, objects.call());
         if (!listing) return tl::unexpected(listing.error());
         for (auto& object : *listing)
             found.push_back(
@@ -32,11 +32,11 @@ Result<std::vector<Verdict>> list_payloads(chain::RunObjects const& objects, Cal
     return found;
 }
 
-Result<std::vector<Verdict>> list_leftovers(chain::RunObjects const& objects, Call const& call)
+Result<std::vector<Verdict>> list_leftovers(chain::RunObjects const& objects)
 {
     auto const folder = store::ObjectFolder::parse(folder_of(objects.run()));
     if (!folder) return tl::unexpected(folder.error());
-    auto listing = objects.store().leftovers(*folder, call);
+    auto listing = objects.store().leftovers(*folder, objects.call());
     if (!listing) return tl::unexpected(listing.error());
     std::vector<Verdict> found;
     for (auto& leftover : *listing)
@@ -47,26 +47,26 @@ Result<std::vector<Verdict>> list_leftovers(chain::RunObjects const& objects, Ca
     return found;
 }
 
-Result<void> remove(chain::RunObjects const& objects, Verdict const& verdict, Call const& call)
+Result<void> remove(chain::RunObjects const& objects, Verdict const& verdict)
 {
     if (verdict.leftover)
         return objects.store().remove_leftover(
             {folder_of(objects.run()) + "/" + verdict.object.name, verdict.upload,
              verdict.object.modified},
-            call);
+            objects.call());
     auto const name = chain::object_name(objects.run(), verdict.object.name);
     if (!name) return tl::unexpected(name.error());
-    return objects.store().remove(*name, call);
+    return objects.store().remove(*name, objects.call());
 }
 
 }  // namespace
 
 Result<SweepPlan> plan_sweep(chain::RunObjects const& objects, Time now,
-                             upkeep::SweepRules const& rules, Call const& call)
+                             upkeep::SweepRules const& rules)
 {
-    auto payloads = list_payloads(objects, call);
+    auto payloads = list_payloads(objects);
     if (!payloads) return tl::unexpected(payloads.error());
-    auto leftovers = list_leftovers(objects, call);
+    auto leftovers = list_leftovers(objects);
     if (!leftovers) return tl::unexpected(leftovers.error());
     // The chain comes second: it decides the round of every model that was listed, unless the round
     // is still open.
@@ -90,13 +90,13 @@ Result<SweepPlan> plan_sweep(chain::RunObjects const& objects, Time now,
 }
 
 SweepResult carry_out(chain::RunObjects const& objects, SweepPlan const& plan,
-                      std::function<void(std::int64_t done)> const& progress, Call const& call)
+                      std::function<void(std::int64_t done)> const& progress)
 {
     SweepResult result;
     for (auto const& verdict : plan.verdicts) {
         if (!upkeep::is_deletion(verdict.reason)) continue;
-        if (call.is_over()) break;
-        if (auto const removed = remove(objects, verdict, call); !removed) {
+        if (objects.call().is_over()) break;
+        if (auto const removed = remove(objects, verdict); !removed) {
             result.errors.push_back(removed.error());
             continue;
         }

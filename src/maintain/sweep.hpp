@@ -30,8 +30,7 @@ struct SweepPlan {
 ///
 /// Fails with `no_input` if the run has no commit. Fails with `protocol` if the chain is invalid.
 [[nodiscard]] Result<SweepPlan> plan_sweep(chain::RunObjects const& objects, Time now,
-                                           upkeep::SweepRules const& rules = {},
-                                           Call const& call = {});
+                                           upkeep::SweepRules const& rules = {});
 
 /// What a sweep has done.
 struct SweepResult {
@@ -41,9 +40,8 @@ struct SweepResult {
 };
 /// Deletes what the plan allows to delete. Goes on after an error. Several sweeps may run at a
 /// time, while sites train; each counts what the others deleted before as deleted too. `progress`
-/// receives the number of objects that are done. Ends early if `call` is over.
+/// receives the number of objects that are done. Ends early if the Call of `objects` is over.
 [[nodiscard]] SweepResult carry_out(chain::RunObjects const& objects, SweepPlan const& plan,
-                                    std::function<void(std::int64_t done)> const& progress = {},
-                                    Call const& call = {});
+                                    std::function<void(std::int64_t done)> const& progress = {});
 
 }  // namespace curtail::maintain

@@ -5,7 +5,6 @@
 
 #include "core/clock.hpp"
 #include "train/step_record.hpp"
-#include "train/training_id.hpp"
 
 namespace curtail::train {
 namespace {
@@ -15,11 +14,10 @@ constexpr Millis idle_wait{20};
 }  // namespace
 
 MemberLoop::MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThread& thread,
-                       store::ObjectStore& store, SnapshotGate& gate)
+                       SnapshotGate& gate)
     : ranks_(ranks),
       context_(context),
       thread_(thread),
-      store_(store),
       position_(context.start),
       training_id_(context.training_id),
       snapshots_(ranks, context, &gate)
@@ -51,7 +49,6 @@ void MemberLoop::begin_snapshot(rounds::Rate rate)
 {
     finish_steps();
     position_.rate = rate;
-    find_training_id();
     snapshots_.begin(position_, training_id_);
 }
 
@@ -161,8 +158,6 @@ void MemberLoop::give_up(Error const& error)
 
 void MemberLoop::carry_out(LoadWeights const& load)
 {
-    // Now, because there is no time for it when the site leaves.
-    find_training_id();
     round_ = load.round;
     ledger_.begin();
     ranks_.load_model(*load.theta);
@@ -215,12 +210,6 @@ void MemberLoop::set_state(energy::State state)
 {
     bool const drains = stop_deadline_ && state != energy::State::training;
     context_.recorder.state(drains ? energy::State::draining : state);
-}
-
-void MemberLoop::find_training_id()
-{
-    if (!training_id_)
-        training_id_ = training_id_in_store(store_, context_.run.run).value_or(std::nullopt);
 }
 
 }  // namespace curtail::train

@@ -17,7 +17,7 @@ namespace curtail::train {
 class MemberLoop {
   public:
     MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThread& thread,
-               store::ObjectStore& store, SnapshotGate& gate);
+               SnapshotGate& gate);
 
     /// Trains until the protocol orders the site to leave. Returns that order. If an error ended
     /// the training, returns an order with that error instead.
@@ -43,15 +43,14 @@ class MemberLoop {
     void carry_out(AdoptModel const& adopt);
     void carry_out(TrainBlocks const& blocks);
     void carry_out(DiscardWork const&);
+    void carry_out(IdentifyTraining const& training) { training_id_ = training.id; }
     void carry_out(Leave const&) {}
 
     void set_state(energy::State state);
-    void find_training_id();
 
     SiteRanks& ranks_;
     LeaderContext const& context_;
     RoundThread& thread_;
-    store::ObjectStore& store_;
     BlockLedger ledger_;
     std::optional<TrainBlocks> blocks_;
     Position position_;

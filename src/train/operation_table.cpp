@@ -122,9 +122,9 @@ void OperationTable::start_waiting()
 void OperationTable::start_thread(rounds::Op op, Operation& operation)
 {
     // The thread cannot end before it is in the table, because it needs the lock.
-    operation.thread = std::thread(
-        [shared = shared_, op, work = std::exchange(operation.work, nullptr),
-         call = Call{operation.stop.get_token(), operation.until}]() mutable {
+    operation.thread =
+        std::thread([shared = shared_, op, work = std::exchange(operation.work, nullptr),
+                     call = Call{operation.stop.get_token(), operation.until}]() mutable {
             run(*shared, op, std::move(work), call);
         });
     shared_->running.insert(op);

@@ -7,6 +7,7 @@
 // the answer.
 
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -49,12 +50,18 @@ struct TrainBlocks {
 /// Pauses training because the member was removed. Forgets all work that is not in the committed
 /// model.
 struct DiscardWork {};
+/// Tells the loop the id of this training (train/training_id.hpp), which its snapshots need. Sent
+/// once, unless the loop has begun with the id.
+struct IdentifyTraining {
+    std::string id;
+};
 /// Ends the training loop with this exit code and, after a failure, this error.
 struct Leave {
     ExitCode code{ExitCode::ok};
     std::optional<Error> error;
 };
-using Order = std::variant<LoadWeights, MakeCut, AdoptModel, TrainBlocks, DiscardWork, Leave>;
+using Order = std::variant<LoadWeights, MakeCut, AdoptModel, TrainBlocks, DiscardWork,
+                           IdentifyTraining, Leave>;
 
 // ---- events from the training loop
 

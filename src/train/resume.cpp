@@ -2,6 +2,7 @@
 #include "train/resume.hpp"
 
 #include "snapshot/reader.hpp"
+#include "train/answer_in_time.hpp"
 #include "train/training_id.hpp"
 
 namespace curtail::train {
@@ -65,7 +66,8 @@ Result<void> take_over(SiteRanks& ranks, LeaderContext& context,
 
 }  // namespace
 
-Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context, store::ObjectStore& store)
+Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context,
+                           std::shared_ptr<store::ObjectStore> const& store)
 {
     auto const found = find(context);
     if (!found) return tl::unexpected(found.error());
@@ -77,7 +79,11 @@ Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context, store::Obje
     if (is_alone(owner))
         return refuse(context, "it belongs to a training without a store and would be overwritten",
                       "move it away, or name another folder in the run file");
-    auto training_id = training_id_in_store(store, context.run.run);
+    auto const read = [store, run = context.run.run](Call const& call) {
+        return training_id_in_store(*store, run, call);
+    };
+    auto training_id = answer_in_time<std::optional<std::string>>(
+        start_read_limit, deadline_at_start(ranks.stop(), context.stop_times), read);
     // The protocol handles a damaged record; it may never need this one.
     if (!training_id && training_id.error().code != ExitCode::protocol)
         return tl::unexpected(training_id.error());

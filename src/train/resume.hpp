@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
+
 #include "store/object_store.hpp"
 #include "train/leader_context.hpp"
 #include "train/site_ranks.hpp"
@@ -11,10 +13,11 @@ namespace curtail::train {
 /// restore the weights, because a member loads them from the store. Ignores, with a warning, a
 /// snapshot whose training id is not that of the run in the store (train/training_id.hpp).
 ///
-/// Fails with `data` if the snapshot is damaged or belongs to a training without a store. Only the
+/// Fails with `data` if the snapshot is damaged or belongs to a training without a store. Fails
+/// with `temporary` if the store does not answer in time (train/answer_in_time.hpp). Only the
 /// leader calls this function.
 [[nodiscard]] Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context,
-                                         store::ObjectStore& store);
+                                         std::shared_ptr<store::ObjectStore> const& store);
 
 /// Resumes a training without a store from the site's snapshot, if there is one. Restores the
 /// weights and the optimizer's state on all ranks, and sets the position in `context`. The caller

@@ -10,18 +10,18 @@
 #include "maintain/sweep.hpp"
 #include "rounds/notes.hpp"
 #include "runlog/trainer_events.hpp"
+#include "train/training_id.hpp"
 
 namespace curtail::train {
 namespace {
 
 // Reads the chain, and deletes what a sweep may delete. Fails if an object could not be deleted,
 // after it has tried all.
-Result<runlog::Swept> sweep_run(chain::RunObjects const& objects, rounds::Sweep const& order,
-                                Call const& call)
+Result<runlog::Swept> sweep_run(chain::RunObjects const& objects, rounds::Sweep const& order)
 {
-    auto const plan = maintain::plan_sweep(objects, order.now, {order.sweep_after}, call);
+    auto const plan = maintain::plan_sweep(objects, order.now, {order.sweep_after});
     if (!plan) return tl::unexpected(plan.error());
-    auto const result = maintain::carry_out(objects, *plan, {}, call);
+    auto const result = maintain::carry_out(objects, *plan);
     if (!result.errors.empty()) return tl::unexpected(result.errors.front());
     return runlog::Swept{result.deleted, result.freed};
 }
@@ -108,6 +108,27 @@ void RoundExecutor::start_errand(Millis limit, OperationTable::Work work)
                       []() -> Answer { return std::nullopt; });
 }
 
+// The training loop itself never reads the store.
+void RoundExecutor::identify()
+{
+    if (!parts_.identify || identifying_) return;
+    identifying_ = true;
+    auto const late = [this]() -> Answer {
+        identifying_ = false;
+        return std::nullopt;
+    };
+    auto const work = [this, late, store = parts_.store,
+                       run = parts_.layout.run](Call const& call) -> OperationTable::Finish {
+        return [this, late, id = training_id_in_store(*store, run, call)]() -> Answer {
+            if (!id || !*id) return late();
+            parts_.identify = false;
+            parts_.order(IdentifyTraining{**id});
+            return late();
+        };
+    };
+    operations_.start(OperationTable::first_errand + errands_++, parts_.limits.record, work, late);
+}
+
 void RoundExecutor::act(rounds::Overwrite const& overwrite)
 {
     // While the store does not answer, one write of the name is enough.
@@ -131,6 +152,7 @@ void RoundExecutor::act(rounds::Overwrite const& overwrite)
 
 void RoundExecutor::act(rounds::Cut const& cut)
 {
+    identify();
     parts_.order(MakeCut{cut.op, cut.seq, cut.with_model});
 }
 
@@ -164,7 +186,7 @@ void RoundExecutor::act(rounds::Sweep const& sweep)
                        open_cache = parts_.open_cache,
                        sweep](Call const& call) -> OperationTable::Finish {
         auto const cache = open_cache ? open_cache() : nullptr;
-        return [this, swept = sweep_run({*store, run, cache.get()}, sweep, call)]() -> Answer {
+        return [this, swept = sweep_run({*store, run, cache.get(), call}, sweep)]() -> Answer {
             if (!swept) parts_.log.warning("sweep: " + swept.error().message());
             else parts_.recorder.event(*swept);
             return std::nullopt;

@@ -47,6 +47,8 @@ class RoundExecutor {
         std::shared_ptr<maintain::KeptPayloads> kept{};
         /// Opens the copies of records with which a sweep reads the chain. Empty: it has none.
         std::function<std::unique_ptr<chain::RecordCache>()> open_cache{};
+        /// Send IdentifyTraining once the first commit could be read.
+        bool identify{false};
     };
     /// `notify` says that take_answers() has something to do. It is called from any thread.
     RoundExecutor(Parts parts, std::function<void()> notify);
@@ -99,6 +101,8 @@ class RoundExecutor {
     /// Starts to write copies of `payloads` on this machine. Then deletes all copies but those of
     /// `keep_only`, unless it is empty.
     void write_copies(std::vector<StoredPayload> payloads, std::vector<rounds::PartRef> keep_only);
+    /// Starts to read the id of the training, unless the loop knows it.
+    void identify();
     /// Starts an operation that answers no question.
     void start_errand(Millis limit, OperationTable::Work work);
     /// Starts an operation that reads a payload to keep it. `use` gets the values.
@@ -125,6 +129,7 @@ class RoundExecutor {
     std::string last_reason_;  ///< reason of the previous failure
     bool finished_{false};
     std::set<std::string> overwriting_;  ///< names of the writes that have not ended
+    bool identifying_{false};            ///< the read of identify() has not ended
     std::uint64_t errands_{0};           ///< so many; each has a number of its own in the table
     OperationTable operations_;
 };

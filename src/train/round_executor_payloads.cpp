@@ -110,6 +110,7 @@ void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
 
 void RoundExecutor::act(rounds::LoadModel const& load)
 {
+    identify();
     fetch(load.op, load.model.parts.at(0), [this, load](Values theta) {
         deltas_.clear();
         parts_.order(LoadWeights{load.op, std::move(theta), load.model.round.value});

@@ -56,6 +56,7 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
     RoundExecutor::Parts parts{std::move(store), std::move(layout), initial, {},
                                context.recorder, context.log};
     parts.gate = std::move(gate);
+    parts.identify = !context.training_id;
     parts.limits.payload = limit;
     parts.kept = std::make_shared<maintain::KeptPayloads>(context.folder / "kept");
     parts.open_cache = [folder = context.folder / "cache",
@@ -82,7 +83,7 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
     RoundThread thread(std::move(site), executor_parts(context, store, gate),
                        {exit_by, context.site.launcher.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
-    MemberLoop loop(ranks, context, thread, *store, *gate);
+    MemberLoop loop(ranks, context, thread, *gate);
     auto const leave = run_with_ranks(loop, ranks, context);
     auto const& end = thread.join();
     loop.finish_snapshots(end.rate());

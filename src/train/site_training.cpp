@@ -5,13 +5,11 @@
 
 #include <thread>
 
-#include "chain/run_objects.hpp"
 #include "config/run_spec.hpp"
 #include "core/build_info.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "model/initialize.hpp"
-#include "rounds/names.hpp"
 #include "train/alone_training.hpp"
 #include "train/fail_together.hpp"
 #include "train/free_memory.hpp"
@@ -19,6 +17,7 @@
 #include "train/rank_energy.hpp"
 #include "train/rank_memory.hpp"
 #include "train/resume.hpp"
+#include "train/run_at_start.hpp"
 #include "train/run_training.hpp"
 #include "train/site_device.hpp"
 #include "train/site_inputs.hpp"
@@ -43,33 +42,14 @@ Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs con
     return train_alone(ranks, context, spec_of(inputs).stream_blocks());
 }
 
-// The store's run.json; empty if there is none, or if the store fails.
-std::optional<Result<rounds::RunSpec>> stored_run(store::ObjectStore& store, RunId const& run)
+Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs,
+                         RunAtStart const& run)
 {
-    auto const record = chain::RunObjects(store, run).record(rounds::run_name);
-    if (!record || !*record) return std::nullopt;
-    return rounds::decode_run(**record);
-}
-
-// The protocol checks this again. Before that, a snapshot of another model would look damaged.
-Result<void> check_configuration(store::ObjectStore& store, SiteInputs const& inputs)
-{
-    auto const stored = stored_run(store, inputs.run.run);
-    if (!stored || !*stored) return {};
-    auto other = rounds::difference(**stored, spec_of(inputs));
-    if (other) return tl::unexpected(std::move(*other));
-    return {};
-}
-
-Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
-{
-    auto opened = store::open_store(inputs.run.store_for(context.site));
-    if (!opened) return tl::unexpected(opened.error());
-    std::shared_ptr<store::ObjectStore> const store = std::move(*opened);
-    if (auto same = check_configuration(*store, inputs); !same) return same;
-    if (auto resumed = resume_in_run(ranks, context, *store); !resumed) return resumed;
+    auto const spec = spec_of(inputs);
+    if (auto same = check_configuration(run, spec); !same) return same;
+    if (auto resumed = resume_in_run(ranks, context, run.store); !resumed) return resumed;
     context.start_timer.end("resume");
-    auto const complete = train_in_run(ranks, context, spec_of(inputs), store);
+    auto const complete = train_in_run(ranks, context, spec, run.store);
     if (!complete) return tl::unexpected(complete.error());
     if (!*complete) return {};
     context.log.info("the run is complete");
@@ -107,6 +87,11 @@ void remove_leftovers(std::filesystem::path const& folder)
     }
 }
 
+StopTimes stop_times(TrainOptions const& options, SiteInputs const& inputs)
+{
+    return {inputs.site.launcher.grace, options.kill_wait};
+}
+
 // Calls the watcher with the tokens after which the training ends.
 StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
 {
@@ -119,8 +104,10 @@ StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
     return [watch = options.watcher, target](StepMetrics const& step) { watch(step, target); };
 }
 
-// The leader's part, between the start of the others' follow() and their dismissal.
-Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
+// The leader's part, between the start of the others' follow() and their dismissal. `run` is empty
+// if the site trains alone.
+Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
+                  std::optional<Result<RunAtStart>> const& run, SiteRanks& ranks,
                   StartTimer& start_timer, Log const& log)
 {
     auto const& stop = ranks.stop();
@@ -138,12 +125,11 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     if (!options.alone) publisher.emplace(inputs.run, inputs.site, log);
     try {
         LeaderContext context{
-            inputs.run, inputs.site, recorder,
-            permission, start_timer, {inputs.site.launcher.grace, options.kill_wait},
-            log,        folder,      {},
-            {},         {}};
-        auto done = options.alone ? lead_alone(ranks, context, inputs)
-                                  : lead_in_run(ranks, context, inputs);
+            inputs.run, inputs.site, recorder, permission, start_timer, stop_times(options, inputs),
+            log,        folder,      {},       {},         {}};
+        auto done = !run   ? lead_alone(ranks, context, inputs)
+                    : *run ? lead_in_run(ranks, context, inputs, **run)
+                           : Result<void>(tl::unexpected(run->error()));
         recorder.ended(done ? ExitCode::ok : done.error().code, cause());
         if (publisher) publisher->finish(stop, context.stop_times);
         return done;
@@ -156,16 +142,6 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     }
 }
 
-// A run of another format must not even get a journal. The protocol reports all else.
-Result<void> check_format(SiteInputs const& inputs)
-{
-    auto const store = store::open_store(inputs.run.store_for(inputs.site));
-    if (!store) return {};
-    auto const stored = stored_run(**store, inputs.run.run);
-    if (!stored || *stored || stored->error().code != ExitCode::data) return {};
-    return tl::unexpected(stored->error());
-}
-
 Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
                             StartTimer& start_timer, Log const& log)
 {
@@ -173,8 +149,11 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
         ranks.follow();
         return {};
     }
-    auto done = options.alone ? Result<void>{} : check_format(inputs);
-    if (done) done = lead(options, inputs, ranks, start_timer, log);
+    std::optional<Result<RunAtStart>> run;
+    if (!options.alone)
+        run = open_run(inputs, deadline_at_start(ranks.stop(), stop_times(options, inputs)));
+    auto done = run && *run ? check_format(**run) : Result<void>{};
+    if (done) done = lead(options, inputs, run, ranks, start_timer, log);
     ranks.dismiss();
     return done;
 }
@@ -231,7 +210,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     start_timer.end("inputs");
     auto const device = device_for(*inputs, options.on_node, collectives.size());
     if (auto all = fail_together(collectives, device.map([](c10::Device) {})); !all) return all;
-    StopTimes const times{inputs->site.launcher.grace, options.kill_wait};
+    auto const times = stop_times(options, *inputs);
     comm::Patience const patience{inputs->run.training.rank_timeout,
                                   [&stop, times] { return stop_deadline(stop, times, 90); }};
     collectives.set_patience(patience);

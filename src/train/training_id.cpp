@@ -24,13 +24,15 @@ Result<std::optional<std::string>> training_id_now(chain::RunObjects const& obje
 
 }  // namespace
 
-Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& store, RunId const& run)
+Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& store, RunId const& run,
+                                                        Call const& call)
 {
-    chain::RunObjects const objects(store, run);
+    chain::RunObjects const objects(store, run, nullptr, call);
     constexpr int reads = 6;
     for (int read = 1;; ++read) {
         auto training_id = training_id_now(objects);
-        if (read == reads || (training_id && *training_id)) return training_id;
+        bool const found = training_id && *training_id;
+        if (found || read == reads || call.is_over()) return training_id;
         std::this_thread::sleep_for(Millis{25} * (1 << read));
     }
 }

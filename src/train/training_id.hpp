@@ -19,9 +19,10 @@ namespace curtail::train {
 /// has another digest. Returns an empty optional if the run has no commit yet. Fails with
 /// `protocol` if the first commit is damaged. Reads several times before it fails or returns an
 /// empty optional. The reason: without the id, a site ignores its snapshot and loses the
-/// optimizer's state.
+/// optimizer's state. Ends early if `call` is over.
 [[nodiscard]] Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& store,
-                                                                      RunId const& run);
+                                                                      RunId const& run,
+                                                                      Call const& call = {});
 
 /// Returns `alone <digest>` for a training without a store. `<digest>` is the digest of everything
 /// that determines the weights: data, seed, model, optimizer, and the sizes of blocks and batches.

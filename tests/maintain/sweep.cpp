@@ -33,7 +33,10 @@ class SweepOf : public test::EachStore {
   protected:
     SweepOf() : store_(new_store()), run_(*store_) { run_.make(); }
 
-    [[nodiscard]] chain::RunObjects objects() { return {*store_, run_.spec().run}; }
+    [[nodiscard]] chain::RunObjects objects(Call const& call = {})
+    {
+        return {*store_, run_.spec().run, nullptr, call};
+    }
     void put(std::string const& name)
     {
         ASSERT_TRUE(
@@ -94,13 +97,15 @@ TEST_P(SweepOf, ACancelledSweepDeletesNoMore)
     for (int n = 0; n < 9; ++n) put("models/3/B.0123abcd.9-" + std::to_string(n) + "/w0.h5");
     auto const plan = plan_sweep(objects(), SystemClock{}.now() + day + Seconds{60}).value();
     std::stop_source stop;
-    auto const result = carry_out(objects(), plan,
-                                  [&](std::int64_t done) {
-                                      if (done == 4) stop.request_stop();
-                                  },
-                                  {stop.get_token()});
+    auto const cancelled = objects({stop.get_token()});
+    auto const result = carry_out(cancelled, plan, [&](std::int64_t done) {
+        if (done == 4) stop.request_stop();
+    });
     EXPECT_EQ(result.deleted, 4);
     EXPECT_THAT(result.errors, IsEmpty());
+    if (GetParam() == std::string("memory")) return;  // it answers at once
+    EXPECT_EQ(plan_sweep(cancelled, SystemClock{}.now()).error().code, ExitCode::temporary);
+    EXPECT_EQ(chain::read_chain(cancelled, chain::Check::rules).error().code, ExitCode::temporary);
 }
 
 TEST_P(SweepOf, TwoAtOnceLeaveTheSameObjects)

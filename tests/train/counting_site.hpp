@@ -69,7 +69,8 @@ class CountingSite {
                    [folder = cache_folder(), run = run.run] {
                        return std::make_unique<chain::RecordCache>(
                            chain::CacheSettings{folder}, store::Address{.url = "s3://bucket"}, run);
-                   }},
+                   },
+                   true},
                   {}, std::move(suspended))
     {
         trainer_ = std::jthread([this] { train(); });
@@ -90,6 +91,8 @@ class CountingSite {
     }
     void give_up() { abandoned_ = true; }
     [[nodiscard]] std::string const& log() const { return log_; }
+    /// All ids that the site was told for its training. Valid once left() has returned.
+    [[nodiscard]] std::vector<std::string> const& training_ids() const { return training_ids_; }
     /// The folder of the copies of records.
     [[nodiscard]] std::filesystem::path cache_folder() const { return folder_ / "cache"; }
 
@@ -149,9 +152,11 @@ class CountingSite {
         ledger_.begin();
         work_.discard();
     }
+    void carry_out(IdentifyTraining const& training) { training_ids_.push_back(training.id); }
     void carry_out(Leave const&) {}
 
     curtail::test::TemporaryFolder folder_;
+    std::vector<std::string> training_ids_;
     std::string log_;  // by the background thread; read it after left()
     Recorder recorder_;
     RoundThread thread_;

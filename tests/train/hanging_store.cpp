@@ -10,6 +10,7 @@
 #include "chain/chain.hpp"
 #include "support/forwarding_store.hpp"
 #include "train/counting_site.hpp"
+#include "train/training_id.hpp"
 
 namespace curtail::train {
 namespace {
@@ -136,6 +137,18 @@ TEST_F(Hanging, AStopRequestDoesNotWaitForAPoll)
     ASSERT_TRUE(left);
     EXPECT_EQ(left->code, ExitCode::ok) << (left->error ? left->error->message() : "");
     EXPECT_TRUE(has_commit(3)) << "its work must be in the chain";
+}
+
+// The background thread reads the id: the training loop never waits for the store.
+TEST_F(Hanging, ASiteLearnsTheIdOfItsTrainingOnce)
+{
+    CountingSite a("A", run, gate);
+    ASSERT_TRUE(curtail::test::eventually([&] { return has_commit(6); }, long_enough));
+    a.stop(Seconds{5});
+    ASSERT_TRUE(a.left());
+    auto const id = training_id_in_store(*gate, run.run).value();
+    ASSERT_TRUE(id);
+    EXPECT_THAT(a.training_ids(), testing::ElementsAre(*id));
 }
 
 TEST_F(Hanging, TrainingGoesOnAndTheRunContinuesWhenTheStoreAnswersAgain)
