@@ -2,10 +2,18 @@
 #pragma once
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "core/time.hpp"
 
 namespace curtail::rounds::simulator {
+
+/// A time in which no request of one site succeeds.
+struct CutOff {
+    Millis since;
+    Millis until;
+    bool refused;  ///< the store refuses the requests; otherwise they do not reach it
+};
 
 /// What the store answers at a time: outages, partitions, a full store, unreadable headers, and its
 /// clock.
@@ -13,8 +21,15 @@ class Availability {
   public:
     void fill_until(Millis end) { full_until_ = end; }
     void take_away_until(Millis end) { away_until_ = end; }
-    /// Lets no request of the processes of one site reach the store.
-    void cut_off_until(std::size_t site, Millis end) { cut_off_until_[site] = end; }
+    /// Lets no request of the processes of one site succeed. Joins this time with an earlier one if
+    /// so little lies between that the site may have made no request.
+    void cut_off(std::size_t site, CutOff how)
+    {
+        constexpr Millis between{60'000};
+        auto const* last = last_cut_off(site);
+        if (last != nullptr && how.since < last->until + between) how.since = last->since;
+        cut_off_[site] = how;
+    }
     void hide_headers_until(Millis end) { headers_hidden_until_ = end; }
     void set_clock(Millis offset) { clock_offset_ = offset; }
     [[nodiscard]] Millis clock_offset() const { return clock_offset_; }
@@ -22,8 +37,22 @@ class Availability {
     /// Returns whether no request of a site gets an answer.
     [[nodiscard]] bool is_away(std::size_t site, Millis now) const
     {
-        auto const it = cut_off_until_.find(site);
-        return now < away_until_ || (it != cut_off_until_.end() && now < it->second);
+        auto const* cut_off = last_cut_off(site);
+        return now < away_until_ || (cut_off != nullptr && now < cut_off->until);
+    }
+    /// Returns whether the store refuses each request of a site. Then is_away() is true too.
+    [[nodiscard]] bool is_refused(std::size_t site, Millis now) const
+    {
+        auto const* cut_off = last_cut_off(site);
+        return cut_off != nullptr && cut_off->refused && now < cut_off->until;
+    }
+    /// For how long the store has refused the requests of a site, the last time that it did. Empty:
+    /// the last time that the site was cut off, its requests did not reach the store.
+    [[nodiscard]] std::optional<Millis> refused_for(std::size_t site, Millis now) const
+    {
+        auto const* cut_off = last_cut_off(site);
+        if (cut_off == nullptr || !cut_off->refused) return std::nullopt;
+        return now - cut_off->since;
     }
     [[nodiscard]] bool refuses_writes(std::size_t site, Millis now) const
     {
@@ -40,9 +69,15 @@ class Availability {
     }
 
   private:
+    [[nodiscard]] CutOff const* last_cut_off(std::size_t site) const
+    {
+        auto const it = cut_off_.find(site);
+        return it == cut_off_.end() ? nullptr : &it->second;
+    }
+
     Millis full_until_{0};
     Millis away_until_{0};
-    std::map<std::size_t, Millis> cut_off_until_;
+    std::map<std::size_t, CutOff> cut_off_;
     Millis headers_hidden_until_{0};
     Millis clock_offset_{0};  ///< error of the clock
 };

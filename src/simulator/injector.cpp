@@ -18,6 +18,7 @@ enum class Injector::Kind : int {
     broken_hardware,
     outage,
     partition,
+    refusal,
     clock_jump,
     amendment,
     damage
@@ -31,8 +32,8 @@ void Injector::run()
         Kind::crash,          Kind::crash,          Kind::short_freeze,    Kind::long_freeze,
         Kind::stop_request,   Kind::stop_request,   Kind::full_store,      Kind::foreign_object,
         Kind::foreign_object, Kind::hidden_headers, Kind::broken_hardware, Kind::outage,
-        Kind::partition,      Kind::clock_jump,     Kind::amendment,       Kind::damage,
-        Kind::damage,         Kind::damage};
+        Kind::partition,      Kind::refusal,        Kind::clock_jump,      Kind::amendment,
+        Kind::damage,         Kind::damage,         Kind::damage};
     auto const elapsed = now() - last_check_;
     last_check_ = now();
     if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000))
@@ -75,8 +76,10 @@ void Injector::inject(P const& p, Kind kind)
             return;
         case Kind::partition:
             log_line(p, "cannot reach the store");
-            return shared_.availability.cut_off_until(p->site_index,
-                                                      now() + Millis{pick(1'000, 40'000)});
+            return cut_off(p->site_index, Millis{pick(1'000, 40'000)}, false);
+        case Kind::refusal:
+            log_line(p, "is refused by the store");
+            return cut_off(p->site_index, Millis{pick(1'000, 40'000)}, true);
         case Kind::short_freeze:
             return processes_.freeze(p, Millis{pick(100, 4'000)});
         case Kind::long_freeze:
@@ -98,6 +101,11 @@ void Injector::fill_store(Millis duration) { shared_.availability.fill_until(now
 void Injector::take_store_away(Millis duration)
 {
     shared_.availability.take_away_until(now() + duration);
+}
+
+void Injector::cut_off(std::size_t site, Millis duration, bool refused)
+{
+    shared_.availability.cut_off(site, {now(), now() + duration, refused});
 }
 
 // A quarantine ends by the store's clock. If that jumped back, the site would wait for too long.

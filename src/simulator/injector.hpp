@@ -14,6 +14,8 @@ class Injector : private Part {
 
     void fill_store(Millis duration);
     void take_store_away(Millis duration);
+    /// Lets no request of a site succeed. `refused`: the store refuses them.
+    void cut_off(std::size_t site, Millis duration, bool refused);
     /// As Simulator::inject().
     void add_foreign_object(int type);
     /// As Simulator::amend().

@@ -21,7 +21,8 @@ void Merges::execute(P const& p, Merge const& o)
     p->check_merge_base(o);
     later(Millis{pick(50, 800)}, [this, p, o] {
         ++steps_;
-        if (is_unanswered(p) || refuses_writes(p)) return reply(p, Unavailable{o.op, "no answer"});
+        if (is_unanswered(p) || refuses_writes(p))
+            return reply(p, Unavailable{o.op, "no answer", failure(p)});
         auto const merged = merge(p->site_index, o);
         if (chance(chaos_.stalled)) reply_late(p, Unavailable{o.op, "time-out"});
         else reply(p, merged);
@@ -101,7 +102,8 @@ void Merges::execute(P const& p, Restore const& o)
     require(!p->stop_delivered, Invariant::leaving, "a leaving site repairs a payload");
     later(Millis{pick(20, 800)}, [this, p, o] {
         ++steps_;
-        if (is_unanswered(p) || refuses_writes(p)) return reply(p, Unavailable{o.op, "no answer"});
+        if (is_unanswered(p) || refuses_writes(p))
+            return reply(p, Unavailable{o.op, "no answer", failure(p)});
         auto const restored = restore(p->site_index, o);
         if (chance(chaos_.stalled)) reply_late(p, Unavailable{o.op, "time-out"});
         else reply(p, restored);

@@ -25,7 +25,10 @@ void Outputs::get(P const& p, Get const& o)
         return reply(p, Unknown{o.op, "input/output error", ExitCode::io});
     }
     if (chance(chaos_.stalled)) return reply_late(p, Unknown{o.op, "time-out"});
-    if (dark || is_unanswered(p)) return reply(p, Unknown{o.op, "no answer"});
+    if (dark || is_unanswered(p)) {
+        if (header && failure(p) == ExitCode::permission) p->header_reads.refuse(o.name, now());
+        return reply(p, Unknown{o.op, "no answer", failure(p)});
+    }
     auto bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
     if (bytes && chance(chaos_.corrupt_get)) corrupt(*bytes);
     auto const* answer = bytes ? &*bytes : nullptr;
@@ -61,7 +64,7 @@ void Outputs::execute(P const& p, Create const& o)
         ++steps_;
         if (refuses_writes(p)) {
             ++shared_.history.creates_refused;
-            return reply(p, Unknown{o.op, "full"});
+            return reply(p, Unknown{o.op, "full", failure(p)});
         }
         if (chance(chaos_.lost_request)) return reply(p, Unknown{o.op, "lost"});
         if (chance(chaos_.delayed)) {
@@ -82,7 +85,7 @@ void Outputs::put(P const& p, Op op, std::vector<Target> const& parts, Payload c
 {
     later(Millis{pick(20, 400)}, [=, this] {
         ++steps_;
-        if (refuses_writes(p)) return reply(p, Unavailable{op, "full"});
+        if (refuses_writes(p)) return reply(p, Unavailable{op, "full", failure(p)});
         Stored stored{op, {}};
         bool const late = chance(chaos_.stalled);
         bool const lost = late || chance(chaos_.no_answer);
@@ -158,7 +161,10 @@ void Outputs::execute(P const& p, Note const& o)
 void Outputs::execute(P const& p, Exit const& o)
 {
     shared_.history.exits.push_back(o);
-    bool const fine = shared_.causes.explain(o, *p, store_);
+    auto const refused_for = shared_.availability.refused_for(p->site_index, now());
+    bool const fine = o.code == ExitCode::permission
+                          ? refused_for && p->may_give_up(*refused_for, run_.params.drop_after)
+                          : shared_.causes.explain(o, *p, store_);
     require(fine, Invariant::exit,
             [&] { return "a site exited: " + (o.error ? o.error->message() : "without error"); });
     if (o.code == ExitCode::ok) p->check_leaving(store_);

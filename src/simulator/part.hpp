@@ -64,6 +64,12 @@ class Part {
     {
         return shared_.availability.is_away(p->site_index, now()) || chance(chaos_.no_answer);
     }
+    /// Returns with which code a request of `p` fails now.
+    [[nodiscard]] ExitCode failure(P const& p) const
+    {
+        bool const refused = shared_.availability.is_refused(p->site_index, now());
+        return refused ? ExitCode::permission : ExitCode::temporary;
+    }
     /// Returns whether a write of `p` that begins now fails.
     [[nodiscard]] bool refuses_writes(P const& p) const
     {

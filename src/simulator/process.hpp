@@ -89,6 +89,12 @@ struct SimProcess {
         return std::find(sites.begin(), sites.end(), identity.site) == sites.end();
     }
 
+    /// Returns whether the process may exit because the store has refused it access for `refused`.
+    [[nodiscard]] bool may_give_up(Millis refused, Millis drop_after) const
+    {
+        return !machine->status().member || refused >= drop_after;
+    }
+
     /// Checks that site and trainer agree on the work. `status` is that of the site.
     void check_against_trainer(Status const& status) const;
 

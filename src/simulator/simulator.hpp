@@ -39,6 +39,10 @@ class Simulator {
     void fill_store(Millis duration) { injector_.fill_store(duration); }
     /// Answers no question about the store for `duration`.
     void take_store_away(Millis duration) { injector_.take_store_away(duration); }
+    void cut_off(std::size_t site, Millis duration, bool refused)
+    {
+        injector_.cut_off(site, duration, refused);
+    }
     [[nodiscard]] int creates_refused() const { return shared_.history.creates_refused; }
     /// Adds an object that no program of Curtail writes, under a name that a site will read: the
     /// next header of a member, alive or dead, or the next lease. The types below

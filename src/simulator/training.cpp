@@ -17,7 +17,7 @@ void Training::execute(P const& p, LoadModel const& o)
         if (p->dead) return;
         ++steps_;
         if (chance(chaos_.stalled)) return reply_late(p, Unavailable{o.op, "time-out"});
-        if (is_unanswered(p)) return reply(p, Unavailable{o.op, "no answer"});
+        if (is_unanswered(p)) return reply(p, Unavailable{o.op, "no answer", failure(p)});
         auto const* whole = store_.whole(o.model.parts.at(0));
         if (whole == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
@@ -35,7 +35,7 @@ void Training::execute(P const& p, Adopt const& o)
         auto const& part = o.model.parts.at(0);
         auto const* whole = o.keeps_weights ? store_.original(part) : store_.whole(part);
         if (chance(chaos_.stalled)) return reply_late(p, Unavailable{o.op, "time-out"});
-        if (is_unanswered(p)) return reply(p, Unavailable{o.op, "no answer"});
+        if (is_unanswered(p)) return reply(p, Unavailable{o.op, "no answer", failure(p)});
         if (whole == nullptr || chance(chaos_.stale_404))
             return reply(p, Corrupt{o.op, part.name, "missing"});
         if (!o.keeps_weights) shared_.copies.keep(p->site_index, part.name, *whole);

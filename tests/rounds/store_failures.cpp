@@ -106,6 +106,60 @@ TEST(StoreFailures, ALeavingSiteReportsWorkThatTheStoreRejected)
                 HasSubstr("tokens neither as a commit nor as a contribution"));
 }
 
+// Both sites hold blocks for more than one round.
+class Refused : public testing::Test {
+  protected:
+    Refused()
+    {
+        s.start(0);
+        s.start(1);
+        auto const trains = [&] {
+            return s.site_of(0)->status().state == State::run && !untrained().empty();
+        };
+        s.run_until(Seconds{20}, [] { return false; });
+        EXPECT_TRUE(s.run_until(s.now() + Seconds{60}, trains));
+    }
+    [[nodiscard]] Ranges untrained() const
+    {
+        auto const site = s.site_of(0)->status();
+        auto blocks = site.held - site.since;
+        for (auto const& ranges : site.undecided) blocks -= ranges;
+        return blocks;
+    }
+    Simulator s{small_run(2000, {{"A"}, {"B"}}), 21, {}};
+};
+
+TEST_F(Refused, ASiteExitsAfterDropAfterWhenItHasUsedItsBlocks)
+{
+    auto const refused = s.now();
+    s.cut_off(0, Seconds{300}, true);
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{120}, [&] { return s.living_count() == 1; }));
+    EXPECT_GE(s.now() - refused, small_run().params.drop_after);
+    auto const& exit = s.exits().back();
+    ASSERT_TRUE(exit.error);
+    EXPECT_EQ(exit.code, ExitCode::permission);
+    EXPECT_THAT(exit.error->message(), HasSubstr("store has refused access for"));
+    EXPECT_THAT(exit.error->message(), HasSubstr("tokens are lost"));
+    auto const before = s.store().chain().back().totals.tokens;
+    s.run_until(s.now() + Seconds{60}, [] { return false; });
+    EXPECT_GT(s.store().chain().back().totals.tokens, before) << "the other site goes on";
+    EXPECT_TRUE(chain::verify_objects(s.store().source()));
+}
+
+TEST_F(Refused, ASiteStaysWhenItGetsAccessAgainInTime)
+{
+    s.cut_off(0, small_run().params.drop_after - Seconds{1}, true);
+    s.run_until(s.now() + Seconds{120}, [] { return false; });
+    EXPECT_EQ(s.living_count(), 2U);
+}
+
+TEST_F(Refused, ASiteThatCannotReachTheStoreWaits)
+{
+    s.cut_off(0, Seconds{300}, false);
+    s.run_until(s.now() + Seconds{290}, [] { return false; });
+    EXPECT_EQ(s.living_count(), 2U);
+}
+
 TEST(NotFinite, ThreeSuchRoundsInARowEndTheSite)
 {
     simulator::Chaos chaos;

@@ -66,6 +66,13 @@ void write_status(Parts& p)
     (void)is_status_due(p);
 }
 
+// The work that neither a commit nor a header in the store has.
+Tokens unstored_tokens(Parts const& p)
+{
+    return p.training.since().count() * p.chain.run().params.block_tokens +
+           p.contributions.unpublished_tokens();
+}
+
 // A process that is not yet a member has no work to lose. It exits if the store stays read-only,
 // forbidden, full or unreachable. A single unreadable header or status does not count. True if it
 // exits.
@@ -86,6 +93,37 @@ bool refused_at_start(Parts& p, Input const& input)
     return true;
 }
 
+// True if a running member has blocks that it can train without the store.
+bool can_train(Parts const& p)
+{
+    bool const in = p.training.loaded() && p.chain.tip()->find(*p.member) != nullptr;
+    return in && !trainable(p).empty();
+}
+
+// A member that has lost access to the store trains the blocks that it holds, and waits. After
+// `drop_after`, the other sites have removed it. Then it exits, because its work can no longer
+// count, and its job would keep machines for nothing. True if it exits.
+bool denied_for_long(Parts& p, Input const& input)
+{
+    auto& since = p.failures.denied_since;
+    if (!is_failure(input) && p.machine.last_question() != Question::cut) since.reset();
+    auto const refusal = lasting_refusal(input);
+    if (!refusal || refusal->code != ExitCode::permission || !p.member) return false;
+    if (!since) since = p.machine.now();
+    auto const denied = p.machine.now() - *since;
+    if (denied < p.chain.run().params.drop_after || can_train(p) || p.machine.stopping())
+        return false;
+    auto const lost = unstored_tokens(p);
+    auto const loss = lost == Tokens{} ? ""
+                                       : "; the last " + std::to_string(lost.value) +
+                                             " tokens are lost, and their blocks are trained again";
+    finish(p, refusal->code,
+           Error{refusal->code, "the run's store has refused access for " + format_duration(denied),
+                 refusal->why + loss,
+                 "correct the credentials or rights of this site, then start it again"});
+    return true;
+}
+
 void measure_store_clock(Parts& p, Created const& created)
 {
     if (!created.stored_at) return;
@@ -95,7 +133,7 @@ void measure_store_clock(Parts& p, Created const& created)
 
 void take_answer(Parts& p, Input const& input)
 {
-    if (refused_at_start(p, input)) return;
+    if (refused_at_start(p, input) || denied_for_long(p, input)) return;
     auto const handler = row(p).answered;
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
     handler(p, input);
@@ -155,8 +193,7 @@ void settle(Parts& p)
 // A contribution whose header is in the store is safe: the next merge decides it.
 void finish_and_report_loss(Parts& p)
 {
-    auto const tokens = p.training.since().count() * p.chain.run().params.block_tokens +
-                        p.contributions.unpublished_tokens();
+    auto const tokens = unstored_tokens(p);
     if (tokens == Tokens{} || p.removal == Removal::left) return finish(p, ExitCode::ok);
     bool const sent = p.proposal.draft_is_lone();
     auto const work = std::to_string(tokens.value) + " tokens";

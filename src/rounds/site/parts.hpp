@@ -34,6 +34,8 @@ struct Failures {
     /// Lasting errors of the store in a row before this process is a member.
     int reads_at_start{0};
     int writes_at_start{0};
+    /// Since then, the store has refused this process access to everything. Empty: it has not.
+    std::optional<MonoTime> denied_since;
 };
 
 /// The wait of a new member for its first model.
