@@ -10,9 +10,10 @@ namespace curtail::rounds::simulator {
 
 /// A time in which no request of one site succeeds.
 struct CutOff {
-    Millis since;
     Millis until;
-    bool refused;  ///< the store refuses the requests; otherwise they do not reach it
+    bool refused{};  ///< the store refuses the requests; otherwise they do not reach it
+    /// Start of the first refusal since the site was last known to reach the store.
+    std::optional<Millis> refused_since{};
 };
 
 /// What the store answers at a time: outages, partitions, a full store, unreadable headers, and its
@@ -21,13 +22,14 @@ class Availability {
   public:
     void fill_until(Millis end) { full_until_ = end; }
     void take_away_until(Millis end) { away_until_ = end; }
-    /// Lets no request of the processes of one site succeed. Joins this time with an earlier one if
-    /// so little lies between that the site may have made no request.
-    void cut_off(std::size_t site, CutOff how)
+    /// Lets no request of the processes of one site succeed. If this was so shortly before, the
+    /// site may have made no request in between.
+    void cut_off(std::size_t site, Millis now, CutOff how)
     {
-        constexpr Millis between{60'000};
+        constexpr Millis shortly{60'000};
         auto const* last = last_cut_off(site);
-        if (last != nullptr && how.since < last->until + between) how.since = last->since;
+        if (last != nullptr && now < last->until + shortly) how.refused_since = last->refused_since;
+        if (how.refused && !how.refused_since) how.refused_since = now;
         cut_off_[site] = how;
     }
     void hide_headers_until(Millis end) { headers_hidden_until_ = end; }
@@ -46,13 +48,13 @@ class Availability {
         auto const* cut_off = last_cut_off(site);
         return cut_off != nullptr && cut_off->refused && now < cut_off->until;
     }
-    /// For how long the store has refused the requests of a site, the last time that it did. Empty:
-    /// the last time that the site was cut off, its requests did not reach the store.
+    /// How long ago the store began to refuse the requests of a site. Empty: it has not, the last
+    /// time that the site was cut off.
     [[nodiscard]] std::optional<Millis> refused_for(std::size_t site, Millis now) const
     {
         auto const* cut_off = last_cut_off(site);
-        if (cut_off == nullptr || !cut_off->refused) return std::nullopt;
-        return now - cut_off->since;
+        if (cut_off == nullptr || !cut_off->refused_since) return std::nullopt;
+        return now - *cut_off->refused_since;
     }
     [[nodiscard]] bool refuses_writes(std::size_t site, Millis now) const
     {

@@ -17,9 +17,9 @@ struct Chaos {
     double damaged_header{0};  ///< of a new header: the store keeps wrong bytes
     double refused{0};         ///< of a contribution in a merge: refused although valid
     /// Rate per simulated second of all other faults: crashes, starts, second instances, freezes,
-    /// stop requests, failing writes, outages and partitions of one site. Also jumps of the store's
-    /// clock, amendments, broken hardware, unreadable headers, and objects that Curtail did not
-    /// write.
+    /// stop requests, failing writes, outages, and times in which one site cannot reach the store
+    /// or is refused. Also jumps of the store's clock, amendments, broken hardware, unreadable
+    /// headers, and objects that Curtail did not write.
     double faults_per_s{0};
     /// Of a lone commit: its site freezes for 5 to 15 s, and another site starts.
     double interrupted{0};

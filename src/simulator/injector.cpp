@@ -105,7 +105,7 @@ void Injector::take_store_away(Millis duration)
 
 void Injector::cut_off(std::size_t site, Millis duration, bool refused)
 {
-    shared_.availability.cut_off(site, {now(), now() + duration, refused});
+    shared_.availability.cut_off(site, now(), {now() + duration, refused});
 }
 
 // A quarantine ends by the store's clock. If that jumped back, the site would wait for too long.

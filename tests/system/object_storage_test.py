@@ -56,7 +56,7 @@ def training_goes_on_after_the_gateway_was_killed():
 
 
 def a_site_waits_for_its_new_key():
-    with StoredRun(storage) as run:
+    with StoredRun(storage, rounds={"drop_after_s": 120}) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
         wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=150, pause=0.2)
         rotated = storage.rotate_key("A")
@@ -66,6 +66,22 @@ def a_site_waits_for_its_new_key():
         before = merges(run)
         wait_for(lambda: merges(run) >= before + 2, "two more merges", timeout=150, pause=0.2)
         leave(run, jobs)
+
+
+def a_site_leaves_if_its_key_stays_refused():
+    with StoredRun(storage, rounds={"drop_after_s": 4}) as run:
+        jobs = [run.start_training(site) for site in ("A", "B")]
+        wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=150, pause=0.2)
+        rotated = storage.rotate_key("A")
+        expect(jobs[0].wait(90) == 77, "site A must exit with 77")
+        expect("the run's store has refused access for" in run.log(), run.log()[-2000:])
+        rotated.rename(storage.credentials("A"))
+        before = len(run.commits())
+        wait_for(lambda: len(run.commits()) >= before + 2, "two more commits of site B",
+                 timeout=60, pause=0.2)
+        jobs[1].send_signal(signal.SIGUSR1)
+        expect(jobs[1].wait(30) == 0, "site B must exit with 0")
+        run.verify()
 
 
 def a_versioned_bucket_is_refused():
@@ -114,5 +130,5 @@ def wrong_settings_are_explained():
 
 with ObjectStorage() as storage:
     main([two_sites_merge_through_a_bucket, training_goes_on_after_the_gateway_was_killed,
-          a_site_waits_for_its_new_key, a_versioned_bucket_is_refused,
-          wrong_settings_are_explained])
+          a_site_waits_for_its_new_key, a_site_leaves_if_its_key_stays_refused,
+          a_versioned_bucket_is_refused, wrong_settings_are_explained])
