@@ -22,13 +22,19 @@ std::mutex& library_lock()
     return lock;
 }
 
-// Callbacks of the core driver's file image. The std::string belongs to the caller of
+// Callbacks of the core driver's file image. The std::string or std::span belongs to the caller of
 // use_memory().
 struct Image {
     static void* reach(std::size_t size, H5FD_file_image_op_t, void* data) noexcept
     {
         auto& bytes = *static_cast<std::string*>(data);
         return size <= bytes.size() ? bytes.data() : nullptr;
+    }
+    // HDF5 writes nothing into a file that is open for reading.
+    static void* reach_read_only(std::size_t size, H5FD_file_image_op_t, void* data) noexcept
+    {
+        auto const& bytes = *static_cast<std::span<std::byte const> const*>(data);
+        return size <= bytes.size() ? const_cast<std::byte*>(bytes.data()) : nullptr;
     }
     static void* copy_nothing(void* to, void const*, std::size_t, H5FD_file_image_op_t,
                               void*) noexcept
@@ -45,27 +51,44 @@ struct Image {
             return nullptr;
         }
     }
+    static void* refuse_resize(void*, std::size_t, H5FD_file_image_op_t, void*) noexcept
+    {
+        return nullptr;
+    }
     static herr_t release(void*, H5FD_file_image_op_t, void*) noexcept { return 0; }
     static void* share_owner(void* data) noexcept { return data; }
     static herr_t release_owner(void*) noexcept { return 0; }
 };
 
-}  // namespace
-
-std::string use_memory(Handle const& access, std::string& bytes)
+// `image` has `size` bytes and belongs to `callbacks.udata`.
+std::string use_image(Handle const& access, void* image, std::size_t size,
+                      H5FD_file_image_callbacks_t callbacks)
 {
     // With an increment of one byte the image ends where the file ends. Growth is cheap because the
     // string has reserved its capacity.
     std::size_t const step = 1;
-    H5FD_file_image_callbacks_t callbacks{
-        &Image::reach,       &Image::copy_nothing,  &Image::resize, &Image::release,
-        &Image::share_owner, &Image::release_owner, &bytes};
     if (H5Pset_fapl_core(access.get(), step, false) < 0 ||
         H5Pset_file_image_callbacks(access.get(), &callbacks) < 0)
         return {};
-    if (!bytes.empty() && H5Pset_file_image(access.get(), bytes.data(), bytes.size()) < 0)
-        return {};
-    return fmt::format("tensors-{}", static_cast<void const*>(&bytes));
+    if (size > 0 && H5Pset_file_image(access.get(), image, size) < 0) return {};
+    return fmt::format("tensors-{}", callbacks.udata);
+}
+
+}  // namespace
+
+std::string use_memory(Handle const& access, std::string& bytes)
+{
+    return use_image(access, bytes.data(), bytes.size(),
+                     {&Image::reach, &Image::copy_nothing, &Image::resize, &Image::release,
+                      &Image::share_owner, &Image::release_owner, &bytes});
+}
+
+std::string use_memory(Handle const& access, std::span<std::byte const> const& bytes)
+{
+    return use_image(access, const_cast<std::byte*>(bytes.data()), bytes.size(),
+                     {&Image::reach_read_only, &Image::copy_nothing, &Image::refuse_resize,
+                      &Image::release, &Image::share_owner, &Image::release_owner,
+                      const_cast<std::span<std::byte const>*>(&bytes)});
 }
 
 Session::Session() : lock_(library_lock())

@@ -6,6 +6,7 @@
 #include <hdf5.h>
 
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -82,5 +83,7 @@ inline constexpr char const* content_attribute = "content_sha256";
 /// Returns the name under which to open the file, or an empty string on failure. The name is
 /// unique, because HDF5 treats two open files with one name as the same file.
 [[nodiscard]] std::string use_memory(Handle const& access, std::string& bytes);
+/// The same for a file that HDF5 only reads. `bytes` itself, too, must outlive the file.
+[[nodiscard]] std::string use_memory(Handle const& access, std::span<std::byte const> const& bytes);
 
 }  // namespace curtail::tensors

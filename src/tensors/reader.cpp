@@ -11,7 +11,8 @@ namespace curtail::tensors {
 
 struct TensorReader::Impl {
     std::string source;
-    std::string memory{};  // the file, if opened from bytes
+    std::string memory{};                // the file, if the reader owns its bytes
+    std::span<std::byte const> bytes{};  // the file, if it is in memory
     Handle file{};
     FileContent content{};
 
@@ -162,14 +163,28 @@ Result<TensorReader> TensorReader::from_bytes(std::string bytes, std::string con
                                               ReadLimits const& limits)
 {
     auto impl = std::make_unique<Impl>(source);
-    if (bytes.empty()) return impl->bad("it is empty");
-    auto const size = static_cast<std::int64_t>(bytes.size());
     impl->memory = std::move(bytes);
+    impl->bytes = std::as_bytes(std::span(impl->memory));
+    return load_bytes(std::move(impl), limits);
+}
+
+Result<TensorReader> TensorReader::from_view(std::span<std::byte const> bytes,
+                                             std::string const& source, ReadLimits const& limits)
+{
+    auto impl = std::make_unique<Impl>(source);
+    impl->bytes = bytes;
+    return load_bytes(std::move(impl), limits);
+}
+
+Result<TensorReader> TensorReader::load_bytes(std::unique_ptr<Impl> impl, ReadLimits const& limits)
+{
+    auto const bytes = impl->bytes.size();
+    if (bytes == 0) return impl->bad("it is empty");
     auto const loaded = [&]() -> Result<void> {
         Session const session;
         Handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-        auto const name = use_memory(access, impl->memory);
-        return impl->load(name, access, size, limits);
+        auto const name = use_memory(access, impl->bytes);
+        return impl->load(name, access, static_cast<std::int64_t>(bytes), limits);
     }();
     if (!loaded) return tl::unexpected(loaded.error());
     return TensorReader(std::move(impl));

@@ -36,6 +36,10 @@ class TensorReader {
     [[nodiscard]] static Result<TensorReader> from_bytes(std::string bytes,
                                                          std::string const& source,
                                                          ReadLimits const& limits = {});
+    /// The same without a copy of `bytes`, which must outlive the reader.
+    [[nodiscard]] static Result<TensorReader> from_view(std::span<std::byte const> bytes,
+                                                        std::string const& source,
+                                                        ReadLimits const& limits = {});
     ~TensorReader();
     TensorReader(TensorReader&&) noexcept;
     TensorReader& operator=(TensorReader&&) noexcept;
@@ -73,6 +77,8 @@ class TensorReader {
   private:
     struct Impl;
     explicit TensorReader(std::unique_ptr<Impl> impl);
+    [[nodiscard]] static Result<TensorReader> load_bytes(std::unique_ptr<Impl> impl,
+                                                         ReadLimits const& limits);
     [[nodiscard]] Result<void> expect_dtype(TensorInfo const& info, Dtype expected) const;
     std::unique_ptr<Impl> impl_;
 };

@@ -94,6 +94,18 @@ TEST(TensorFile, BytesInMemoryRoundTrip)
     expect_sample(*reader);
 }
 
+TEST(TensorFile, AViewIsReadInPlace)
+{
+    auto bytes = *Sample{}.writer().encode();
+    auto const reader = TensorReader::from_view(std::as_bytes(std::span(bytes)), "sample");
+    ASSERT_TRUE(reader) << reader.error().message();
+    expect_sample(*reader);
+    float const changed = 7;
+    std::memcpy(bytes.data() + reader->offset("scalar").value(), &changed, sizeof changed);
+    EXPECT_EQ(reader->read<float>("scalar")->front(), changed);
+    EXPECT_EQ(TensorReader::from_view({}, "nothing").error().code, ExitCode::data);
+}
+
 TEST(TensorFile, AFileRoundTrips)
 {
     test::TemporaryFolder const folder;
