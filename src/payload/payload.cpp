@@ -39,6 +39,12 @@ Result<void> read_parameter(tensors::TensorReader const& reader, Parameter const
     return reader.read_into(parameter.name, tensors::Dtype::float32, std::as_writable_bytes(out));
 }
 
+void require_size_of(Layout const& layout, std::span<float const> values)
+{
+    if (values.size() != layout.elements())
+        throw std::logic_error("payload and model differ in size");
+}
+
 }  // namespace
 
 std::size_t Parameter::elements() const
@@ -73,17 +79,14 @@ Pieces Encoded::pieces() const
 
 Encoded encode(Layout const& layout, std::string const& part, std::span<float const> values)
 {
-    if (values.size() != layout.elements())
-        throw std::logic_error("payload and model differ in size");
+    require_size_of(layout, values);
     return {head_of(layout, part), values};
 }
 
-Decoder::Decoder(Layout const& layout, std::string const& part, std::vector<float> memory)
-    : head_(head_of(layout, part)), values_(std::move(memory))
+Decoder::Decoder(Layout const& layout, std::string const& part, std::span<float> place)
+    : head_(head_of(layout, part)), place_(std::as_writable_bytes(place))
 {
-    auto const elements = layout.elements();
-    if (values_.capacity() < elements) reserve_large(values_, elements);
-    values_.resize(elements);
+    require_size_of(layout, place);
 }
 
 void Decoder::begin()
@@ -101,18 +104,13 @@ void Decoder::add(std::span<std::byte const> piece)
         piece = piece.subspan(size);
     }
     if (piece.empty()) return;
-    auto const place = std::as_writable_bytes(std::span(values_));
     auto const offset = arrived_ - head_.size();
-    differs_ = differs_ || piece.size() > place.size() - offset;
-    if (!differs_) std::memcpy(place.data() + offset, piece.data(), piece.size());
+    differs_ = differs_ || piece.size() > place_.size() - offset;
+    if (!differs_) std::memcpy(place_.data() + offset, piece.data(), piece.size());
     arrived_ += differs_ ? 0 : piece.size();
 }
 
-std::optional<std::vector<float>> Decoder::finish()
-{
-    bool const complete = arrived_ == head_.size() + values_.size() * sizeof(float);
-    return differs_ || !complete ? std::nullopt : std::optional(std::move(values_));
-}
+bool Decoder::finish() const { return !differs_ && arrived_ == head_.size() + place_.size(); }
 
 ChunkDecoder::ChunkDecoder(Layout const& layout, std::string const& part, Sink sink)
     : head_(head_of(layout, part)),
@@ -196,7 +194,17 @@ void pass_in_chunks(std::span<float const> values, ChunkDecoder::Sink const& sin
 Result<Values> decode(Layout const& layout, std::string const& part, std::string_view bytes,
                       std::string const& source)
 {
-    auto const reader = tensors::TensorReader::from_bytes(std::string(bytes), source);
+    auto values = std::make_shared<std::vector<float>>(large_vector<float>(layout.elements()));
+    if (auto done = decode_into(*values, layout, part, bytes, source); !done)
+        return tl::unexpected(done.error());
+    return Values(std::move(values));
+}
+
+Result<void> decode_into(std::span<float> place, Layout const& layout, std::string const& part,
+                         std::string_view bytes, std::string const& source)
+{
+    require_size_of(layout, place);
+    auto const reader = tensors::TensorReader::from_view(std::as_bytes(std::span(bytes)), source);
     if (!reader) return tl::unexpected(reader.error());
     std::vector<std::pair<std::string, std::string>> attributes{{"format", format}, {"part", part}};
     // A fork takes over the weights and momentum of another run.
@@ -204,15 +212,12 @@ Result<Values> decode(Layout const& layout, std::string const& part, std::string
     for (auto const& [key, expected] : attributes)
         if (auto good = check_attribute(*reader, key, expected, source); !good)
             return tl::unexpected(good.error());
-    auto values = std::make_shared<std::vector<float>>(layout.elements());
-    std::span<float> rest(*values);
     for (auto const& parameter : layout.parameters) {
-        auto const out = rest.first(parameter.elements());
-        if (auto read = read_parameter(*reader, parameter, out, source); !read)
-            return tl::unexpected(read.error());
-        rest = rest.subspan(parameter.elements());
+        auto const out = place.first(parameter.elements());
+        if (auto read = read_parameter(*reader, parameter, out, source); !read) return read;
+        place = place.subspan(parameter.elements());
     }
-    return Values(std::move(values));
+    return {};
 }
 
 }  // namespace curtail::payload

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,17 +55,18 @@ struct Encoded {
 /// Decodes a payload while it arrives in pieces. Copies each value once, to its final place.
 class Decoder {
   public:
-    /// Puts the values into `memory`, whatever it holds before.
-    Decoder(Layout const& layout, std::string const& part, std::vector<float> memory = {});
+    /// Puts the values into `place`, which must outlive the decoder. Throws std::logic_error unless
+    /// `place` has layout.elements() elements.
+    Decoder(Layout const& layout, std::string const& part, std::span<float> place);
     void begin();  ///< forgets all bytes, because they are read again from the start
     void add(std::span<std::byte const> piece);
-    /// Returns the values. Returns nothing if the bytes are not those of encode() for this layout
-    /// and part; then decode() says why. Call once, after the last piece.
-    [[nodiscard]] std::optional<std::vector<float>> finish();
+    /// Returns whether `place` has the values. Returns false if the bytes are not those of encode()
+    /// for this layout and part; then decode() says why. Call after the last piece.
+    [[nodiscard]] bool finish() const;
 
   private:
     std::string head_;
-    std::vector<float> values_;
+    std::span<std::byte> place_;
     std::size_t arrived_{0};
     bool differs_{false};
 };
@@ -114,5 +114,10 @@ void pass_in_chunks(std::span<float const> values, ChunkDecoder::Sink const& sin
 /// Fails with `data` if `bytes` is not a tensor file or lacks a parameter.
 [[nodiscard]] Result<Values> decode(Layout const& layout, std::string const& part,
                                     std::string_view bytes, std::string const& source);
+/// The same, but puts the values into `place`. If this fails, they have no meaning. Throws
+/// std::logic_error unless `place` has layout.elements() elements.
+[[nodiscard]] Result<void> decode_into(std::span<float> place, Layout const& layout,
+                                       std::string const& part, std::string_view bytes,
+                                       std::string const& source);
 
 }  // namespace curtail::payload

@@ -64,13 +64,15 @@ tl::expected<Values, ReadFailure> PayloadTransport::get(rounds::PartRef const& p
                                                         Call const& call) const
 {
     if (auto made = made_->find(part)) return made;
-    payload::Decoder decoder(*layout_, part.part, memory_.take(layout_->elements()));
+    auto values = memory_.take(layout_->elements());
+    values.resize(layout_->elements());
+    payload::Decoder decoder(*layout_, part.part, values);
     auto const read = chain::RunObjects(*store_, layout_->run)
                           .payload(
                               part, [&] { decoder.begin(); },
                               [&](std::span<std::byte const> piece) { decoder.add(piece); }, call);
     if (!read) return tl::unexpected(read.error());
-    if (auto values = decoder.finish()) return memory_.share(std::move(*values));
+    if (decoder.finish()) return memory_.share(std::move(values));
     return get_any_form(part, call);
 }
 
