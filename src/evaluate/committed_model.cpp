@@ -11,6 +11,8 @@
 namespace curtail::evaluate {
 namespace {
 
+using Cause = store::ReadFailure::Cause;
+
 std::string name_of(CommitNumber number) { return "commit " + std::to_string(number.value); }
 
 Result<rounds::Commit> choose(std::vector<rounds::Commit> const& chain,
@@ -33,18 +35,27 @@ Error payload_error(store::ReadFailure const& failure, rounds::Commit const& com
 {
     auto const what = "cannot load the model of " + name_of(commit.number);
     switch (failure.cause) {
-        case store::ReadFailure::Cause::missing:
+        case Cause::missing:
             return {
                 ExitCode::unavailable, what, "its payload " + part.name + " is not in the store",
                 "a run deletes older models: load the newest commit; if this is the newest one, "
                 "`curtail-store repair` can store the model again"};
-        case store::ReadFailure::Cause::corrupt:
+        case Cause::corrupt:
             return {ExitCode::protocol, what, failure.error.message(),
                     "run curtail-status --verify to check the whole run"};
-        case store::ReadFailure::Cause::unavailable:
+        case Cause::unavailable:
             break;
     }
     return failure.error.with_context(what);
+}
+
+store::ReadFailure several_parts(rounds::Commit const& commit)
+{
+    return {Cause::corrupt,
+            {ExitCode::protocol,
+             "cannot load the model of " + name_of(commit.number),
+             "it is stored in several parts",
+             {}}};
 }
 
 }  // namespace
@@ -73,24 +84,26 @@ tl::expected<model::Parameters, store::ReadFailure> read_weights(config::Run con
                                                                  rounds::Commit const& commit,
                                                                  Call const& call)
 {
-    using Cause = store::ReadFailure::Cause;
-    if (commit.model.parts.size() != 1)
-        return tl::unexpected(
-            store::ReadFailure{Cause::corrupt,
-                               {ExitCode::protocol,
-                                "cannot load the model of " + name_of(commit.number),
-                                "it is stored in several parts",
-                                {}}});
+    if (commit.model.parts.size() != 1) return tl::unexpected(several_parts(commit));
     auto const& part = commit.model.parts.front();
-    auto const content = objects.payload(part, call);
-    if (!content)
-        return tl::unexpected(store::ReadFailure{content.error().cause,
-                                                 payload_error(content.error(), commit, part)});
-    auto const values = payload::decode(model::payload_layout(run.run, run.model), part.part,
-                                        store::text_of(*content), part.name);
-    if (!values) return tl::unexpected(store::ReadFailure{Cause::corrupt, values.error()});
+    auto const layout = model::payload_layout(run.run, run.model);
+    auto const cannot_read = [&](store::ReadFailure const& failure) {
+        return tl::unexpected(
+            store::ReadFailure{failure.cause, payload_error(failure, commit, part)});
+    };
     model::Parameters weights(run.model);
-    std::copy((*values)->begin(), (*values)->end(), weights.values().begin());
+    payload::Decoder decoder(layout, part.part, weights.values());
+    auto const read = objects.payload(
+        part, [&] { decoder.begin(); },
+        [&](std::span<std::byte const> piece) { decoder.add(piece); }, call);
+    if (!read) return cannot_read(read.error());
+    if (decoder.finish()) return weights;
+    // Another program or another run made the payload.
+    auto const content = objects.payload(part, call);
+    if (!content) return cannot_read(content.error());
+    auto const decoded = payload::decode_into(weights.values(), layout, part.part,
+                                              store::text_of(*content), part.name);
+    if (!decoded) return tl::unexpected(store::ReadFailure{Cause::corrupt, decoded.error()});
     return weights;
 }
 

@@ -34,7 +34,8 @@ struct CommittedModel {
 [[nodiscard]] Result<rounds::RunSpec> read_spec(config::Run const& run,
                                                 chain::RunObjects const& objects);
 
-/// Reads the weights of a commit. The error of a failure is the one that load_committed() returns.
+/// Reads the weights of a commit. Holds the payload as a whole only if it has another form than
+/// payload::encode() gives. The error of a failure is the one that load_committed() returns.
 [[nodiscard]] tl::expected<model::Parameters, store::ReadFailure> read_weights(
     config::Run const& run, chain::RunObjects const& objects, rounds::Commit const& commit,
     Call const& call = {});

@@ -15,6 +15,7 @@
 #include "evaluate/held_out.hpp"
 #include "evaluate/sample.hpp"
 #include "model/initialize.hpp"
+#include "support/counting_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/writer.hpp"
 
@@ -24,12 +25,55 @@ namespace {
 using test::small_shape;
 using testing::HasSubstr;
 
+class FirstReadDamaged final : public test::ForwardingStore {
+  public:
+    using ForwardingStore::ForwardingStore;
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
+                      Call const& call) override
+    {
+        if (std::exchange(good_, true)) return ForwardingStore::read(name, limit, sink, call);
+        auto const damage = [&](std::span<std::byte const> piece, Bytes whole) {
+            store::Content bytes(piece.begin(), piece.end());
+            bytes.back() ^= std::byte{1};
+            sink(bytes, whole);
+        };
+        return ForwardingStore::read(name, limit, damage, call);
+    }
+
+  private:
+    bool good_{false};
+};
+
 // A run of one commit, in memory.
 class StoredRun : public testing::Test, protected test::GenesisRun {
   protected:
     Error error_of(std::optional<CommitNumber> wanted = {})
     {
         return load_committed(run, objects, wanted).error();
+    }
+    // The weights in a file that is not laid out like those of payload::encode().
+    std::string encoded_by_hdf5(std::string const& part = "w0") const
+    {
+        tensors::TensorWriter writer;
+        for (auto const& [key, value] : {std::pair{"format", std::string("curtail.payload/1")},
+                                         {"run", run.run.value},
+                                         {"part", part}})
+            writer.attribute(key, value);
+        for (auto const& [name, tensor] : weights.named())
+            writer.add<float>(
+                name, tensor.sizes().vec(),
+                {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())});
+        return *writer.encode();
+    }
+    // Stores `bytes` as the payload of the commit that it returns.
+    rounds::Commit with_payload(std::string_view bytes)
+    {
+        auto commit = genesis;
+        auto& part = commit.model.parts.front();
+        part.bytes = static_cast<std::int64_t>(bytes.size());
+        part.sha256 = sha256(bytes);
+        put(part.name, bytes);
+        return commit;
     }
 };
 
@@ -57,6 +101,42 @@ TEST_F(StoredRun, AMissingOrDamagedPayloadIsAnError)
     EXPECT_THAT(error_of().message(), HasSubstr(payload + " is not in the store"));
     EXPECT_THAT(error_of().message(),
                 HasSubstr("`curtail-store repair` can store the model again"));
+}
+
+TEST_F(StoredRun, AModelIsReadOnceUnlessAReadFails)
+{
+    FirstReadDamaged damaged(objects);
+    test::CountingStore counting(damaged);
+    for (int const reads : {2, 1}) {
+        auto const loaded = read_weights(run, chain::RunObjects(counting, run.run), genesis);
+        ASSERT_TRUE(loaded) << loaded.error().error.message();
+        EXPECT_TRUE(at::equal(loaded->flat(), weights.flat()));
+        EXPECT_EQ(counting.take(), reads);
+    }
+}
+
+TEST_F(StoredRun, ReadsAPayloadThatAnotherProgramEncoded)
+{
+    auto const loaded =
+        read_weights(run, chain::RunObjects(objects, run.run), with_payload(encoded_by_hdf5()));
+    ASSERT_TRUE(loaded) << loaded.error().error.message();
+    EXPECT_TRUE(at::equal(loaded->flat(), weights.flat()));
+}
+
+TEST_F(StoredRun, APayloadWithoutTheModelIsCorrupt)
+{
+    auto const whole = encoded_by_hdf5();
+    for (auto const& [bytes, code, reason] :
+         {std::tuple{encoded_by_hdf5("m0"), ExitCode::protocol, "part is m0, expected w0"},
+          {whole.substr(0, whole.size() / 2), ExitCode::data, "cannot read tensor file"},
+          {std::string("text"), ExitCode::data, "cannot read tensor file"}}) {
+        auto const refused =
+            read_weights(run, chain::RunObjects(objects, run.run), with_payload(bytes));
+        ASSERT_FALSE(refused) << reason;
+        EXPECT_EQ(refused.error().cause, store::ReadFailure::Cause::corrupt);
+        EXPECT_EQ(refused.error().error.code, code);
+        EXPECT_THAT(refused.error().error.message(), HasSubstr(reason));
+    }
 }
 
 TEST_F(StoredRun, AModelOfAnotherShapeIsAnError)
