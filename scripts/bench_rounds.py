@@ -35,6 +35,7 @@ ROWS = {
     "s3-down-cpu": ("s3_rows", "down_cpu", [PEER, CEPH]),
     "payload-write": ("payloads", "payload_write", []),
     "merge": ("payloads", "merge", [PEER]),
+    "site-merge": ("payloads", "site_merge", [PEER]),
     "executor-merge": ("payloads", "executor_merge", []),
     "executor-merge-memory": ("payloads", "executor_merge_memory", []),
     "executor-merge-561m": ("payloads", "executor_merge_561m", []),

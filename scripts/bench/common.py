@@ -2,6 +2,7 @@
 """Shared by scripts/bench.py and scripts/bench_rounds.py: runs programs, prints the ratio of a row,
 and writes the results with their origin."""
 import argparse
+import functools
 import json
 import os
 import platform
@@ -75,14 +76,18 @@ def figures(*command):
     return json.loads(done.stdout)
 
 
-def measure_merge():
+@functools.cache
+def merges():
+    """The figures of bench_merge and of its peer, in turns."""
+    return [(figures(BUILD / "tests/bench_merge"),
+             figures(PEER_PYTHON, SOURCE / "tests/peers/merge.py")) for _ in range(REPEATS)]
+
+
+def measure_merge(figure="merge_s", what="merge of 3 x 92 M parameters"):
     """The arithmetic of a merge of three contributions, on one thread."""
-    peer, own = [], []
-    for _ in range(REPEATS):
-        own.append(figures(BUILD / "tests/bench_merge")["merge_s"])
-        peer.append(figures(PEER_PYTHON, SOURCE / "tests/peers/merge.py")["merge_s"])
-    return {"what": "merge of 3 x 92 M parameters: numpy like Flower / Curtail", "unit": "s",
-            "a": peer, "b": own}
+    return {"what": f"{what}: numpy like Flower / Curtail", "unit": "s",
+            "a": [peer["merge_s"] for _, peer in merges()],
+            "b": [own[figure] for own, _ in merges()]}
 
 
 def measure(function):

@@ -33,6 +33,13 @@ def merge():
     return {**measure_merge(), "at_least": 8}
 
 
+def site_merge():
+    """The same arithmetic as a site merges, with the row `merge` in turns: it adds each delta to a
+    sum as it arrives, and then takes the step. The peer's times are those of `merge`."""
+    return {**measure_merge("site_merge_s", "merge of 3 x 92 M parameters, delta by delta"),
+            "at_least": 8}
+
+
 def merge_with_store(parameters, repeats):
     with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as folder:
         return figures(BUILD / "tests/bench_executor_merge", "--parameters", parameters,
