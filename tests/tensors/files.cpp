@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -217,15 +219,62 @@ TEST(TensorFile, ABrokenContractThrows)
     EXPECT_THROW(writer.attribute("content_sha256", "x"), std::invalid_argument);
 }
 
+TEST(TensorFile, AFileThatCannotBeOpenedOrCreatedIsAnError)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "a.h5", "no tensors"));
+    EXPECT_EQ(Sample{}.writer().write(folder.path() / "none" / "a.h5").error().code,
+              ExitCode::cannot_create);
+    EXPECT_EQ(TensorReader::open(folder / "none.h5").error().code, ExitCode::no_input);
+    EXPECT_EQ(TensorReader::open(folder / "a.h5").error().code, ExitCode::data);
+}
+
+// Lets no file grow beyond `bytes` while it exists. A longer write fails as on a full disk.
+class SmallDisk {
+  public:
+    explicit SmallDisk(rlim_t bytes)
+    {
+        std::signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit const small{bytes, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &small);
+    }
+    ~SmallDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+    SmallDisk(SmallDisk const&) = delete;
+    SmallDisk& operator=(SmallDisk const&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+// The first write fails, one of a tensor, or the last one, which ends the file.
 TEST(TensorFile, AFailedWriteLeavesTheOldFile)
 {
     test::TemporaryFolder const folder;
-    ASSERT_TRUE(write_file(folder / "a.h5", "old"));
-    auto const failed = Sample{}.writer().write(folder.path() / "none" / "a.h5");
-    EXPECT_EQ(failed.error().code, ExitCode::cannot_create);
-    EXPECT_EQ(TensorReader::open(folder / "none.h5").error().code, ExitCode::no_input);
-    EXPECT_EQ(TensorReader::open(folder / "a.h5").error().code, ExitCode::data);
-    EXPECT_EQ(*read_file(folder / "a.h5"), "old");
+    auto const path = folder / "a.h5";
+    ASSERT_TRUE(Sample{}.writer().write(path));
+    auto const old = *read_file(path);
+    std::vector<float> const ones(10'000, 1);
+    TensorWriter larger;
+    larger.add<float>("first", {10'000}, ones);
+    larger.add<float>("second", {10'000}, ones);
+    auto const size = larger.encode()->size();
+    std::vector<std::pair<std::size_t, ExitCode>> const cases{
+        {0, ExitCode::cannot_create}, {size / 2, ExitCode::io}, {size - 1, ExitCode::io}};
+    for (auto const& [space, code] : cases) {
+        SCOPED_TRACE(space);
+        auto const failed = [&, limit = space] {
+            SmallDisk const disk(limit);
+            return larger.write(path);
+        }();
+        ASSERT_FALSE(failed);
+        EXPECT_EQ(failed.error().code, code) << failed.error().message();
+        EXPECT_EQ(read_file(path).value_or("no file"), old);
+        std::filesystem::directory_iterator const files(folder.path());
+        EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "a temporary file stays";
+    }
+    ASSERT_TRUE(larger.write(path));
+    EXPECT_EQ(TensorReader::open(path)->read<float>("second"), ones) << "with space, it works";
 }
 
 TEST(TensorFile, ThreadsMayReadAndWriteConcurrently)
