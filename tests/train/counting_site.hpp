@@ -49,12 +49,14 @@ inline std::shared_ptr<store::ObjectStore> shared(store::ObjectStore& objects)
     return {&objects, [](store::ObjectStore*) {}};
 }
 
-// A site: the thread under test and a trainer whose weights count steps.
+// A site: the thread under test and a trainer whose weights count steps. The trainer has no
+// snapshots; a test may act for them with `gate`.
 class CountingSite {
   public:
     CountingSite(std::string const& name, rounds::RunSpec const& run,
                  std::shared_ptr<store::ObjectStore> objects, RoundExecutor::Limits limits = {},
-                 std::function<Millis()> suspended = suspended_time)
+                 std::function<Millis()> suspended = suspended_time,
+                 std::shared_ptr<SnapshotGate> gate = nullptr)
         : recorder_(folder_.path(), name, "", {}),
           thread_(rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
                   {std::move(objects),
@@ -63,7 +65,7 @@ class CountingSite {
                    {},
                    recorder_,
                    Log([this](Level, std::string_view line) { log_ += std::string(line) + "\n"; }),
-                   nullptr,
+                   std::move(gate),
                    limits,
                    nullptr,
                    [folder = cache_folder(), run = run.run] {

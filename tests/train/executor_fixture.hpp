@@ -52,7 +52,7 @@ class Executor : public testing::Test {
     {
         executor.carry_out(question);
         std::vector<rounds::Input> answers;
-        EXPECT_TRUE(test::eventually([&] {
+        EXPECT_TRUE(curtail::test::eventually([&] {
             answers = executor.take_answers();
             return !answers.empty();
         }));
@@ -82,7 +82,7 @@ class Executor : public testing::Test {
     // Waits until the machine has copies of so many payloads.
     void wait_for_copies(std::size_t count)
     {
-        EXPECT_TRUE(test::eventually([&] {
+        EXPECT_TRUE(curtail::test::eventually([&] {
             (void)executor.take_answers();
             std::error_code ignored;
             std::size_t found = 0;
@@ -115,7 +115,7 @@ class Executor : public testing::Test {
     std::shared_ptr<store::MemoryStore> const stored{std::make_shared<store::MemoryStore>()};
     store::MemoryStore& objects{*stored};
     payload::Layout layout{{"test"}, {{"w", {2}}}};
-    test::TemporaryFolder folder;
+    curtail::test::TemporaryFolder folder;
     std::vector<std::string> warnings;
     std::vector<Order> orders;  // to the training loop
     Recorder recorder{folder.path(), "A", "", {}};
