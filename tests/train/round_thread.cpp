@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "chain/chain.hpp"
-#include "store/faulty_store.hpp"
 #include "store/memory_store.hpp"
 #include "support/forwarding_store.hpp"
 #include "train/counting_site.hpp"
@@ -221,35 +220,6 @@ TEST(RoundThread, ALoopThatLeavesDoesNotEndTheProcess)
     (void)leaving.thread().join();
     EXPECT_LT(monotonic_now() - start, Seconds{10}) << "leaving must be quick";
     EXPECT_EQ(leaving.ended(), 0);
-}
-
-TEST(RoundThread, WithAFaultyStoreNothingIsLostOrCountedTwice)
-{
-    int injected = 0;
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        store::MemoryStore objects;
-        store::Faults faults;
-        faults.lost_request = faults.lost_reply = faults.delayed_create = 0.04;
-        faults.stale_missing = faults.short_read = faults.corrupt_read = faults.unavailable = 0.02;
-        store::FaultyStore faulty(objects, faults, seed);
-        auto const run = fast_run(400);
-        CountingSite a("A", run, shared(faulty));
-        CountingSite b("B", run, shared(faulty));
-        auto const left_a = a.left();
-        auto const left_b = b.left();
-        a.give_up();
-        b.give_up();
-        ASSERT_TRUE(left_a && left_b) << "seed " << seed << "\n" << a.log() << b.log();
-        for (auto const& left : {*left_a, *left_b})
-            EXPECT_EQ(left.code, ExitCode::ok)
-                << "seed " << seed << (left.error ? "\n" + left.error->message() : "");
-        auto const sound = chain::verify_run({objects, run.run});
-        ASSERT_TRUE(sound) << sound.error().message() << ", seed " << seed;
-        EXPECT_TRUE(sound->tip.complete);
-        EXPECT_EQ(sound->tip.totals.tokens, Tokens{3200});
-        injected += faulty.injected();
-    }
-    EXPECT_GT(injected, 10);
 }
 
 }  // namespace
