@@ -31,7 +31,7 @@ esac
 item build cmake --build "$build"
 for seed in $(seq $seeds); do
     item "kill-$seed" env CURTAIL_BUILD="$build" \
-        python3 tests/system/kill_test.py --seed "$seed"
+        /usr/bin/python3 tests/system/kill_test.py --seed "$seed"
 done
 for seed in $(seq $disturbed_seeds); do
     item "disturbed-$seed" env CURTAIL_BUILD="$build" \

@@ -164,7 +164,8 @@ def header_name(member, seq):
 
 
 def check_header(store, name, record, patience_s):
-    """A stored contribution is decided as announced, or its member was removed with a reason."""
+    """A stored contribution is decided as announced, its member can still contribute it, or its member
+    was removed with a reason."""
     header, digest = read_record(store, name)
     key = (header["member"], header["seq"])
     expect(name == header_name(*key), f"{name} is the header of {key}")
@@ -183,6 +184,8 @@ def check_header(store, name, record, patience_s):
                                                  and entry["tokens"] == tokens),
                f"{name} has other blocks than the record")
         return
+    if header["member"] in {member["id"] for member in record.tip["members"]}:
+        return
     removal = record.removed.get(header["member"])
     expect(removal is not None, f"{name} was neither decided nor was its member removed")
     expect(removal.reason in LOST_WITH_THE_MEMBER or tokens == 0,
@@ -196,7 +199,7 @@ def check_header(store, name, record, patience_s):
         record.refused[removal.reason] += tokens
 
 
-def read_store(store, total_blocks, patience_s):
+def read_contributions(store, patience_s):
     """Checks the store; `patience_s` is how long a site may take from its read of a header to its
     record."""
     record = Chain(store).read()
@@ -207,8 +210,15 @@ def read_store(store, total_blocks, patience_s):
             record.stored[key] = entry["tokens"]
         else:
             expect(key in record.stored, f"the store has no header of {key}")
+    return record
+
+
+def read_store(store, total_blocks, patience_s):
+    """Checks the store of a complete run, as read_contributions() does."""
+    record = read_contributions(store, patience_s)
     done = blocks_of(record.tip["data"]["done"])
     expect(record.tip["complete"] and done == set(range(total_blocks)),
            f"the run ended with {len(done)} of {total_blocks} blocks")
+    expect(not record.tip["members"], "a member has not left")
     expect(not record.tip["data"]["aside"] and not record.tip["skipped"], "blocks were skipped")
     return record
