@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sites train. NumPy recomputes each merge from the stored payloads, read with h5py, and must
-find the same bits."""
+"""Sites train. NumPy recomputes each merge from the stored payloads, read with h5py, and must find
+the same bits."""
 import hashlib
 import json
 import signal
@@ -14,6 +14,7 @@ from harness import (SmallRun, descendants, execute, expect, is_rank, kill, main
                      wait_for)
 
 ETA, MU = 0.7, 0.9
+AMENDED_ETA, AMENDED_MU = 0.4, 0.6
 KEPT = 60
 MERGES = 3  # of two contributions with unequal scales
 
@@ -69,8 +70,8 @@ def check_average(run, parent, commit):
                      checked(run, commit["model"]["parts"][0]), f"model {commit['round']}")
 
 
-def check_nesterov(run, parent, commit):
-    eta, mu = numpy.float32(ETA), numpy.float32(MU)
+def check_nesterov(run, parent, commit, eta=ETA, mu=MU):
+    eta, mu = numpy.float32(eta), numpy.float32(mu)
     theta = checked(run, parent["model"]["parts"][0])
     g = averaged(run, commit, theta)
     before = (checked(run, parent["outer"]["parts"][0]) if parent["outer"]
@@ -86,16 +87,24 @@ def unequal(commit):
     return len({d["scale"] for d in included(commit)}) > 1
 
 
+def start(run, sites, outer):
+    run.config["outer"] = outer
+    run.save()
+    return [run.start_training(site, ranks=1) for site in sites]
+
+
+def stop(jobs):
+    for rank in [pid for job in jobs for pid in descendants(job.pid) if is_rank(pid)]:
+        kill(rank, signal.SIGTERM)
+    for job in jobs:
+        expect(job.wait(timeout=60) == 0, f"exit code {job.returncode}")
+
+
 def merges_of_two_sites(outer, check):
     with SmallRun(ranks=1, rounds={"keep_models": KEPT}) as run:
-        run.config["outer"] = outer
-        run.save()
-        jobs = [run.start_training(site, ranks=1) for site in ("A", "B")]
+        jobs = start(run, "AB", outer)
         wait_for(lambda: sum(map(unequal, run.commits())) >= MERGES, f"{MERGES} merges", timeout=90)
-        for rank in [pid for job in jobs for pid in descendants(job.pid) if is_rank(pid)]:
-            kill(rank, signal.SIGTERM)
-        for job in jobs:
-            expect(job.wait(timeout=60) == 0, f"exit code {job.returncode}")
+        stop(jobs)
         commits = run.commits()
         checked_merges = 0
         for parent, commit in zip(commits, commits[1:]):
@@ -125,5 +134,46 @@ def merges_with_nesterov_momentum_equal_numpy():
     merges_of_two_sites({"kind": "nesterov", "eta": ETA, "mu": MU}, check_nesterov)
 
 
+def outer_steps(run):
+    """The merges that took the outer step, each with its parent, in two lists: those under the
+    first terms, and those under amended ones."""
+    commits = run.commits()
+    pairs = [pair for pair in zip(commits, commits[1:]) if pair[1]["outer_step"]]
+    return ([pair for pair in pairs if not pair[0]["amended"]],
+            [pair for pair in pairs if pair[0]["amended"]])
+
+
+def contributors(commit):
+    return {d["member"].split(".")[0] for d in included(commit)}
+
+
+def propose_a_third_site_and_another_outer_step(run):
+    run.write("site_C.json", {**json.loads((run.folder / "site_A.json").read_text()), "site": "C"})
+    run.config["sites"].append("site_C.json")
+    run.config["outer"] = {"kind": "nesterov", "eta": AMENDED_ETA, "mu": AMENDED_MU}
+    run.save()
+    shown = execute(program("curtail-store"), "amend", run.run_file, "--reason", "C joins").stdout
+    expect("site C may enter" in shown and "created amendments/1.json" in shown, shown)
+
+
+def an_amendment_adds_a_site_and_changes_the_outer_step():
+    """The amendment governs the merges after the commit that takes it in."""
+    with SmallRun(ranks=1, rounds={"keep_models": KEPT}) as run:
+        jobs = start(run, "AB", {"kind": "nesterov", "eta": ETA, "mu": MU})
+        wait_for(lambda: outer_steps(run)[0], "a merge before the amendment", timeout=60)
+        propose_a_third_site_and_another_outer_step(run)
+        jobs.append(run.start_training("C", ranks=1))
+        wait_for(lambda: sum("C" in contributors(c) for _, c in outer_steps(run)[1]) >= 2,
+                 "two merges with site C", timeout=60)
+        stop(jobs)
+        before, after = outer_steps(run)
+        for parent, commit in before:
+            check_nesterov(run, parent, commit)
+        for parent, commit in after:
+            check_nesterov(run, parent, commit, AMENDED_ETA, AMENDED_MU)
+        run.verify()
+
+
 if __name__ == "__main__":
-    sys.exit(main([merges_by_average_equal_numpy, merges_with_nesterov_momentum_equal_numpy]))
+    sys.exit(main([merges_by_average_equal_numpy, merges_with_nesterov_momentum_equal_numpy,
+                   an_amendment_adds_a_site_and_changes_the_outer_step]))
