@@ -15,20 +15,29 @@ void Outputs::execute(P const& p, Get const& o)
     });
 }
 
-void Outputs::get(P const& p, Get const& o)
+bool Outputs::fails(P const& p, Get const& o)
 {
     bool const header = o.name.rfind("contrib/", 0) == 0;
     bool const dark = header && shared_.availability.hides_headers(now());
-    p->header_reads.begin(o.name);
     if (dark && shared_.availability.refuses_headers()) {
         p->header_reads.refuse(o.name, now());
-        return reply(p, Unknown{o.op, "input/output error", ExitCode::io});
+        reply(p, Unknown{o.op, "input/output error", ExitCode::io});
+        return true;
     }
-    if (chance(chaos_.stalled)) return reply_late(p, Unknown{o.op, "time-out"});
-    if (dark || is_unanswered(p)) {
-        if (header && failure(p) == ExitCode::permission) p->header_reads.refuse(o.name, now());
-        return reply(p, Unknown{o.op, "no answer", failure(p)});
+    if (chance(chaos_.stalled)) {
+        reply_late(p, Unknown{o.op, "time-out"});
+        return true;
     }
+    if (!dark && !is_unanswered(p)) return false;
+    if (header && failure(p) == ExitCode::permission) p->header_reads.refuse(o.name, now());
+    reply(p, Unknown{o.op, "no answer", failure(p)});
+    return true;
+}
+
+void Outputs::get(P const& p, Get const& o)
+{
+    p->header_reads.begin(o.name);
+    if (fails(p, o)) return;
     auto bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
     if (bytes && chance(chaos_.corrupt_get)) corrupt(*bytes);
     auto const* answer = bytes ? &*bytes : nullptr;

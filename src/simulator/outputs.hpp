@@ -23,6 +23,8 @@ class Outputs : private Part {
   private:
     /// Reads an object, and sends the answer.
     void get(P const& p, Get const& o);
+    /// Sends a failure instead of an answer, and returns true, if one happens.
+    [[nodiscard]] bool fails(P const& p, Get const& o);
     /// Creates an object as `o` asks. Returns whether it is new.
     void corrupt(std::string& bytes);
     [[nodiscard]] bool creates(Create const& o);
