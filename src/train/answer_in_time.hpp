@@ -10,17 +10,11 @@
 
 #include "core/call.hpp"
 #include "core/result.hpp"
-#include "train/stop_signal.hpp"
 
 namespace curtail::train {
 
 /// Returns until when a stopping job may wait for the store. Empty: nothing asks it to stop.
 using StopDeadline = std::function<std::optional<MonoTime>()>;
-/// Returns the deadline of a site that is starting. `stop` must outlive it.
-[[nodiscard]] inline StopDeadline deadline_at_start(StopSignal const& stop, StopTimes const& times)
-{
-    return [&stop, times] { return stop_deadline(stop, times, 80); };
-}
 
 /// How long a starting site waits for the answer to one read of a record.
 inline constexpr Millis start_read_limit{30'000};

@@ -55,6 +55,9 @@ void MemberLoop::begin_snapshot(rounds::Rate rate)
 void MemberLoop::finish_snapshots(rounds::Rate rate)
 {
     if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
+    // The id may have come after the order to leave.
+    while (auto const order = thread_.try_order())
+        if (auto const* training = std::get_if<IdentifyTraining>(&*order)) carry_out(*training);
     begin_snapshot(rate);
     if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
 }

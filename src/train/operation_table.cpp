@@ -6,6 +6,7 @@
 #include <iterator>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <utility>
 
 namespace curtail::train {
@@ -99,36 +100,45 @@ void OperationTable::start(rounds::Op op, Millis limit, Work work, Finish late)
         if (shared_->notify) shared_->notify();
         return;
     }
+    // The owner waits for one question at a time: it has given up those before.
+    if (op < first_errand)
+        for (auto& [other, operation] : operations_)
+            if (other < first_errand) operation.stop.request_stop();
     operations_.emplace(
         op, Operation{{}, monotonic_now() + limit, std::move(late), std::move(work), {}});
     start_waiting();
 }
 
-// Questions have smaller numbers than errands.
 void OperationTable::start_waiting()
 {
-    auto const& running = shared_->running;
-    auto const errands = [&running] {
-        return std::distance(running.lower_bound(first_errand), running.end());
+    auto const is_free = [&running = shared_->running](rounds::Op first, int most) {
+        return std::distance(running.lower_bound(first), running.end()) < most;
     };
     for (auto& [op, operation] : operations_) {
         if (operation.thread.joinable()) continue;
-        if (running.size() >= most_threads) return;
-        if (op >= first_errand && errands() >= most_errands) return;
-        start_thread(op, operation);
+        if (!is_free(0, most_threads)) return;
+        if (op >= first_errand && !is_free(first_errand, most_errands)) return;
+        if (op >= first_chore && !is_free(first_chore, most_chores)) return;
+        if (!start_thread(op, operation)) return;
     }
 }
 
-void OperationTable::start_thread(rounds::Op op, Operation& operation)
+bool OperationTable::start_thread(rounds::Op op, Operation& operation)
 {
     // The thread cannot end before it is in the table, because it needs the lock.
-    operation.thread =
-        std::thread([shared = shared_, op, work = std::exchange(operation.work, nullptr),
-                     call = Call{operation.stop.get_token(), operation.until}]() mutable {
-            run(*shared, op, std::move(work), call);
-        });
+    try {
+        operation.thread =
+            std::thread([shared = shared_, op, work = operation.work,
+                         call = Call{operation.stop.get_token(), operation.until}]() mutable {
+                run(*shared, op, std::move(work), call);
+            });
+    } catch (std::system_error const&) {
+        return false;
+    }
+    operation.work = nullptr;
     shared_->running.insert(op);
     shared_->wanted.insert(op);
+    return true;
 }
 
 std::vector<OperationTable::Finish> OperationTable::take_ended()

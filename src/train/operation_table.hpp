@@ -15,9 +15,9 @@ namespace curtail::train {
 /// The operations on the store that are under way. Each runs in a thread of its own and has a time
 /// limit. So the owner never waits for the store.
 ///
-/// At most `most_threads` threads exist. The other operations wait for one: questions first, then
-/// errands, each in the order of their numbers. Errands are operations that answer no question.
-/// They leave one thread to questions.
+/// At most `most_threads` threads exist. The other operations wait for one, in the order of their
+/// numbers: questions first, then errands, then chores. Errands and chores answer no question, and
+/// leave one thread to questions. Chores may be late, and leave another thread to errands.
 ///
 /// If an operation does not end in time, the table abandons its thread and drops its late result.
 /// Such a thread may wait for a file server for hours. While all threads are abandoned, the table
@@ -33,9 +33,11 @@ class OperationTable {
     using Work = std::function<Finish(Call const&)>;
 
     static constexpr int most_threads = 4;
-    static constexpr int most_errands = most_threads - 1;
-    /// Number of the first errand. No question has this number or a greater one.
-    static constexpr rounds::Op first_errand = rounds::Op{1} << 63;
+    static constexpr int most_errands = most_threads - 1;  ///< with chores
+    static constexpr int most_chores = most_errands - 1;
+    /// Numbers of the first errand and the first chore. All questions have smaller numbers.
+    static constexpr rounds::Op first_errand = rounds::Op{1} << 62;
+    static constexpr rounds::Op first_chore = rounds::Op{1} << 63;
 
     /// `notify` says that take_ended() has something to return. It is called from any thread, but
     /// not after the destructor.
@@ -48,7 +50,8 @@ class OperationTable {
 
     /// Asks all operations to end.
     void cancel();
-    /// Accepts an operation. No other one has the number `op`. `late` is what take_ended() returns
+    /// Accepts an operation. No other one has the number `op`. A question cancels the questions
+    /// before it, because their owner no longer waits for them. `late` is what take_ended() returns
     /// for it if it does not end within `limit`, or if all threads are abandoned. The time that it
     /// waits for a thread counts.
     void start(rounds::Op op, Millis limit, Work work, Finish late);
@@ -57,7 +60,7 @@ class OperationTable {
     [[nodiscard]] std::vector<Finish> take_ended();
     /// Returns when take_ended() must be called at the latest. Empty: no operation is under way.
     [[nodiscard]] std::optional<MonoTime> next_limit() const;
-    /// Returns whether an errand is under way.
+    /// Returns whether an errand or a chore is under way.
     [[nodiscard]] bool has_errands() const
     {
         return operations_.lower_bound(first_errand) != operations_.end();
@@ -78,7 +81,8 @@ class OperationTable {
     // The caller of these holds the mutex of `shared_`.
     /// Starts the operations for which there is a thread.
     void start_waiting();
-    void start_thread(rounds::Op op, Operation& operation);
+    /// Returns false if the system has no thread. The operation then waits for a later call.
+    [[nodiscard]] bool start_thread(rounds::Op op, Operation& operation);
     /// Abandons operations whose time is over. Adds their results to `results`.
     void abandon_late(std::vector<Finish>& results);
     [[nodiscard]] int abandoned_threads() const;

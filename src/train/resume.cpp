@@ -2,7 +2,7 @@
 #include "train/resume.hpp"
 
 #include "snapshot/reader.hpp"
-#include "train/answer_in_time.hpp"
+#include "train/run_at_start.hpp"
 #include "train/training_id.hpp"
 
 namespace curtail::train {
@@ -83,7 +83,7 @@ Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context,
         return training_id_in_store(*store, run, call);
     };
     auto training_id = answer_in_time<std::optional<std::string>>(
-        start_read_limit, deadline_at_start(ranks.stop(), context.stop_times), read);
+        start_read_limit, deadline_at_start(ranks, context.stop_times), read);
     // The protocol handles a damaged record; it may never need this one.
     if (!training_id && training_id.error().code != ExitCode::protocol)
         return tl::unexpected(training_id.error());

@@ -56,13 +56,18 @@ void RoundExecutor::finish_errands(Millis for_copies)
     constexpr Seconds for_deletions{1};
     while ((operations_.has_errands() && monotonic_now() < began + for_deletions) ||
            (*copying_ > 0 && monotonic_now() < began + for_copies)) {
-        (void)operations_.take_ended();
+        try {
+            (void)take_answers();
+        } catch (std::exception const& broken) {
+            parts_.log.error(std::string("an operation failed: ") + broken.what());
+        }
         std::this_thread::sleep_for(Millis{1});
     }
 }
 
 rounds::Input RoundExecutor::translate(LoopEvent event)
 {
+    if (std::holds_alternative<rounds::Stepped>(event)) identify();
     if (auto* made = std::get_if<CutMade>(&event)) {
         deltas_[made->seq] = made->values.delta;
         anchor_ = made->values.anchor;
@@ -102,19 +107,20 @@ void RoundExecutor::act(rounds::Create const& create)
                       late<rounds::Unknown>(create.op, parts_.limits.record));
 }
 
-void RoundExecutor::start_errand(Millis limit, OperationTable::Work work)
+void RoundExecutor::start_errand(rounds::Op first, Millis limit, OperationTable::Work work)
 {
-    operations_.start(OperationTable::first_errand + errands_++, limit, std::move(work),
+    operations_.start(first + errands_++, limit, std::move(work),
                       []() -> Answer { return std::nullopt; });
 }
 
 // The training loop itself never reads the store.
 void RoundExecutor::identify()
 {
-    if (!parts_.identify || identifying_) return;
+    if (!parts_.identify || identifying_ || monotonic_now() < identify_from_) return;
     identifying_ = true;
     auto const late = [this]() -> Answer {
         identifying_ = false;
+        identify_from_ = monotonic_now() + parts_.limits.identify_again;
         return std::nullopt;
     };
     auto const work = [this, late, store = parts_.store,
@@ -177,7 +183,7 @@ void RoundExecutor::act(rounds::Delete const& garbage)
             return std::nullopt;
         };
     };
-    start_errand(parts_.limits.record, work);
+    start_errand(OperationTable::first_chore, parts_.limits.payload, work);
 }
 
 void RoundExecutor::act(rounds::Sweep const& sweep)
@@ -192,7 +198,7 @@ void RoundExecutor::act(rounds::Sweep const& sweep)
             return std::nullopt;
         };
     };
-    start_errand(parts_.limits.payload, work);
+    start_errand(OperationTable::first_chore, parts_.limits.payload, work);
 }
 
 void RoundExecutor::act(rounds::Note const& note)

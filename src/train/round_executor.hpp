@@ -30,6 +30,8 @@ class RoundExecutor {
     struct Limits {
         Millis record{30'000};      ///< to read or create a record
         Millis payload{3'600'000};  ///< to read or write one payload
+        Millis identify_again{
+            10'000};  ///< from a read of the training's id that failed to the next
     };
     /// What the executor works with. `recorder` must outlive it.
     struct Parts {
@@ -101,10 +103,11 @@ class RoundExecutor {
     /// Starts to write copies of `payloads` on this machine. Then deletes all copies but those of
     /// `keep_only`, unless it is empty.
     void write_copies(std::vector<StoredPayload> payloads, std::vector<rounds::PartRef> keep_only);
-    /// Starts to read the id of the training, unless the loop knows it.
+    /// Starts to read the id of the training, unless the loop knows it, or a read has just failed.
     void identify();
-    /// Starts an operation that answers no question.
-    void start_errand(Millis limit, OperationTable::Work work);
+    /// Starts an operation that answers no question. `first` is OperationTable::first_errand or
+    /// OperationTable::first_chore.
+    void start_errand(rounds::Op first, Millis limit, OperationTable::Work work);
     /// Starts an operation that reads a payload to keep it. `use` gets the values.
     void fetch(rounds::Op op, rounds::PartRef const& part, std::function<void(Values)> use);
     /// Returns the answer for a failed operation of the store. Logs the error if its reason
@@ -130,7 +133,8 @@ class RoundExecutor {
     bool finished_{false};
     std::set<std::string> overwriting_;  ///< names of the writes that have not ended
     bool identifying_{false};            ///< the read of identify() has not ended
-    std::uint64_t errands_{0};           ///< so many; each has a number of its own in the table
+    MonoTime identify_from_{};           ///< no read of identify() begins before
+    std::uint64_t errands_{0};           ///< with chores; each has a number of its own in the table
     OperationTable operations_;
 };
 

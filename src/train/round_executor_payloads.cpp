@@ -150,7 +150,7 @@ void RoundExecutor::write_copies(std::vector<StoredPayload> payloads,
             return std::nullopt;
         };
     };
-    start_errand(parts_.limits.payload, work);
+    start_errand(OperationTable::first_errand, parts_.limits.payload, work);
 }
 
 void RoundExecutor::act(rounds::Keep const& keep)

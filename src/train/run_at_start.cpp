@@ -6,6 +6,14 @@
 
 namespace curtail::train {
 
+StopDeadline deadline_at_start(SiteRanks& ranks, StopTimes const& times)
+{
+    return [&ranks, times] {
+        ranks.heartbeat();
+        return stop_deadline(ranks.stop(), times, 80);
+    };
+}
+
 Result<RunAtStart> open_run(SiteInputs const& inputs, StopDeadline const& stop_at)
 {
     auto const open = [address = inputs.run.store_for(inputs.site),
@@ -15,6 +23,7 @@ Result<RunAtStart> open_run(SiteInputs const& inputs, StopDeadline const& stop_a
         RunAtStart run{std::move(*opened), {}};
         auto const record =
             chain::RunObjects(*run.store, id, nullptr, call).record(rounds::run_name);
+        if (!record && call.is_over()) return tl::unexpected(record.error());
         if (record && *record) run.spec = rounds::decode_run(**record);
         return run;
     };

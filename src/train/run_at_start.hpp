@@ -7,6 +7,7 @@
 #include "store/object_store.hpp"
 #include "train/answer_in_time.hpp"
 #include "train/site_inputs.hpp"
+#include "train/site_ranks.hpp"
 
 namespace curtail::train {
 
@@ -16,6 +17,10 @@ struct RunAtStart {
     /// run.json; empty if there is none, or if the store failed to read it.
     std::optional<Result<rounds::RunSpec>> spec;
 };
+
+/// Returns until when a starting site that must stop may wait for the store. Each call tells the
+/// other ranks that the leader still works. `ranks` must outlive the result.
+[[nodiscard]] StopDeadline deadline_at_start(SiteRanks& ranks, StopTimes const& times);
 
 /// Opens the run's store and reads run.json. Fails if the store cannot be opened. Fails with
 /// `temporary` if it does not answer in time (train/answer_in_time.hpp).

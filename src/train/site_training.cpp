@@ -151,7 +151,7 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
     }
     std::optional<Result<RunAtStart>> run;
     if (!options.alone)
-        run = open_run(inputs, deadline_at_start(ranks.stop(), stop_times(options, inputs)));
+        run = open_run(inputs, deadline_at_start(ranks, stop_times(options, inputs)));
     auto done = run && *run ? check_format(**run) : Result<void>{};
     if (done) done = lead(options, inputs, run, ranks, start_timer, log);
     ranks.dismiss();

@@ -265,6 +265,44 @@ TEST_F(Table, ErrandsLeaveAThreadToQuestions)
     EXPECT_FALSE(table.has_errands());
 }
 
+TEST_F(Table, ChoresLeaveAThreadToErrands)
+{
+    std::atomic<bool> release{false};
+    std::atomic<int> begun{0};
+    for (rounds::Op op = OperationTable::first_chore; op < OperationTable::first_chore + 5; ++op)
+        table.start(
+            op, Seconds{20},
+            [&, op](Call const&) {
+                ++begun;
+                (void)curtail::test::eventually([&] { return release.load(); });
+                return answer(op);
+            },
+            answer(0));
+    auto const errand = OperationTable::first_errand;
+    table.start(errand, Seconds{20}, answers_at_once(errand), answer(0));
+    EXPECT_EQ(op_of(wait_for(1).at(0)), errand);
+    EXPECT_TRUE(curtail::test::eventually([&] { return begun == OperationTable::most_chores; }));
+    release = true;
+    EXPECT_EQ(wait_for(5).size(), 5U);
+}
+
+// The owner has given up the question before, and nobody else waits for its answer.
+TEST_F(Table, AQuestionCancelsTheOneBefore)
+{
+    auto const until_cancelled = [](Call const& call) {
+        (void)curtail::test::eventually([&] { return call.cancel.stop_requested(); });
+        return answer(call.cancel.stop_requested() ? 7 : 8);
+    };
+    table.start(1, std::chrono::hours{1}, until_cancelled, answer(0));
+    auto const errand = OperationTable::first_errand;
+    table.start(errand, Seconds{20}, answers_at_once(errand), answer(0));
+    EXPECT_EQ(op_of(wait_for(1).at(0)), errand);
+    table.start(2, Seconds{20}, answers_at_once(2), answer(0));
+    std::set<rounds::Op> ops;
+    for (auto const& result : wait_for(2)) ops.insert(op_of(result));
+    EXPECT_EQ(ops, (std::set<rounds::Op>{2, 7}));
+}
+
 TEST_F(Table, AnExceptionReachesTheOwner)
 {
     table.start(

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "rounds/fixtures.hpp"
+#include "rounds/next.hpp"
 #include "support/forwarding_store.hpp"
 #include "train/executor_fixture.hpp"
 
@@ -55,6 +57,35 @@ TEST_F(Executor, WritesARecordAgainOnlyAfterTheWriteBeforeHasEnded)
         slow_executor.carry_out(status);
         return slow->puts > 1;
     })) << "the first write has ended";
+}
+
+TEST_F(Executor, TellsTheIdOfTheTrainingOnceTheFirstCommitCanBeRead)
+{
+    auto asks = parts();
+    asks.identify = true;
+    asks.limits.identify_again = Millis{0};
+    RoundExecutor asking(asks, [] {});
+    auto const step = [&] {
+        (void)asking.translate(rounds::Stepped{});
+        (void)asking.take_answers();
+    };
+    auto const name = rounds::commit_name({1});
+    auto const model = put("w0", "models/1/A.00000011.0-1/w0.h5", {8, 8});
+    auto const first =
+        rounds::encode(rounds::genesis(rounds::test::small_run(100), sha256("run.json"),
+                                       {{"A.00000011.0"}, 1}, Time{}, {model}))
+            .bytes;
+    step();  // begins a read, which finds nothing
+    ASSERT_TRUE(
+        objects.put(*store::ObjectName::parse("runs/test/" + name), std::string_view(first)));
+    ASSERT_TRUE(test::eventually([&] {
+        step();
+        return !orders.empty();
+    }));
+    EXPECT_EQ(std::get<IdentifyTraining>(orders.at(0)).id, "run " + sha256(first).hex());
+    step();
+    asking.finish_errands();
+    EXPECT_EQ(orders.size(), 1U);
 }
 
 class Adopting : public Executor {
