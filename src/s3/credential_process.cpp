@@ -65,7 +65,8 @@ Result<Credentials> run_credential_process(std::string_view command, std::string
     if (finished->exit_code != 0) {
         wipe(finished->output);
         auto const line = printable(trim(split(finished->errors, '\n').front()));
-        return fail(ExitCode::permission, source,
+        // It may need a network that is away.
+        return fail(ExitCode::unavailable, source,
                     fmt::format("{} ended with exit code {}: {}", printable(program),
                                 finished->exit_code, line),
                     "run the command by hand");

@@ -130,7 +130,7 @@ TEST_F(Sources, AFailedProgramIsReportedWithoutItsOutput)
     auto const failed = run_credential_process("sh -c 'echo s3cret; echo no role >&2; exit 3'",
                                                "credential_process");
     ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().code, ExitCode::permission);
+    EXPECT_EQ(failed.error().code, ExitCode::unavailable);
     EXPECT_THAT(failed.error().message(), HasSubstr("exit code 3: no role"));
     EXPECT_THAT(failed.error().message(), Not(HasSubstr("s3cret")));
     auto const garbage = run_credential_process("echo s3cret", "credential_process");
