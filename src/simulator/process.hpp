@@ -92,7 +92,7 @@ struct SimProcess {
     /// Returns whether the process may exit because the store has refused it access for `refused`.
     [[nodiscard]] bool may_give_up(Millis refused, Millis drop_after) const
     {
-        return !machine->status().member || refused >= drop_after;
+        return !machine->status().member || refused >= drop_after + skew;
     }
 
     /// Checks that site and trainer agree on the work. `status` is that of the site.

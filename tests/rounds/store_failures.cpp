@@ -134,7 +134,7 @@ TEST_F(Refused, ASiteExitsAfterDropAfterWhenItHasUsedItsBlocks)
     auto const refused = s.now();
     s.cut_off(0, Seconds{300}, true);
     ASSERT_TRUE(s.run_until(s.now() + Seconds{120}, [&] { return s.living_count() == 1; }));
-    EXPECT_GE(s.now() - refused, small_run().params.drop_after);
+    EXPECT_GE(s.now() - refused, small_run().params.drop_after + small_run().params.skew);
     auto const& exit = s.exits().back();
     ASSERT_TRUE(exit.error);
     EXPECT_EQ(exit.code, ExitCode::permission);
@@ -151,6 +151,35 @@ TEST_F(Refused, ASiteStaysWhenItGetsAccessAgainInTime)
     s.cut_off(0, small_run().params.drop_after - Seconds{1}, true);
     s.run_until(s.now() + Seconds{120}, [] { return false; });
     EXPECT_EQ(s.living_count(), 2U);
+}
+
+// The older of two processes of a site leaves, so it gets no work any more.
+TEST(RefusedWhileLeaving, BothProcessesOfASiteExit)
+{
+    for (int moment = 15; moment < 40; ++moment) {
+        Simulator s(small_run(2000, {{"A"}, {"B"}}), static_cast<std::uint32_t>(moment), {});
+        s.start(0);
+        s.start(1);
+        s.run_until(Seconds{20}, [] { return false; });
+        s.start(0);
+        s.run_until(s.now() + Millis{100} * moment, [] { return false; });
+        s.cut_off(0, Seconds{300}, true);
+        EXPECT_TRUE(s.run_until(s.now() + Seconds{120}, [&] { return s.living_count() == 1; }))
+            << moment;
+    }
+}
+
+TEST(RefusedAlone, ALoneSiteWaitsForAccessAndLosesNothing)
+{
+    Simulator s(small_run(2000, {{"A"}}), 21, {});
+    s.start(0);
+    s.run_until(Seconds{20}, [] { return false; });
+    s.cut_off(0, Seconds{100}, true);
+    s.run_until(s.now() + Seconds{99}, [] { return false; });
+    auto const before = s.store().chain().back().totals.tokens;
+    s.run_until(s.now() + Seconds{20}, [] { return false; });
+    EXPECT_EQ(s.living_count(), 1U);
+    EXPECT_GT(s.store().chain().back().totals.tokens, before);
 }
 
 TEST_F(Refused, ASiteThatCannotReachTheStoreWaits)

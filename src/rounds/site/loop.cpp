@@ -93,33 +93,48 @@ bool refused_at_start(Parts& p, Input const& input)
     return true;
 }
 
-// True if a running member has blocks that it can train without the store.
+// True if a member has blocks that it can train without the store.
 bool can_train(Parts const& p)
 {
     bool const in = p.training.loaded() && p.chain.tip()->find(*p.member) != nullptr;
-    return in && !trainable(p).empty();
+    return in && !p.contributions.leaving() && !trainable(p).empty();
 }
 
-// A member that has lost access to the store trains the blocks that it holds, and waits. After
-// `drop_after`, the other sites have removed it. Then it exits, because its work can no longer
-// count, and its job would keep machines for nothing. True if it exits.
+// Why the store gives this site no access: it refuses the credentials, or there are none any more.
+// Null: nothing in the answer says so.
+std::string const* denial(Input const& input)
+{
+    auto const denies = [](auto const* answer) {
+        return answer != nullptr &&
+               (answer->code == ExitCode::permission || answer->code == ExitCode::no_input);
+    };
+    if (auto const* unknown = std::get_if<Unknown>(&input); denies(unknown)) return &unknown->why;
+    auto const* unavailable = std::get_if<Unavailable>(&input);
+    return denies(unavailable) ? &unavailable->why : nullptr;
+}
+
+// A member that has lost access to the store trains the blocks that it holds, and waits. Other
+// members remove it after `drop_after` + `skew`. Then it exits, because its work can no longer
+// count, and its job would keep machines for nothing. A lone member waits on. True if it exits.
 bool denied_for_long(Parts& p, Input const& input)
 {
     auto& since = p.failures.denied_since;
-    if (!is_failure(input) && p.machine.last_question() != Question::cut) since.reset();
-    auto const refusal = lasting_refusal(input);
-    if (!refusal || refusal->code != ExitCode::permission || !p.member) return false;
+    auto const* const why = denial(input);
+    // The trainer answers a cut, not the store.
+    if (why == nullptr && p.machine.last_question() != Question::cut) since.reset();
+    if (why == nullptr || !p.member) return false;
     if (!since) since = p.machine.now();
     auto const denied = p.machine.now() - *since;
-    if (denied < p.chain.run().params.drop_after || can_train(p) || p.machine.stopping())
-        return false;
+    auto const& params = p.chain.run().params;
+    bool const removed = denied >= params.drop_after + params.skew && !others(p).empty();
+    if (!removed || can_train(p) || p.machine.stopping()) return false;
     auto const lost = unstored_tokens(p);
     auto const loss = lost == Tokens{} ? ""
                                        : "; the last " + std::to_string(lost.value) +
                                              " tokens are lost, and their blocks are trained again";
-    finish(p, refusal->code,
-           Error{refusal->code, "the run's store has refused access for " + format_duration(denied),
-                 refusal->why + loss,
+    finish(p, ExitCode::permission,
+           Error{ExitCode::permission,
+                 "the run's store has refused access for " + format_duration(denied), *why + loss,
                  "correct the credentials or rights of this site, then start it again"});
     return true;
 }
