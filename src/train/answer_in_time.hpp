@@ -22,8 +22,9 @@ inline constexpr Millis start_read_limit{30'000};
 /// Runs `work` in a thread of its own and returns its result, or throws its exception. If there is
 /// none after `limit`, or at the time that `stop_at` returns, cancels the Call of `work`. If `work`
 /// does not end within a second then, abandons its thread and fails with `temporary`. So `work`
-/// must own all that it uses. After that, the program must end without exit handlers
-/// (apps::end_at_once()). `stop_at` is called again and again while this function waits.
+/// must own all that it uses, and the program must end without exit handlers
+/// (apps::end_at_once()). `stop_at` is called again and again while this function waits. It may
+/// throw, which abandons the thread too.
 template <class T>
 [[nodiscard]] Result<T> answer_in_time(Millis limit, StopDeadline const& stop_at,
                                        std::function<Result<T>(Call const&)> work)
@@ -40,7 +41,7 @@ template <class T>
     auto const shared = std::make_shared<Shared>();
     auto const until = monotonic_now() + limit;
     std::stop_source stop;
-    std::thread thread([shared, work = std::move(work), call = Call{stop.get_token(), until}] {
+    std::thread([shared, work = std::move(work), call = Call{stop.get_token(), until}] {
         std::optional<Result<T>> result;
         std::exception_ptr broken;
         try {
@@ -52,7 +53,7 @@ template <class T>
         shared->result = std::move(result);
         shared->broken = broken;
         shared->changed.notify_all();
-    });
+    }).detach();
     auto const is_over = [&] {
         auto const end = stop_at();
         return monotonic_now() >= (end ? std::min(*end, until) : until);
@@ -61,15 +62,11 @@ template <class T>
     auto const ended = [&] { return shared->has_ended(); };
     while (!shared->changed.wait_for(lock, interval, ended) && !is_over()) {}
     stop.request_stop();
-    if (!shared->changed.wait_for(lock, for_cancellation, ended)) {
-        thread.detach();
+    if (!shared->changed.wait_for(lock, for_cancellation, ended))
         return fail(ExitCode::temporary, "the store does not answer",
                     stop_at() ? "no answer before the job must stop"
                               : "no answer within " + format_duration(limit),
                     "check the store's file server or network, then start again");
-    }
-    lock.unlock();
-    thread.join();
     if (shared->broken) std::rethrow_exception(shared->broken);
     return std::move(*shared->result);
 }

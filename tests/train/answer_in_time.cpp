@@ -71,6 +71,14 @@ TEST(AnswerInTime, AStopRequestEndsTheWait)
     EXPECT_THAT(failed.error().message(), HasSubstr("no answer before the job must stop"));
 }
 
+// The other ranks may be gone, for example.
+TEST(AnswerInTime, AnExceptionOfTheDeadlineReachesTheCaller)
+{
+    Hangs const hangs;
+    StopDeadline const broken = []() -> std::optional<MonoTime> { throw std::runtime_error("x"); };
+    EXPECT_THROW((void)answer(Seconds{20}, broken, hangs.work()), std::runtime_error);
+}
+
 // A network store fails by itself when its Call is over, and says why.
 TEST(AnswerInTime, CancelsWorkThatHeedsItsCall)
 {
