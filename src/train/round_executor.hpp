@@ -30,8 +30,8 @@ class RoundExecutor {
     struct Limits {
         Millis record{30'000};      ///< to read or create a record
         Millis payload{3'600'000};  ///< to read or write one payload
-        Millis identify_again{
-            10'000};  ///< from a read of the training's id that failed to the next
+        /// Pause after a read of the training's id that failed.
+        Millis identify_again{10'000};
     };
     /// What the executor works with. `recorder` must outlive it.
     struct Parts {

@@ -30,8 +30,8 @@ struct RunAtStart {
 /// Before that, a snapshot of another model would look damaged.
 [[nodiscard]] Result<void> check_configuration(RunAtStart const& run,
                                                rounds::RunSpec const& configured);
-/// Fails if the stored run has another format, or is damaged. Such a run must not even get a
-/// journal. The protocol reports all else.
+/// Fails if the stored run has another format. Such a run must not even get a journal. The protocol
+/// reports all else.
 [[nodiscard]] Result<void> check_format(RunAtStart const& run);
 
 }  // namespace curtail::train
