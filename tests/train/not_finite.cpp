@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "store/memory_store.hpp"
-#include "train/small_training.hpp"
+#include "train/leader_training.hpp"
 
 namespace curtail::train {
 namespace {
@@ -12,30 +12,9 @@ using testing::HasSubstr;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-// The parts behind train_site, so that a test can spoil them.
-class SpoiledTraining : public test::SmallTraining {
+class SpoiledTraining : public test::LeaderTraining {
   protected:
-    void SetUp() override
-    {
-        SmallTraining::SetUp();
-        ASSERT_TRUE(make_folder(site_folder()));
-    }
-    void begin()
-    {
-        loader_.emplace(training_data());
-        engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
-        site_ranks_.emplace(*engine_, *ranks_, stop_, SnapshotFiles{site_folder(), true});
-        permission_.emplace(permission::Need::never, site_folder(), run_.run, SiteId{"A"}, stop_,
-                            log());
-        recorder_.emplace(site_folder(), "A", "1", log());
-    }
-    [[nodiscard]] LeaderContext context(std::optional<std::string> training_id)
-    {
-        return {run_,         run_.sites.at(0),      *recorder_,
-                *permission_, start_timer_,          {Seconds{10}, {}},
-                log(),        site_folder(),         {},
-                {},           std::move(training_id)};
-    }
+    void begin() { LeaderTraining::begin({site_folder(), true}); }
     // As after a step with a bad gradient: the next step starts from good weights and spoils them.
     void spoil_optimizer()
     {
@@ -48,15 +27,6 @@ class SpoiledTraining : public test::SmallTraining {
             finite.push_back(row.find("loss")->as_number().has_value());
         return finite;
     }
-
-    std::unique_ptr<comm::Collectives> ranks_{comm::single_process()};
-    StopSignal stop_;
-    std::optional<data::Loader> loader_;
-    std::optional<Engine> engine_;
-    std::optional<SiteRanks> site_ranks_;
-    std::optional<Recorder> recorder_;
-    std::optional<PermissionGuard> permission_;
-    StartTimer start_timer_;
 };
 
 TEST_F(SpoiledTraining, WithoutAStoreTrainingEndsAndKeepsTheSnapshot)

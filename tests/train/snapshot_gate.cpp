@@ -13,7 +13,7 @@
 #include "train/counting_site.hpp"
 #include "train/executor_fixture.hpp"
 #include "train/leader_snapshots.hpp"
-#include "train/small_training.hpp"
+#include "train/leader_training.hpp"
 
 namespace curtail::train {
 namespace {
@@ -175,29 +175,13 @@ TEST(SnapshotGate, TheHeaderOfAContributionWaitsForTheSnapshotOfItsCut)
 }
 
 // The leader's snapshots in a site's folder.
-class Leader : public test::SmallTraining {
+class Leader : public test::LeaderTraining {
   protected:
     void SetUp() override
     {
-        SmallTraining::SetUp();
-        ASSERT_TRUE(make_folder(site_folder()));
-        loader_.emplace(training_data());
-        engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
-        site_ranks_.emplace(*engine_, *ranks_, stop_, SnapshotFiles{site_folder(), false});
-        permission_.emplace(permission::Need::never, site_folder(), run_.run, SiteId{"A"}, stop_,
-                            log());
-        recorder_.emplace(site_folder(), "A", "1", log());
-        context_.emplace(LeaderContext{run_,
-                                       run_.sites.at(0),
-                                       *recorder_,
-                                       *permission_,
-                                       start_timer_,
-                                       {Seconds{10}, {}},
-                                       log(),
-                                       site_folder(),
-                                       {},
-                                       {},
-                                       {}});
+        LeaderTraining::SetUp();
+        LeaderTraining::begin({site_folder(), false});
+        context_.emplace(context({}));
         snapshots_.emplace(*site_ranks_, *context_, &gate_);
         snapshots_->step();
     }
@@ -223,14 +207,6 @@ class Leader : public test::SmallTraining {
         return read_file(site_folder() / "events.jsonl").value_or("");
     }
 
-    std::unique_ptr<comm::Collectives> ranks_{comm::single_process()};
-    StopSignal stop_;
-    std::optional<data::Loader> loader_;
-    std::optional<Engine> engine_;
-    std::optional<SiteRanks> site_ranks_;
-    std::optional<Recorder> recorder_;
-    std::optional<PermissionGuard> permission_;
-    StartTimer start_timer_;
     std::optional<LeaderContext> context_;
     SnapshotGate gate_;
     std::optional<LeaderSnapshots> snapshots_;
