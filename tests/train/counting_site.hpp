@@ -93,7 +93,7 @@ class CountingSite {
     }
     void give_up() { abandoned_ = true; }
     [[nodiscard]] std::string const& log() const { return log_; }
-    /// All ids that the site was told for its training. Valid once left() has returned.
+    /// The ids in the orders IdentifyTraining. Valid once left() has returned.
     [[nodiscard]] std::vector<std::string> const& training_ids() const { return training_ids_; }
     /// The folder of the copies of records.
     [[nodiscard]] std::filesystem::path cache_folder() const { return folder_ / "cache"; }
