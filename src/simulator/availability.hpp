@@ -16,6 +16,9 @@ struct CutOff {
     std::optional<Millis> refused_since{};
 };
 
+/// The most by which the store's clock is wrong, in either direction.
+inline constexpr Millis most_clock_offset{3'600'000};
+
 /// What the store answers at a time: outages, partitions, a full store, unreadable headers, and its
 /// clock.
 class Availability {
@@ -34,7 +37,6 @@ class Availability {
     }
     void hide_headers_until(Millis end) { headers_hidden_until_ = end; }
     void set_clock(Millis offset) { clock_offset_ = offset; }
-    [[nodiscard]] Millis clock_offset() const { return clock_offset_; }
 
     /// Returns whether no request of a site gets an answer.
     [[nodiscard]] bool is_away(std::size_t site, Millis now) const

@@ -50,7 +50,8 @@ void Injector::inject(Kind kind)
         case Kind::hidden_headers:
             return shared_.availability.hide_headers_until(now() + Millis{pick(1'000, 20'000)});
         case Kind::clock_jump:
-            return move_clock(Millis{pick(-3'600'000, 3'600'000)});
+            return shared_.availability.set_clock(
+                Millis{pick(-most_clock_offset.count(), most_clock_offset.count())});
         case Kind::amendment:
             return amend();
         case Kind::damage:
@@ -106,15 +107,6 @@ void Injector::take_store_away(Millis duration)
 void Injector::cut_off(std::size_t site, Millis duration, bool refused)
 {
     shared_.availability.cut_off(site, now(), {now() + duration, refused});
-}
-
-// A quarantine ends by the store's clock. If that jumped back, the site would wait for too long.
-void Injector::move_clock(Millis offset)
-{
-    auto const& chain = store_.chain();
-    bool const waits = !chain.empty() && !chain.back().quarantine.empty();
-    if (!waits || offset > shared_.availability.clock_offset())
-        shared_.availability.set_clock(offset);
 }
 
 bool Injector::has_open_run() const

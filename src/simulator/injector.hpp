@@ -29,7 +29,6 @@ class Injector : private Part {
     void inject(Kind kind);
     /// Injects a fault into a process, if `kind` is such a fault.
     void inject(P const& p, Kind kind);
-    void move_clock(Millis offset);
     void add_foreign_header(Commit const& tip, int type);
     [[nodiscard]] bool has_open_run() const;
     template <class List>

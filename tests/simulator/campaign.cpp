@@ -26,6 +26,11 @@ TEST(Campaign, FindsNoBrokenInvariantAndVisitsEveryState)
         EXPECT_TRUE(outcome.amount.states.contains(state)) << to_text(state);
 }
 
+TEST(Campaign, WaitsForAQuarantineThatAClockJumpExtended)
+{
+    EXPECT_TRUE(run({.first = 48567, .last = 48567, .steps = 1'000}).failures.empty());
+}
+
 TEST(Campaign, HasTheSameResultWithAnyNumberOfThreads)
 {
     auto const one = run({.first = 3, .last = 8, .steps = 500, .threads = 1});
