@@ -56,26 +56,57 @@ def training_seed(seed):
     return 1 + seed // 3 % TRAINING_SEEDS
 
 
-def undisturbed(seed, size, cache):
-    """The held-out losses of two undisturbed runs with the same initial weights and order of
-    documents, of one site and of three. One site makes more steps one after the other, so its loss is
-    lower. That of a disturbed run is in between, because at times fewer than three sites train."""
-    kept = cache and cache / f"undisturbed-{training_seed(seed)}-{size.tokens}.json"
-    if kept and kept.exists():
-        return json.loads(kept.read_text())
-    with FolderRun(**run_options(training_seed(seed), size.tokens)) as run:
-        result = conclude(Federation(run), [], size)
-        if size is SHORT:
-            check_that_changes_are_noticed(result.objects, result.lives, result.account)
-    with FolderRun(**{**run_options(training_seed(seed), size.tokens), "sites": ("A",), "training":
-                      {"tokens": size.tokens}}) as run:
-        run.train("A")
-        losses = [held_out_loss(run), result.loss]
-    if kept:
-        part = kept.with_suffix(".part")
-        part.write_text(json.dumps(losses))
-        part.rename(kept)
-    return losses
+class Undisturbed:
+    """The held-out losses of undisturbed runs with the same initial weights and order of documents
+    as a disturbed run: one of one site, and up to `most` of three.
+
+    One site makes more steps one after the other, so its loss is lower. That of a disturbed run is
+    in between, because at times fewer than three sites train. The losses of two runs of three sites
+    can differ by more than the tolerance, because it depends on chance which site starts first, and
+    for how long it then trains alone."""
+    most = 4
+
+    def __init__(self, seed, size, cache):
+        self.seed, self.size = seed, size
+        self.kept = cache and cache / f"undisturbed-{training_seed(seed)}-{size.tokens}.json"
+        if self.kept and self.kept.exists():
+            self.losses = json.loads(self.kept.read_text())
+        else:
+            self.losses = [self.of_one_site()]
+            self.add_run()
+
+    def of_one_site(self):
+        alone = {"sites": ("A",), "training": {"tokens": self.size.tokens}}
+        with FolderRun(**{**self.options(), **alone}) as run:
+            run.train("A")
+            return held_out_loss(run)
+
+    def add_run(self):
+        """Trains three sites without a fault."""
+        with FolderRun(**self.options()) as run:
+            result = conclude(Federation(run), [], self.size)
+            if self.size is SHORT and len(self.losses) == 1:
+                check_that_changes_are_noticed(result.objects, result.lives, result.account)
+        self.losses.append(result.loss)
+        if self.kept:
+            part = self.kept.with_suffix(".part")
+            part.write_text(json.dumps(self.losses))
+            part.rename(self.kept)
+
+    def options(self):
+        return run_options(training_seed(self.seed), self.size.tokens)
+
+    def is_near(self, loss):
+        return min(self.losses) - TOLERANCE_NATS <= loss <= max(self.losses) + TOLERANCE_NATS
+
+    def check(self, loss):
+        while not self.is_near(loss) and len(self.losses) <= self.most:
+            self.add_run()
+        expect(self.is_near(loss), f"held-out loss {loss:.4f}, not within {TOLERANCE_NATS} of {self}")
+
+    def __str__(self):
+        return (f"{min(self.losses):.4f} to {max(self.losses):.4f} ({len(self.losses)} undisturbed "
+                "runs)")
 
 
 class Result:
@@ -145,23 +176,21 @@ def federation_of(run, by_slurm):
 
 def one_run(seed, size, kind, folder):
     began = time.monotonic()
-    low, high = undisturbed(seed, size, folder)
+    undisturbed = Undisturbed(seed, size, folder)
     limited = can_mount()
     chosen = Plan(seed, size.latest_fault_s, kind.in_bucket, limited)
     with new_run(seed, size, kind.in_bucket, limited) as run:
         try:
             with federation_of(run, kind.by_slurm) as federation:
                 result = conclude(federation, chosen.faults, size)
-            expect(low - TOLERANCE_NATS <= result.loss <= high + TOLERANCE_NATS,
-                   f"held-out loss {result.loss:.4f}, not within {TOLERANCE_NATS} of {low:.4f} to "
-                   f"{high:.4f}")
+            undisturbed.check(result.loss)
         except Exception as error:
             raise Failure(f"{error}\n  faults: {chosen}\n  folder: {keep(run, seed, folder)}\n"
                           f"  repeat: scripts/chaos.sh --seed {seed}") from error
     print(f"      seed {seed}, {kind}: {chosen}; {result.record.tip['number']} commits; "
           f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
-          f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f} "
-          f"(undisturbed runs: {low:.4f} to {high:.4f}); {time.monotonic() - began:.0f} s", flush=True)
+          f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f}, "
+          f"allowed near {undisturbed}; {time.monotonic() - began:.0f} s", flush=True)
 
 
 def parse():
