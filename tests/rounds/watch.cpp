@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "rounds/site/store_clock.hpp"
 #include "simulator/simulator.hpp"
 
@@ -12,6 +14,7 @@
 namespace curtail::rounds {
 namespace {
 
+using site::Access;
 using site::StoreClock;
 using site::Watch;
 
@@ -49,18 +52,35 @@ TEST_F(Silence, CountsFromTheCommitThatLastShowedProgress)
 
 TEST_F(Silence, BeginsAgainAfterAnOutage)
 {
-    for (int second : {11, 12, 14}) watch.unanswered(at(second));
-    watch.answered(at(15), skew);
+    for (int second : {11, 12, 14}) watch.failed(Access::read, at(second), skew);
+    watch.answered(Access::read, at(15), skew);
     EXPECT_EQ(silent(20), Seconds{5});
 }
 
-TEST_F(Silence, IgnoresAFewLostAnswers)
+TEST_F(Silence, IgnoresAFewFailures)
 {
-    for (int second : {11, 14}) watch.unanswered(at(second));
-    watch.answered(at(15), skew);
-    for (int i = 0; i < 3; ++i) watch.unanswered(at(16));
-    watch.answered(at(17), skew);
+    for (auto const access : {Access::read, Access::write}) {
+        for (int second : {11, 14}) watch.failed(access, at(second), skew);
+        watch.answered(access, at(15), skew);
+        for (int i = 0; i < 3; ++i) watch.failed(access, at(16), skew);
+        watch.answered(access, at(17), skew);
+    }
     EXPECT_EQ(silent(20), Seconds{10}) << "two are too few, three at once are too short";
+}
+
+TEST_F(Silence, BeginsAgainWithEachWriteThatAFullStoreRefuses)
+{
+    for (int second : {11, 13, 15}) {
+        watch.failed(Access::write, at(second), skew);
+        watch.answered(Access::read, at(second), skew);
+    }
+    EXPECT_EQ(silent(15), Seconds{0});
+    watch.failed(Access::write, at(18), skew);
+    EXPECT_EQ(silent(18), Seconds{0});
+    watch.answered(Access::write, at(20), skew);
+    EXPECT_EQ(silent(21), Seconds{1});
+    watch.failed(Access::write, at(24), skew);
+    EXPECT_EQ(silent(24), Seconds{4}) << "the outage is over";
 }
 
 TEST_F(Silence, BeginsAgainAfterASuspension)
@@ -84,20 +104,41 @@ TEST(StoreClock, FollowsQuickAnswersOnly)
     EXPECT_EQ(clock.at(at(12)), noon + Seconds{70});
 }
 
+// Runs three sites for 20 s, then breaks the store, then runs them for 80 s.
+void expect_no_removal(std::uint64_t seed, std::function<void(simulator::Simulator&)> const& breaks)
+{
+    simulator::Simulator s(test::small_run(2000, {{"A"}, {"B"}, {"C"}}), seed, {});
+    for (std::size_t i = 0; i < 3; ++i) s.start(i);
+    s.run_until(Seconds{20}, [] { return false; });
+    breaks(s);
+    s.run_until(s.now() + Seconds{80}, [] { return false; });
+    auto const& chain = s.store().chain();
+    EXPECT_GT(chain.back().time - from_unix_ms(1'700'000'000'000), Seconds{70});
+    for (auto const& commit : chain)
+        EXPECT_TRUE(commit.removed.empty())
+            << "commit " << commit.number.value << ", seed " << seed;
+}
+
 TEST(Outage, LongerThanTheLimitOfSilenceRemovesNoLivingMember)
 {
-    for (std::uint64_t seed = 31; seed < 41; ++seed) {
-        simulator::Simulator s(test::small_run(2000, {{"A"}, {"B"}, {"C"}}), seed, {});
-        for (std::size_t i = 0; i < 3; ++i) s.start(i);
-        s.run_until(Seconds{20}, [] { return false; });
-        s.take_store_away(Seconds{40});
-        s.run_until(s.now() + Seconds{80}, [] { return false; });
-        auto const& chain = s.store().chain();
-        EXPECT_GT(chain.back().time - from_unix_ms(1'700'000'000'000), Seconds{70});
-        for (auto const& commit : chain)
-            EXPECT_TRUE(commit.removed.empty())
-                << "commit " << commit.number.value << ", seed " << seed;
-    }
+    for (std::uint64_t seed = 31; seed < 41; ++seed)
+        expect_no_removal(seed, [](auto& s) { s.take_store_away(Seconds{40}); });
+}
+
+TEST(Outage, AStoreThatIsFullForLongRemovesNoLivingMember)
+{
+    for (std::uint64_t seed = 31; seed < 61; ++seed)
+        expect_no_removal(seed, [](auto& s) { s.fill_store(Seconds{40}); });
+}
+
+TEST(Outage, AStoreThatIsFullTwiceRemovesNoLivingMember)
+{
+    for (std::uint64_t seed = 31; seed < 61; ++seed)
+        expect_no_removal(seed, [](auto& s) {
+            s.fill_store(Seconds{9});
+            s.run_until(s.now() + Seconds{9} + Millis{700}, [] { return false; });
+            s.fill_store(Seconds{9});
+        });
 }
 
 }  // namespace

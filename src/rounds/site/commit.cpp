@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
 
@@ -112,6 +114,17 @@ void delete_draft_model(Parts& p)
         p.machine.send(Delete{part.name});
 }
 
+// True if the draft removes a silent member that is not suspect any more. While the draft waited
+// for the store, an outage has explained the silence.
+bool removes_too_much(Parts const& p)
+{
+    auto const& removed = p.proposal.draft()->commit.removed;
+    return std::any_of(removed.begin(), removed.end(), [&](auto const& r) {
+        auto const* m = p.chain.tip()->find(r.member);
+        return r.reason == Removal::silent && m != nullptr && !suspect(p, *m);
+    });
+}
+
 }  // namespace
 
 void begin_commit(Parts& p, Mode mode)
@@ -186,7 +199,9 @@ void answered_commit_read(Parts& p, Input const& input)
         p.payloads.abandon(p.machine);
         return after_commit(p);
     }
-    if (!p.contributions.leaving() && p.machine.tries() >= tries_limit) return give_up(p);
+    bool const in_vain =
+        p.machine.tries() >= tries_limit || (p.member.has_value() && removes_too_much(p));
+    if (!p.contributions.leaving() && in_vain) return give_up(p);
     p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::commit_create
                                                            : Phase::commit_read);
 }

@@ -146,16 +146,41 @@ void measure_store_clock(Parts& p, Created const& created)
     if (jump) p.machine.send(clock_jump_note(*jump));
 }
 
+// What a question asks of the store. Empty: nothing, because the trainer answers it.
+std::optional<Access> access_of(Question question)
+{
+    switch (question) {
+        case Question::cut:
+            return std::nullopt;
+        case Question::create:
+        case Question::store:
+        case Question::merge:
+        case Question::restore:
+            return Access::write;
+        default:
+            return Access::read;
+    }
+}
+
+// Tells the watch whether the store has answered. `access`: of the question.
+void note_access(Parts& p, Access access, Input const& input)
+{
+    auto const now = p.machine.now();
+    auto const skew = p.chain.run().params.skew;
+    if (is_failure(input)) return p.watch.failed(access, now, skew);
+    // A full store also knows that an object exists.
+    bool const wrote = access == Access::write && !std::holds_alternative<Exists>(input);
+    p.watch.answered(wrote ? Access::write : Access::read, now, skew);
+}
+
 void take_answer(Parts& p, Input const& input)
 {
     if (refused_at_start(p, input) || denied_for_long(p, input)) return;
     auto const handler = row(p).answered;
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
+    if (auto const access = access_of(p.machine.last_question())) note_access(p, *access, input);
     handler(p, input);
-    bool const failed = is_failure(input);
-    p.failures.unanswered = failed ? p.failures.unanswered + 1 : 0;
-    if (failed) p.watch.unanswered(p.machine.now());
-    else p.watch.answered(p.machine.now(), p.chain.run().params.skew);
+    p.failures.unanswered = is_failure(input) ? p.failures.unanswered + 1 : 0;
     train_through_outage(p);
 }
 

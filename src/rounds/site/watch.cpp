@@ -21,16 +21,32 @@ void Watch::input(MonoTime now, Millis skew)
     last_input_ = now;
 }
 
-void Watch::answered(MonoTime now, Millis skew)
+void Watch::answered(Access access, MonoTime now, Millis skew)
 {
-    constexpr int questions_of_an_outage = 3;
-    if (unanswered_ >= questions_of_an_outage && now - first_unanswered_ > skew) restart(now);
-    unanswered_ = 0;
+    if (questions_.are_outage(now, skew)) restart(now);
+    questions_ = {};
+    if (access == Access::read) return;
+    if (writes_.are_outage(now, skew)) restart(now);
+    writes_ = {};
 }
 
-void Watch::unanswered(MonoTime now)
+void Watch::failed(Access access, MonoTime now, Millis skew)
 {
-    if (unanswered_++ == 0) first_unanswered_ = now;
+    questions_.add(now);
+    if (access == Access::read) return;
+    writes_.add(now);
+    if (writes_.are_outage(now, skew)) restart(now);
+}
+
+void Watch::Failures::add(MonoTime now)
+{
+    if (count++ == 0) first = now;
+}
+
+bool Watch::Failures::are_outage(MonoTime now, Millis skew) const
+{
+    constexpr int fewest = 3;
+    return count >= fewest && now - first > skew;
 }
 
 Millis Watch::silent_for(MemberId const& member, MonoTime now) const

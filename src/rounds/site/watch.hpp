@@ -6,9 +6,15 @@
 
 namespace curtail::rounds::site {
 
-/// For how long each member has shown no progress. Counts only time in which this process could
-/// have seen progress: after an outage of the store, or a suspension of this process, it begins
-/// again at zero.
+/// What a question asks of the store. A full store answers reads, and refuses writes.
+enum class Access { read, write };
+
+/// For how long each member has shown no progress. Counts only time in which the member could make
+/// progress that this process could see. After a suspension of this process, and after each
+/// question that is part of an outage of the store, it begins again at zero.
+///
+/// Three failed questions in a row that extend over more than `skew` are an outage. So are three
+/// failed writes without a successful write in between, whatever reads succeed.
 class Watch {
   public:
     /// Takes a commit that this process has just read. A member shows progress if its `seq` or
@@ -17,11 +23,10 @@ class Watch {
     /// Takes the time of an input. A gap of more than `skew` since the last input shows that this
     /// process was suspended.
     void input(MonoTime now, Millis skew);
-    /// Takes the time of an answer of the store.
-    void answered(MonoTime now, Millis skew);
-    /// Takes the time at which a question to the store had no answer. Three of them in a row that
-    /// extend over more than `skew` are an outage.
-    void unanswered(MonoTime now);
+    /// Takes the time of an answer of the store to a question of this kind.
+    void answered(Access access, MonoTime now, Millis skew);
+    /// Takes the time at which a question of this kind failed.
+    void failed(Access access, MonoTime now, Millis skew);
     [[nodiscard]] Millis silent_for(MemberId const& member, MonoTime now) const;
 
   private:
@@ -30,12 +35,19 @@ class Watch {
         Time seen;
         MonoTime since;
     };
+    // Failed questions in a row.
+    struct Failures {
+        int count{0};
+        MonoTime first{};  ///< time of the first of them
+        void add(MonoTime now);
+        [[nodiscard]] bool are_outage(MonoTime now, Millis skew) const;
+    };
     void restart(MonoTime now);
 
     std::map<MemberId, Seen> members_;
     MonoTime last_input_{};
-    int unanswered_{0};            ///< questions in a row without an answer
-    MonoTime first_unanswered_{};  ///< time of the first of them
+    Failures questions_;
+    Failures writes_;  ///< without a successful write in between
 };
 
 }  // namespace curtail::rounds::site
