@@ -202,7 +202,10 @@ def next_process_publishes_what_a_killed_one_left():
         job = run.start_training("A", ranks=1)
         wait_for(lambda: run.pieces("A", "trainer"), "the first piece")
         wait_for(lambda: len(run.metrics("A")) > 5, "steps")
+        lock = run.out / "sites/A/publish.lock"
+        expect(held_lock(lock), "the trainer publishes nothing")
         kill_job(job)
+        wait_for(lambda: not held_lock(lock), "the end of the killed rank")
         left = len(run.metrics("A"))
         trace = run.folder / "trace.csv"
         trace.write_text("point_time,A\n2026-01-11T00:00:00Z,400\n2026-01-12T00:00:00Z,400\n")
