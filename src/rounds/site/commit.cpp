@@ -125,6 +125,12 @@ bool removes_too_much(Parts const& p)
     });
 }
 
+bool must_give_up(Parts const& p)
+{
+    if (p.contributions.leaving()) return false;
+    return p.machine.tries() >= tries_limit || (p.member && removes_too_much(p));
+}
+
 }  // namespace
 
 void begin_commit(Parts& p, Mode mode)
@@ -199,9 +205,7 @@ void answered_commit_read(Parts& p, Input const& input)
         p.payloads.abandon(p.machine);
         return after_commit(p);
     }
-    bool const in_vain =
-        p.machine.tries() >= tries_limit || (p.member.has_value() && removes_too_much(p));
-    if (!p.contributions.leaving() && in_vain) return give_up(p);
+    if (must_give_up(p)) return give_up(p);
     p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::commit_create
                                                            : Phase::commit_read);
 }
