@@ -5,6 +5,18 @@
 
 namespace curtail::rounds::simulator {
 
+namespace {
+
+// Returns whether the input answers a question of the site.
+bool is_answer(Input const& input)
+{
+    return !(std::holds_alternative<Tick>(input) || std::holds_alternative<Stepped>(input) ||
+             std::holds_alternative<Skipped>(input) ||
+             std::holds_alternative<StopRequested>(input));
+}
+
+}  // namespace
+
 void Vigil::observe(MonoTime last, MonoTime now, Millis skew, State state)
 {
     bool const suspended = last != MonoTime{} && now - last > skew;
@@ -81,6 +93,7 @@ void SimProcess::observe(MonoTime now, Input const& input)
 {
     vigil.observe(last_input, now, skew, state);
     last_input = now;
+    if (is_answer(input)) last_answer = now;
     auto const* request = std::get_if<StopRequested>(&input);
     if (request == nullptr) return;
     stop_delivered = true;
@@ -100,11 +113,12 @@ void SimProcess::check_round(Status const& status, MonoTime now)
                        status.waiting_for == "the end of the round";
     round_watch.observe_work(works, now);
     if (!works || stop || !may_cut(status)) return;
-    // A read may be open when the round ends, and the site looks for a new commit before it cuts.
-    // It abandons a read after a second.
-    constexpr Seconds two_reads{2};
+    // If a read is open when the round ends, the site waits for it. Then it looks for a new commit
+    // before it cuts. It abandons each of the two reads after a second.
+    constexpr Seconds patience{1};
     auto const end = std::max(round_watch.end(), MonoTime{frozen_until + clock_offset});
-    require(now <= end + two_reads, Invariant::round,
+    auto const last_read = std::clamp(last_answer, end, MonoTime{end + patience});
+    require(now <= last_read + patience, Invariant::round,
             "a site trains on after the end of its round");
 }
 

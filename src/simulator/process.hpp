@@ -70,6 +70,7 @@ struct SimProcess {
     std::optional<StopRequested> stop;  ///< earliest times of the delivered requests
     State state{State::probe};          ///< after the last input
     MonoTime last_input{};
+    MonoTime last_answer{};  ///< to a question
     Vigil vigil;
     RoundWatch round_watch;
     Hardware hardware;

@@ -10,11 +10,12 @@ namespace curtail::rounds::site {
 enum class Access { read, write };
 
 /// For how long each member has shown no progress. Counts only time in which the member could make
-/// progress that this process could see. After a suspension of this process, and after each
-/// question that is part of an outage of the store, it begins again at zero.
+/// progress that this process could see: after a suspension of this process, and after an outage of
+/// the store, it begins again at zero.
 ///
 /// Three failed questions in a row that extend over more than `skew` are an outage. So are three
-/// failed writes without a successful write in between, whatever reads succeed.
+/// failed writes without a successful write in between, whatever reads succeed. Each further write
+/// that fails begins the count again.
 class Watch {
   public:
     /// Takes a commit that this process has just read. A member shows progress if its `seq` or
