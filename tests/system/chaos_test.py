@@ -96,13 +96,12 @@ class Undisturbed:
     def options(self):
         return run_options(training_seed(self.seed), self.size.tokens)
 
-    def is_near(self, loss):
-        return min(self.losses) - TOLERANCE_NATS <= loss <= max(self.losses) + TOLERANCE_NATS
-
     def check(self, loss):
-        while not self.is_near(loss) and len(self.losses) <= self.most:
+        while loss > max(self.losses) + TOLERANCE_NATS and len(self.losses) <= self.most:
             self.add_run()
-        expect(self.is_near(loss), f"held-out loss {loss:.4f}, not within {TOLERANCE_NATS} of {self}")
+        low, high = min(self.losses) - TOLERANCE_NATS, max(self.losses) + TOLERANCE_NATS
+        expect(low <= loss <= high,
+               f"held-out loss {loss:.4f}, not within {TOLERANCE_NATS} of {self}")
 
     def __str__(self):
         return (f"{min(self.losses):.4f} to {max(self.losses):.4f} ({len(self.losses)} undisturbed "
