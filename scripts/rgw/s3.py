@@ -27,7 +27,8 @@ def signature(secret: str, day: str, text: str) -> str:
 
 
 def request(endpoint: str, keys: tuple[str, str], method: str, path: str,
-            query: dict[str, str] | None = None, body: bytes = b"") -> bytes:
+            query: dict[str, str] | None = None, body: bytes = b"",
+            timeout_s: float = 20) -> bytes:
     """Sends a request and returns the body of the response. Raises urllib.error.HTTPError."""
     encode = lambda text: urllib.parse.quote(text, safe="-_.~")
     asked = "&".join(sorted(f"{encode(k)}={encode(v)}" for k, v in (query or {}).items()))
@@ -49,5 +50,5 @@ def request(endpoint: str, keys: tuple[str, str], method: str, path: str,
     url = endpoint + path + ("?" + asked if asked else "")
     prepared = urllib.request.Request(url, data=body or None, method=method, headers=headers)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(prepared, timeout=20) as response:
+    with opener.open(prepared, timeout=timeout_s) as response:
         return response.read()

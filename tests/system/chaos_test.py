@@ -186,10 +186,10 @@ def one_run(seed, size, kind, folder):
         except Exception as error:
             raise Failure(f"{error}\n  faults: {chosen}\n  folder: {keep(run, seed, folder)}\n"
                           f"  repeat: scripts/chaos.sh --seed {seed}") from error
-    print(f"      seed {seed}, {kind}: {chosen}; {result.record.tip['number']} commits; "
-          f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
-          f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f}, "
-          f"allowed near {undisturbed}; {time.monotonic() - began:.0f} s", flush=True)
+        print(f"      seed {seed}, {kind}: {chosen}; {result.record.tip['number']} commits; "
+              f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
+              f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f}, "
+              f"allowed near {undisturbed}; {time.monotonic() - began:.0f} s", flush=True)
 
 
 def parse():

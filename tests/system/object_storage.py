@@ -40,7 +40,9 @@ class ObjectStorage:
     def remove_bucket(self, name):
         for key in self.list("", name):
             self.request("DELETE", f"/{name}/{key}")
-        self.request("DELETE", "/" + name)
+        # To delete a bucket, the gateway needs a lock of its lifecycle thread. A killed gateway
+        # leaves this lock locked for up to 90 s.
+        self.request("DELETE", "/" + name, timeout_s=120)
 
     def credentials(self, user="owner"):
         return self.folder / f"{user}.credentials"
@@ -53,9 +55,9 @@ class ObjectStorage:
     def gateway(self, action):
         execute(SCRIPT, "gateway", action, self.folder)
 
-    def request(self, method, path, query=None, body=b""):
+    def request(self, method, path, query=None, body=b"", timeout_s=20):
         return s3.request(self.endpoint, s3.read_keys(self.credentials()), method, path, query,
-                          body)
+                          body, timeout_s)
 
     def list(self, prefix, bucket="runs"):
         """All keys that begin with `prefix`, in order."""
