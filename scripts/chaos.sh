@@ -5,6 +5,7 @@
 # two cores (docs/chaos.md). With --foreground it runs them in this terminal. With --status it
 # prints the results so far. With --seed it repeats one run in this terminal, whatever its result
 # was. EVERY=3 in the environment runs every third seed; with EVERY=2, all stores would be buckets.
+# FIRST=1 LAST=80 in the environment runs these seeds only. So several clones can share the seeds.
 # If you start it again on the same commit, it skips the seeds that passed. Results are in
 # results/chaos/<commit>/: a log and a line of summary.jsonl per seed, the losses of undisturbed
 # runs, and the folders of failed runs.
@@ -16,6 +17,8 @@ list=chaos
 local_seeds=170 # sites of greater seeds are jobs of Slurm; chaos_test.py has this number too
 seeds=200
 every=${EVERY:-1}
+first=${FIRST:-1}
+last=${LAST:-$seeds}
 # shellcheck source=scripts/items.sh
 source scripts/items.sh
 
@@ -26,7 +29,10 @@ run_seed() { # SEED [OPTION...]
         --folder "$out" "$@"
 }
 
-[[ $every =~ ^[1-9][0-9]*$ ]] || die 64 "EVERY must be a number from 1 on"
+for number in "$every" "$first" "$last"; do
+    [[ $number =~ ^[1-9][0-9]*$ ]] || die 64 "EVERY, FIRST and LAST must be numbers from 1 on"
+done
+((first <= last && last <= seeds)) || die 64 "FIRST must be at most LAST, and LAST at most $seeds"
 case ${1:-} in
     "" | --foreground) [ $# -le 1 ] || die 64 "too many arguments"; begin "$@" ;;
     --status) show_status ;;
@@ -35,7 +41,7 @@ case ${1:-} in
         mkdir -p "$out"
         run_seed "$2"
         exit ;;
-    -h | --help) sed -n '3,12s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,13s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die 64 "unknown option $1; see chaos.sh --help" ;;
 esac
 
@@ -58,12 +64,14 @@ start_gateway() {
 item build cmake --build "$build"
 trap stop_servers EXIT
 start_gateway > "$out/gateway.log" 2>&1 || die 71 "the gateway did not start: $out/gateway.log"
-for seed in $(seq 1 "$every" $local_seeds); do
+for seed in $(seq "$first" "$every" $((last < local_seeds ? last : local_seeds))); do
     item "chaos-$seed" run_seed "$seed" --gateway "$servers/rgw"
 done
+if ((last <= local_seeds)); then finish; fi
 slurm/private_clusters.sh up A B C > "$out/clusters.log" 2>&1 9>&- ||
     die 71 "the clusters did not start: $out/clusters.log"
-for seed in $(seq $((local_seeds + 1)) "$every" $seeds); do
+first_slurm=$((first > local_seeds ? first : local_seeds + 1))
+for seed in $(seq "$first_slurm" "$every" "$last"); do
     item "chaos-$seed" run_seed "$seed" --gateway "$servers/rgw" --clusters "$CURTAIL_CLUSTERS"
 done
 finish
