@@ -33,8 +33,8 @@ build: configure ## build programs and tests (PRESET=debug, asan+ubsan or tsan)
 gpu-build: ## build the programs for GPUs (CUDA 13) into build/gpu/bin; needs no GPU
 	@$(MAKE) --no-print-directory programs PRESET=gpu SETUP_OPTIONS=--gpu
 
-gpu-check: gpu-build ## check that build on this machine's GPU, with the PyTorch of python3
-	@exec scripts/gpu/gpu-check.sh
+gpu-check: gpu-build ## check and measure that build on this machine's GPU, with the PyTorch of python3
+	@exec scripts/gpu/measure.sh build/gpu-check 600
 
 gpu-bundle: gpu-build ## pack it for machines with PyTorch 2.11 for CUDA 13
 	@exec scripts/gpu/bundle.py

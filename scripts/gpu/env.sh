@@ -4,7 +4,8 @@
 # Lets the programs for GPUs find the libraries of the machine's PyTorch 2.11 for CUDA 13. Bash
 # sources it, in run.sh or in the prologue of a site (docs/gpu.md). Sets PATH, LD_LIBRARY_PATH and
 # CURTAIL_BUILD and, in a bundle, the variables with which Open MPI finds its files. If PyTorch is
-# missing or has another version, it sets nothing, says why, and returns 69.
+# missing or has another version, it sets nothing, says why, and returns 69. Also lets mpirun work as
+# root and, outside a job of Slurm, without ssh and network.
 # CURTAIL_TORCH_ROOT names the folder `torch` of a PyTorch. By default it is that of python3.
 
 curtail_complain() { echo "curtail: $*" >&2; return 69; }
@@ -57,16 +58,25 @@ curtail_set_environment() { # ROOT TORCH
     done
     export CURTAIL_BUILD=$1 PATH=$1/bin:$PATH
     export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    # Without it, activations of changing sizes fragment the memory of the GPU.
+    export PYTORCH_ALLOC_CONF=${PYTORCH_ALLOC_CONF:-expandable_segments:True}
     [ ! -e "$1/bin/orted" ] || export OPAL_PREFIX=$1 OPAL_SYSCONFDIR=$1/etc \
         PMIX_PKGLIBDIR=$1/lib/curtail/pmix PMIX_PKGDATADIR=$1/share/pmix \
         HWLOC_PLUGINS_PATH=$1/lib/curtail/hwloc
+}
+
+# mpirun refuses to run as root without the first two. Outside a job of Slurm, where all ranks are on
+# this machine, it would need ssh without the third.
+curtail_set_open_mpi() {
+    [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    [ -n "${SLURM_JOB_ID:-}" ] || export OMPI_MCA_plm=${OMPI_MCA_plm:-isolated}
 }
 
 curtail_use_torch() { # FOLDER of this file
     local root torch
     root=$(curtail_root "$1")
     curtail_check_glibc "$root" && torch=$(curtail_find_torch) && curtail_check_torch "$torch" &&
-        curtail_set_environment "$root" "$torch"
+        curtail_set_environment "$root" "$torch" && curtail_set_open_mpi
 }
 
 curtail_use_torch "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"

@@ -48,6 +48,9 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     if (!site) return tl::unexpected(site.error());
     auto const need = permission::parse_need(arguments.text("permission"));
     if (!need) return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
+    auto const gpu =
+        model::parse_gpu_choice(arguments.text("gpu-kernels"), arguments.text("gpu-attention"));
+    if (!gpu) return tl::unexpected(gpu.error());
     apps::Progress progress("training", "");
     StepLine line;
     train::TrainOptions options{arguments.text("RUN"),
@@ -61,7 +64,8 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
                                 },
                                 *need,
                                 kill_wait_of(arguments),
-                                arguments.integer("profile")};
+                                arguments.integer("profile"),
+                                *gpu};
     if (!comm::started_by_launcher())
         return train::train_site(options, *comm::single_process(), stop, console.log);
     auto session = comm::MpiSession::start();
@@ -121,7 +125,12 @@ int main(int argc, char** argv)
              "Write a trace of N steps of each rank, for Chrome or Perfetto, to the site's folder",
              false,
              false,
-             {0, 1'000'000}}},
+             {0, 1'000'000}},
+            {"gpu-kernels", OptionType::text, "LIST", "ours",
+             "Kernels on a GPU: ours, aten, or a list of operations that are ours, such as "
+             "rotate,mix"},
+            {"gpu-attention", OptionType::text, "NAME", "",
+             "Attention on a GPU: cudnn or flash; default: the faster one that the GPU has"}},
            {{"RUN", "Run file, such as inputs/runs/demo.json"}},
            train_this_site}},
          "\nExamples:\n"

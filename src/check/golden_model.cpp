@@ -109,7 +109,7 @@ Result<std::vector<Measured>> check_golden_model(std::filesystem::path const& fi
     auto weights = golden->weights.to(subject.device, subject.type);
     auto kernels = subject.kernels ? subject.kernels()
                                    : model::kernels_for(subject.type, subject.device.type());
-    model::Gpt gpt(std::move(weights), std::move(kernels));
+    model::Gpt gpt(std::move(weights), {std::move(kernels)});
     auto const count = golden->target.ge(0).sum().item<double>();
     auto const sum = gpt.accumulate_gradients(golden->input.to(subject.device),
                                               golden->target.to(subject.device), 1 / count);

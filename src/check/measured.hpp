@@ -26,15 +26,11 @@ struct Measured {
     [[nodiscard]] bool good() const { return error <= tolerance; }  ///< false for NaN
 };
 
-/// A part of the check: measures something and returns the lines of the table. May fail.
-using Section = std::function<Result<std::vector<Measured>>()>;
-
-/// Tells whether every error is within its tolerance.
-[[nodiscard]] bool all_good(std::vector<Measured> const& lines);
-/// Returns a table with a heading: name, greatest error, tolerance, times in microseconds, and the
+/// Returns the heading of the table.
+[[nodiscard]] std::string heading();
+/// Returns a line of the table: name, greatest error, tolerance, times in microseconds, and the
 /// reference's time divided by ours.
-[[nodiscard]] std::string to_text(std::vector<Measured> const& lines);
-/// Returns an array with one object for each line.
-[[nodiscard]] json::Array to_json(std::vector<Measured> const& lines);
+[[nodiscard]] std::string to_text(Measured const& line);
+[[nodiscard]] json::Object to_json(Measured const& line);
 
 }  // namespace curtail::check

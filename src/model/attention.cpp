@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/attention.hpp"
 
+#include <ATen/ops/_scaled_dot_product_cudnn_attention.h>
+#include <ATen/ops/_scaled_dot_product_cudnn_attention_backward.h>
 #include <ATen/ops/_scaled_dot_product_efficient_attention.h>
 #include <ATen/ops/_scaled_dot_product_efficient_attention_backward.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
@@ -48,27 +50,32 @@ at::Tensor shared_rows(at::Tensor const& heads, HeadSizes sizes)
         heads.view({heads.size(0), sizes.kv_heads, shared, heads.size(2), sizes.size}).sum(2));
 }
 
-// The three operators of ATen. None stores the softmax; all are causal and without dropout.
-enum class Operator { cpu, gpu_flash, gpu_efficient };
+// The four operators of ATen. None stores the softmax; all are causal and without dropout.
+enum class Operator { cpu, gpu_flash, gpu_cudnn, gpu_efficient };
 
-Operator operator_for(at::Tensor const& qkv)
+Operator operator_for(at::Tensor const& qkv, GpuAttention on_gpu)
 {
     if (qkv.is_cpu()) return Operator::cpu;
-    // The flash operator has no float32.
-    return qkv.scalar_type() == at::kBFloat16 ? Operator::gpu_flash : Operator::gpu_efficient;
+    // Neither the flash operator nor cuDNN has float32.
+    if (qkv.scalar_type() != at::kBFloat16) return Operator::gpu_efficient;
+    return on_gpu == GpuAttention::cudnn ? Operator::gpu_cudnn : Operator::gpu_flash;
 }
 
 using Derivatives = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 // Derivatives of the heads' q, k and v, where `dy` is that of `y`; all are (B, H, T, D).
 Derivatives derivatives(at::Tensor const& dy, Heads const& heads, at::Tensor const& y,
-                        Attended const& out, std::int64_t sequence)
+                        Attended const& out, std::int64_t sequence, GpuAttention on_gpu)
 {
-    switch (operator_for(dy)) {
+    switch (operator_for(dy, on_gpu)) {
         case Operator::gpu_flash:
             return at::_scaled_dot_product_flash_attention_backward(
                 dy, heads.q, heads.k, heads.v, y, out.log_sum, {}, {}, sequence, sequence, 0.0,
                 true, out.random_seed, out.random_offset);
+        case Operator::gpu_cudnn:
+            return at::_scaled_dot_product_cudnn_attention_backward(
+                dy, heads.q, heads.k, heads.v, y, out.log_sum, out.random_seed, out.random_offset,
+                {}, {}, {}, sequence, sequence, 0.0, true);
         case Operator::gpu_efficient: {
             auto const [dq, dk, dv, no_bias] = at::_scaled_dot_product_efficient_attention_backward(
                 dy, heads.q, heads.k, heads.v, {}, y, out.log_sum, out.random_seed,
@@ -84,13 +91,19 @@ Derivatives derivatives(at::Tensor const& dy, Heads const& heads, at::Tensor con
 
 }  // namespace
 
-Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence)
+Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence, GpuAttention on_gpu)
 {
     Heads const heads(qkv, sizes, sequence);
-    switch (operator_for(qkv)) {
+    switch (operator_for(qkv, on_gpu)) {
         case Operator::gpu_flash: {
             auto const result =
                 at::_scaled_dot_product_flash_attention(heads.q, heads.k, heads.v, 0.0, true);
+            return {as_rows(std::get<0>(result)), std::get<1>(result), std::get<6>(result),
+                    std::get<7>(result)};
+        }
+        case Operator::gpu_cudnn: {
+            auto const result = at::_scaled_dot_product_cudnn_attention(heads.q, heads.k, heads.v,
+                                                                        {}, true, 0.0, true);
             return {as_rows(std::get<0>(result)), std::get<1>(result), std::get<6>(result),
                     std::get<7>(result)};
         }
@@ -108,13 +121,14 @@ Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence)
 }
 
 HeadGradients attend_backward(at::Tensor const& dy, at::Tensor const& qkv, Attended const& out,
-                              HeadSizes sizes, std::int64_t sequence)
+                              HeadSizes sizes, std::int64_t sequence, GpuAttention on_gpu)
 {
     Heads const heads(qkv, sizes, sequence);
     auto const as_heads = [&](at::Tensor const& rows) {
         return rows.view({-1, sequence, sizes.query_heads, sizes.size}).transpose(1, 2);
     };
-    auto const [dq, dk, dv] = derivatives(as_heads(dy), heads, as_heads(out.y), out, sequence);
+    auto const [dq, dk, dv] =
+        derivatives(as_heads(dy), heads, as_heads(out.y), out, sequence, on_gpu);
     return {as_rows(dq), shared_rows(dk, sizes), shared_rows(dv, sizes)};
 }
 

@@ -6,6 +6,13 @@
 
 namespace curtail::model {
 
+/// ATen's operators for the attention of bfloat16 tensors on a GPU. Other tensors have one operator
+/// for their device and type.
+enum class GpuAttention {
+    flash,  ///< FlashAttention 2, for every GPU since compute capability 8.0
+    cudnn   ///< cuDNN's, faster on compute capability 9.x and 10.x
+};
+
 /// The result of a causal attention and what its derivative needs.
 struct Attended {
     at::Tensor y;        ///< (N, H D)
@@ -18,11 +25,13 @@ struct Attended {
 /// Computes the causal attention softmax(q k^T / sqrt(D)) v in each row of T tokens, from the
 /// rotated `qkv`. Query head h uses the key/value head floor(h K / H). On a GPU, D must be a
 /// multiple of 8; bfloat16 is faster than float32.
-[[nodiscard]] Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence);
+[[nodiscard]] Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence,
+                              GpuAttention on_gpu);
 
 /// Returns the derivatives of q, k and v, where `dy` (N, H D) is the derivative of `out.y`.
+/// `on_gpu` must be that of attend().
 [[nodiscard]] HeadGradients attend_backward(at::Tensor const& dy, at::Tensor const& qkv,
                                             Attended const& out, HeadSizes sizes,
-                                            std::int64_t sequence);
+                                            std::int64_t sequence, GpuAttention on_gpu);
 
 }  // namespace curtail::model

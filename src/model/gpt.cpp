@@ -68,14 +68,15 @@ DeviceLossSum& DeviceLossSum::operator+=(DeviceLossSum const& other)
 
 Gpt::Gpt(Parameters weights, Activations activations)
     : Gpt(std::move(weights),
-          kernels_for(weights.flat().scalar_type(), weights.flat().device().type()), activations)
+          Operators{kernels_for(weights.flat().scalar_type(), weights.flat().device().type())},
+          activations)
 {
 }
 
-Gpt::Gpt(Parameters weights, std::unique_ptr<Kernels const> kernels, Activations activations)
+Gpt::Gpt(Parameters weights, Operators operators, Activations activations)
     : weights_(std::move(weights)),
       gradients_(weights_.shape(), gradient_options(weights_)),
-      kernels_(std::move(kernels)),
+      operators_(std::move(operators)),
       tables_(rotary_tables(weights_.shape().sequence, weights_.shape().head_size(),
                             weights_.flat().options())),
       activations_(activations),
@@ -105,14 +106,19 @@ void Gpt::zero_gradients() { gradients_.flat().zero_(); }
 
 LayerContext Gpt::context(at::Tensor const& x0, std::int64_t sequence, LayerScratch& scratch) const
 {
-    return {*kernels_, tables_, {shape().heads, shape().kv_heads, shape().head_size()},
-            sequence,  x0,      scratch};
+    return {*operators_.kernels,
+            operators_.attention,
+            tables_,
+            {shape().heads, shape().kv_heads, shape().head_size()},
+            sequence,
+            x0,
+            scratch};
 }
 
 at::Tensor Gpt::forward(at::Tensor const& input) const
 {
     Normalized embedding;
-    kernels_->embed(weights_.embedding(), input.view({-1}), embedding);
+    operators_.kernels->embed(weights_.embedding(), input.view({-1}), embedding);
     LayerScratch scratch;
     LayerActivations shared;
     auto const with = context(embedding.y, input.size(1), scratch);
@@ -124,7 +130,7 @@ at::Tensor Gpt::forward(at::Tensor const& input) const
         if (layer > 0) spare = shared.input;  // the first input is x0, which all layers read
     }
     Normalized last;
-    kernels_->normalize(output, last);
+    operators_.kernels->normalize(output, last);
     return last.y;
 }
 
@@ -133,7 +139,7 @@ void Gpt::training_forward(at::Tensor const& input, PassObserver const& observer
     notify(observer.before_use, bucket_of(-1));
     auto& kept = training_;
     if (kept.output.defined() && kept.output.size(0) != input.numel()) kept = empty_training();
-    kernels_->embed(weights_.embedding(), input.view({-1}), kept.embedding);
+    operators_.kernels->embed(weights_.embedding(), input.view({-1}), kept.embedding);
     auto const with = context(kept.embedding.y, input.size(1), kept.scratch);
     kept.inputs.front() = kept.embedding.y;
     for (std::int64_t layer = 0; layer < shape().layers; ++layer) {
@@ -142,7 +148,7 @@ void Gpt::training_forward(at::Tensor const& input, PassObserver const& observer
         notify(observer.before_use, bucket_of(layer));
         layer_forward(with, layer_parameters(weights_, layer), activations_of(layer), output);
     }
-    kernels_->normalize(kept.output, kept.last);
+    operators_.kernels->normalize(kept.output, kept.last);
     notify(observer.before_use, bucket_of(shape().layers));
 }
 
@@ -157,7 +163,7 @@ void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy,
     }
     kept.dx.zero_();
     kept.dx0.zero_();
-    kernels_->normalize_backward(dy, kept.last, kept.dx);
+    operators_.kernels->normalize_backward(dy, kept.last, kept.dx);
     auto const with = context(kept.embedding.y, input.size(1), kept.scratch);
     for (auto layer = shape().layers - 1; layer >= 0; --layer) {
         auto const weights = layer_parameters(weights_, layer);
@@ -170,7 +176,8 @@ void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy,
         notify(observer.gradients_complete, bucket_of(layer));
     }
     kept.dx.add_(kept.dx0);  // the first layer's input is x0
-    kernels_->embed_backward(kept.dx, kept.embedding, input.view({-1}), gradients_.embedding());
+    operators_.kernels->embed_backward(kept.dx, kept.embedding, input.view({-1}),
+                                       gradients_.embedding());
     notify(observer.gradients_complete, bucket_of(-1));
 }
 
@@ -188,8 +195,8 @@ DeviceLossSum Gpt::enqueue_gradients(at::Tensor const& input, at::Tensor const& 
     training_forward(input, observer);
     auto const ids = target.view({-1});
     auto const loss =
-        head_loss(*kernels_, training_.last.y, weights_.head(), {ids, shape().vocabulary}, scale,
-                  gradients_.head(), training_.head);
+        head_loss(*operators_.kernels, training_.last.y, weights_.head(), {ids, shape().vocabulary},
+                  scale, gradients_.head(), training_.head);
     training_backward(input, loss.dx, observer);
     return sum_of(loss.losses, target);
 }
@@ -217,7 +224,8 @@ at::Tensor Gpt::token_losses(at::Tensor const& input, at::Tensor const& target) 
     check_target(input, target);
     c10::InferenceMode const no_autograd;
     auto const ids = target.view({-1});
-    return head_losses(*kernels_, forward(input), weights_.head(), {ids, shape().vocabulary})
+    return head_losses(*operators_.kernels, forward(input), weights_.head(),
+                       {ids, shape().vocabulary})
         .view(input.sizes());
 }
 

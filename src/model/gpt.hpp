@@ -47,6 +47,12 @@ struct PassObserver {
     std::function<void(std::size_t bucket)> gradients_complete{};
 };
 
+/// The implementations with which a model computes.
+struct Operators {
+    std::unique_ptr<Kernels const> kernels;
+    GpuAttention attention{GpuAttention::flash};
+};
+
 /// nanochat's GPT (docs/model.md): its weights, gradients in the same layout, and the forward and
 /// backward pass. It computes in the type and on the device of the weights: double, float32 or
 /// bfloat16, on a CPU or a GPU. The gradients of bfloat16 weights are float32.
@@ -59,10 +65,9 @@ struct PassObserver {
 /// on earlier calls.
 class Gpt {
   public:
-    /// Uses the fastest kernels for the weights' type and device.
+    /// Uses kernels_for() the weights' type and device.
     explicit Gpt(Parameters weights, Activations activations = Activations::keep);
-    Gpt(Parameters weights, std::unique_ptr<Kernels const> kernels,
-        Activations activations = Activations::keep);
+    Gpt(Parameters weights, Operators operators, Activations activations = Activations::keep);
 
     [[nodiscard]] config::Model const& shape() const { return weights_.shape(); }
     [[nodiscard]] Parameters& weights() { return weights_; }
@@ -124,7 +129,7 @@ class Gpt {
 
     Parameters weights_;
     Parameters gradients_;
-    std::unique_ptr<Kernels const> kernels_;
+    Operators operators_;
     RotaryTables tables_;
     Activations activations_;
     Training training_;

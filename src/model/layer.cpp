@@ -19,18 +19,18 @@ void layer_activations(LayerContext const& context, LayerParameters const& weigh
     kernels.mix({kept.input, context.x0, weights.a, weights.b}, output, kept.attention_input);
     multiply(kept.attention_input.y, w.qkv, kept.qkv);
     kernels.rotate(kept.qkv, context.heads, context.tables, context.sequence, kept.head_factors);
-    kept.attended = attend(kept.qkv, context.heads, context.sequence);
+    kept.attended = attend(kept.qkv, context.heads, context.sequence, context.attention);
     add_product(kept.attended.y, w.attn_out, output);
     kernels.normalize(output, kept.mlp_input);
-    multiply(kept.mlp_input.y, w.fc, kept.relu);
-    kernels.square_relu(kept.relu, context.scratch.hidden);
+    multiply(kept.mlp_input.y, w.fc, kept.squares);
+    kernels.square_relu(kept.squares);
 }
 
 void layer_forward(LayerContext const& context, LayerParameters const& weights,
                    LayerActivations& kept, at::Tensor& output)
 {
     layer_activations(context, weights, kept, output);
-    add_product(context.scratch.hidden, weights.matrices.mlp_out, output);
+    add_product(kept.squares, weights.matrices.mlp_out, output);
 }
 
 namespace {
@@ -40,8 +40,8 @@ void mlp_backward(LayerContext const& context, BlockMatrices const& w,
 {
     auto& scratch = context.scratch;
     multiply_backward(dx, w.mlp_out, scratch.hidden);
-    context.kernels.square_relu_backward(kept.relu, scratch.hidden);  // kept.relu: now its squares
-    add_weight_gradient(dx, kept.relu, gradients.mlp_out);
+    context.kernels.square_relu_backward(kept.squares, scratch.hidden);
+    add_weight_gradient(dx, kept.squares, gradients.mlp_out);
     add_weight_gradient(scratch.hidden, kept.mlp_input.y, gradients.fc);
     multiply_backward(scratch.hidden, w.fc, scratch.x);
     context.kernels.normalize_backward(scratch.x, kept.mlp_input, dx);
@@ -55,8 +55,8 @@ void attention_backward(LayerContext const& context, BlockMatrices const& w,
     auto& scratch = context.scratch;
     add_weight_gradient(dx, kept.attended.y, gradients.attn_out);
     multiply_backward(dx, w.attn_out, scratch.x);
-    auto const heads =
-        attend_backward(scratch.x, kept.qkv, kept.attended, context.heads, context.sequence);
+    auto const heads = attend_backward(scratch.x, kept.qkv, kept.attended, context.heads,
+                                       context.sequence, context.attention);
     context.kernels.rotate_backward(heads, kept.qkv, kept.head_factors, context.heads,
                                     context.tables, context.sequence, scratch.qkv);
     add_weight_gradient(scratch.qkv, kept.attention_input.y, gradients.qkv);

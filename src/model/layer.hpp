@@ -29,12 +29,12 @@ struct LayerActivations {
     at::Tensor head_factors;     ///< r of the rotated heads: (N, H + K)
     Attended attended;
     Normalized mlp_input;  ///< (N, C)
-    at::Tensor relu;       ///< (N, 4C)
+    at::Tensor squares;    ///< of the MLP's hidden values after the ReLU: (N, 4C)
 };
 
 /// Memory for intermediate results, which all layers use one after the other.
 struct LayerScratch {
-    at::Tensor hidden;  ///< (N, 4C)
+    at::Tensor hidden;  ///< (N, 4C): the derivative of the MLP's hidden values
     at::Tensor qkv;     ///< (N, (H + 2 K) D)
     at::Tensor x;       ///< (N, C)
 };
@@ -42,6 +42,7 @@ struct LayerScratch {
 /// What all layers share in the forward and backward pass of one batch.
 struct LayerContext {
     Kernels const& kernels;
+    GpuAttention attention{};
     RotaryTables const& tables;
     HeadSizes heads;
     std::int64_t sequence{};  ///< T, the tokens in a row of this batch
@@ -50,8 +51,7 @@ struct LayerContext {
 };
 
 /// Computes what the backward pass of a layer needs from `kept.input`. Leaves the residual stream
-/// (N, C) before the addition of the MLP's result in `output`, and the MLP's hidden values in
-/// `context.scratch.hidden`.
+/// (N, C) before the addition of the MLP's result in `output`.
 void layer_activations(LayerContext const& context, LayerParameters const& weights,
                        LayerActivations& kept, at::Tensor& output);
 

@@ -16,18 +16,19 @@ std::optional<StateChange> state_change_in(Event const& event)
 
 Event to_event(TrainerStart const& start, Time now, std::string site)
 {
-    return {now,
-            "trainer-start",
-            std::move(site),
-            {{"job", start.job}, {"ranks", start.ranks}, {"build", start.build}}};
+    json::Object details{{"job", start.job}, {"ranks", start.ranks}, {"build", start.build}};
+    if (!start.gpu.empty()) details.set("gpu", start.gpu);
+    return {now, "trainer-start", std::move(site), std::move(details)};
 }
 
 std::optional<TrainerStart> trainer_start_in(Event const& event)
 {
     if (event.type != "trainer-start") return std::nullopt;
-    TrainerStart start{event.text("job"), static_cast<int>(event.integer("ranks").value_or(0)), {}};
-    auto const* build = event.details.find("build");
-    if (build != nullptr && build->as_object() != nullptr) start.build = *build->as_object();
+    TrainerStart start{
+        event.text("job"), static_cast<int>(event.integer("ranks").value_or(0)), {}, {}};
+    for (auto const& [key, object] : {std::pair("build", &start.build), {"gpu", &start.gpu}})
+        if (auto const* found = event.details.find(key); found != nullptr && found->as_object())
+            *object = *found->as_object();
     return start;
 }
 

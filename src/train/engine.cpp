@@ -68,8 +68,9 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
       exchange_(optim::deal_shards(run.model, collectives.size()), collectives, device_,
                 type_of(run.training, device_)),
       gpt_(loaded(exchange_, std::move(weights), device_, type_of(run.training, device_)),
-           options.kernels ? std::move(options.kernels)
-                           : model::kernels_for(type_of(run.training, device_), device_.type()),
+           options.operators ? std::move(*options.operators)
+                             : model::Operators{model::kernels_for(type_of(run.training, device_),
+                                                                   device_.type())},
            activations_of(run.training)),
       optimizer_(run.model, run.optimizer, run.training.batch_tokens,
                  optim::deal_shards(run.model, collectives.size()).of(collectives.rank()), device_),

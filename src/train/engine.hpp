@@ -63,8 +63,8 @@ struct EngineOptions {
     /// Whether the first step begins with an update that changes nothing. If it does not fit into
     /// memory, all ranks halve their micro-batches.
     bool try_update{false};
-    /// The operations of the model. If null, the fastest for the weights (model::kernels_for).
-    std::unique_ptr<model::Kernels const> kernels{};
+    /// What the model computes with. If empty, model::kernels_for() the weights.
+    std::optional<model::Operators> operators{};
     /// Returns the energy in joules that this rank's meters have counted since the last call. May
     /// be empty.
     std::function<std::optional<double>()> take_energy_j{};

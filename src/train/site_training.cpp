@@ -16,6 +16,7 @@
 #include "train/log_publisher.hpp"
 #include "train/rank_energy.hpp"
 #include "train/rank_memory.hpp"
+#include "train/rank_operators.hpp"
 #include "train/resume.hpp"
 #include "train/run_at_start.hpp"
 #include "train/run_training.hpp"
@@ -106,7 +107,7 @@ StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
 
 // The leader's part, between the start of the others' follow() and their dismissal. `run` is empty
 // if the site trains alone.
-Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
+Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, json::Object const& gpu,
                   std::optional<Result<RunAtStart>> const& run, SiteRanks& ranks,
                   StartTimer& start_timer, Log const& log)
 {
@@ -119,7 +120,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
     Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs),
                       LossWatch(inputs.run.model.vocabulary));
     recorder.state(energy::State::starting);
-    recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json()});
+    recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), gpu});
     PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);
     std::optional<LogPublisher> publisher;
     if (!options.alone) publisher.emplace(inputs.run, inputs.site, log);
@@ -142,8 +143,9 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
     }
 }
 
-Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
-                            StartTimer& start_timer, Log const& log)
+Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs,
+                            json::Object const& gpu, SiteRanks& ranks, StartTimer& start_timer,
+                            Log const& log)
 {
     if (!ranks.is_leader()) {
         ranks.follow();
@@ -153,7 +155,7 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
     if (!options.alone)
         run = open_run(inputs, deadline_at_start(ranks, stop_times(options, inputs)));
     auto done = run && *run ? check_format(**run) : Result<void>{};
-    if (done) done = lead(options, inputs, run, ranks, start_timer, log);
+    if (done) done = lead(options, inputs, gpu, run, ranks, start_timer, log);
     ranks.dismiss();
     return done;
 }
@@ -197,6 +199,16 @@ EngineOptions options_for(c10::Device device, comm::PlaceOnNode on_node)
     return options;
 }
 
+// What the event of the start says about a rank's GPU; empty on a CPU.
+json::Object details_of(std::optional<model::CheckedOperators> const& operators)
+{
+    if (!operators) return {};
+    json::Array warnings(operators->warnings.begin(), operators->warnings.end());
+    return {{"kernels", model::to_text(operators->ours)},
+            {"attention", std::string(model::to_text(operators->operators.attention))},
+            {"replaced", std::move(warnings)}};
+}
+
 }  // namespace
 
 Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
@@ -217,13 +229,18 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     auto const on_device = device_collectives(collectives, *device, patience);
     auto& exchanging = on_device ? *on_device : collectives;
     start_timer.end("devices");
+    auto operators = rank_operators(inputs->run, options.gpu, *device, log);
+    auto const gpu = details_of(operators);
+    if (operators) start_timer.end("kernels");
+    auto engine_options = options_for(*device, options.on_node);
+    if (operators) engine_options.operators = std::move(operators->operators);
     Engine engine(inputs->run, inputs->loader, exchanging, first_weights(options, inputs->run),
-                  options_for(*device, options.on_node));
+                  std::move(engine_options));
     auto const folder = inputs->run.site_folder(options.site);
     engine.timer().trace(trace_of(options, folder, collectives.rank()));
     SiteRanks ranks(engine, exchanging, stop, {folder, options.alone});
     start_timer.end("model");
-    auto done = lead_or_follow(options, *inputs, ranks, start_timer, log);
+    auto done = lead_or_follow(options, *inputs, gpu, ranks, start_timer, log);
     if (auto const& error = engine.timer().trace_error()) log.warning(error->message());
     return done;
 }

@@ -9,6 +9,7 @@
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/result.hpp"
+#include "model/gpu_operators.hpp"
 #include "train/permission_guard.hpp"
 #include "train/recorder.hpp"
 #include "train/stop_signal.hpp"
@@ -31,6 +32,7 @@ struct TrainOptions {
     std::optional<Millis> kill_wait{};                         ///< see StopTimes
     /// Number of steps of which each rank writes a trace; 0: no trace.
     std::int64_t profiled_steps{0};
+    model::GpuChoice gpu{};  ///< the operators to use on a GPU
 };
 
 /// Does the work of one rank in a site's job, from start to end. Every rank of the job must call

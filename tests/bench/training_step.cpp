@@ -62,7 +62,7 @@ void measure(Options const& o)
     auto const type = o.at("bf16") != 0 ? at::kBFloat16 : at::kFloat;
     model::Gpt gpt(
         busy_weights(shape).to(c10::kCPU, type),
-        o.at("aten") != 0 ? model::aten_kernels() : model::kernels_for(type, c10::kCPU),
+        {o.at("aten") != 0 ? model::aten_kernels() : model::kernels_for(type, c10::kCPU)},
         o.at("recompute") != 0 ? model::Activations::recompute : model::Activations::keep);
     Tokens const batch{o.at("rows") * o.at("sequence")};
     std::optional<model::Parameters> masters;

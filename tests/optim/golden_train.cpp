@@ -20,7 +20,7 @@ class Replay {
   public:
     Replay(std::string const& file, bool bfloat16, std::unique_ptr<model::Kernels const> kernels)
         : golden(file),
-          gpt(golden.parameters("step_0/weights"), std::move(kernels)),
+          gpt(golden.parameters("step_0/weights"), {std::move(kernels)}),
           start(gpt.weights().clone()),
           steps(golden.integer("steps")),
           optimizer_(golden.shape(), settings(bfloat16), Tokens{1})

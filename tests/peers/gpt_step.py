@@ -13,6 +13,7 @@ import argparse
 import json
 import math
 import statistics
+import sys
 import time
 
 import torch
@@ -184,6 +185,9 @@ def main():
     parser.add_argument("--compile", action="store_true", help="use torch.compile")
     parser.add_argument("--warmup", type=int, default=3, help="steps that are not measured")
     parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--serve", action="store_true",
+                        help="print a line after the warm-up; then measure as many steps as each "
+                        "line of standard input says")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     if options.device == "cuda":
@@ -191,10 +195,30 @@ def main():
     step = make_step(options)
     for _ in range(options.warmup):
         step()
-    passes, updates = zip(*(step() for _ in range(options.steps)))
+    if not options.serve:
+        print(json.dumps(measure(step, options.steps)))
+        return
+    release()
+    print(json.dumps({"ready": True}), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(measure(step, int(line))), flush=True)
+        release()
+
+
+def measure(step, count):
+    passes, updates = zip(*(step() for _ in range(count)))
     total = [a + b for a, b in zip(passes, updates)]
-    print(json.dumps({"step_s": statistics.median(total), "passes_s": statistics.median(passes),
-                      "optimizer_s": statistics.median(updates), "torch": torch.__version__}))
+    result = {"step_s": statistics.median(total), "passes_s": statistics.median(passes),
+              "optimizer_s": statistics.median(updates), "torch": torch.__version__}
+    if torch.cuda.is_available():
+        result["peak_bytes"] = torch.cuda.max_memory_allocated()
+    return result
+
+
+def release():
+    """Leaves the memory of the GPU to another process until the next step."""
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

@@ -53,13 +53,13 @@ class ForwardingKernels : public model::Kernels {
     {
         inner_->rotate_backward(gradients, rotated, r, sizes, tables, sequence, dqkv);
     }
-    void square_relu(at::Tensor const& f, at::Tensor& squares) const override
+    void square_relu(at::Tensor const& f) const override
     {
-        inner_->square_relu(f, squares);
+        inner_->square_relu(f);
     }
-    void square_relu_backward(at::Tensor const& relu, at::Tensor const& gradient) const override
+    void square_relu_backward(at::Tensor const& squares, at::Tensor const& gradient) const override
     {
-        inner_->square_relu_backward(relu, gradient);
+        inner_->square_relu_backward(squares, gradient);
     }
     void cross_entropy(at::Tensor const& z, at::Tensor const& target, std::int64_t vocabulary,
                        double scale, at::Tensor const& losses) const override

@@ -91,11 +91,11 @@ class LittleMemory final : public curtail::test::ForwardingKernels {
         : ForwardingKernels(std::move(inner)), tokens_(tokens)
     {
     }
-    void square_relu(at::Tensor const& f, at::Tensor& squares) const override
+    void square_relu(at::Tensor const& f) const override
     {
         if (f.size(0) > tokens_)
             throw c10::OutOfMemoryError({"square_relu", __FILE__, __LINE__}, "CUDA out of memory");
-        ForwardingKernels::square_relu(f, squares);
+        ForwardingKernels::square_relu(f);
     }
 
   private:
@@ -239,7 +239,7 @@ TEST_F(EngineTest, OverlappingExchangesSurviveARankWithoutEnoughMemory)
         kernels = std::make_unique<LittleMemory>(std::move(kernels), 3 * run_.model.sequence);
     DeviceExchange device(*ranks_);
     auto engine = make(*ranks_);
-    auto little = make(device.ranks(), {.kernels = std::move(kernels)});
+    auto little = make(device.ranks(), {.operators = model::Operators{std::move(kernels)}});
     ASSERT_TRUE(step(engine, 0));
     ASSERT_TRUE(step(little, 0));
     little.finish_steps();
@@ -256,7 +256,7 @@ TEST_F(EngineTest, ARankWithoutEnoughMemoryHalvesTheMicroBatchesOfAll)
     if (ranks_->rank() == last)
         kernels = std::make_unique<LittleMemory>(std::move(kernels), rows * run_.model.sequence);
     auto engine = make(*ranks_);
-    auto little = make(*ranks_, {.kernels = std::move(kernels)});
+    auto little = make(*ranks_, {.operators = model::Operators{std::move(kernels)}});
     ASSERT_TRUE(step(engine, 0));
     ASSERT_TRUE(step(little, 0));
     EXPECT_EQ(outcomes(engine).at(0).device_rows, 16);
@@ -309,7 +309,7 @@ TEST_F(EngineTest, WithoutMemoryForOneRowTheStepFailsOnAllRanks)
 {
     auto kernels = model::kernels_for(at::kFloat, at::kCPU);
     if (ranks_->rank() == 0) kernels = std::make_unique<LittleMemory>(std::move(kernels), 0);
-    auto engine = make(*ranks_, {.kernels = std::move(kernels)});
+    auto engine = make(*ranks_, {.operators = model::Operators{std::move(kernels)}});
     auto const before = engine.weights().flat().clone();
     auto const begun = step(engine, 0);
     ASSERT_FALSE(begun);

@@ -138,15 +138,10 @@ class AtenKernels final : public Kernels {
                                3));
     }
 
-    void square_relu(at::Tensor const& f, at::Tensor& squares) const override
+    void square_relu(at::Tensor const& f) const override { f.relu_().square_(); }
+    void square_relu_backward(at::Tensor const& squares, at::Tensor const& gradient) const override
     {
-        f.relu_();
-        squares = at::mul(f, f);
-    }
-    void square_relu_backward(at::Tensor const& relu, at::Tensor const& gradient) const override
-    {
-        gradient.mul_(relu).mul_(2);
-        relu.mul_(relu);
+        gradient.copy_(wide(squares).sqrt().mul_(2).mul_(gradient));
     }
 
     void cross_entropy(at::Tensor const& z, at::Tensor const& target, std::int64_t vocabulary,

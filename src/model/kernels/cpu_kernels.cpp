@@ -183,22 +183,20 @@ class CpuKernels final : public Kernels {
                  });
     }
 
-    void square_relu(at::Tensor const& f, at::Tensor& squares) const override
+    void square_relu(at::Tensor const& f) const override
     {
-        make(squares, f.sizes(), f);
-        for_rows(f.numel(), 1,
-                 [&, from = write(f), to = write(squares)](std::int64_t first, std::int64_t count) {
-                     rows_.square_relu(count, from + first, to + first);
-                 });
+        for_rows(f.numel(), 1, [&, values = write(f)](std::int64_t first, std::int64_t count) {
+            rows_.square_relu(count, values + first);
+        });
     }
 
-    void square_relu_backward(at::Tensor const& relu, at::Tensor const& gradient) const override
+    void square_relu_backward(at::Tensor const& squares, at::Tensor const& gradient) const override
     {
-        for_rows(
-            relu.numel(), 1,
-            [&, value = write(relu), d = write(gradient)](std::int64_t first, std::int64_t count) {
-                rows_.square_relu_backward(count, value + first, d + first);
-            });
+        for_rows(squares.numel(), 1,
+                 [&, values = read(squares), d = write(gradient)](std::int64_t first,
+                                                                  std::int64_t count) {
+                     rows_.square_relu_backward(count, values + first, d + first);
+                 });
     }
 
     void cross_entropy(at::Tensor const& z, at::Tensor const& target, std::int64_t vocabulary,

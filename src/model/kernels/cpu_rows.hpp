@@ -56,8 +56,8 @@ struct CpuRows {
     void (*rotate)(RotaryRows const& rows, float* qkv, float* r);
     void (*rotate_backward)(RotaryRows const& rows, float const* dq, float const* dk,
                             float const* dv, float const* qkv, float const* r, float* dqkv);
-    void (*square_relu)(std::int64_t count, float* f, float* squares);
-    void (*square_relu_backward)(std::int64_t count, float* relu, float* gradient);
+    void (*square_relu)(std::int64_t count, float* f);
+    void (*square_relu_backward)(std::int64_t count, float const* squares, float* gradient);
     void (*cross_entropy)(EntropyRows const& rows, float* z, float* losses);
     void (*cross_entropy_losses)(EntropyRows const& rows, float const* z, float* losses);
 };

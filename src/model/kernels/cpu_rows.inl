@@ -188,24 +188,19 @@ void rotate_backward(RotaryRows const& rows, float const* dq, float const* dk, f
     }
 }
 
-void square_relu(std::int64_t count, float* f, float* squares)
+void square_relu(std::int64_t count, float* f)
 {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
         float const relu = f[i] < 0 ? 0 : f[i];  // keeps NaN
-        f[i] = relu;
-        squares[i] = relu * relu;
+        f[i] = relu * relu;
     }
 }
 
-void square_relu_backward(std::int64_t count, float* relu, float* gradient)
+void square_relu_backward(std::int64_t count, float const* squares, float* gradient)
 {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) {
-        float const value = relu[i];
-        gradient[i] *= 2 * value;
-        relu[i] = value * value;
-    }
+    for (std::int64_t i = 0; i < count; ++i) gradient[i] *= 2 * __builtin_sqrtf(squares[i]);
 }
 
 // The parts of exp(x) = power (1 + rest): a power of two, and exp(r) - 1 for the remaining

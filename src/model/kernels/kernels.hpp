@@ -99,11 +99,12 @@ class Kernels {
                                  at::Tensor const& r, HeadSizes sizes, RotaryTables const& tables,
                                  std::int64_t sequence, at::Tensor& dqkv) const = 0;
 
-    /// Replaces f by relu(f), in place, and sets `squares` to its squares.
-    virtual void square_relu(at::Tensor const& f, at::Tensor& squares) const = 0;
-    /// `relu` holds relu(f) and `gradient` the derivative of the squares. Replaces `relu` by its
-    /// squares, and `gradient` by the derivative of f.
-    virtual void square_relu_backward(at::Tensor const& relu, at::Tensor const& gradient) const = 0;
+    /// Replaces f by relu(f)^2, in place.
+    virtual void square_relu(at::Tensor const& f) const = 0;
+    /// Replaces `gradient`, the derivative of the `squares` that square_relu() has left, by that of
+    /// f, which is 2 sqrt(squares) gradient.
+    virtual void square_relu_backward(at::Tensor const& squares,
+                                      at::Tensor const& gradient) const = 0;
 
     /// Cross entropies of n tokens from their products z = x W_head^T (n, padded V), with the
     /// logits 15 tanh(z / 15). Sets `losses` (n), of type_of_sums(), in nats; the loss is 0 where

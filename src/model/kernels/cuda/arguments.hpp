@@ -13,13 +13,13 @@ struct Bf16;
 /// A number of vectors of equal length, one after the other.
 struct RowShape {
     std::int64_t count;
-    std::int64_t width;
+    int width;
 };
 
 /// The columns of the logits' products.
 struct EntropyShape {
-    std::int64_t vocabulary;  ///< V
-    std::int64_t padded;      ///< columns of z; those after the first V are padding
+    int vocabulary;  ///< V
+    int padded;      ///< columns of z; those after the first V are padding
 };
 
 /// The residual mix of a layer, or a part of it: x and x0 are those of MixInput.
@@ -27,18 +27,18 @@ template <class T>
 struct MixRows {
     T const* x;
     T const* x0;
-    T const* a;  ///< one element each
-    T const* b;
+    float const* a;  ///< one element each
+    float const* b;
 };
 
 /// The heads of the tokens, and the position tables (HeadSizes and RotaryTables of kernels.hpp).
 template <class T>
 struct HeadRows {
-    std::int64_t sequence;  ///< T: token n has the position n mod T
-    std::int64_t query_heads;
-    std::int64_t kv_heads;
-    std::int64_t size;  ///< D
-    T const* cos;       ///< (sequence, D / 2)
+    int sequence;  ///< T: token n has the position n mod T
+    int query_heads;
+    int kv_heads;
+    int size;      ///< D
+    T const* cos;  ///< (sequence, D / 2)
     T const* sin;
 };
 
@@ -52,8 +52,9 @@ struct HeadGradientRows {
 
 /// Starts the kernels for elements of type T (float or Bf16). The operations are those of Kernels.
 /// Each function enqueues one kernel on `stream`, a cudaStream_t, and returns. It returns a text if
-/// the kernel could not be started, otherwise a null pointer. Rows with packs (lanes.hpp) must be
-/// aligned to 16 bytes, and their widths must be multiples of 16 bytes.
+/// the kernel could not be started, otherwise a null pointer. Rows, and halves of
+/// heads, must be aligned to 16 bytes, and their widths must be multiples of 16 bytes. Half a head
+/// has at most 32 packs (lanes.hpp).
 template <class T>
 struct CudaLaunches {
     using Failure = char const*;
@@ -61,6 +62,9 @@ struct CudaLaunches {
                              std::int64_t const* target, T* z, float* losses);
     Failure (*cross_entropy_losses)(void* stream, std::int64_t rows, EntropyShape shape,
                                     std::int64_t const* target, T const* z, float* losses);
+    /// dx = r (dy - y mean(dy y)), in float32.
+    Failure (*embed_backward)(void* stream, RowShape rows, T const* dy, T const* y, float const* r,
+                              float* dx);
     Failure (*normalize)(void* stream, RowShape rows, T const* x, T* y, float* r);
     Failure (*normalize_backward)(void* stream, RowShape rows, T const* dy, T const* y,
                                   float const* r, T* dx);
@@ -68,12 +72,13 @@ struct CudaLaunches {
     /// Sets da and db of each row to its share of these derivatives.
     Failure (*mix_backward)(void* stream, RowShape rows, MixRows<T> in, T const* dy, T const* y,
                             float const* r, T* dx, T* dx0, double* da, double* db);
-    Failure (*rotate)(void* stream, std::int64_t tokens, HeadRows<T> heads, T* qkv, float* r);
-    Failure (*rotate_backward)(void* stream, std::int64_t tokens, HeadRows<T> heads,
+    Failure (*rotate)(void* stream, int tokens, HeadRows<T> heads, T* qkv, float* r);
+    Failure (*rotate_backward)(void* stream, int tokens, HeadRows<T> heads,
                                HeadGradientRows<T> gradients, T const* qkv, float const* r,
                                T* dqkv);
-    Failure (*square_relu)(void* stream, std::int64_t elements, T* f, T* squares);
-    Failure (*square_relu_backward)(void* stream, std::int64_t elements, T* relu, T* gradient);
+    Failure (*square_relu)(void* stream, std::int64_t elements, T* f);
+    Failure (*square_relu_backward)(void* stream, std::int64_t elements, T const* squares,
+                                    T* gradient);
 };
 
 /// The launches for both types.

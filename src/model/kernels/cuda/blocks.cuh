@@ -13,40 +13,27 @@ namespace curtail::model {
 
 constexpr int warp_lanes = 32;
 
+// The value plus that of the lane whose number differs in the bit `offset`. The lanes of `active`
+// call this function together.
 template <class S>
-__device__ __forceinline__ S add_lane(S value, int offset)
+__device__ __forceinline__ S add_lane(S value, int offset, unsigned active)
 {
-    return value + __shfl_xor_sync(0xffffffffU, value, offset);
+    return value + __shfl_xor_sync(active, value, offset);
 }
 template <class S>
-__device__ __forceinline__ Sums<S> add_lane(Sums<S> value, int offset)
+__device__ __forceinline__ Sums<S> add_lane(Sums<S> value, int offset, unsigned active)
 {
-    return {add_lane(value.first, offset), add_lane(value.second, offset)};
+    return {add_lane(value.first, offset, active), add_lane(value.second, offset, active)};
 }
 
 /// The sum over the warp, in all its lanes. Its order does not depend on time.
 template <class S>
 __device__ __forceinline__ S warp_sum(S value)
 {
-    for (int offset = warp_lanes / 2; offset > 0; offset /= 2) value = add_lane(value, offset);
+    for (int offset = warp_lanes / 2; offset > 0; offset /= 2)
+        value = add_lane(value, offset, 0xffffffffU);
     return value;
 }
-
-/// The 32 threads of a warp; all of them must be active.
-struct WarpLanes {
-    __device__ static int lanes() { return warp_lanes; }
-    __device__ static int lane() { return static_cast<int>(threadIdx.x) % warp_lanes; }
-    template <class Body>
-    __device__ void each(Body const& body) const
-    {
-        body(lane());
-    }
-    template <class Share>
-    __device__ auto sum(Share const& share) const
-    {
-        return warp_sum(share(lane()));
-    }
-};
 
 /// The Threads threads of a block.
 template <int Threads>
@@ -63,7 +50,7 @@ struct BlockLanes {
     {
         auto const of_warp = warp_sum(share(static_cast<int>(threadIdx.x)));
         __shared__ decltype(of_warp + of_warp) of_warps[warps];
-        if (WarpLanes::lane() == 0) of_warps[threadIdx.x / warp_lanes] = of_warp;
+        if (threadIdx.x % warp_lanes == 0) of_warps[threadIdx.x / warp_lanes] = of_warp;
         __syncthreads();
         auto total = of_warps[0];
         for (int warp = 1; warp < warps; ++warp) total = total + of_warps[warp];

@@ -3,12 +3,15 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/index_put.h>
+#include <ATen/ops/index_select.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -67,6 +70,14 @@ bool has_packs(at::Tensor const& x)
     return row % pack_bytes == 0 && address % pack_bytes == 0;
 }
 
+// Whether half a head consists of packs, of which a warp has one for each lane.
+bool heads_have_packs(HeadSizes sizes, at::Tensor const& qkv)
+{
+    auto const bytes = static_cast<std::size_t>(sizes.size / 2 * qkv.element_size());
+    constexpr std::size_t most_packs = 32;
+    return sizes.size % 2 == 0 && bytes % pack_bytes == 0 && bytes <= most_packs * pack_bytes;
+}
+
 bool usable_as_packs(Tensors tensors)
 {
     return usable(tensors) && std::all_of(tensors.begin(), tensors.end(), has_packs);
@@ -108,12 +119,20 @@ class CudaKernels final : public Kernels {
 
     void embed(at::Tensor const& table, at::Tensor const& ids, Normalized& out) const override
     {
-        aten_->embed(table, ids, out);
+        if (!set_.embed) return aten_->embed(table, ids, out);
+        normalize(at::index_select(table, 0, ids), out);
     }
     void embed_backward(at::Tensor const& dy, Normalized const& out, at::Tensor const& ids,
                         at::Tensor const& dtable) const override
     {
-        aten_->embed_backward(dy, out, ids, dtable);
+        if (!set_.embed || !usable_as_packs({dy, out.y}) || !usable_factors(out.r))
+            return aten_->embed_backward(dy, out, ids, dtable);
+        auto const dx = at::empty(dy.sizes(), dtable.options().dtype(at::kFloat));
+        start("embed_backward", dy, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
+            return kernels.embed_backward(stream, rows_of(dy), read<T>(dy), read<T>(out.y),
+                                          read<float>(out.r), write<float>(dx));
+        });
+        dtable.index_put_({ids}, dx.to(dtable.scalar_type()), true);
     }
 
     void mix(MixInput const& in, at::Tensor& mixed, Normalized& out) const override
@@ -153,11 +172,13 @@ class CudaKernels final : public Kernels {
                 std::int64_t sequence, at::Tensor& r) const override
     {
         make_factors(r, {qkv.size(0), sizes.query_heads + sizes.kv_heads}, qkv);
-        if (!set_.rotate || !usable({qkv, tables.cos, tables.sin}) || !usable_factors(r))
+        if (!set_.rotate || !usable_as_packs({qkv, tables.cos, tables.sin}) ||
+            !heads_have_packs(sizes, qkv) || !usable_factors(r))
             return aten_->rotate(qkv, sizes, tables, sequence, r);
         start("rotate", qkv, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
-            return kernels.rotate(stream, qkv.size(0), head_rows<T>(sizes, tables, sequence),
-                                  write<T>(qkv), write<float>(r));
+            return kernels.rotate(stream, narrow(qkv.size(0)),
+                                  head_rows<T>(sizes, tables, sequence), write<T>(qkv),
+                                  write<float>(r));
         });
     }
 
@@ -166,35 +187,34 @@ class CudaKernels final : public Kernels {
                          std::int64_t sequence, at::Tensor& dqkv) const override
     {
         make(dqkv, rotated.sizes(), rotated);
-        if (!set_.rotate || !usable_factors(r) ||
-            !usable({rotated, gradients.q, gradients.k, gradients.v, tables.cos, tables.sin, dqkv}))
+        if (!set_.rotate || !usable_factors(r) || !heads_have_packs(sizes, rotated) ||
+            !usable_as_packs(
+                {rotated, gradients.q, gradients.k, gradients.v, tables.cos, tables.sin, dqkv}))
             return aten_->rotate_backward(gradients, rotated, r, sizes, tables, sequence, dqkv);
         start("rotate_backward", rotated,
               [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
                   return kernels.rotate_backward(
-                      stream, rotated.size(0), head_rows<T>(sizes, tables, sequence),
+                      stream, narrow(rotated.size(0)), head_rows<T>(sizes, tables, sequence),
                       {read<T>(gradients.q), read<T>(gradients.k), read<T>(gradients.v)},
                       read<T>(rotated), read<float>(r), write<T>(dqkv));
               });
     }
 
-    void square_relu(at::Tensor const& f, at::Tensor& squares) const override
+    void square_relu(at::Tensor const& f) const override
     {
-        make(squares, f.sizes(), f);
-        if (!set_.square_relu || !usable_as_packs({f, squares}))
-            return aten_->square_relu(f, squares);
+        if (!set_.square_relu || !usable_as_packs({f})) return aten_->square_relu(f);
         start("square_relu", f, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
-            return kernels.square_relu(stream, f.numel(), write<T>(f), write<T>(squares));
+            return kernels.square_relu(stream, f.numel(), write<T>(f));
         });
     }
 
-    void square_relu_backward(at::Tensor const& relu, at::Tensor const& gradient) const override
+    void square_relu_backward(at::Tensor const& squares, at::Tensor const& gradient) const override
     {
-        if (!set_.square_relu || !usable_as_packs({relu, gradient}))
-            return aten_->square_relu_backward(relu, gradient);
-        start("square_relu_backward", relu,
+        if (!set_.square_relu || !usable_as_packs({squares, gradient}))
+            return aten_->square_relu_backward(squares, gradient);
+        start("square_relu_backward", squares,
               [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
-                  return kernels.square_relu_backward(stream, relu.numel(), write<T>(relu),
+                  return kernels.square_relu_backward(stream, squares.numel(), read<T>(squares),
                                                       write<T>(gradient));
               });
     }
@@ -206,7 +226,7 @@ class CudaKernels final : public Kernels {
             return aten_->cross_entropy(z, target, vocabulary, scale, losses);
         auto const to = wide_losses(losses);
         start("cross_entropy", z, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
-            return kernels.cross_entropy(stream, z.size(0), {vocabulary, z.size(1)},
+            return kernels.cross_entropy(stream, z.size(0), entropy_shape(vocabulary, z),
                                          static_cast<float>(scale), read<std::int64_t>(target),
                                          write<T>(z), write<float>(to));
         });
@@ -221,7 +241,7 @@ class CudaKernels final : public Kernels {
         auto const to = wide_losses(losses);
         start("cross_entropy_losses", z,
               [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
-                  return kernels.cross_entropy_losses(stream, z.size(0), {vocabulary, z.size(1)},
+                  return kernels.cross_entropy_losses(stream, z.size(0), entropy_shape(vocabulary, z),
                                                       read<std::int64_t>(target), read<T>(z),
                                                       write<float>(to));
               });
@@ -242,23 +262,32 @@ class CudaKernels final : public Kernels {
                                      failure);
     }
 
-    static RowShape rows_of(at::Tensor const& x) { return {x.size(0), x.size(1)}; }
+    static int narrow(std::int64_t size)
+    {
+        if (size > std::numeric_limits<int>::max())
+            throw std::invalid_argument("a tensor is too large for a kernel");
+        return static_cast<int>(size);
+    }
+    static RowShape rows_of(at::Tensor const& x) { return {x.size(0), narrow(x.size(1))}; }
+    static EntropyShape entropy_shape(std::int64_t vocabulary, at::Tensor const& z)
+    {
+        return {narrow(vocabulary), narrow(z.size(1))};
+    }
 
-    // a and b in the type of x.
     static std::pair<at::Tensor, at::Tensor> scalars_of(MixInput const& in)
     {
-        return {in.a.to(in.x.scalar_type()), in.b.to(in.x.scalar_type())};
+        return {in.a.to(at::kFloat), in.b.to(at::kFloat)};
     }
     template <class T>
     static MixRows<T> mix_rows(MixInput const& in, std::pair<at::Tensor, at::Tensor> const& scalars)
     {
-        return {read<T>(in.x), read<T>(in.x0), read<T>(scalars.first), read<T>(scalars.second)};
+        return {read<T>(in.x), read<T>(in.x0), read<float>(scalars.first), read<float>(scalars.second)};
     }
     template <class T>
     static HeadRows<T> head_rows(HeadSizes sizes, RotaryTables const& tables, std::int64_t sequence)
     {
-        return {sequence,   sizes.query_heads,   sizes.kv_heads,
-                sizes.size, read<T>(tables.cos), read<T>(tables.sin)};
+        return {narrow(sequence),   narrow(sizes.query_heads), narrow(sizes.kv_heads),
+                narrow(sizes.size), read<T>(tables.cos),       read<T>(tables.sin)};
     }
     static at::Tensor wide_losses(at::Tensor const& losses)
     {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cuda_runtime_api.h>
+
 #include "model/kernels/cuda/cuda_kernels.hpp"
 #include "model/kernels/cuda/registers.hpp"
 
@@ -28,6 +30,16 @@ std::unique_ptr<Kernels const> cuda_kernels(CudaKernelSet set)
 {
     static CudaTable const table = full_table();
     return kernels_of(table, set);
+}
+
+int compute_capability(int device)
+{
+    int major = 0;
+    int minor = 0;
+    bool const known =
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) == cudaSuccess;
+    return known ? 10 * major + minor : 0;
 }
 
 }  // namespace curtail::model

@@ -18,37 +18,44 @@ __device__ MixRows<T> at_row(MixRows<T> in, std::int64_t first)
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads)
-    normalize_kernel(std::int64_t width, T const* x, T* y, float* r)
+__global__ void __launch_bounds__(threads) normalize_kernel(int width, T const* x, T* y, float* r)
 {
-    std::int64_t const first = blockIdx.x * width;
+    std::int64_t const first = std::int64_t{blockIdx.x} * width;
     float const factor = normalize_row(Lanes{}, width, x + first, y + first);
     if (threadIdx.x == 0) r[blockIdx.x] = factor;
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    normalize_backward_kernel(std::int64_t width, T const* dy, T const* y, float const* r, T* dx)
+    normalize_backward_kernel(int width, T const* dy, T const* y, float const* r, T* dx)
 {
-    std::int64_t const first = blockIdx.x * width;
+    std::int64_t const first = std::int64_t{blockIdx.x} * width;
     normalize_backward_row(Lanes{}, width, dy + first, y + first, r[blockIdx.x], dx + first);
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    mix_kernel(std::int64_t width, MixRows<T> in, T* mixed, T* y, float* r)
+    embed_backward_kernel(int width, T const* dy, T const* y, float const* r, float* dx)
 {
-    std::int64_t const first = blockIdx.x * width;
+    std::int64_t const first = std::int64_t{blockIdx.x} * width;
+    embed_backward_row(Lanes{}, width, dy + first, y + first, r[blockIdx.x], dx + first);
+}
+
+template <class T>
+__global__ void __launch_bounds__(threads)
+    mix_kernel(int width, MixRows<T> in, T* mixed, T* y, float* r)
+{
+    std::int64_t const first = std::int64_t{blockIdx.x} * width;
     float const factor = mix_row(Lanes{}, width, at_row(in, first), mixed + first, y + first);
     if (threadIdx.x == 0) r[blockIdx.x] = factor;
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    mix_backward_kernel(std::int64_t width, MixRows<T> in, T const* dy, T const* y, float const* r,
-                        T* dx, T* dx0, double* da, double* db)
+    mix_backward_kernel(int width, MixRows<T> in, T const* dy, T const* y, float const* r, T* dx,
+                        T* dx0, double* da, double* db)
 {
-    std::int64_t const first = blockIdx.x * width;
+    std::int64_t const first = std::int64_t{blockIdx.x} * width;
     auto const sums = mix_backward_row(Lanes{}, width, at_row(in, first), dy + first, y + first,
                                        r[blockIdx.x], dx + first, dx0 + first);
     if (threadIdx.x == 0) {
@@ -70,6 +77,15 @@ char const* normalize_backward(void* stream, RowShape rows, T const* dy, T const
                                T* dx)
 {
     normalize_backward_kernel<<<blocks_for(rows.count, 1), threads, 0, as_stream(stream)>>>(
+        rows.width, dy, y, r, dx);
+    return launch_failure();
+}
+
+template <class T>
+char const* embed_backward(void* stream, RowShape rows, T const* dy, T const* y, float const* r,
+                           float* dx)
+{
+    embed_backward_kernel<<<blocks_for(rows.count, 1), threads, 0, as_stream(stream)>>>(
         rows.width, dy, y, r, dx);
     return launch_failure();
 }
@@ -98,6 +114,7 @@ void register_norm(CudaLaunches<T>& table)
 {
     table.normalize = normalize;
     table.normalize_backward = normalize_backward;
+    table.embed_backward = embed_backward;
     table.mix = mix;
     table.mix_backward = mix_backward;
 }

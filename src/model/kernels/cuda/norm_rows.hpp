@@ -10,23 +10,21 @@
 namespace curtail::model {
 
 template <class T>
-CURTAIL_DEVICE float factor_of(SumOf<T> squares, std::int64_t width)
+CURTAIL_DEVICE float factor_of(SumOf<T> squares, int width)
 {
-    SumOf<T> const mean = squares / static_cast<SumOf<T>>(width) + Precision<T>::epsilon;
-    return static_cast<float>(1 / sqrt(mean));
+    SumOf<T> const mean =
+        Precision<T>::ratio(squares, static_cast<SumOf<T>>(width)) + Precision<T>::epsilon;
+    return Precision<T>::inverse_root(mean);
 }
 
 template <class Group, class T>
-CURTAIL_DEVICE SumOf<T> sum_of_squares(Group const& group, std::int64_t width, T const* x)
+CURTAIL_DEVICE SumOf<T> sum_of_squares(Group const& group, int width, T const* x)
 {
     return group.sum([&](int lane) {
         SumOf<T> sum = 0;
-        for_packs<T>(width, lane, group.lanes(), [&](std::int64_t first) {
+        for_packs<T>(width, lane, group.lanes(), [&](int first) {
             auto const pack = load(x + first);
-            for (auto const element : pack.at) {
-                SumOf<T> const value = to_float(element);
-                sum += value * value;
-            }
+            for (SumOf<T> const value : pack.at) sum += value * value;
         });
         return sum;
     });
@@ -34,13 +32,13 @@ CURTAIL_DEVICE SumOf<T> sum_of_squares(Group const& group, std::int64_t width, T
 
 /// y = x r. Returns r.
 template <class Group, class T>
-CURTAIL_DEVICE float normalize_row(Group const& group, std::int64_t width, T const* x, T* y)
+CURTAIL_DEVICE float normalize_row(Group const& group, int width, T const* x, T* y)
 {
     float const r = factor_of<T>(sum_of_squares(group, width, x), width);
     group.each([&](int lane) {
-        for_packs<T>(width, lane, group.lanes(), [&](std::int64_t first) {
+        for_packs<T>(width, lane, group.lanes(), [&](int first) {
             auto pack = load(x + first);
-            for (auto& element : pack.at) element = rounded<T>(to_float(element) * r);
+            for (auto& element : pack.at) element *= r;
             store(y + first, pack);
         });
     });
@@ -50,26 +48,25 @@ CURTAIL_DEVICE float normalize_row(Group const& group, std::int64_t width, T con
 /// The part of dy along y = x r, which the derivative of x does not have: sum(dy y) / n in exact
 /// arithmetic. The divisor makes up for the rounding of y and r.
 template <class T>
-CURTAIL_DEVICE float along(Sums<SumOf<T>> of_products_and_squares, std::int64_t width, float r)
+CURTAIL_DEVICE float along(Sums<SumOf<T>> of_products_and_squares, int width, float r)
 {
     SumOf<T> const wide_r = r;
     SumOf<T> const eps = Precision<T>::epsilon * static_cast<SumOf<T>>(width) * wide_r * wide_r;
-    return static_cast<float>(of_products_and_squares.first /
-                              (of_products_and_squares.second + eps));
+    return static_cast<float>(
+        Precision<T>::ratio(of_products_and_squares.first, of_products_and_squares.second + eps));
 }
 
 template <class Group, class T>
-CURTAIL_DEVICE float along_row(Group const& group, std::int64_t width, T const* dy, T const* y,
-                               float r)
+CURTAIL_DEVICE float along_row(Group const& group, int width, T const* dy, T const* y, float r)
 {
     auto const sums = group.sum([&](int lane) {
         Sums<SumOf<T>> sum{};
-        for_packs<T>(width, lane, group.lanes(), [&](std::int64_t first) {
+        for_packs<T>(width, lane, group.lanes(), [&](int first) {
             auto const dys = load(dy + first);
             auto const ys = load(y + first);
-            for (int i = 0; i < Pack<T>::size; ++i) {
-                SumOf<T> const value = to_float(ys.at[i]);
-                sum = sum + Sums<SumOf<T>>{to_float(dys.at[i]) * value, value * value};
+            for (int i = 0; i < pack_size<T>; ++i) {
+                SumOf<T> const value = ys.at[i];
+                sum = sum + Sums<SumOf<T>>{dys.at[i] * value, value * value};
             }
         });
         return sum;
@@ -77,20 +74,39 @@ CURTAIL_DEVICE float along_row(Group const& group, std::int64_t width, T const* 
     return along<T>(sums, width, r);
 }
 
-/// dx += r (dy - y mean(dy y)).
+/// dx = r (dy - y mean(dy y)), in float32.
 template <class Group, class T>
-CURTAIL_DEVICE void normalize_backward_row(Group const& group, std::int64_t width, T const* dy,
-                                           T const* y, float r, T* dx)
+CURTAIL_DEVICE void embed_backward_row(Group const& group, int width, T const* dy, T const* y,
+                                       float r, float* dx)
 {
     float const mean = along_row(group, width, dy, y, r);
     group.each([&](int lane) {
-        for_packs<T>(width, lane, group.lanes(), [&](std::int64_t first) {
+        for_packs<T>(width, lane, group.lanes(), [&](int first) {
+            auto const dys = load(dy + first);
+            auto const ys = load(y + first);
+            for (int i = 0; i < pack_size<T>; i += pack_size<float>) {
+                Pack<float> d;
+                for (int j = 0; j < pack_size<float>; ++j)
+                    d.at[j] = r * (dys.at[i + j] - ys.at[i + j] * mean);
+                store(dx + first + i, d);
+            }
+        });
+    });
+}
+
+/// dx += r (dy - y mean(dy y)).
+template <class Group, class T>
+CURTAIL_DEVICE void normalize_backward_row(Group const& group, int width, T const* dy, T const* y,
+                                           float r, T* dx)
+{
+    float const mean = along_row(group, width, dy, y, r);
+    group.each([&](int lane) {
+        for_packs<T>(width, lane, group.lanes(), [&](int first) {
             auto const dys = load(dy + first);
             auto const ys = load(y + first);
             auto sums = load(dx + first);
-            for (int i = 0; i < Pack<T>::size; ++i) {
-                float const d = r * (to_float(dys.at[i]) - to_float(ys.at[i]) * mean);
-                sums.at[i] = rounded<T>(to_float(sums.at[i]) + d);
+            for (int i = 0; i < pack_size<T>; ++i) {
+                sums.at[i] += r * (dys.at[i] - ys.at[i] * mean);
             }
             store(dx + first, sums);
         });
@@ -99,17 +115,15 @@ CURTAIL_DEVICE void normalize_backward_row(Group const& group, std::int64_t widt
 
 /// mixed = a x + b x0, then y = mixed r. Returns r. The pointers of `in` are those of the row.
 template <class Group, class T>
-CURTAIL_DEVICE float mix_row(Group const& group, std::int64_t width, MixRows<T> const& in, T* mixed,
-                             T* y)
+CURTAIL_DEVICE float mix_row(Group const& group, int width, MixRows<T> const& in, T* mixed, T* y)
 {
-    float const a = to_float(*in.a);
-    float const b = to_float(*in.b);
+    float const a = *in.a;
+    float const b = *in.b;
     group.each([&](int lane) {
-        for_packs<T>(width, lane, group.lanes(), [&](std::int64_t first) {
+        for_packs<T>(width, lane, group.lanes(), [&](int first) {
             auto sums = load(in.x + first);
             auto const x0 = load(in.x0 + first);
-            for (int i = 0; i < Pack<T>::size; ++i)
-                sums.at[i] = rounded<T>(a * to_float(sums.at[i]) + b * to_float(x0.at[i]));
+            for (int i = 0; i < pack_size<T>; ++i) sums.at[i] = a * sums.at[i] + b * x0.at[i];
             store(mixed + first, sums);
         });
     });
@@ -119,16 +133,15 @@ CURTAIL_DEVICE float mix_row(Group const& group, std::int64_t width, MixRows<T> 
 /// The derivatives of a mix. On entry dx is the derivative of the mix, and on return that of x.
 /// Adds that of x0 to dx0. Returns the row's shares of the derivatives of a and b.
 template <class Group, class T>
-CURTAIL_DEVICE Sums<double> mix_backward_row(Group const& group, std::int64_t width,
-                                             MixRows<T> const& in, T const* dy, T const* y, float r,
-                                             T* dx, T* dx0)
+CURTAIL_DEVICE Sums<double> mix_backward_row(Group const& group, int width, MixRows<T> const& in,
+                                             T const* dy, T const* y, float r, T* dx, T* dx0)
 {
-    float const a = to_float(*in.a);
-    float const b = to_float(*in.b);
+    float const a = *in.a;
+    float const b = *in.b;
     float const mean = along_row(group, width, dy, y, r);
     return group.sum([&](int lane) {
         Sums<double> sum{};
-        for_packs<T>(width, lane, group.lanes(), [&](std::int64_t first) {
+        for_packs<T>(width, lane, group.lanes(), [&](int first) {
             auto const dys = load(dy + first);
             auto const ys = load(y + first);
             auto const x = load(in.x + first);
@@ -136,14 +149,12 @@ CURTAIL_DEVICE Sums<double> mix_backward_row(Group const& group, std::int64_t wi
             auto dxs = load(dx + first);
             auto dx0s = load(dx0 + first);
             Sums<SumOf<T>> of_pack{};
-            for (int i = 0; i < Pack<T>::size; ++i) {
-                float const d =
-                    to_float(dxs.at[i]) + r * (to_float(dys.at[i]) - to_float(ys.at[i]) * mean);
+            for (int i = 0; i < pack_size<T>; ++i) {
+                float const d = dxs.at[i] + r * (dys.at[i] - ys.at[i] * mean);
                 SumOf<T> const wide = d;
-                of_pack =
-                    of_pack + Sums<SumOf<T>>{wide * to_float(x.at[i]), wide * to_float(x0.at[i])};
-                dx0s.at[i] = rounded<T>(to_float(dx0s.at[i]) + b * d);
-                dxs.at[i] = rounded<T>(a * d);
+                of_pack = of_pack + Sums<SumOf<T>>{wide * x.at[i], wide * x0.at[i]};
+                dx0s.at[i] += b * d;
+                dxs.at[i] = a * d;
             }
             sum = sum + Sums<double>{of_pack.first, of_pack.second};
             store(dx + first, dxs);

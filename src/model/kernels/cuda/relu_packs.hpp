@@ -7,34 +7,23 @@
 
 namespace curtail::model {
 
-/// Replaces f by relu(f) and sets `squares` to its squares. Keeps NaN.
+/// Replaces f by relu(f)^2. Keeps NaN.
 template <class T>
-CURTAIL_DEVICE void square_relu_pack(T* f, T* squares)
+CURTAIL_DEVICE void square_relu_pack(T* f)
 {
-    auto relu = load(f);
-    Pack<T> products;
-    for (int i = 0; i < Pack<T>::size; ++i) {
-        float const value = to_float(relu.at[i]);
-        float const positive = value < 0 ? 0 : value;
-        relu.at[i] = rounded<T>(positive);
-        products.at[i] = rounded<T>(positive * positive);
-    }
-    store(f, relu);
-    store(squares, products);
+    auto pack = load(f);
+    for (auto& value : pack.at) value = value < 0 ? 0 : value * value;
+    store(f, pack);
 }
 
-/// Replaces `relu` by its squares, and `gradient`, the derivative of the squares, by that of f.
+/// Replaces `gradient`, the derivative of the squares, by that of f: relu(f) is their root.
 template <class T>
-CURTAIL_DEVICE void square_relu_backward_pack(T* relu, T* gradient)
+CURTAIL_DEVICE void square_relu_backward_pack(T const* squares, T* gradient)
 {
-    auto values = load(relu);
+    auto const values = load(squares);
     auto derivatives = load(gradient);
-    for (int i = 0; i < Pack<T>::size; ++i) {
-        float const value = to_float(values.at[i]);
-        derivatives.at[i] = rounded<T>(to_float(derivatives.at[i]) * 2 * value);
-        values.at[i] = rounded<T>(value * value);
-    }
-    store(relu, values);
+    for (int i = 0; i < pack_size<T>; ++i)
+        derivatives.at[i] *= 2 * Precision<T>::root(values.at[i]);
     store(gradient, derivatives);
 }
 

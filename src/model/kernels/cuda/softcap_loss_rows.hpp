@@ -2,7 +2,8 @@
 #pragma once
 
 // One row of the softcapped cross entropy, for any group of lanes (lanes.hpp). The formulas are
-// those of docs/model.md: logits 15 tanh(z / 15), and the cross entropy of their softmax.
+// those of docs/model.md: logits 15 tanh(z / 15), and the cross entropy of their softmax. With
+// q = 1 / (1 + exp(2 z / 15)), a logit is 15 - 30 q, and its derivative is 4 q (1 - q).
 
 #include "model/kernels/cuda/arguments.hpp"
 #include "model/kernels/cuda/lanes.hpp"
@@ -10,13 +11,37 @@
 namespace curtail::model {
 
 constexpr float logit_cap = 15;
+constexpr float log2_of_e = 1.4426950408889634F;
 
-/// tanh(z / 15), with an absolute error of about 1e-7. A logit needs no relative precision: it
-/// enters the loss and the weights only by differences and sums.
-CURTAIL_DEVICE float capped(float z) { return 1 - 2 / (1 + expf(z * (2 / logit_cap))); }
+/// q of the product z.
+template <class T>
+CURTAIL_DEVICE float quotient_of(float z)
+{
+    return Precision<T>::inverse(1 + Precision<T>::power_of_2(z * (2 / logit_cap * log2_of_e)));
+}
 
-/// exp(logit) of a capped logit. It is at most exp(15), so no maximum has to be subtracted.
-CURTAIL_DEVICE float weight_of(float c) { return expf(logit_cap * c); }
+CURTAIL_DEVICE float logit_of(float q) { return logit_cap - 2 * logit_cap * q; }
+
+/// exp(logit). It is at most exp(15), so no maximum has to be subtracted.
+template <class T>
+CURTAIL_DEVICE float weight_of(float q)
+{
+    constexpr float cap = logit_cap * log2_of_e;
+    return Precision<T>::power_of_2(cap - 2 * cap * q);
+}
+
+/// Calls body(index in the pack) for the elements of a pack that are not padding. `left` is the
+/// number of columns from the first of them to the end of the vocabulary.
+template <class T, class Body>
+CURTAIL_DEVICE void for_logits(int left, Body const& body)
+{
+    if (left >= pack_size<T>) {
+        for (int i = 0; i < pack_size<T>; ++i) body(i);
+    } else {
+        for (int i = 0; i < pack_size<T>; ++i)
+            if (i < left) body(i);
+    }
+}
 
 /// The sum of the weights of the first `vocabulary` columns.
 template <class Group, class T>
@@ -24,24 +49,28 @@ CURTAIL_DEVICE float sum_of_weights(Group const& group, EntropyShape const& shap
 {
     return group.sum([&](int lane) {
         float sum = 0;
-        for_packs<T>(shape.padded, lane, group.lanes(), [&](std::int64_t first) {
+        for_packs<T>(shape.padded, lane, group.lanes(), [&](int first) {
             auto const pack = load(z + first);
-            for (int i = 0; i < Pack<T>::size; ++i)
-                if (first + i < shape.vocabulary) sum += weight_of(capped(to_float(pack.at[i])));
+            for_logits<T>(shape.vocabulary - first,
+                          [&](int i) { sum += weight_of<T>(quotient_of<T>(pack.at[i])); });
         });
         return sum;
     });
 }
 
 template <class Group, class T>
-CURTAIL_DEVICE void fill_row(Group const& group, std::int64_t padded, float value, T* z)
+CURTAIL_DEVICE void fill_row(Group const& group, int padded, float value, T* z)
 {
     group.each([&](int lane) {
         Pack<T> pack;
-        for (auto& element : pack.at) element = rounded<T>(value);
-        for_packs<T>(padded, lane, group.lanes(),
-                     [&](std::int64_t first) { store(z + first, pack); });
+        for (auto& element : pack.at) element = value;
+        for_packs<T>(padded, lane, group.lanes(), [&](int first) { store(z + first, pack); });
     });
+}
+
+CURTAIL_DEVICE bool is_word(EntropyShape const& shape, std::int64_t target)
+{
+    return target >= 0 && target < shape.vocabulary;
 }
 
 /// Returns the loss of a row, and does not change z. A target outside [-1, V) makes it NaN, because
@@ -50,9 +79,8 @@ template <class Group, class T>
 CURTAIL_DEVICE float entropy_loss_row(Group const& group, EntropyShape const& shape,
                                       std::int64_t target, T const* z)
 {
-    if (target == -1) return 0;
-    if (target < 0 || target >= shape.vocabulary) return NAN;
-    return logf(sum_of_weights(group, shape, z)) - logit_cap * capped(to_float(z[target]));
+    if (!is_word(shape, target)) return target == -1 ? 0 : NAN;
+    return logf(sum_of_weights(group, shape, z)) - logit_of(quotient_of<T>(to_float(z[target])));
 }
 
 /// Returns the loss of a row and replaces z by the derivative of scale x loss. A target outside
@@ -61,27 +89,31 @@ template <class Group, class T>
 CURTAIL_DEVICE float entropy_row(Group const& group, EntropyShape const& shape, float scale,
                                  std::int64_t target, T* z)
 {
-    bool const ignored = target == -1;
-    if (ignored || target < 0 || target >= shape.vocabulary) {
-        float const value = ignored ? 0 : NAN;
+    if (!is_word(shape, target)) {
+        float const value = target == -1 ? 0 : NAN;
         fill_row(group, shape.padded, value, z);
         return value;
     }
-    float const of_target = capped(to_float(z[target]));  // before any lane overwrites it
+    float const of_target = quotient_of<T>(to_float(z[target]));  // before a lane overwrites it
     float const sum = sum_of_weights(group, shape, z);
-    float const factor = scale / sum;
+    float const factor = 4 * scale / sum;
     group.each([&](int lane) {
-        for_packs<T>(shape.padded, lane, group.lanes(), [&](std::int64_t first) {
-            auto pack = load(z + first);
-            for (int i = 0; i < Pack<T>::size; ++i) {
-                float const c = capped(to_float(pack.at[i]));
-                float const p = weight_of(c) * factor - (first + i == target ? scale : 0);
-                pack.at[i] = rounded<T>(first + i < shape.vocabulary ? p * (1 - c * c) : 0);
-            }
-            store(z + first, pack);
+        for_packs<T>(shape.padded, lane, group.lanes(), [&](int first) {
+            auto const logits = load(z + first);
+            Pack<T> derivatives{};
+            for_logits<T>(shape.vocabulary - first, [&](int i) {
+                float const q = quotient_of<T>(logits.at[i]);
+                derivatives.at[i] = weight_of<T>(q) * factor * (q - q * q);
+            });
+            auto const at = static_cast<int>(target) - first;
+            if (at >= 0 && at < pack_size<T>)
+                for (int i = 0; i < pack_size<T>; ++i)
+                    if (i == at)
+                        derivatives.at[i] -= 4 * scale * (of_target - of_target * of_target);
+            store(z + first, derivatives);
         });
     });
-    return logf(sum) - logit_cap * of_target;
+    return logf(sum) - logit_of(of_target);
 }
 
 }  // namespace curtail::model

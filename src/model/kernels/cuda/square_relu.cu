@@ -13,38 +13,37 @@ constexpr int threads = 256;
 template <class T>
 __device__ std::int64_t first_element()
 {
-    return (static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x) * Pack<T>::size;
+    return (static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x) * pack_size<T>;
+}
+
+template <class T>
+__global__ void __launch_bounds__(threads) square_relu_kernel(std::int64_t elements, T* f)
+{
+    auto const first = first_element<T>();
+    if (first < elements) square_relu_pack(f + first);
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    square_relu_kernel(std::int64_t elements, T* f, T* squares)
+    square_relu_backward_kernel(std::int64_t elements, T const* squares, T* gradient)
 {
     auto const first = first_element<T>();
-    if (first < elements) square_relu_pack(f + first, squares + first);
+    if (first < elements) square_relu_backward_pack(squares + first, gradient + first);
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads)
-    square_relu_backward_kernel(std::int64_t elements, T* relu, T* gradient)
+char const* square_relu(void* stream, std::int64_t elements, T* f)
 {
-    auto const first = first_element<T>();
-    if (first < elements) square_relu_backward_pack(relu + first, gradient + first);
-}
-
-template <class T>
-char const* square_relu(void* stream, std::int64_t elements, T* f, T* squares)
-{
-    auto const blocks = blocks_for(elements, threads * Pack<T>::size);
-    square_relu_kernel<<<blocks, threads, 0, as_stream(stream)>>>(elements, f, squares);
+    auto const blocks = blocks_for(elements, threads * pack_size<T>);
+    square_relu_kernel<<<blocks, threads, 0, as_stream(stream)>>>(elements, f);
     return launch_failure();
 }
 
 template <class T>
-char const* square_relu_backward(void* stream, std::int64_t elements, T* relu, T* gradient)
+char const* square_relu_backward(void* stream, std::int64_t elements, T const* squares, T* gradient)
 {
-    auto const blocks = blocks_for(elements, threads * Pack<T>::size);
-    square_relu_backward_kernel<<<blocks, threads, 0, as_stream(stream)>>>(elements, relu,
+    auto const blocks = blocks_for(elements, threads * pack_size<T>);
+    square_relu_backward_kernel<<<blocks, threads, 0, as_stream(stream)>>>(elements, squares,
                                                                            gradient);
     return launch_failure();
 }

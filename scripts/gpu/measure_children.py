@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What measure.py measures with: a file of results in which every line is complete as soon as it is
+known, and child processes with time limits."""
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+from datetime import datetime, timezone
+
+
+class OutOfTime(Exception):
+    """The time for the whole measurement is over, or too short for a part."""
+
+
+class Stopped(Exception):
+    """This process has received SIGTERM or SIGINT."""
+
+
+class Results:
+    """The files of a measurement. `folder` must exist."""
+
+    def __init__(self, folder, seconds):
+        self.folder = folder
+        self.deadline = time.monotonic() + seconds
+        self._results = open(folder / "results.jsonl", "w", encoding="utf-8")
+        self._log = open(folder / "log.txt", "w", encoding="utf-8")
+        self._metrics = open(folder / "metrics.jsonl", "w", encoding="utf-8")
+        self.stderr_path = folder / "stderr.txt"
+        self.stderr_path.write_bytes(b"")
+        self.failed = []
+        self.skipped = []
+        self.worst = 0
+
+    def remaining(self):
+        return self.deadline - time.monotonic()
+
+    def note(self, text):
+        line = f"{datetime.now(timezone.utc):%H:%M:%S} {text}"
+        print(line, flush=True)
+        self._log.write(line + "\n")
+        self._log.flush()
+
+    def figure(self, part, name, /, **values):
+        """Adds a line. Units are in the names of the values."""
+        self._results.write(json.dumps({"part": part, "figure": name, **values}) + "\n")
+        self._results.flush()
+        shown = " ".join(f"{key}={f'{value:.6g}' if isinstance(value, float) else value}"
+                         for key, value in values.items())
+        self.note(f"{part}: {name} {shown}")
+
+    def metrics(self, run, lines):
+        for line in lines:
+            self._metrics.write(json.dumps({"run": run, **line}) + "\n")
+        self._metrics.flush()
+
+    def fail(self, part, name, why, code=70):
+        """Adds the line of a part that has failed."""
+        self.failed.append(f"{part} {name}")
+        self.worst = max(self.worst, code)
+        self.figure(part, name, died=why)
+
+    def skip(self, part, why):
+        self.skipped.append(part)
+        self.figure(part, "skipped", why=why)
+
+
+class Child:
+    """A process with a session of its own, so that it can be ended with all its children. Its
+    standard error goes to `stderr_path`."""
+
+    def __init__(self, command, stderr_path, title, environment=None, folder=None):
+        self.title = title
+        self._stderr_path = stderr_path
+        with open(stderr_path, "ab") as stderr:
+            stderr.write(f"== {title}\n".encode())
+            stderr.flush()
+            self._begin = stderr.tell()
+            self.process = subprocess.Popen(
+                [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=stderr, start_new_session=True, cwd=folder,
+                env={**os.environ, **(environment or {})})
+        self._lines = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._lines.put(line.decode(errors="replace"))
+        self._lines.put(None)
+
+    def line(self, limit_s):
+        """The next line of its output; None at its end. Raises TimeoutError."""
+        try:
+            return self._lines.get(timeout=max(0.0, limit_s))
+        except queue.Empty:
+            raise TimeoutError(f"no answer within {limit_s:.0f} s") from None
+
+    def say(self, text):
+        try:
+            self.process.stdin.write(text.encode())
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # line() then reports the end
+
+    def kill(self):
+        """Ends the process and its children."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def why_it_ended(self):
+        """Its exit code or signal, and the last line of its standard error."""
+        code = self.process.returncode
+        how = (f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}")
+        with open(self._stderr_path, "rb") as stderr:
+            stderr.seek(self._begin)
+            lines = stderr.read().decode(errors="replace").split()
+        text = " ".join(lines)
+        return f"{how}: {text[-300:]}" if text else how
+
+
+def run(results, part, name, command, limit_s, on_line=None, **options):
+    """Runs a command. Calls on_line for each line of its output, as soon as it is there. Returns
+    whether it ended with 0. If not, or if it outlasts its limit, adds a line to the results."""
+    limit_s = min(limit_s, results.remaining())
+    if limit_s <= 0:
+        raise OutOfTime
+    try:
+        child = Child(command, results.stderr_path, f"{part} {name}", **options)
+    except FileNotFoundError:
+        results.fail(part, name, f"{command[0]} is missing", 69)
+        return False
+    end = time.monotonic() + limit_s
+    try:
+        while (line := child.line(end - time.monotonic())) is not None:
+            if on_line:
+                on_line(line)
+        child.process.wait(max(0.0, end - time.monotonic()))
+    except (TimeoutError, subprocess.TimeoutExpired):
+        child.kill()
+        results.fail(part, name, f"it outlasted its limit of {limit_s:.0f} s")
+        return False
+    finally:
+        child.kill()
+    if child.process.returncode == 0:
+        return True
+    results.fail(part, name, child.why_it_ended(),
+                 69 if child.process.returncode == 69 else 70)
+    return False

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/gpu_operators.hpp"
+
+#include <ATen/core/Generator.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/randn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace curtail::model {
+namespace {
+
+struct NamedOperation {
+    std::string_view name;
+    bool CudaKernelSet::*operation;
+};
+constexpr std::array operations{NamedOperation{"embed", &CudaKernelSet::embed},
+                                NamedOperation{"normalize", &CudaKernelSet::normalize},
+                                NamedOperation{"mix", &CudaKernelSet::mix},
+                                NamedOperation{"rotate", &CudaKernelSet::rotate},
+                                NamedOperation{"square_relu", &CudaKernelSet::square_relu},
+                                NamedOperation{"cross_entropy", &CudaKernelSet::cross_entropy}};
+
+// Tokens of the check at the start.
+constexpr std::int64_t checked_tokens = 64;
+
+Result<CudaKernelSet> parse_kernels(std::string_view text)
+{
+    if (text.empty() || text == "ours") return CudaKernelSet::all();
+    CudaKernelSet set;
+    if (text == "aten") return set;
+    for (auto rest = text;;) {
+        auto const comma = rest.find(',');
+        auto const name = rest.substr(0, comma);
+        auto const* const known =
+            std::find_if(operations.begin(), operations.end(),
+                         [name](NamedOperation const& each) { return each.name == name; });
+        if (known == operations.end())
+            return fail(ExitCode::usage, "cannot choose the kernels of the GPU",
+                        fmt::format("there is no operation \"{}\"", name),
+                        "use ours, aten, or a list of " + to_text(CudaKernelSet::all()));
+        set.*known->operation = true;
+        if (comma == rest.npos) return set;
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+Result<std::optional<GpuAttention>> parse_attention(std::string_view text)
+{
+    if (text.empty()) return std::nullopt;
+    for (auto const attention : {GpuAttention::cudnn, GpuAttention::flash})
+        if (text == to_text(attention)) return attention;
+    return fail(ExitCode::usage, "cannot choose the attention of the GPU",
+                fmt::format("there is no attention \"{}\"", text), "use cudnn or flash");
+}
+
+HeadSizes heads_of(config::Model const& shape)
+{
+    return {shape.heads, shape.kv_heads, shape.head_size()};
+}
+
+// Why the kernels of one operation must not be used; empty if they may.
+std::string fault_of(Kernels const& kernels, CudaKernelSet operation, config::Model const& shape,
+                     at::ScalarType type, at::Device device)
+{
+    auto const sequence = std::min(checked_tokens, shape.sequence);
+    KernelSizes const sizes{sequence,
+                            sequence,
+                            shape.width,
+                            heads_of(shape),
+                            sequence,
+                            shape.vocabulary,
+                            shape.padded_vocabulary()};
+    std::string fault;
+    try {
+        compare_kernels({kernels, operation, device, type, sizes, device},
+                        [&](KernelError const& found, auto const&) {
+                            if (!found.good())
+                                fault = fmt::format(
+                                    "its error is {:.1e}, and at most {:.1e} is "
+                                    "allowed ({})",
+                                    found.error, found.tolerance, found.operation);
+                        });
+    } catch (std::exception const& broken) {
+        fault = broken.what();
+    }
+    return fault;
+}
+
+double difference(at::Tensor const& found, at::Tensor const& expected)
+{
+    auto const norm = [](at::Tensor const& x) {
+        return at::linalg_vector_norm(x, 2, {}, false, at::kDouble).item<double>();
+    };
+    return norm(found.to(at::kDouble).sub(expected.to(at::kDouble))) / norm(expected);
+}
+
+// Why an attention must not be used; empty if it agrees with the flash operator.
+std::string fault_of(GpuAttention attention, config::Model const& shape, at::ScalarType type,
+                     at::Device device)
+{
+    constexpr double tolerance = 0x1p-6;  // both round to bfloat16 inside
+    auto const sizes = heads_of(shape);
+    auto const sequence = std::min(checked_tokens, shape.sequence);
+    try {
+        auto const random = [&](std::int64_t width) {
+            return at::randn({sequence, width}, at::TensorOptions(at::kFloat).device(device))
+                .to(type);
+        };
+        auto const qkv = random(sizes.row_width());
+        auto const dy = random(sizes.query_width());
+        auto const results = [&](GpuAttention with) {
+            auto const out = attend(qkv, sizes, sequence, with);
+            auto const d = attend_backward(dy, qkv, out, sizes, sequence, with);
+            return std::array{out.y, d.q, d.k, d.v};
+        };
+        auto const found = results(attention);
+        auto const expected = results(GpuAttention::flash);
+        for (std::size_t i = 0; i < found.size(); ++i)
+            if (auto const error = difference(found[i], expected[i]); !(error <= tolerance))
+                return fmt::format("it differs from flash by {:.1e}, and at most {:.1e} is allowed",
+                                   error, tolerance);
+    } catch (std::exception const& broken) {
+        return broken.what();
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<GpuChoice> parse_gpu_choice(std::string_view kernels, std::string_view attention)
+{
+    auto const set = parse_kernels(kernels);
+    if (!set) return tl::unexpected(set.error());
+    auto const operation = parse_attention(attention);
+    if (!operation) return tl::unexpected(operation.error());
+    return GpuChoice{*set, *operation};
+}
+
+GpuAttention preferred_attention(std::optional<GpuAttention> choice, GpuFacts const& facts)
+{
+    constexpr std::int64_t good_cudnn = 91500;
+    bool const known = facts.capability / 10 == 9 || facts.capability / 10 == 10;
+    return choice.value_or(known && facts.cudnn_version >= good_cudnn ? GpuAttention::cudnn
+                                                                      : GpuAttention::flash);
+}
+
+CheckedOperators checked_operators(MakeKernels const& make, CudaKernelSet ours,
+                                   GpuAttention attention, config::Model const& shape,
+                                   at::ScalarType type, at::Device device)
+{
+    std::vector<std::string> warnings;
+    auto const kernels = make(ours);
+    for (auto const& [name, operation] : operations) {
+        if (!(ours.*operation)) continue;
+        CudaKernelSet only;
+        only.*operation = true;
+        auto const fault = fault_of(*kernels, only, shape, type, device);
+        if (fault.empty()) continue;
+        ours.*operation = false;
+        warnings.push_back(
+            fmt::format("ATen's operators replace the GPU kernel {}: {}", name, fault));
+    }
+    if (attention != GpuAttention::flash) {
+        auto const fault = fault_of(attention, shape, type, device);
+        if (!fault.empty()) {
+            warnings.push_back(
+                fmt::format("the flash attention replaces {}'s: {}", to_text(attention), fault));
+            attention = GpuAttention::flash;
+        }
+    }
+    return {{make(ours), attention}, ours, std::move(warnings)};
+}
+
+std::string to_text(CudaKernelSet set)
+{
+    std::string text;
+    for (auto const& [name, operation] : operations)
+        if (set.*operation) text += (text.empty() ? "" : ",") + std::string(name);
+    return text.empty() ? "none" : text;
+}
+
+std::string_view to_text(GpuAttention attention)
+{
+    return attention == GpuAttention::cudnn ? "cudnn" : "flash";
+}
+
+}  // namespace curtail::model

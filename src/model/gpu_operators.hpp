@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Which operators a model uses on a GPU, and the check that they compute what ATen's do
+// (docs/gpu.md).
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/model.hpp"
+#include "core/result.hpp"
+#include "model/gpt.hpp"
+#include "model/kernels/comparison.hpp"
+
+namespace curtail::model {
+
+/// The operators that a user asks for (curtail-train's --gpu-kernels and --gpu-attention).
+struct GpuChoice {
+    CudaKernelSet kernels{CudaKernelSet::all()};
+    std::optional<GpuAttention> attention{};  ///< empty: the faster one that the GPU has
+};
+
+/// Reads the values of the two options; an empty text means the default. `kernels` is "ours",
+/// "aten", or a list of operations such as "normalize,rotate". `attention` is "cudnn" or "flash".
+/// Fails with `usage` for another text.
+[[nodiscard]] Result<GpuChoice> parse_gpu_choice(std::string_view kernels,
+                                                 std::string_view attention);
+
+/// What decides about the attention.
+struct GpuFacts {
+    int capability{};              ///< compute capability: 90 for 9.0
+    std::int64_t cudnn_version{};  ///< such as 91900 for 9.19.0; 0: there is no cuDNN
+};
+
+/// Returns `choice` if there is one. Otherwise, returns cuDNN's operator for the compute
+/// capabilities 9.x and 10.x if cuDNN is 9.15 or newer, as PyTorch 2.11 does.
+[[nodiscard]] GpuAttention preferred_attention(std::optional<GpuAttention> choice,
+                                               GpuFacts const& facts);
+
+/// Makes the kernels whose operations of a set are kernels of our own.
+using MakeKernels = std::function<std::unique_ptr<Kernels const>(CudaKernelSet)>;
+
+/// Operators that a check has found to be right.
+struct CheckedOperators {
+    Operators operators;
+    CudaKernelSet ours;                   ///< the operations that are kernels of our own
+    std::vector<std::string> warnings{};  ///< why an operator was replaced, one for each
+};
+
+/// Compares each operation of `choice.kernels` with ATen's operators on a few tokens, and replaces
+/// those that exceed their tolerances or cannot start. Then compares `attention` with the flash
+/// operator, which replaces it in the same way. Takes less than a second on a GPU. The tensors have
+/// the widths of `shape`, the type `type`, and are on `device`.
+[[nodiscard]] CheckedOperators checked_operators(MakeKernels const& make, CudaKernelSet ours,
+                                                 GpuAttention attention, config::Model const& shape,
+                                                 at::ScalarType type, at::Device device);
+
+/// Returns the names of the operations in a set, with commas between them, or "none".
+[[nodiscard]] std::string to_text(CudaKernelSet set);
+[[nodiscard]] std::string_view to_text(GpuAttention attention);
+
+}  // namespace curtail::model

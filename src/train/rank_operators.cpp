@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/rank_operators.hpp"
+
+#include <ATen/Context.h>
+
+#include "train/engine.hpp"
+
+namespace curtail::train {
+namespace {
+
+model::GpuFacts facts_of(c10::Device device)
+{
+    auto const& hooks = at::detail::getCUDAHooks();
+    return {model::compute_capability(device.index()),
+            hooks.hasCuDNN() ? hooks.versionRuntimeCuDNN() : 0};
+}
+
+}  // namespace
+
+std::optional<model::CheckedOperators> rank_operators(config::Run const& run,
+                                                      model::GpuChoice const& choice,
+                                                      c10::Device device, Log const& log)
+{
+    if (device.is_cpu()) return std::nullopt;
+    auto checked =
+        model::checked_operators(model::cuda_kernels, choice.kernels,
+                                 model::preferred_attention(choice.attention, facts_of(device)),
+                                 run.model, type_of(run.training, device), device);
+    for (auto const& warning : checked.warnings) log.warning(warning);
+    return checked;
+}
+
+}  // namespace curtail::train

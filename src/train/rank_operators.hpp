@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "config/run.hpp"
+#include "core/log.hpp"
+#include "model/gpu_operators.hpp"
+
+namespace curtail::train {
+
+/// Returns the operators with which a rank trains on a GPU: those of `choice`, after a check
+/// (docs/gpu.md). Logs a warning for each one that the check replaces. Returns an empty optional on
+/// a CPU.
+[[nodiscard]] std::optional<model::CheckedOperators> rank_operators(config::Run const& run,
+                                                                    model::GpuChoice const& choice,
+                                                                    c10::Device device,
+                                                                    Log const& log);
+
+}  // namespace curtail::train
