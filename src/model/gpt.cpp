@@ -37,9 +37,9 @@ DeviceLossSum sum_of(at::Tensor const& losses, at::Tensor const& target)
     return {losses.sum(at::kDouble), target.ge(0).sum()};
 }
 
-void notify(std::function<void(std::size_t)> const& observer, std::size_t bucket)
+void notify(std::function<void(std::size_t)> const& observer, std::size_t section)
 {
-    if (observer) observer(bucket);
+    if (observer) observer(section);
 }
 
 at::TensorOptions gradient_options(Parameters const& weights)
@@ -136,7 +136,7 @@ at::Tensor Gpt::forward(at::Tensor const& input) const
 
 void Gpt::training_forward(at::Tensor const& input, PassObserver const& observer)
 {
-    notify(observer.before_use, bucket_of(-1));
+    notify(observer.before_use, section_of(-1));
     auto& kept = training_;
     if (kept.output.defined() && kept.output.size(0) != input.numel()) kept = empty_training();
     operators_.kernels->embed(weights_.embedding(), input.view({-1}), kept.embedding);
@@ -145,17 +145,17 @@ void Gpt::training_forward(at::Tensor const& input, PassObserver const& observer
     for (std::int64_t layer = 0; layer < shape().layers; ++layer) {
         auto const next = static_cast<std::size_t>(layer) + 1;
         auto& output = next < kept.inputs.size() ? kept.inputs[next] : kept.output;
-        notify(observer.before_use, bucket_of(layer));
+        notify(observer.before_use, section_of(layer));
         layer_forward(with, layer_parameters(weights_, layer), activations_of(layer), output);
     }
     operators_.kernels->normalize(kept.output, kept.last);
-    notify(observer.before_use, bucket_of(shape().layers));
+    notify(observer.before_use, section_of(shape().layers));
 }
 
 void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy,
                             PassObserver const& observer)
 {
-    notify(observer.gradients_complete, bucket_of(shape().layers));
+    notify(observer.gradients_complete, section_of(shape().layers));
     auto& kept = training_;
     if (!kept.dx.defined()) {
         kept.dx = at::empty(dy.sizes(), dy.options());
@@ -173,12 +173,12 @@ void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy,
             layer_activations(with, weights, of_layer, kept.output);
         layer_backward(with, weights, layer_parameters(gradients_, layer), of_layer,
                        {kept.dx, kept.dx0});
-        notify(observer.gradients_complete, bucket_of(layer));
+        notify(observer.gradients_complete, section_of(layer));
     }
     kept.dx.add_(kept.dx0);  // the first layer's input is x0
     operators_.kernels->embed_backward(kept.dx, kept.embedding, input.view({-1}),
                                        gradients_.embedding());
-    notify(observer.gradients_complete, bucket_of(-1));
+    notify(observer.gradients_complete, section_of(-1));
 }
 
 LossSum Gpt::accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale)

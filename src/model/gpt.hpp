@@ -38,13 +38,13 @@ enum class Activations {
 };
 
 /// What a caller does during a forward and backward pass, for example to exchange parameters with
-/// other ranks. Both functions get the index of a bucket of parameters: 0 for the head, then the
-/// layers from the last to the first, then all other parameters. Both may be empty.
+/// other ranks. Both functions get the index of a section of the parameters: 0 for the head, then
+/// the layers from the last to the first, then all other parameters. Both may be empty.
 struct PassObserver {
-    /// Called before the pass reads the weights of a bucket for the first time.
-    std::function<void(std::size_t bucket)> before_use{};
-    /// Called when the pass has added everything to the gradients of a bucket.
-    std::function<void(std::size_t bucket)> gradients_complete{};
+    /// Called before the pass reads the weights of a section for the first time.
+    std::function<void(std::size_t section)> before_use{};
+    /// Called when the pass has added everything to the gradients of a section.
+    std::function<void(std::size_t section)> gradients_complete{};
 };
 
 /// The implementations with which a model computes.
@@ -121,8 +121,8 @@ class Gpt {
     void training_forward(at::Tensor const& input, PassObserver const& observer);
     void training_backward(at::Tensor const& input, at::Tensor const& dy,
                            PassObserver const& observer);
-    /// Returns the bucket of a layer, or of `shape().layers` for the head, or -1 for the rest.
-    [[nodiscard]] std::size_t bucket_of(std::int64_t layer) const
+    /// Returns the section of a layer, or of `shape().layers` for the head, or -1 for the rest.
+    [[nodiscard]] std::size_t section_of(std::int64_t layer) const
     {
         return static_cast<std::size_t>(shape().layers - layer);
     }

@@ -16,7 +16,8 @@ struct Piece {
     friend bool operator==(Piece const&, Piece const&) = default;
 };
 
-/// Parameters whose gradients the ranks exchange together.
+/// Parameters whose gradients the ranks exchange together: those of one section of a pass
+/// (model::PassObserver), or of a group of layers.
 struct Bucket {
     /// The pieces of each rank, in the order of the buffer.
     std::vector<std::vector<Piece>> of_rank;
@@ -28,16 +29,23 @@ struct Bucket {
 /// How the ranks of a site share the optimizer's work: every element of the buffer belongs to one
 /// piece of one rank.
 struct Shards {
-    /// In the order in which a backward pass completes the gradients: the head, the layers from the
-    /// last to the first, the other parameters.
+    /// In the order in which a backward pass completes the gradients: the head, the groups of
+    /// layers from the last to the first, the other parameters.
     std::vector<Bucket> buckets;
+    /// The bucket of each section, in ascending order.
+    std::vector<std::size_t> bucket_of;
+    /// Returns whether a backward pass completes the section last of all sections in its bucket.
+    [[nodiscard]] bool ends_bucket(std::size_t section) const;
     /// Returns the pieces of `rank` in the order of the buckets.
     [[nodiscard]] std::vector<Piece> of(int rank) const;
 };
 
 /// Deals the parameters to `ranks` ranks. Matrices of the layers stay whole, because Muon needs
-/// them whole. Each goes to the rank with the least work so far, the largest of a layer first. All
-/// other parameters are split evenly. Depends on the arguments only.
+/// them whole. One layer has too few matrices for equal shares of many ranks, so that exchanges of
+/// equal size would send more padding than parameters. Consecutive layers therefore form groups.
+/// Within a group, the shares have nearly the same number of elements; the share with the most work
+/// goes to the rank with the least work so far. All other parameters are split evenly. Depends on
+/// the arguments only. Throws std::invalid_argument if `ranks` is less than 1.
 [[nodiscard]] Shards deal_shards(config::Model const& shape, int ranks);
 
 }  // namespace curtail::optim

@@ -91,9 +91,7 @@ void Engine::note_failure(tl::expected<void, StepFailure> done, Accumulated& min
 // must not let them wait until it has agreed with them.
 void Engine::begin_sums()
 {
-    if (!exchange_.overlaps()) return;
-    for (std::size_t bucket = 0; bucket < exchange_.buckets(); ++bucket)
-        exchange_.begin_sum(bucket, gpt_.gradients());
+    if (exchange_.overlaps()) exchange_.begin_sums(gpt_.gradients());
 }
 
 // Adds the gradients of `rows`.
@@ -127,13 +125,13 @@ model::PassObserver Engine::exchange_during_pass(bool last)
 {
     model::PassObserver observer;
     if (!exchange_.overlaps()) return observer;
-    observer.before_use = [this](std::size_t bucket) {
+    observer.before_use = [this](std::size_t section) {
         limit_backlog(3);
-        exchange_.receive(bucket, gpt_.weights());
+        exchange_.before_use(section, gpt_.weights());
     };
-    observer.gradients_complete = [this, last](std::size_t bucket) {
+    observer.gradients_complete = [this, last](std::size_t section) {
         limit_backlog(3);
-        if (last) exchange_.begin_sum(bucket, gpt_.gradients());
+        if (last) exchange_.gradients_complete(section, gpt_.gradients());
     };
     return observer;
 }

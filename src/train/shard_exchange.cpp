@@ -141,6 +141,16 @@ void ShardExchange::load(model::Parameters const& weights)
         for (auto const& piece : own(bucket)) masters_[next++].copy_(part_of(weights, piece));
 }
 
+void ShardExchange::gradients_complete(std::size_t section, model::Parameters const& gradients)
+{
+    if (shards_.ends_bucket(section)) begin_sum(shards_.bucket_of[section], gradients);
+}
+
+void ShardExchange::begin_sums(model::Parameters const& gradients)
+{
+    for (std::size_t bucket = 0; bucket < buckets(); ++bucket) begin_sum(bucket, gradients);
+}
+
 void ShardExchange::begin_sum(std::size_t bucket, model::Parameters const& gradients)
 {
     if (alone() || exchanged_[bucket].sum_begun) return;
@@ -162,7 +172,7 @@ std::span<at::Tensor const> ShardExchange::sum(model::Parameters const& gradient
         for (auto const& piece : shards_.of(0)) gradients_.push_back(part_of(gradients, piece));
         return gradients_;
     }
-    for (std::size_t bucket = 0; bucket < buckets(); ++bucket) begin_sum(bucket, gradients);
+    begin_sums(gradients);
     for (auto& exchanged : exchanged_) exchanged.sum_begun = false;
     collectives_.finish();
     return gradients_;
@@ -193,6 +203,11 @@ void ShardExchange::distribute(model::Parameters& weights)
         send(bucket);
         if (!overlaps()) receive(bucket, weights);
     }
+}
+
+void ShardExchange::before_use(std::size_t section, model::Parameters& weights)
+{
+    receive(shards_.bucket_of.at(section), weights);
 }
 
 void ShardExchange::receive(std::size_t bucket, model::Parameters& weights)

@@ -17,11 +17,15 @@ namespace curtail::train {
 /// its masters. A step therefore changes the weights on all ranks or on none.
 ///
 /// All tensors are on one device. If `collectives` work on device memory, exchanges overlap with
-/// other work: those of begin_sum() with the backward pass, and those of distribute() with the next
-/// forward pass. Otherwise, both functions return when the exchange is done.
+/// other work: those of gradients_complete() with the backward pass, and those of distribute() with
+/// the next forward pass. Otherwise, both functions return when the exchange is done.
 ///
-/// All ranks must call begin_sum(), sum(), distribute(), scatter() and gather() in the same order.
-/// `collectives` must outlive the object. A single rank does not use them.
+/// The index of a section is that of model::PassObserver. The ranks exchange whole buckets
+/// (optim::Shards).
+///
+/// All ranks must begin the sums of the buckets, and call sum(), distribute(), scatter() and
+/// gather(), in the same order. `collectives` must outlive the object. A single rank does not use
+/// them.
 class ShardExchange {
   public:
     /// The weights have the type `type`.
@@ -39,19 +43,21 @@ class ShardExchange {
 
     /// Returns whether exchanges overlap with other work.
     [[nodiscard]] bool overlaps() const { return collectives_.memory() == comm::Memory::device; }
-    /// Returns the number of buckets (Shards::buckets).
-    [[nodiscard]] std::size_t buckets() const { return shards_.buckets.size(); }
-    /// Begins to add up the gradients of a bucket, which must be complete. sum() ends it.
-    void begin_sum(std::size_t bucket, model::Parameters const& gradients);
+    /// Notes that the gradients of a section, and of all sections before it, are complete. If the
+    /// section is the last of its bucket, begins to add up the gradients of this bucket. sum() ends
+    /// it.
+    void gradients_complete(std::size_t section, model::Parameters const& gradients);
+    /// Begins to add up the gradients of all buckets whose sums have not begun.
+    void begin_sums(model::Parameters const& gradients);
     /// Adds up the gradients of all ranks, of all buckets. Returns those of this rank's pieces, in
-    /// the order of the masters. They are valid until the next call of begin_sum() or sum().
+    /// the order of the masters. They are valid until the next sum begins.
     [[nodiscard]] std::span<at::Tensor const> sum(model::Parameters const& gradients);
 
     /// Replaces `weights` on every rank by the masters of all ranks. If exchanges overlap,
-    /// `weights` change in receive().
+    /// `weights` change in before_use() and receive_all().
     void distribute(model::Parameters& weights);
-    /// Ends distribute() for one bucket. Does nothing if it has ended.
-    void receive(std::size_t bucket, model::Parameters& weights);
+    /// Ends distribute() for the bucket of a section. Does nothing if it has ended.
+    void before_use(std::size_t section, model::Parameters& weights);
     /// Ends distribute() for all buckets.
     void receive_all(model::Parameters& weights);
 
@@ -76,6 +82,7 @@ class ShardExchange {
         bool to_receive{};     ///< since the last distribute()
         Chunks weights;        ///< of the weights' type
     };
+    [[nodiscard]] std::size_t buckets() const { return shards_.buckets.size(); }
     [[nodiscard]] bool alone() const { return collectives_.size() == 1; }
     [[nodiscard]] std::vector<optim::Piece> const& own(optim::Bucket const& bucket) const;
     void make_buffers(c10::Device device, at::ScalarType type);
@@ -88,7 +95,9 @@ class ShardExchange {
     void for_all_ranks(std::size_t bucket, at::Tensor const& chunks, Body const& body) const;
     /// Fills the chunks of all ranks in a bucket with their elements of `whole`.
     void fill_all(std::size_t bucket, std::span<float const> whole, at::Tensor const& chunks) const;
+    void begin_sum(std::size_t bucket, model::Parameters const& gradients);
     void send(std::size_t bucket);
+    void receive(std::size_t bucket, model::Parameters& weights);
 
     optim::Shards shards_;
     comm::Collectives& collectives_;

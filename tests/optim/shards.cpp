@@ -4,7 +4,10 @@
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
 #include <random>
+#include <set>
 
 #include "model/initialize.hpp"
 #include "model/update_error.hpp"
@@ -24,8 +27,9 @@ std::int64_t elements_of(std::vector<Piece> const& pieces)
 
 TEST(Shards, HoldEveryElementOnce)
 {
-    for (auto const& shape : {small_shape(), config::model_of_depth(4, 256, 4096)})
-        for (int const ranks : {1, 2, 3, 4, 8, 64}) {
+    for (auto const& shape :
+         {small_shape(), config::model_of_depth(4, 256, 4096), config::model_of_depth(20)})
+        for (int const ranks : {1, 2, 3, 4, 8, 16, 64}) {
             auto const shards = deal_shards(shape, ranks);
             std::vector<Piece> all;
             for (int rank = 0; rank < ranks; ++rank)
@@ -53,6 +57,129 @@ TEST(Shards, KeepMatricesOfTheLayersWhole)
         }
 }
 
+// The sections (model::PassObserver) with a piece in the bucket.
+std::set<std::size_t> sections_of(Bucket const& bucket, config::Model const& shape)
+{
+    auto const places = model::parameter_places(shape);
+    std::set<std::size_t> sections;
+    for (auto const& pieces : bucket.of_rank)
+        for (auto const& piece : pieces) {
+            std::string const name = places[piece.parameter].name;
+            std::string const layers = "transformer.h.";
+            auto const last = static_cast<std::size_t>(shape.layers);
+            if (name.starts_with(layers))
+                sections.insert(last - std::stoul(name.substr(layers.size())));
+            else sections.insert(name == "lm_head.weight" ? 0 : last + 1);
+        }
+    return sections;
+}
+
+TEST(Shards, TellTheBucketOfEachSection)
+{
+    auto const shape = config::model_of_depth(7, 256, 4096);
+    for (int const ranks : {1, 3, 4, 8, 64}) {
+        auto const shards = deal_shards(shape, ranks);
+        ASSERT_EQ(shards.bucket_of.size(), 9U) << "head, seven layers, the rest";
+        std::size_t section = 0;
+        for (std::size_t bucket = 0; bucket < shards.buckets.size(); ++bucket)
+            for (auto const found : sections_of(shards.buckets[bucket], shape)) {
+                EXPECT_EQ(found, section) << ranks << " ranks";
+                EXPECT_EQ(shards.bucket_of.at(section++), bucket) << ranks << " ranks";
+                auto const last = found == *sections_of(shards.buckets[bucket], shape).rbegin();
+                EXPECT_EQ(shards.ends_bucket(found), last) << ranks << " ranks";
+            }
+        EXPECT_EQ(section, 9U) << ranks << " ranks";
+    }
+}
+
+// Elements in an exchange of all buckets, divided by the number of parameters.
+double sent_per_parameter(config::Model const& shape, int ranks)
+{
+    std::int64_t sent = 0;
+    for (auto const& bucket : deal_shards(shape, ranks).buckets) sent += bucket.chunk * ranks;
+    return static_cast<double>(sent) / static_cast<double>(shape.parameters());
+}
+
+struct Dealing {
+    std::int64_t depth;
+    int ranks;
+    std::vector<std::size_t> groups;  // numbers of layers
+    double exchange;                  // most elements that may be sent, per parameter
+    double work;                      // most that a rank may do, if the mean is 1
+};
+std::vector<std::size_t> layers(std::size_t groups, std::size_t each)
+{
+    return std::vector<std::size_t>(groups, each);
+}
+std::vector<Dealing> const dealings{
+    {12, 1, layers(12, 1), 1.01, 1.01},          {12, 2, layers(12, 1), 1.01, 1.01},
+    {12, 4, layers(6, 2), 1.01, 1.01},           {12, 8, layers(3, 4), 1.01, 1.01},
+    {12, 16, layers(2, 6), 1.06, 1.07},          {12, 32, layers(1, 12), 1.06, 1.07},
+    {12, 64, layers(1, 12), 1.36, 1.61},         {20, 1, layers(20, 1), 1.01, 1.01},
+    {20, 2, layers(20, 1), 1.01, 1.01},          {20, 3, layers(20, 1), 1.01, 1.01},
+    {20, 4, layers(10, 2), 1.01, 1.01},          {20, 8, layers(5, 4), 1.01, 1.01},
+    {20, 16, layers(4, 5), 1.05, 1.05},          {20, 32, layers(2, 10), 1.05, 1.13},
+    {20, 64, layers(1, 20), 1.05, 1.29},         {26, 8, {4, 4, 4, 4, 4, 3, 3}, 1.03, 1.03},
+    {26, 16, {6, 5, 5, 5, 5}, 1.07, 1.06},       {26, 32, layers(2, 13), 1.03, 1.12},
+    {26, 64, layers(1, 26), 1.03, 1.24},         {34, 2, layers(34, 1), 1.01, 1.01},
+    {34, 16, {5, 5, 5, 5, 5, 5, 4}, 1.09, 1.05}, {34, 32, {9, 9, 8, 8}, 1.23, 1.05},
+    {34, 64, layers(2, 17), 1.23, 1.14},
+};
+void PrintTo(Dealing const& dealing, std::ostream* out)
+{
+    *out << "d" << dealing.depth << ", " << dealing.ranks << " ranks";
+}
+
+class ShardsOfModels : public testing::TestWithParam<Dealing> {
+  protected:
+    config::Model shape{config::model_of_depth(GetParam().depth)};
+    Shards shards{deal_shards(shape, GetParam().ranks)};
+};
+INSTANTIATE_TEST_SUITE_P(Depths, ShardsOfModels, testing::ValuesIn(dealings));
+
+TEST_P(ShardsOfModels, FormTheSameGroupsEachTime)
+{
+    std::vector<std::size_t> groups;
+    for (std::size_t bucket = 1; bucket + 1 < shards.buckets.size(); ++bucket)
+        groups.push_back(static_cast<std::size_t>(std::ranges::count(shards.bucket_of, bucket)));
+    EXPECT_EQ(groups, GetParam().groups);
+    auto const again = deal_shards(shape, GetParam().ranks);
+    for (int rank = 0; rank < GetParam().ranks; ++rank) EXPECT_EQ(again.of(rank), shards.of(rank));
+}
+
+TEST_P(ShardsOfModels, ExchangeLittlePadding)
+{
+    auto const sent = sent_per_parameter(shape, GetParam().ranks);
+    EXPECT_LE(sent, GetParam().exchange);
+    EXPECT_GE(sent, 1);
+}
+
+TEST_P(ShardsOfModels, BalanceTheWorkOfMuon)
+{
+    auto const places = model::parameter_places(shape);
+    std::vector<double> work;  // of each rank
+    for (int rank = 0; rank < GetParam().ranks; ++rank) {
+        work.push_back(0);
+        for (auto const& piece : shards.of(rank)) {
+            auto const& sides = places[piece.parameter].shape;
+            if (!places[piece.parameter].name.starts_with("transformer.h.")) continue;
+            // Multiplications in a step of the iteration, in units of width^3.
+            work.back() += sides[0] == sides[1] ? 3 : 9;
+        }
+    }
+    auto const mean = std::accumulate(work.begin(), work.end(), 0.0) / GetParam().ranks;
+    EXPECT_LE(*std::ranges::max_element(work) / mean, GetParam().work);
+}
+
+TEST(Shards, ExchangeLittlePaddingAmongAnyNumberOfRanks)
+{
+    for (auto const depth : {12, 20, 26, 34})
+        for (int ranks = 1; ranks <= 64; ++ranks)
+            EXPECT_LE(sent_per_parameter(config::model_of_depth(depth), ranks),
+                      ranks <= 32 ? 1.3 : 1.5)
+                << "d" << depth << ", " << ranks << " ranks";
+}
+
 TEST(Shards, AreOfNearlyEqualSize)
 {
     for (int const ranks : {2, 4, 8}) {
@@ -68,7 +195,6 @@ TEST(Shards, AreOfNearlyEqualSize)
 TEST(Shards, AChunkHoldsTheLargestShareOfItsBucket)
 {
     auto const shards = deal_shards(small_shape(), 4);
-    EXPECT_EQ(shards.buckets.size(), 5U) << "head, three layers, the rest";
     for (auto const& bucket : shards.buckets) {
         std::int64_t largest = 0;
         for (auto const& pieces : bucket.of_rank) largest = std::max(largest, elements_of(pieces));

@@ -74,6 +74,14 @@ TEST(RankMemory, OptimizerAndWorkAreSharedByTheRanks)
     EXPECT_GE(gigabytes(four.work), gigabytes(one.work) / 4);
 }
 
+TEST(RankMemory, OfTheExchangeGrowsLittleWithTheRanks)
+{
+    auto const few = rank_memory(run_of_depth(26, true), 4, at::kBFloat16, true);
+    auto const many = rank_memory(run_of_depth(26, true), 16, at::kBFloat16, true);
+    EXPECT_LT(gigabytes(many.exchange), 1.1 * gigabytes(few.exchange));
+    EXPECT_LT(gigabytes(many.total()), gigabytes(few.total()));
+}
+
 TEST(RankMemory, ALargerModelIsRefused)
 {
     auto const run = run_of_depth(26, false);
