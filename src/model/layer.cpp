@@ -7,7 +7,7 @@ namespace curtail::model {
 
 LayerParameters layer_parameters(Parameters const& all, std::int64_t layer)
 {
-    return {all.block(layer), all.resid_lambdas()[layer], all.x0_lambdas()[layer]};
+    return {all.block(layer), all.scalars()[0][layer], all.scalars()[1][layer]};
 }
 
 // `output` holds the residual stream: first the mix, then with the attention.

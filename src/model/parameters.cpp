@@ -7,6 +7,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "model/sums.hpp"
+
 namespace curtail::model {
 namespace {
 
@@ -76,13 +78,38 @@ Parameters::Parameters(config::Model const& shape, at::Tensor flat)
     head_ = get("lm_head.weight");
     resid_ = get("resid_lambdas");
     x0_ = get("x0_lambdas");
+    scalars_ = flat_.narrow(0, flat_.numel() - 2 * shape.layers, 2 * shape.layers)
+                   .to(type_of_sums(flat_.scalar_type()))
+                   .view({2, shape.layers});
 }
 
-Parameters Parameters::clone() const { return {shape_, flat_.clone()}; }
+Parameters Parameters::clone() const
+{
+    return Parameters(shape_, flat_.clone()).with_scalars_of(*this);
+}
 
 Parameters Parameters::to(c10::Device device, at::ScalarType type) const
 {
-    return {shape_, flat_.to(device, type, false, true)};
+    return Parameters(shape_, flat_.to(device, type, false, true)).with_scalars_of(*this);
+}
+
+Parameters Parameters::with_scalars_of(Parameters const& other) &&
+{
+    set(numel() - scalars_.numel(), other.scalars_.view({-1}));
+    return std::move(*this);
+}
+
+at::Tensor Parameters::range(std::int64_t offset, std::int64_t count) const
+{
+    auto const first = numel() - scalars_.numel();
+    return offset < first ? flat_.narrow(0, offset, count)
+                          : scalars_.view({-1}).narrow(0, offset - first, count);
+}
+
+void Parameters::set(std::int64_t offset, at::Tensor const& values) const
+{
+    flat_.narrow(0, offset, values.numel()).copy_(values);
+    range(offset, values.numel()).copy_(values);
 }
 
 void Parameters::require_floats_on_cpu() const

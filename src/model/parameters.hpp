@@ -61,6 +61,15 @@ class Parameters {
     [[nodiscard]] config::Model const& shape() const { return shape_; }
     /// Returns the buffer as a tensor of one dimension.
     [[nodiscard]] at::Tensor const& flat() const { return flat_; }
+    /// Returns the resid_lambdas and x0_lambdas in the type in which the model uses them,
+    /// type_of_sums(): (2, L). In a buffer of that type, they are its last elements. A buffer of
+    /// bfloat16 has too few digits for numbers near 1, so this is then another tensor.
+    [[nodiscard]] at::Tensor const& scalars() const { return scalars_; }
+    /// Returns the elements [offset, offset + count) of the buffer, or those of scalars(). They
+    /// must belong to one parameter.
+    [[nodiscard]] at::Tensor range(std::int64_t offset, std::int64_t count) const;
+    /// Replaces the elements that begin at `offset` by `values`, in the buffer and in scalars().
+    void set(std::int64_t offset, at::Tensor const& values) const;
     /// Returns the number of elements.
     [[nodiscard]] std::int64_t numel() const { return flat_.numel(); }
     /// Returns the buffer as numbers. Throws std::logic_error unless it is float32 on the CPU.
@@ -85,13 +94,14 @@ class Parameters {
 
   private:
     Parameters(config::Model const& shape, at::Tensor flat);
+    [[nodiscard]] Parameters with_scalars_of(Parameters const& other) &&;
     void require_floats_on_cpu() const;
 
     config::Model shape_;
     at::Tensor flat_;
     std::vector<NamedTensor> named_;
     std::vector<BlockMatrices> blocks_;
-    at::Tensor embedding_, head_, resid_, x0_;
+    at::Tensor embedding_, head_, resid_, x0_, scalars_;
 };
 
 }  // namespace curtail::model

@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace curtail::train {
 namespace {
@@ -22,7 +23,7 @@ void for_parts(std::vector<optim::Piece> const& pieces, at::Tensor const& chunk,
 
 at::Tensor part_of(model::Parameters const& all, optim::Piece const& piece)
 {
-    return all.flat().narrow(0, piece.offset, piece.count);
+    return all.range(piece.offset, piece.count);
 }
 
 // The memory of `tensor` as floats, whatever its type: exchanges copy bits.
@@ -86,6 +87,7 @@ void ShardExchange::make_buffers(c10::Device device, at::ScalarType type)
     auto const options = at::TensorOptions(at::kFloat).device(device);
     master_values_ = at::zeros({total}, options);
     if (alone()) return;
+    if (type != at::kFloat) make_scalars(options);
     gradient_values_ = at::zeros({total}, options);
     staging_.resize(overlaps() ? 2 : 1);
     for (auto& staging : staging_)
@@ -98,6 +100,20 @@ void ShardExchange::make_buffers(c10::Device device, at::ScalarType type)
             overlaps() ? at::zeros({shards_.buckets[bucket].chunk * collectives_.size()},
                                    options.dtype(type))
                        : chunks_of(bucket, shared);
+}
+
+// The scalars are the parameters of the last bucket after the embedding, which is the first of all.
+void ShardExchange::make_scalars(at::TensorOptions options)
+{
+    std::int64_t end = 0;
+    first_scalar_ = std::numeric_limits<std::int64_t>::max();
+    for (auto const& pieces : shards_.buckets.back().of_rank)
+        for (auto const& piece : pieces)
+            if (piece.parameter != 0) {
+                first_scalar_ = std::min(first_scalar_, piece.offset);
+                end = std::max(end, piece.offset + piece.count);
+            }
+    scalars_ = at::zeros({end - first_scalar_}, options);
 }
 
 std::vector<optim::Piece> const& ShardExchange::own(optim::Bucket const& bucket) const
@@ -187,15 +203,29 @@ void ShardExchange::send(std::size_t bucket)
         chunk_of_rank(exchanged.weights.values, collectives_.rank(), collectives_.size());
     own_chunk.copy_(chunk_in(master_values_, bucket));
     collectives_.all_gather(values(own_chunk), values(exchanged.weights.values));
+    if (bucket + 1 == buckets() && scalars_.defined()) send_scalars();
     exchanged.weights.operations = collectives_.enqueued();
     exchanged.to_receive = true;
+}
+
+// The scalars in float32: each rank has its own, and zeros for the others.
+void ShardExchange::send_scalars()
+{
+    scalars_.zero_();
+    auto const& pieces = own(shards_.buckets.back());
+    for_parts(pieces, chunk_in(master_values_, buckets() - 1),
+              [&](optim::Piece const& piece, at::Tensor const& part) {
+                  if (piece.offset >= first_scalar_)
+                      scalars_.narrow(0, piece.offset - first_scalar_, piece.count).copy_(part);
+              });
+    collectives_.all_reduce_sum(values(scalars_));
 }
 
 void ShardExchange::distribute(model::Parameters& weights)
 {
     if (alone()) {
         std::size_t next = 0;
-        for (auto const& piece : shards_.of(0)) part_of(weights, piece).copy_(masters_[next++]);
+        for (auto const& piece : shards_.of(0)) weights.set(piece.offset, masters_[next++]);
         return;
     }
     // A forward pass uses the last bucket first.
@@ -218,8 +248,9 @@ void ShardExchange::receive(std::size_t bucket, model::Parameters& weights)
     collectives_.finish(exchanged.weights.operations);
     for_all_ranks(bucket, exchanged.weights.values,
                   [&](optim::Piece const& piece, at::Tensor const& part) {
-                      part_of(weights, piece).copy_(part);
+                      weights.set(piece.offset, part);
                   });
+    if (bucket + 1 == buckets() && scalars_.defined()) weights.set(first_scalar_, scalars_);
 }
 
 void ShardExchange::receive_all(model::Parameters& weights)

@@ -96,7 +96,9 @@ class ShardExchange {
     /// Fills the chunks of all ranks in a bucket with their elements of `whole`.
     void fill_all(std::size_t bucket, std::span<float const> whole, at::Tensor const& chunks) const;
     void begin_sum(std::size_t bucket, model::Parameters const& gradients);
+    void make_scalars(at::TensorOptions options);
     void send(std::size_t bucket);
+    void send_scalars();
     void receive(std::size_t bucket, model::Parameters& weights);
 
     optim::Shards shards_;
@@ -108,6 +110,8 @@ class ShardExchange {
     std::vector<Exchanged> exchanged_;
     std::vector<at::Tensor> masters_;
     std::vector<at::Tensor> gradients_;
+    at::Tensor scalars_;           ///< Parameters::scalars() of all ranks; undefined for float32
+    std::int64_t first_scalar_{};  ///< index of their first one in the buffer of parameters
 };
 
 }  // namespace curtail::train

@@ -217,6 +217,32 @@ TEST_F(EngineTest, OverlappingExchangesGiveTheSameTraining)
     EXPECT_TRUE(at::equal(all, overlapping.weights().flat())) << "the ranks' weights differ";
 }
 
+// The weights are bfloat16, but not the factors of the residual stream.
+TEST_F(EngineTest, FactorsOfTheResidualStreamKeepTheirDigits)
+{
+    run_.model.layers = 5;
+    run_.training.precision = config::Precision::bf16;
+    DeviceExchange device(*ranks_);
+    for (auto* const ranks : {&*ranks_, &device.ranks()}) {
+        auto engine = make(*ranks);
+        for (int number = 0; number < 2; ++number) ASSERT_TRUE(step(engine, number));
+        engine.finish_steps();
+        engine.exchange().receive_all(engine.weights());
+        auto const& scalars = engine.weights().scalars();
+        EXPECT_FALSE(at::equal(scalars, scalars.to(at::kBFloat16).to(at::kFloat)));
+        for (auto const& [name, shape, first, tensor] : engine.masters()) {
+            if (name != "resid_lambdas" && name != "x0_lambdas") continue;
+            auto const row = scalars[name == "x0_lambdas" ? 1 : 0];
+            EXPECT_TRUE(at::equal(row.narrow(0, first, tensor.numel()), tensor)) << name;
+        }
+        auto of_leader = scalars.clone();
+        ranks_->broadcast(std::span(of_leader.mutable_data_ptr<float>(),
+                                    static_cast<std::size_t>(of_leader.numel())),
+                          0);
+        EXPECT_TRUE(at::equal(of_leader, scalars)) << "the ranks' factors differ";
+    }
+}
+
 // Ranks without rows take part in all exchanges.
 TEST_F(EngineTest, AStepWithFewerRowsThanRanksIsTheSameWithOverlap)
 {

@@ -108,7 +108,8 @@ class Comparison {
     void mix()
     {
         auto const shape = {sizes_.tokens, sizes_.width};
-        MixInput const in{random(shape, large), random(shape, large), random({}), random({})};
+        MixInput const in{random(shape, large), random(shape, large), random_wide({}),
+                          random_wide({})};
         auto const dy = random(shape, large);
         MixGradients const d{random(shape), random(shape), random_wide({}), random_wide({})};
         MixInput const exact_in{exactly(in.x), exactly(in.x0), exactly(in.a), exactly(in.b)};

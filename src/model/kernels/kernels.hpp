@@ -46,7 +46,7 @@ struct HeadSizes {
 /// The input of the residual mix a x + b x0 of one layer.
 struct MixInput {
     at::Tensor x, x0;  ///< (N, C)
-    at::Tensor a, b;   ///< scalars
+    at::Tensor a, b;   ///< scalars, type_of_sums()
 };
 
 /// The derivatives of a residual mix.
