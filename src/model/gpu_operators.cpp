@@ -4,10 +4,13 @@
 #include <ATen/core/Generator.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+
+#include "core/clock.hpp"
 
 namespace curtail::model {
 namespace {
@@ -62,26 +65,26 @@ HeadSizes heads_of(config::Model const& shape)
 }
 
 // Why the kernels of one operation must not be used; empty if they may.
-std::string fault_of(Kernels const& kernels, CudaKernelSet operation, config::Model const& shape,
-                     at::ScalarType type, at::Device device)
+std::string fault_of(Kernels const& kernels, CudaKernelSet operation,
+                     OperatorSubject const& subject)
 {
-    auto const sequence = std::min(checked_tokens, shape.sequence);
-    KernelSizes const sizes{sequence,
-                            sequence,
+    auto const& shape = subject.shape;
+    auto const tokens = std::min(checked_tokens, shape.sequence);
+    KernelSizes const sizes{tokens,
+                            tokens,
                             shape.width,
                             heads_of(shape),
-                            sequence,
+                            tokens,
                             shape.vocabulary,
                             shape.padded_vocabulary()};
     std::string fault;
     try {
-        compare_kernels({kernels, operation, device, type, sizes, device},
+        compare_kernels({kernels, operation, subject.device, subject.type, sizes, subject.device},
                         [&](KernelError const& found, auto const&) {
                             if (!found.good())
                                 fault = fmt::format(
-                                    "its error is {:.1e}, and at most {:.1e} is "
-                                    "allowed ({})",
-                                    found.error, found.tolerance, found.operation);
+                                    "the error of {} is {:.1e}, and at most {:.1e} is allowed",
+                                    found.operation, found.error, found.tolerance);
                         });
     } catch (std::exception const& broken) {
         fault = broken.what();
@@ -97,18 +100,19 @@ double difference(at::Tensor const& found, at::Tensor const& expected)
     return norm(found.to(at::kDouble).sub(expected.to(at::kDouble))) / norm(expected);
 }
 
-// Why an attention must not be used; empty if it agrees with the flash operator.
-std::string fault_of(GpuAttention attention, config::Model const& shape, at::ScalarType type,
-                     at::Device device)
+// Why the attention must not be used; empty if it agrees with the flash operator.
+std::string fault_of_attention(OperatorSubject const& subject)
 {
     constexpr double tolerance = 0x1p-6;  // both round to bfloat16 inside
-    auto const sizes = heads_of(shape);
-    auto const sequence = std::min(checked_tokens, shape.sequence);
+    auto const sizes = heads_of(subject.shape);
+    auto const sequence = subject.shape.sequence;
+    auto const random = [&](std::int64_t width) {
+        return at::randn({subject.rows * sequence, width},
+                         at::TensorOptions(at::kFloat).device(subject.device))
+            .to(subject.type);
+    };
     try {
-        auto const random = [&](std::int64_t width) {
-            return at::randn({sequence, width}, at::TensorOptions(at::kFloat).device(device))
-                .to(type);
-        };
+        c10::InferenceMode const no_autograd;
         auto const qkv = random(sizes.row_width());
         auto const dy = random(sizes.query_width());
         auto const results = [&](GpuAttention with) {
@@ -116,7 +120,7 @@ std::string fault_of(GpuAttention attention, config::Model const& shape, at::Sca
             auto const d = attend_backward(dy, qkv, out, sizes, sequence, with);
             return std::array{out.y, d.q, d.k, d.v};
         };
-        auto const found = results(attention);
+        auto const found = results(subject.attention);
         auto const expected = results(GpuAttention::flash);
         for (std::size_t i = 0; i < found.size(); ++i)
             if (auto const error = difference(found[i], expected[i]); !(error <= tolerance))
@@ -147,31 +151,32 @@ GpuAttention preferred_attention(std::optional<GpuAttention> choice, GpuFacts co
                                                                       : GpuAttention::flash);
 }
 
-CheckedOperators checked_operators(MakeKernels const& make, CudaKernelSet ours,
-                                   GpuAttention attention, config::Model const& shape,
-                                   at::ScalarType type, at::Device device)
+CheckedOperators checked_operators(OperatorSubject const& subject)
 {
-    std::vector<std::string> warnings;
-    auto const kernels = make(ours);
+    CheckedOperators checked{{nullptr, subject.attention}, subject.ours};
+    auto const begin = monotonic_now();
+    auto const kernels = subject.make(subject.ours);
     for (auto const& [name, operation] : operations) {
-        if (!(ours.*operation)) continue;
+        if (!(subject.ours.*operation)) continue;
         CudaKernelSet only;
         only.*operation = true;
-        auto const fault = fault_of(*kernels, only, shape, type, device);
+        auto const fault = fault_of(*kernels, only, subject);
         if (fault.empty()) continue;
-        ours.*operation = false;
-        warnings.push_back(
+        checked.ours.*operation = false;
+        checked.warnings.push_back(
             fmt::format("ATen's operators replace the GPU kernel {}: {}", name, fault));
     }
-    if (attention != GpuAttention::flash) {
-        auto const fault = fault_of(attention, shape, type, device);
-        if (!fault.empty()) {
-            warnings.push_back(
-                fmt::format("the flash attention replaces {}'s: {}", to_text(attention), fault));
-            attention = GpuAttention::flash;
-        }
+    checked.operators.kernels = subject.make(checked.ours);
+    auto const between = monotonic_now();
+    checked.kernels_took = between - begin;
+    if (subject.attention == GpuAttention::flash) return checked;
+    if (auto const fault = fault_of_attention(subject); !fault.empty()) {
+        checked.warnings.push_back(fmt::format("the flash attention replaces {}'s: {}",
+                                               to_text(subject.attention), fault));
+        checked.operators.attention = GpuAttention::flash;
     }
-    return {{make(ours), attention}, ours, std::move(warnings)};
+    checked.attention_took = monotonic_now() - between;
+    return checked;
 }
 
 std::string to_text(CudaKernelSet set)

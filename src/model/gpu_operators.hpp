@@ -12,6 +12,7 @@
 
 #include "config/model.hpp"
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "model/gpt.hpp"
 #include "model/kernels/comparison.hpp"
 
@@ -43,20 +44,31 @@ struct GpuFacts {
 /// Makes the kernels whose operations of a set are kernels of our own.
 using MakeKernels = std::function<std::unique_ptr<Kernels const>(CudaKernelSet)>;
 
+/// Operators to check, and the tensors to check them with.
+struct OperatorSubject {
+    MakeKernels make;
+    CudaKernelSet ours;  ///< the operations that are kernels of our own
+    GpuAttention attention;
+    config::Model shape;  ///< whose widths the tensors have
+    std::int64_t rows{};  ///< of the attention
+    at::ScalarType type;
+    at::Device device;
+};
+
 /// Operators that a check has found to be right.
 struct CheckedOperators {
     Operators operators;
-    CudaKernelSet ours;                   ///< the operations that are kernels of our own
+    CudaKernelSet ours;
     std::vector<std::string> warnings{};  ///< why an operator was replaced, one for each
+    FractionalSeconds kernels_took{};     ///< the comparison of the kernels
+    FractionalSeconds attention_took{};   ///< includes the start of cuDNN, which training needs too
 };
 
-/// Compares each operation of `choice.kernels` with ATen's operators on a few tokens, and replaces
-/// those that exceed their tolerances or cannot start. Then compares `attention` with the flash
-/// operator, which replaces it in the same way. Takes less than a second on a GPU. The tensors have
-/// the widths of `shape`, the type `type`, and are on `device`.
-[[nodiscard]] CheckedOperators checked_operators(MakeKernels const& make, CudaKernelSet ours,
-                                                 GpuAttention attention, config::Model const& shape,
-                                                 at::ScalarType type, at::Device device);
+/// Compares each operation of `subject.ours` with ATen's operators on 64 tokens, and replaces those
+/// that exceed their tolerances or cannot start. Then compares the attention with the flash
+/// operator, which replaces it in the same way. With the rows of a micro-batch, cuDNN makes the
+/// plan here that training needs.
+[[nodiscard]] CheckedOperators checked_operators(OperatorSubject const& subject);
 
 /// Returns the names of the operations in a set, with commas between them, or "none".
 [[nodiscard]] std::string to_text(CudaKernelSet set);

@@ -22,10 +22,10 @@ std::optional<model::CheckedOperators> rank_operators(config::Run const& run,
                                                       c10::Device device, Log const& log)
 {
     if (device.is_cpu()) return std::nullopt;
-    auto checked =
-        model::checked_operators(model::cuda_kernels, choice.kernels,
-                                 model::preferred_attention(choice.attention, facts_of(device)),
-                                 run.model, type_of(run.training, device), device);
+    auto checked = model::checked_operators(
+        {model::cuda_kernels, choice.kernels,
+         model::preferred_attention(choice.attention, facts_of(device)), run.model,
+         run.training.device_batch_rows, type_of(run.training, device), device});
     for (auto const& warning : checked.warnings) log.warning(warning);
     return checked;
 }

@@ -206,7 +206,9 @@ json::Object details_of(std::optional<model::CheckedOperators> const& operators)
     json::Array warnings(operators->warnings.begin(), operators->warnings.end());
     return {{"kernels", model::to_text(operators->ours)},
             {"attention", std::string(model::to_text(operators->operators.attention))},
-            {"replaced", std::move(warnings)}};
+            {"replaced", std::move(warnings)},
+            {"kernels_s", operators->kernels_took.count()},
+            {"attention_s", operators->attention_took.count()}};
 }
 
 }  // namespace

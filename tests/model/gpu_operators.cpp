@@ -57,16 +57,12 @@ TEST(GpuChoice, AttentionFollowsTheGpuUnlessOneIsChosen)
         GpuFacts facts;
         GpuAttention preferred;
     };
-    for (auto const& [facts, preferred] : {Case{{80, 91900}, GpuAttention::flash},
-                                           Case{{89, 91900}, GpuAttention::flash},
-                                           Case{{90, 91900}, GpuAttention::cudnn},
-                                           Case{{90, 91500}, GpuAttention::cudnn},
-                                           Case{{90, 91499}, GpuAttention::flash},
-                                           Case{{90, 0}, GpuAttention::flash},
-                                           Case{{100, 91900}, GpuAttention::cudnn},
-                                           Case{{103, 91900}, GpuAttention::cudnn},
-                                           Case{{120, 91900}, GpuAttention::flash},
-                                           Case{{0, 91900}, GpuAttention::flash}}) {
+    for (auto const& [facts, preferred] :
+         {Case{{80, 91900}, GpuAttention::flash}, Case{{89, 91900}, GpuAttention::flash},
+          Case{{90, 91900}, GpuAttention::cudnn}, Case{{90, 91500}, GpuAttention::cudnn},
+          Case{{90, 91499}, GpuAttention::flash}, Case{{90, 0}, GpuAttention::flash},
+          Case{{100, 91900}, GpuAttention::cudnn}, Case{{103, 91900}, GpuAttention::cudnn},
+          Case{{120, 91900}, GpuAttention::flash}, Case{{0, 91900}, GpuAttention::flash}}) {
         EXPECT_EQ(preferred_attention({}, facts), preferred) << facts.capability;
         for (auto const chosen : {GpuAttention::flash, GpuAttention::cudnn})
             EXPECT_EQ(preferred_attention(chosen, facts), chosen);
@@ -103,10 +99,8 @@ config::Model const shape{"small", 1, 64, 2, 2, 32, 100};
 CheckedOperators checked(Fault fault, CudaKernelSet ours)
 {
     return checked_operators(
-        [fault](CudaKernelSet set) {
-            return std::make_unique<FaultyRotation>(fault, set.rotate);
-        },
-        ours, GpuAttention::cudnn, shape, at::kBFloat16, at::kCPU);
+        {[fault](CudaKernelSet set) { return std::make_unique<FaultyRotation>(fault, set.rotate); },
+         ours, GpuAttention::cudnn, shape, 2, at::kBFloat16, at::kCPU});
 }
 
 TEST(CheckedOperators, KeepWhatIsRight)
@@ -125,11 +119,11 @@ TEST(CheckedOperators, ReplaceAKernelThatIsWrongOrCannotStart)
         ASSERT_EQ(found.warnings.size(), 1U);
         EXPECT_THAT(found.warnings[0], HasSubstr("rotate"));
         EXPECT_THAT(found.warnings[0],
-                    HasSubstr(fault == Fault::refuses ? "no kernel image" : "its error is"));
+                    HasSubstr(fault == Fault::refuses ? "no kernel image" : "the error of"));
         // The operators that training gets no longer have the fault.
         auto const again = checked_operators(
-            [&](CudaKernelSet) { return std::make_unique<FaultyRotation>(fault, false); },
-            found.ours, found.operators.attention, shape, at::kBFloat16, at::kCPU);
+            {[&](CudaKernelSet) { return std::make_unique<FaultyRotation>(fault, false); },
+             found.ours, found.operators.attention, shape, 2, at::kBFloat16, at::kCPU});
         EXPECT_TRUE(again.warnings.empty());
     }
 }
@@ -145,9 +139,9 @@ TEST(CheckedOperators, DoNotCheckKernelsThatAreNotUsed)
 
 TEST(CheckedOperators, WorkInFloat32)
 {
-    auto const found = checked_operators(
-        [](CudaKernelSet) { return cpu_kernels(); }, CudaKernelSet::all(), GpuAttention::flash,
-        shape, at::kFloat, at::kCPU);
+    auto const found =
+        checked_operators({[](CudaKernelSet) { return cpu_kernels(); }, CudaKernelSet::all(),
+                           GpuAttention::flash, shape, 2, at::kFloat, at::kCPU});
     EXPECT_TRUE(found.warnings.empty()) << found.warnings[0];
 }
 
