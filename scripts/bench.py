@@ -185,13 +185,14 @@ def starts_and_stops():
                    "PATH": f"{BUILD / 'bin'}:{ENVIRONMENT['PATH']}"}
     found = []
     for _ in range(REPEATS):
-        with tempfile.TemporaryFile("w+") as output:
-            execute(SOURCE / "scripts/gpu/training_check.py", "--device", "cpu", "--depths", 4,
-                    "--vocabulary", 4096, "--sequence", 256, "--rows", 8, "--batch-tokens", 2048,
-                    "--ranks", 2, "--steps", 1, "--without-peer", "--json",
-                    environment=environment, stdout=output, stderr=subprocess.DEVNULL)
-            output.seek(0)
-            found.append(json.load(output)["stop"][0])
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            execute(SOURCE / "scripts/gpu/measure.sh", folder, 120, "--parts", "training",
+                    "--device", "cpu", "--depth", 4, "--vocabulary", 4096, "--sequence", 256,
+                    "--rows", 8, "--batch-tokens", 2048, "--ranks", 2, "--steps", 1,
+                    environment=environment, stdout=subprocess.DEVNULL)
+            found.append({key: value
+                          for line in (Path(folder) / "results.jsonl").read_text().splitlines()
+                          for key, value in json.loads(line).items()})
     return found
 
 
@@ -203,7 +204,7 @@ def measure_start():
 def measure_stop():
     return {"what": "from SIGUSR1 until two ranks are gone, d4: (one micro-batch + 1.15 x dd + "
                     "0.3 s) / Curtail", "unit": "s",
-            "a": [one["stop_limit_s"] for one in starts_and_stops()],
+            "a": [one["limit_s"] for one in starts_and_stops()],
             "b": [one["stop_s"] for one in starts_and_stops()]}
 
 

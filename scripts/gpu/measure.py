@@ -110,13 +110,14 @@ class Measurement:
 
     def two_ranks(self):
         """Two ranks on one GPU. NCCL allows this if it takes them for ranks of two hosts."""
-        training = Training(self.folder / "two-ranks", self.data, self.options, steps=3, ranks=2,
-                            depth=4 if self.options.device == "gpu" else self.options.depth,
-                            rows=4, batch_tokens=16 * self.options.sequence)
+        if self.data is None:
+            return
         rank = ["sh", "-c", 'NCCL_HOSTID=host-$OMPI_COMM_WORLD_RANK exec "$@"', "sh"]
-        command = ["mpirun", "--oversubscribe", "-n", "2", *rank, *training.command]
+        training = Training(self.folder / "two-ranks", self.data, self.options, steps=3, ranks=2,
+                            wrapper=rank, depth=min(4, self.options.depth), rows=4,
+                            batch_tokens=16 * self.options.sequence)
         began = time.monotonic()
-        if run(self.results, "two ranks", "training", command, 60,
+        if run(self.results, "two ranks", "training", training.command, 60,
                environment={"NCCL_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"}):
             steps = training.lines("metrics.jsonl")
             self.results.figure("two ranks", "training", steps=len(steps),
@@ -142,8 +143,9 @@ class Measurement:
         if self.data is None:
             return
         folder = self.folder / f"ours-{number}-{part}"
-        rate = measure_training(self.results, part, name, Training(folder, self.data, self.options),
-                                self.options, 150, with_stop=not self.ours)
+        training = Training(folder, self.data, self.options, ranks=self.options.ranks)
+        rate = measure_training(self.results, part, name, training, self.options, 150,
+                                with_stop=not self.ours)
         shutil.rmtree(folder, ignore_errors=True)
         if rate is not None:
             self.ours.append(rate)
@@ -227,10 +229,22 @@ def measure(results, options, folder):
         results.figure(name, "part ended", seconds=time.monotonic() - began)
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.print_usage(sys.stderr)
+        self.exit(64, f"{self.prog}: {message}; see --help\n")
+
+
+def positive(text):
+    if not 0 < float(text) < 1e6:
+        raise ValueError
+    return float(text)
+
+
 def parse():
-    parser = argparse.ArgumentParser(prog="measure.sh", description=__doc__.splitlines()[0])
+    parser = Parser(prog="measure.sh", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where to write the results")
-    parser.add_argument("seconds", type=float, help="time for everything")
+    parser.add_argument("seconds", type=positive, help="time for everything")
     parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"))
     parser.add_argument("--parts", help="names with commas between them [all]: " +
                         ", ".join(name.replace(" ", "-") for name, _, _ in PARTS))
@@ -239,6 +253,7 @@ def parse():
     parser.add_argument("--sequence", type=int, default=2048, help="tokens in a row [2048]")
     parser.add_argument("--rows", type=int, default=16, help="rows of a micro-batch [16]")
     parser.add_argument("--batch-tokens", type=int, default=524288, help="of a step [524288]")
+    parser.add_argument("--ranks", type=int, default=1, help="of ours [1]")
     parser.add_argument("--steps", type=int, default=3, help="measured steps [3]")
     parser.add_argument("--repetitions", type=int, default=3, help="of ours and compiled [3]")
     parser.add_argument("--documents", type=int, default=100, help="of 10,000 words [100]")

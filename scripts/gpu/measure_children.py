@@ -4,6 +4,7 @@ known, and child processes with time limits."""
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import threading
@@ -67,20 +68,25 @@ class Results:
         self.figure(part, "skipped", why=why)
 
 
+# The child ends with this process, even if this process is killed.
+WITH_PARENT = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
+
+
 class Child:
     """A process with a session of its own, so that it can be ended with all its children. Its
     standard error goes to `stderr_path`."""
 
-    def __init__(self, command, stderr_path, title, environment=None, folder=None):
-        self.title = title
+    def __init__(self, command, stderr_path, title, environment=None):
         self._stderr_path = stderr_path
+        if shutil.which(str(command[0])) is None:
+            raise FileNotFoundError(2, "no such program", str(command[0]))
         with open(stderr_path, "ab") as stderr:
             stderr.write(f"== {title}\n".encode())
             stderr.flush()
             self._begin = stderr.tell()
             self.process = subprocess.Popen(
-                [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=stderr, start_new_session=True, cwd=folder,
+                [*WITH_PARENT, *(str(part) for part in command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=stderr, start_new_session=True,
                 env={**os.environ, **(environment or {})})
         self._lines = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)

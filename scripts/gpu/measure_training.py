@@ -54,7 +54,8 @@ def prepare(results, folder, options):
 class Training:
     """A run of one site, trained with `curtail-train --alone`."""
 
-    def __init__(self, folder, data, options, steps=1000, ranks=1, **changes):
+    def __init__(self, folder, data, options, steps=1000, ranks=1, wrapper=(), **changes):
+        """With several ranks, mpirun starts `wrapper` with the command of each rank."""
         self.folder = folder
         self.site = folder / "out/sites/here"
         self.log = folder / "log"
@@ -79,7 +80,8 @@ class Training:
                               "bfloat16" if options.device == "gpu" else "float32"}}}
         for name, content in files.items():
             (folder / name).write_text(json.dumps(content, indent=1))
-        self.command = ["curtail-train", folder / "run.json", "--site", "here", "--alone"]
+        launch = ["mpirun", "--oversubscribe", "-n", ranks, *wrapper] if ranks > 1 else []
+        self.command = [*launch, "curtail-train", folder / "run.json", "--site", "here", "--alone"]
 
     def lines(self, name):
         try:
