@@ -16,7 +16,7 @@ class AlignedBuffer {
     AlignedBuffer() = default;
     /// Throws std::bad_alloc if there is not enough memory.
     explicit AlignedBuffer(std::size_t bytes);
-    /// Uses other memory of this size, which must be aligned too.
+    /// Uses other memory of this size, which must be aligned too. It keeps its content.
     AlignedBuffer(std::shared_ptr<std::byte> memory, std::size_t bytes)
         : memory_(std::move(memory)), size_(bytes)
     {

@@ -12,11 +12,19 @@
 namespace curtail::snapshot {
 namespace {
 
-using tensors::in_whole_blocks;
-
-std::int64_t bytes_of(Range const& range)
+std::size_t bytes_of(Range const& range)
 {
-    return range.count * static_cast<std::int64_t>(sizeof(float));
+    return static_cast<std::size_t>(range.count) * sizeof(float);
+}
+
+// The ranges one after the other, each from a new block of the file on.
+std::vector<std::size_t> places_of(std::vector<Range> const& ranges)
+{
+    std::vector<std::size_t> places{0};
+    for (auto const& range : ranges)
+        places.push_back(places.back() + static_cast<std::size_t>(tensors::in_whole_blocks(
+                                             static_cast<std::int64_t>(bytes_of(range)))));
+    return places;
 }
 
 // A whole tensor keeps its shape, a part of one becomes a vector.
@@ -43,26 +51,30 @@ bool all_finite(std::span<std::byte const> bytes)
 }
 
 // The digest of the values; empty if one is not finite. Reads the values from memory once.
-std::optional<Digest> digest_if_finite(std::span<std::byte const> values)
+std::optional<Digest> digest_if_finite(std::vector<std::span<std::byte>> const& values)
 {
     constexpr std::size_t in_cache = std::size_t{1} << 18;
     Sha256 hash;
-    while (!values.empty()) {
-        auto const part = values.first(std::min(in_cache, values.size()));
-        if (!all_finite(part)) return std::nullopt;
-        hash.update(part);
-        values = values.subspan(part.size());
-    }
+    for (std::span<std::byte const> left : values)
+        while (!left.empty()) {
+            auto const part = left.first(std::min(in_cache, left.size()));
+            if (!all_finite(part)) return std::nullopt;
+            hash.update(part);
+            left = left.subspan(part.size());
+        }
     return hash.finish();
 }
 
 }  // namespace
 
-Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges, MakeBuffer make_buffer)
+Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges,
+               CopyBuffer::MakeBlock make_block)
     : folder_(std::move(folder)),
       ranges_(std::move(ranges)),
-      make_buffer_(std::move(make_buffer)),
-      made_(std::async(std::launch::async, [this] { return make_buffer_(buffer_bytes()); }))
+      places_(places_of(ranges_)),
+      make_block_(std::move(make_block)),
+      made_(std::async(std::launch::async,
+                       [this] { return CopyBuffer(places_.back(), make_block_); }))
 {
 }
 
@@ -76,8 +88,8 @@ Result<void> Writer::begin(Head const& head, Place const& place,
                            std::span<std::span<float const> const> values)
 {
     if (values.size() != ranges_.size()) throw std::logic_error("a range has no values");
-    return begin(head, place, [&](std::size_t range, std::span<float> to) {
-        std::memcpy(to.data(), values[range].data(), to.size_bytes());
+    return begin(head, place, [&](std::size_t range, std::size_t first, std::span<float> to) {
+        std::memcpy(to.data(), &values[range][first], to.size_bytes());
     });
 }
 
@@ -125,14 +137,6 @@ Result<DirectFile> Writer::open(Place const& place)
     return DirectFile::open(path);
 }
 
-// The size of the header and of a copy of the ranges.
-std::size_t Writer::buffer_bytes() const
-{
-    std::int64_t bytes = header_bytes(ranges_);
-    for (auto const& range : ranges_) bytes += in_whole_blocks(bytes_of(range));
-    return static_cast<std::size_t>(bytes);
-}
-
 // The thread may have failed while other work needed the memory.
 void Writer::take_buffer()
 {
@@ -143,7 +147,7 @@ void Writer::take_buffer()
             copy_ = {};
         }
     }
-    if (copy_.bytes().empty()) copy_ = make_buffer_(buffer_bytes());
+    if (copy_.empty()) copy_ = CopyBuffer(places_.back(), make_block_);
 }
 
 Result<void> Writer::create(std::filesystem::path const& path, Place const& place) const
@@ -172,22 +176,35 @@ bool Writer::fits(std::filesystem::path const& path)
     return true;
 }
 
-// The copy of a range, in whole blocks. The copy begins with the space for the header.
-std::span<std::byte> Writer::memory(std::size_t range) const
+std::vector<std::span<std::byte>> Writer::values(std::size_t range) const
 {
-    std::int64_t first = header_bytes(ranges_);
-    for (std::size_t i = 0; i < range; ++i) first += in_whole_blocks(bytes_of(ranges_[i]));
-    return copy_.bytes().subspan(
-        static_cast<std::size_t>(first),
-        static_cast<std::size_t>(in_whole_blocks(bytes_of(ranges_[range]))));
+    return copy_.bytes(places_[range], bytes_of(ranges_[range]));
+}
+
+// What follows the values up to the end of their last block of the file.
+std::vector<std::span<std::byte>> Writer::padding(std::size_t range) const
+{
+    auto const end = places_[range] + bytes_of(ranges_[range]);
+    return copy_.bytes(end, places_[range + 1] - end);
+}
+
+// The values with their padding.
+std::vector<std::span<std::byte>> Writer::file_blocks(std::size_t range) const
+{
+    return copy_.bytes(places_[range], places_[range + 1] - places_[range]);
 }
 
 // Hashing and writing begin with the first range that is copied.
 void Writer::copy_all(CopyRange const& copy)
 {
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
-        copy(i, {reinterpret_cast<float*>(memory(i).data()),
-                 static_cast<std::size_t>(bytes_of(ranges_[i])) / sizeof(float)});
+        std::size_t first = 0;
+        for (auto const part : values(i)) {
+            auto const count = part.size() / sizeof(float);
+            copy(i, first, {reinterpret_cast<float*>(part.data()), count});
+            first += count;
+        }
+        for (auto const part : padding(i)) std::fill(part.begin(), part.end(), std::byte{0});
         note_copied(i + 1, std::nullopt);
     }
 }
@@ -215,7 +232,11 @@ Result<void> Writer::write_ranges(DirectFile const& file)
 {
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
         if (auto copied = wait_for_copy(i); !copied) return copied;
-        if (auto written = file.write(memory(i), offsets_[i + 1]); !written) return written;
+        auto offset = offsets_[i + 1];
+        for (auto const part : file_blocks(i)) {
+            if (auto written = file.write(part, offset); !written) return written;
+            offset += std::ssize(part);
+        }
     }
     return {};
 }
@@ -225,8 +246,7 @@ Result<std::vector<Stored>> Writer::hash_ranges()
     std::vector<Stored> stored;
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
         if (auto copied = wait_for_copy(i); !copied) return tl::unexpected(copied.error());
-        auto const digest =
-            digest_if_finite(memory(i).first(static_cast<std::size_t>(bytes_of(ranges_[i]))));
+        auto const digest = digest_if_finite(values(i));
         if (!digest)
             return fail(ExitCode::data, "cannot save a snapshot",
                         ranges_[i].name + " has values that are not finite");
@@ -245,12 +265,10 @@ Result<void> Writer::write_all(DirectFile const& file, Header header)
     if (!stored) return tl::unexpected(stored.error());
     header.ranges = std::move(*stored);
     auto const text = encode(header);
-    auto const space = copy_.bytes().first(static_cast<std::size_t>(header_bytes(ranges_)));
-    if (text.size() > space.size()) throw std::logic_error("the header needs more space");
-    std::fill(
-        std::copy_n(reinterpret_cast<std::byte const*>(text.data()), text.size(), space.begin()),
-        space.end(), std::byte{0});
-    return file.write(space, offsets_.front()).and_then([&] { return file.sync(); });
+    AlignedBuffer const space(static_cast<std::size_t>(header_bytes(ranges_)));
+    if (text.size() > space.bytes().size()) throw std::logic_error("the header needs more space");
+    std::memcpy(space.bytes().data(), text.data(), text.size());
+    return file.write(space.bytes(), offsets_.front()).and_then([&] { return file.sync(); });
 }
 
 }  // namespace curtail::snapshot

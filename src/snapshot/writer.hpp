@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "snapshot/copy_buffer.hpp"
 #include "snapshot/direct_file.hpp"
 #include "snapshot/header.hpp"
 
@@ -19,23 +20,24 @@ namespace curtail::snapshot {
 /// the file of this slot is damaged, and the other slot is unchanged.
 class Writer {
   public:
-    /// Returns a buffer of this size for the copy of the values.
-    using MakeBuffer = std::function<AlignedBuffer(std::size_t bytes)>;
     /// `ranges` are what this rank saves in every snapshot. No tensor may occur twice. A thread of
-    /// the writer calls `make_buffer` at once. If that fails, begin() calls it again.
+    /// the writer calls `make_block` at once, for all blocks of the copy. If that fails, begin()
+    /// makes them again.
     Writer(
         std::filesystem::path folder, std::vector<Range> ranges,
-        MakeBuffer make_buffer = [](std::size_t bytes) { return AlignedBuffer(bytes); });
+        CopyBuffer::MakeBlock make_block = [](std::size_t bytes) { return AlignedBuffer(bytes); });
     ~Writer();  ///< waits for the threads
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
 
-    /// Copies the values of the range with this index, in the order of the constructor, to `to`.
-    using CopyRange = std::function<void(std::size_t range, std::span<float> to)>;
-    /// Begins to write the snapshot `place.serial`. Calls `copy` for all ranges; the caller may
-    /// change the values when the function has returned. Fails if the file cannot be created, and
-    /// writes nothing then. Throws std::logic_error if is_writing(). Throws what `copy` throws; the
-    /// snapshot then fails.
+    /// Copies values of the range with this index, in the order of the constructor, to `to`: those
+    /// from index `first` in the range on.
+    using CopyRange =
+        std::function<void(std::size_t range, std::size_t first, std::span<float> to)>;
+    /// Begins to write the snapshot `place.serial`. Calls `copy` for all ranges in order; the
+    /// caller may change the values when the function has returned. Fails if the file cannot be
+    /// created, and writes nothing then. Throws std::logic_error if is_writing(). Throws what
+    /// `copy` throws; the snapshot then fails.
     [[nodiscard]] Result<void> begin(Head const& head, Place const& place, CopyRange const& copy);
     /// As the other begin(), for values in the memory of the process.
     [[nodiscard]] Result<void> begin(Head const& head, Place const& place,
@@ -48,11 +50,12 @@ class Writer {
     [[nodiscard]] std::optional<Result<void>> take_result(std::chrono::milliseconds limit);
 
   private:
-    [[nodiscard]] std::span<std::byte> memory(std::size_t range) const;
+    [[nodiscard]] std::vector<std::span<std::byte>> values(std::size_t range) const;
+    [[nodiscard]] std::vector<std::span<std::byte>> padding(std::size_t range) const;
+    [[nodiscard]] std::vector<std::span<std::byte>> file_blocks(std::size_t range) const;
     [[nodiscard]] Result<DirectFile> open(Place const& place);
     [[nodiscard]] Result<void> create(std::filesystem::path const& path, Place const& place) const;
     [[nodiscard]] bool fits(std::filesystem::path const& path);
-    [[nodiscard]] std::size_t buffer_bytes() const;
     void take_buffer();
     void copy_all(CopyRange const& copy);
     void note_copied(std::size_t ranges, std::optional<std::string> abandoned);
@@ -63,9 +66,10 @@ class Writer {
 
     std::filesystem::path folder_;
     std::vector<Range> ranges_;
-    MakeBuffer make_buffer_;
-    std::future<AlignedBuffer> made_;  ///< valid until the first begin()
-    AlignedBuffer copy_;
+    std::vector<std::size_t> places_;  ///< of the ranges in `copy_`, and where the last one ends
+    CopyBuffer::MakeBlock make_block_;
+    std::future<CopyBuffer> made_;  ///< valid until the first begin()
+    CopyBuffer copy_;
     std::vector<std::int64_t> offsets_;  ///< of the header and the ranges in the open file
     std::mutex mutex_;
     std::condition_variable copied_more_;

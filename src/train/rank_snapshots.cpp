@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "tensors/preallocated.hpp"
+#include "train/pinned_memory.hpp"
 
 namespace curtail::train {
 namespace {
@@ -41,24 +41,13 @@ std::span<float> values_of(at::Tensor const& tensor)
     return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-// Pinned memory: a GPU copies its values there several times as fast as to other memory.
-snapshot::AlignedBuffer pinned_buffer(std::size_t bytes)
-{
-    constexpr auto block = static_cast<std::size_t>(tensors::block_bytes);
-    auto const memory = at::empty({static_cast<std::int64_t>(bytes + block)},
-                                  at::TensorOptions(at::kByte).pinned_memory(true));
-    auto* const begin = static_cast<std::byte*>(memory.mutable_data_ptr());
-    auto const over = reinterpret_cast<std::uintptr_t>(begin) % block;
-    auto* const aligned = over == 0 ? begin : begin + (block - over);
-    std::fill_n(aligned, bytes, std::byte{0});
-    return {std::shared_ptr<std::byte>(aligned, [memory](std::byte*) {}), bytes};
-}
-
-snapshot::Writer::MakeBuffer buffers_for(Engine& engine)
+snapshot::CopyBuffer::MakeBlock blocks_for(Engine& engine)
 {
     if (engine.weights().flat().is_cpu())
         return [](std::size_t bytes) { return snapshot::AlignedBuffer(bytes); };
-    return pinned_buffer;
+    return [](std::size_t bytes) {
+        return for_direct_io(pinned_memory(static_cast<std::int64_t>(bytes), at::kByte));
+    };
 }
 
 // Reads directly into the tensors, or into host memory if they are on a GPU.
@@ -84,7 +73,7 @@ Result<void> read_into(std::filesystem::path const& folder, snapshot::Snapshot c
 RankSnapshots::RankSnapshots(Engine& engine, SnapshotFiles files)
     : engine_(engine),
       files_(std::move(files)),
-      writer_(files_.folder, saved_state(engine, files_.with_weights).ranges, buffers_for(engine))
+      writer_(files_.folder, saved_state(engine, files_.with_weights).ranges, blocks_for(engine))
 {
 }
 
@@ -94,9 +83,10 @@ void RankSnapshots::begin(snapshot::Head const& head, snapshot::Place const& pla
     auto const saved = saved_state(engine_, files_.with_weights);
     if (place.rank == 0) snapshot::remove_other_ranks(files_.folder, place);
     result_.reset();
-    auto const copy = [&](std::size_t range, std::span<float> to) {
-        at::from_blob(to.data(), {static_cast<std::int64_t>(to.size())}, at::kFloat)
-            .copy_(saved.tensors[range]);
+    auto const copy = [&](std::size_t range, std::size_t from, std::span<float> to) {
+        auto const count = static_cast<std::int64_t>(to.size());
+        at::from_blob(to.data(), {count}, at::kFloat)
+            .copy_(saved.tensors[range].narrow(0, static_cast<std::int64_t>(from), count));
     };
     try {
         if (auto begun = writer_.begin(head, place, copy); !begun) result_ = std::move(begun);

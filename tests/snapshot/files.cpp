@@ -226,20 +226,59 @@ TEST_F(SnapshotFiles, OneFileServesAllSnapshotsOfItsSlot)
     EXPECT_EQ(file->attributes().text_at("format"), format);
 }
 
-TEST_F(SnapshotFiles, AWriterMakesItsBufferBeforeTheFirstSnapshot)
+TEST_F(SnapshotFiles, AWriterMakesItsBlocksBeforeTheFirstSnapshot)
 {
-    auto const ranges = ranges_of(0, 1);
     std::promise<std::size_t> made;
-    Writer const writer(folder_, ranges, [&](std::size_t bytes) {
+    Writer const writer(folder_, ranges_of(0, 1), [&](std::size_t bytes) {
         made.set_value(bytes);
         return AlignedBuffer(bytes);
     });
     auto bytes = made.get_future();
     ASSERT_EQ(bytes.wait_for(long_enough), std::future_status::ready);
-    EXPECT_GE(bytes.get(), 8'027 * sizeof(float));
+    EXPECT_EQ(bytes.get(), (7 + 1 + 1) * 4'096U);
 }
 
-TEST_F(SnapshotFiles, AWriterAsksAgainForABufferThatItCouldNotGet)
+TEST_F(SnapshotFiles, ARangeThatSpansBlocksIsWrittenAndCopiedInParts)
+{
+    constexpr std::int64_t count = (std::int64_t{9} << 20) + 5;  // 32 MiB and 4 MiB
+    std::vector<Range> const ranges{{"small", {3}, 0, 3}, {"large", {count}, 0, count}};
+    std::vector<std::size_t> blocks;
+    Writer writer(folder_, ranges, [&](std::size_t bytes) {
+        blocks.push_back(bytes);
+        return AlignedBuffer(bytes);
+    });
+    Values values{{1, 2, 3}, std::vector<float>(count)};
+    std::iota(values[1].begin(), values[1].end(), 0.0F);
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans(values)));
+    auto const done = writer.take_result(long_enough);
+    ASSERT_TRUE(done && *done) << done->error().message();
+    EXPECT_THAT(blocks, testing::ElementsAre(std::size_t{32} << 20, (4U << 20) + 2 * 4'096U));
+    Values found{std::vector<float>(3), std::vector<float>(count)};
+    std::vector<std::span<float>> const into(found.begin(), found.end());
+    ASSERT_TRUE(read(folder_, find_snapshots(folder_)->whole.at(0), ranges, into));
+    EXPECT_TRUE(found == values);
+}
+
+// The memory may have held anything.
+TEST_F(SnapshotFiles, ZerosFillTheLastBlockOfATensor)
+{
+    std::vector<Range> const ranges{{"small", {3}, 0, 3}};
+    Writer writer(folder_, ranges, [](std::size_t bytes) {
+        AlignedBuffer block(bytes);
+        std::ranges::fill(block.bytes(), std::byte{7});
+        return block;
+    });
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans({{1, 2, 3}})));
+    ASSERT_TRUE(writer.take_result(long_enough)->has_value());
+    auto const path = folder_ / file_name({1, 0, 1});
+    std::ifstream file(path, std::ios::binary);
+    file.seekg(offset(path, "small") + 12);
+    std::string rest(4'096 - 12, 'x');
+    file.read(rest.data(), std::ssize(rest));
+    EXPECT_EQ(rest, std::string(rest.size(), '\0'));
+}
+
+TEST_F(SnapshotFiles, AWriterAsksAgainForABlockThatItCouldNotGet)
 {
     int asked = 0;
     auto const ranges = ranges_of(0, 1);
@@ -303,7 +342,7 @@ TEST_F(SnapshotFiles, ACopyThatThrowsFailsTheSnapshotAndKeepsTheOlderOne)
 {
     save(1, 1);
     Writer writer(folder_, ranges_of(0, 1));
-    auto const broken = [](std::size_t range, std::span<float> to) {
+    auto const broken = [](std::size_t range, std::size_t, std::span<float> to) {
         if (range > 0) throw std::runtime_error("the GPU is gone");
         std::fill(to.begin(), to.end(), 0.0F);
     };
