@@ -2,9 +2,11 @@
 #include "snapshot/writer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "tensors/preallocated.hpp"
 #include "tensors/reader.hpp"
@@ -63,6 +65,12 @@ std::optional<Digest> digest_if_finite(std::vector<std::span<std::byte>> const& 
             left = left.subspan(part.size());
         }
     return hash.finish();
+}
+
+// One thread hashes 2 GB/s, and a disk may write more.
+std::size_t hashing_threads()
+{
+    return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 4);
 }
 
 }  // namespace
@@ -241,16 +249,44 @@ Result<void> Writer::write_ranges(DirectFile const& file)
     return {};
 }
 
+// One thread begins while the caller copies, and others help it later: on few cores, they would
+// delay the copy, for which training waits.
+//
+// A range that fails ends the work. Every range before it has been taken, so which failure the
+// caller reports does not depend on timing.
+std::vector<std::optional<Digest>> Writer::digests()
+{
+    std::vector<std::optional<Digest>> found(ranges_.size());
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> failed{false};
+    auto const hash = [&] {
+        while (!failed) {
+            auto const i = next++;
+            if (i >= found.size()) return;
+            if (wait_for_copy(i)) found[i] = digest_if_finite(values(i));
+            if (!found[i]) failed = true;
+        }
+    };
+    auto const help = [&] {
+        if (wait_for_copy(found.size() - 1)) hash();
+    };
+    std::vector<std::future<void>> helpers(std::min(hashing_threads() - 1, found.size()));
+    for (auto& helper : helpers) helper = std::async(std::launch::async, help);
+    hash();
+    for (auto& helper : helpers) helper.get();
+    return found;
+}
+
 Result<std::vector<Stored>> Writer::hash_ranges()
 {
+    auto const found = digests();
     std::vector<Stored> stored;
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
         if (auto copied = wait_for_copy(i); !copied) return tl::unexpected(copied.error());
-        auto const digest = digest_if_finite(values(i));
-        if (!digest)
+        if (!found[i])
             return fail(ExitCode::data, "cannot save a snapshot",
                         ranges_[i].name + " has values that are not finite");
-        stored.push_back({ranges_[i], *digest});
+        stored.push_back({ranges_[i], *found[i]});
     }
     return stored;
 }

@@ -61,6 +61,7 @@ class Writer {
     void note_copied(std::size_t ranges, std::optional<std::string> abandoned);
     [[nodiscard]] Result<void> wait_for_copy(std::size_t range);
     [[nodiscard]] Result<void> write_ranges(DirectFile const& file);
+    [[nodiscard]] std::vector<std::optional<Digest>> digests();
     [[nodiscard]] Result<std::vector<Stored>> hash_ranges();
     [[nodiscard]] Result<void> write_all(DirectFile const& file, Header header);
 

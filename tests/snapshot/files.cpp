@@ -206,6 +206,49 @@ TEST_F(SnapshotFiles, ANonFiniteValueIsNotSavedAndTheOtherSlotIsWhole)
     EXPECT_EQ(read_by(1).value(), expected(1, 2));
 }
 
+// The first one is so much larger that a later one is noticed before it.
+TEST_F(SnapshotFiles, TheFirstOfSeveralRangesThatAreNotFiniteIsReported)
+{
+    std::vector<Range> ranges;
+    Values values;
+    for (int i = 0; i < 16; ++i) {
+        std::int64_t const count = i == 4 ? 1 << 22 : 1 << 10;
+        ranges.push_back({std::to_string(i), {count}, 0, count});
+        values.emplace_back(count, 1.0F);
+    }
+    for (std::size_t const i : {4, 5, 6, 15})
+        values[i].back() = std::numeric_limits<float>::quiet_NaN();
+    Writer writer(folder_, ranges);
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans(values)));
+    auto const done = writer.take_result(long_enough);
+    ASSERT_TRUE(done && !*done);
+    EXPECT_THAT(done->error().message(), HasSubstr(": 4 has values that are not finite"));
+}
+
+TEST_F(SnapshotFiles, ARangeIsWrittenWhileALaterOneIsBeingCopied)
+{
+    std::vector<Range> const ranges{{"first", {1'024}, 0, 1'024}, {"second", {1'024}, 0, 1'024}};
+    Writer writer(folder_, ranges);
+    bool written = false;
+    auto const path = folder_ / file_name({1, 0, 1});
+    auto const has_ones = [&] {
+        std::ifstream file(path, std::ios::binary);
+        file.seekg(offset(path, "first"));
+        float value = 0;
+        file.read(reinterpret_cast<char*>(&value), sizeof(value));
+        return value == 1;
+    };
+    auto const copy = [&](std::size_t range, std::size_t, std::span<float> to) {
+        std::ranges::fill(to, 1.0F);
+        auto const end = std::chrono::steady_clock::now() + long_enough;
+        while (range == 1 && !written && std::chrono::steady_clock::now() < end)
+            written = has_ones();
+    };
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy));
+    ASSERT_TRUE(writer.take_result(long_enough)->has_value());
+    EXPECT_TRUE(written);
+}
+
 // A later snapshot overwrites its file in place. Nothing but the elements and the header changes.
 TEST_F(SnapshotFiles, OneFileServesAllSnapshotsOfItsSlot)
 {
