@@ -20,8 +20,8 @@ namespace curtail::train {
 
 /// A step that all ranks have begun.
 struct BegunStep {
-    /// The blocks that the step uses: those it was given, or the first of them if a rank was asked
-    /// to stop meanwhile. If empty, there is no step.
+    /// The blocks that the step uses: those it was given, or the first of them, or none, if a rank
+    /// was asked to stop meanwhile. If empty, there is no step.
     rounds::Ranges blocks;
     bool stop_requested{};  ///< at least one rank was asked to stop
 };
@@ -91,9 +91,9 @@ class Engine {
     /// learning rates by its share of the blocks. The gradients are those of the mean loss over the
     /// whole batch, for any number of ranks. See take_outcome() for the result.
     ///
-    /// `stop_here` says whether this rank was asked to stop. It is called between micro-batches
-    /// (train/micro_batches.hpp). If it returns true on any rank, the step ends with the blocks
-    /// that are complete.
+    /// `stop_here` says whether this rank was asked to stop. It is called before each micro-batch
+    /// that begins a block (train/micro_batches.hpp), when the device is ready for it, and after
+    /// the last one. If it returns true on any rank, the step ends with the blocks before.
     ///
     /// If a rank has not enough memory for a micro-batch, all ranks halve their micro-batches, from
     /// this step on. See also EngineOptions::try_update. If that does not help, or if a rank cannot
@@ -155,10 +155,11 @@ class Engine {
                                      std::function<bool()> const& stop_here);
     void try_update(Accumulated& mine);
     static void note_failure(tl::expected<void, StepFailure> done, Accumulated& mine);
-    void compute(std::vector<std::int64_t> const& blocks, data::RowRange rows, bool last,
-                 Accumulated& mine);
-    Result<void> accumulate_rows(std::vector<std::int64_t> const& blocks, data::RowRange rows,
-                                 model::DeviceLossSum& loss, bool last);
+    std::optional<data::Batch> read_and_wait(std::vector<std::int64_t> const& blocks,
+                                             data::RowRange rows, Accumulated& mine);
+    bool go_on_after(std::int64_t complete, std::function<bool()> const& stop_here,
+                     Accumulated& mine);
+    void compute(data::Batch rows, std::int64_t blocks, bool last, Accumulated& mine);
     [[nodiscard]] model::PassObserver exchange_during_pass(bool last);
     void begin_sums();
     void limit_backlog(std::size_t most);

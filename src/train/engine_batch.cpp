@@ -54,16 +54,46 @@ Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
     for (auto const& micro : all) {
         auto const rows = micro.share_of(collectives_.rank(), collectives_.size());
         bool const last = micro.rows.end == all.back().rows.end;
-        if (mine.next < Next::use_less_memory && rows.size() > 0) compute(blocks, rows, last, mine);
+        auto batch = read_and_wait(blocks, rows, mine);
+        if (micro.begins_block &&
+            !go_on_after(micro.rows.begin / shape.rows_per_block, stop_here, mine))
+            return mine;
+        if (batch) compute(std::move(*batch), std::ssize(blocks), last, mine);
         if (last) begin_sums();
-        if (mine.next == Next::go_on && stop_here()) mine.next = Next::stop;
-        if (!micro.ends_block) continue;
-        auto const next = collectives_.all_reduce_max(static_cast<int>(mine.next));
-        mine.next = static_cast<Next>(next);
-        if (mine.next < Next::use_less_memory) mine.blocks = micro.rows.end / shape.rows_per_block;
-        if (mine.next != Next::go_on) break;
     }
+    (void)go_on_after(std::ssize(blocks), stop_here, mine);
     return mine;
+}
+
+// Reads `rows`, and waits until the device needs them. Returns nothing if there is nothing to
+// compute, or after a failure.
+std::optional<data::Batch> Engine::read_and_wait(std::vector<std::int64_t> const& blocks,
+                                                 data::RowRange rows, Accumulated& mine)
+{
+    std::optional<data::Batch> batch;
+    if (mine.next >= Next::use_less_memory || rows.size() == 0) return batch;
+    note_failure(without_exceptions([&]() -> Result<void> {
+                     auto read = loader_.rows(blocks, rows);
+                     if (!read) return tl::unexpected(read.error());
+                     pace();
+                     batch = std::move(*read);
+                     return {};
+                 }),
+                 mine);
+    return batch;
+}
+
+// The ranks agree on what they do after `complete` blocks. True if they go on. They ask after the
+// wait for the device, which takes most of the time, and before they enqueue more work: a stop
+// request need not wait for that work. No rank has then begun the next block, so that the
+// gradients are those of whole blocks on all ranks.
+bool Engine::go_on_after(std::int64_t complete, std::function<bool()> const& stop_here,
+                         Accumulated& mine)
+{
+    if (mine.next == Next::go_on && stop_here()) mine.next = Next::stop;
+    mine.next = static_cast<Next>(collectives_.all_reduce_max(static_cast<int>(mine.next)));
+    if (mine.next < Next::use_less_memory) mine.blocks = complete;
+    return mine.next == Next::go_on;
 }
 
 // Makes an update that changes nothing. While micro-batches can become smaller, the ranks thus
@@ -94,30 +124,22 @@ void Engine::begin_sums()
     if (exchange_.overlaps()) exchange_.begin_sums(gpt_.gradients());
 }
 
-// Adds the gradients of `rows`.
-void Engine::compute(std::vector<std::int64_t> const& blocks, data::RowRange rows, bool last,
-                     Accumulated& mine)
+// Adds the gradients of the rows in `rows`, of a batch of `blocks` blocks.
+void Engine::compute(data::Batch rows, std::int64_t blocks, bool last, Accumulated& mine)
 {
-    auto done = without_exceptions([&] { return accumulate_rows(blocks, rows, mine.loss, last); });
+    auto done = without_exceptions([&]() -> Result<void> {
+        auto const tensors = feed_.load(std::move(rows));
+        timer_.end(Phase::data);
+        auto const batch_rows = blocks * loader_.rows_per_block();
+        // `scale` makes uneven shares of the ranks count correctly.
+        double const scale = 1.0 / static_cast<double>(batch_rows * run_.model.sequence);
+        mine.loss += gpt_.enqueue_gradients(tensors.inputs, tensors.targets, scale,
+                                            exchange_during_pass(last));
+        timer_.end(Phase::compute);
+        return {};
+    });
     micro_batches_.push_back(DeviceMark::here(device_));
     note_failure(std::move(done), mine);
-}
-
-Result<void> Engine::accumulate_rows(std::vector<std::int64_t> const& blocks, data::RowRange rows,
-                                     model::DeviceLossSum& loss, bool last)
-{
-    auto batch = loader_.rows(blocks, rows);
-    if (!batch) return tl::unexpected(batch.error());
-    pace();
-    auto const tensors = feed_.load(std::move(*batch));
-    timer_.end(Phase::data);
-    auto const batch_rows = std::ssize(blocks) * loader_.rows_per_block();
-    // `scale` makes uneven shares of the ranks count correctly.
-    double const scale = 1.0 / static_cast<double>(batch_rows * run_.model.sequence);
-    loss +=
-        gpt_.enqueue_gradients(tensors.inputs, tensors.targets, scale, exchange_during_pass(last));
-    timer_.end(Phase::compute);
-    return {};
 }
 
 // The pass waits for weights that are still under way. The last one of a step sends gradients.

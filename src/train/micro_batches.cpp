@@ -26,8 +26,8 @@ std::vector<MicroBatch> micro_batches(BatchShape const& shape)
     for (std::int64_t begin = 0; begin < end; begin += unit) {
         auto const size = std::min(unit, end - begin);
         for (std::int64_t piece = 0; piece < pieces; ++piece)
-            all.push_back({{begin + size * piece / pieces, begin + size * (piece + 1) / pieces},
-                           piece + 1 == pieces});
+            all.push_back(
+                {{begin + size * piece / pieces, begin + size * (piece + 1) / pieces}, piece == 0});
     }
     return all;
 }

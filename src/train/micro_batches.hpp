@@ -7,11 +7,11 @@
 
 namespace curtail::train {
 
-/// Rows of a batch that all ranks compute together. Between two micro-batches, the ranks can stop
-/// if the rows so far form whole blocks.
+/// Rows of a batch that all ranks compute together. The ranks can stop before a micro-batch that
+/// begins a block.
 struct MicroBatch {
     data::RowRange rows;  ///< rows of the batch, for all ranks; see share_of()
-    bool ends_block{};    ///< the rows up to `rows.end` form whole blocks
+    bool begins_block{};  ///< the rows before `rows.begin` form whole blocks
 
     /// Returns the rows of rank `rank`, of which there are at most `device_rows` (micro_batches).
     [[nodiscard]] data::RowRange share_of(int rank, int ranks) const;

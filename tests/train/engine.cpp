@@ -16,6 +16,7 @@
 #include "model/memory_limit.hpp"
 #include "model/update_error.hpp"
 #include "small_training.hpp"
+#include "support/forwarding_collectives.hpp"
 #include "support/forwarding_kernels.hpp"
 
 namespace curtail::train {
@@ -36,47 +37,14 @@ class DeviceExchange {
     [[nodiscard]] curtail::test::NcclDouble const& gpu() const { return gpu_; }
 
   private:
-    class Waiting final : public comm::Collectives {
+    class Waiting final : public curtail::test::ForwardingCollectives {
       public:
-        explicit Waiting(comm::Collectives& inner) : inner_(inner) {}
-        [[nodiscard]] int rank() const override { return inner_.rank(); }
-        [[nodiscard]] int size() const override { return inner_.size(); }
-        [[nodiscard]] comm::Memory memory() const override { return inner_.memory(); }
-        void set_patience(comm::Patience patience) override { inner_.set_patience(patience); }
-        void all_reduce_sum(std::span<float> values) override { inner_.all_reduce_sum(values); }
-        void all_reduce_sum(std::span<double> values) override { inner_.all_reduce_sum(values); }
-        void reduce_scatter_sum(std::span<float const> all, std::span<float> own) override
-        {
-            inner_.reduce_scatter_sum(all, own);
-        }
-        void all_gather(std::span<float const> own, std::span<float> all) override
-        {
-            inner_.all_gather(own, all);
-        }
-        void broadcast(std::span<float> values, int root) override
-        {
-            inner_.broadcast(values, root);
-        }
-        void broadcast(std::span<std::byte> bytes, int root) override
-        {
-            inner_.broadcast(bytes, root);
-        }
+        using ForwardingCollectives::ForwardingCollectives;
         void finish() override { inner_.synchronize(); }
         void finish(std::uint64_t operations) override
         {
             if (operations > 0) inner_.synchronize();
         }
-        [[nodiscard]] std::uint64_t enqueued() const override { return inner_.enqueued(); }
-        void synchronize() override { inner_.synchronize(); }
-        void wait_until(std::function<bool()> const& done) override { inner_.wait_until(done); }
-        void barrier() override { inner_.barrier(); }
-        [[nodiscard]] int all_reduce_max(int value) override
-        {
-            return inner_.all_reduce_max(value);
-        }
-
-      private:
-        comm::Collectives& inner_;
     };
 
     curtail::test::NcclDouble gpu_;
@@ -256,6 +224,24 @@ TEST_F(EngineTest, AStepWithFewerRowsThanRanksIsTheSameWithOverlap)
             ASSERT_TRUE(each->step({{number, number + 1}}, {}, [] { return false; }));
     overlapping.finish_steps();
     EXPECT_EQ(outcomes(overlapping).at(1).tokens, Tokens{run_.model.sequence});
+    EXPECT_LT(error(overlapping, engine), curtail::test::same_update);
+}
+
+// The exchanges begin in the last micro-batch, which the ranks then leave out.
+TEST_F(EngineTest, AStepThatAStopCutShortIsTheSameWithOverlap)
+{
+    run_.training.device_batch_rows = 4 / ranks_->size();
+    DeviceExchange device(*ranks_);
+    auto engine = make(*ranks_);
+    auto overlapping = make(device.ranks());
+    for (auto* const each : {&engine, &overlapping}) {
+        int asked = 0;
+        auto const begun = each->step({{0, 4}}, {}, [&] { return ++asked == 4; });
+        ASSERT_TRUE(begun);
+        EXPECT_EQ(begun->blocks, (rounds::Ranges{{0, 3}}));
+        ASSERT_TRUE(step(*each, 1));
+    }
+    overlapping.finish_steps();
     EXPECT_LT(error(overlapping, engine), curtail::test::same_update);
 }
 
