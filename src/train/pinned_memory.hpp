@@ -11,8 +11,8 @@ namespace curtail::train {
 /// c10::Error if the system does not give the memory, or has no GPU.
 [[nodiscard]] at::Tensor pinned_memory(std::int64_t count, at::ScalarType type);
 
-/// Returns the bytes of `memory` as memory for direct I/O. Returns other memory of this size if the
-/// allocator does not align its memory to pages.
-[[nodiscard]] snapshot::AlignedBuffer for_direct_io(at::Tensor const& memory);
+/// Returns memory for direct I/O that is pinned if the system allows it. PyTorch does not align
+/// what it pins. Throws std::bad_alloc if there is not enough memory.
+[[nodiscard]] snapshot::AlignedBuffer pinned_block(std::size_t bytes);
 
 }  // namespace curtail::train

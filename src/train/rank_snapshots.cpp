@@ -45,9 +45,7 @@ snapshot::CopyBuffer::MakeBlock blocks_for(Engine& engine)
 {
     if (engine.weights().flat().is_cpu())
         return [](std::size_t bytes) { return snapshot::AlignedBuffer(bytes); };
-    return [](std::size_t bytes) {
-        return for_direct_io(pinned_memory(static_cast<std::int64_t>(bytes), at::kByte));
-    };
+    return pinned_block;
 }
 
 // Reads directly into the tensors, or into host memory if they are on a GPU.
