@@ -78,6 +78,7 @@ void add_details(json::Object& line, StepDetails const& details)
     if (details.energy_j) line.set("energy_j", rounded(*details.energy_j));
     if (details.mfu) line.set("mfu", rounded(*details.mfu));
     line.set("memory_bytes", details.memory.value);
+    if (details.gpu_memory) line.set("gpu_memory_bytes", details.gpu_memory->value);
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ struct StepDetails {
     std::optional<double>
         mfu;         ///< share of the devices' peak rate that the model's operations used
     Bytes memory{};  ///< greatest memory of the leader's process so far
+    /// Greatest memory of the leader's tensors on its GPU so far; empty on a CPU.
+    std::optional<Bytes> gpu_memory{};
 };
 
 /// The metrics of one optimizer step: a line of a site's `metrics.jsonl`.

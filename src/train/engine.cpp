@@ -6,6 +6,7 @@
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -40,6 +41,15 @@ model::Activations activations_of(config::Training const& training)
 {
     return training.checkpoint_activations ? model::Activations::recompute
                                            : model::Activations::keep;
+}
+
+// The most that tensors have taken of a GPU.
+std::optional<Bytes> peak_memory(c10::Device device)
+{
+    if (device.is_cpu()) return std::nullopt;
+    auto const stats = c10::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+    constexpr auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    return Bytes{stats.allocated_bytes[all].peak};
 }
 
 at::Tensor zero(c10::Device device, at::ScalarType type)
@@ -111,6 +121,7 @@ Result<BegunStep> Engine::step(rounds::Ranges const& blocks, Tokens progress,
     outcome.tokens = mine.blocks * run_.rounds.block_tokens;
     outcome.lr_factor = lr_factor;
     outcome.device_rows = device_rows_;
+    outcome.gpu_memory = peak_memory(device_);
     remember(std::move(outcome), at::cat({sums, *updates}));
     learn_outcomes(unknown_outcomes_);
     return begun;

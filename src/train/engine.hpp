@@ -46,9 +46,10 @@ struct StepOutcome {
         Time time;
         MonoTime monotonic;
     };
-    std::optional<End> ended{};   ///< when the host noticed the end; always set in an outcome
-    std::int64_t device_rows{};   ///< the most rows that a rank computed at once
-    runlog::StepPhases phases{};  ///< of this rank
+    std::optional<End> ended{};         ///< when the host noticed the end; always set in an outcome
+    std::int64_t device_rows{};         ///< the most rows that a rank computed at once
+    std::optional<Bytes> gpu_memory{};  ///< the most of this rank's GPU so far; empty on a CPU
+    runlog::StepPhases phases{};        ///< of this rank
 };
 
 /// Returns the type in which a rank on `device` computes.

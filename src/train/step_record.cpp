@@ -39,8 +39,9 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
     metrics.duration = outcome.duration;
     metrics.monotonic = outcome.ended.value().monotonic;
     metrics.details = runlog::StepDetails{
-        outcome.phases,   if_finite(outcome.gradient_norm), if_finite(outcome.update_norm),
-        outcome.energy_j, mfu_of(outcome, ranks, context),  peak_memory()};
+        outcome.phases,    if_finite(outcome.gradient_norm), if_finite(outcome.update_norm),
+        outcome.energy_j,  mfu_of(outcome, ranks, context),  peak_memory(),
+        outcome.gpu_memory};
     return metrics;
 }
 

@@ -291,6 +291,20 @@ TEST_F(Metrics, ALossThatIsNotFiniteIsNull)
     EXPECT_FALSE(file.steps.front().loss);
 }
 
+TEST_F(Metrics, OnlyAStepOnAGpuHasItsMemory)
+{
+    auto step = step_;
+    step.details = StepDetails{.memory = Bytes{7}};
+    ASSERT_TRUE(append_metrics(path_, step));
+    step.details->gpu_memory = Bytes{30'000'000'000};
+    ASSERT_TRUE(append_metrics(path_, step));
+    auto const text = read_file(path_).value();
+    auto const second = text.find('\n') + 1;
+    EXPECT_THAT(text.substr(0, second), testing::HasSubstr("\"memory_bytes\":7}"));
+    EXPECT_THAT(text.substr(second), testing::HasSubstr("\"gpu_memory_bytes\":30000000000}"));
+    EXPECT_EQ(read_metrics(path_).value().steps.size(), 2U);
+}
+
 TEST_F(Metrics, DamagedLinesAreCountedAndLeftOut)
 {
     ASSERT_TRUE(append_metrics(path_, step_));
