@@ -147,6 +147,15 @@ def failures(figures):
     return f"## What failed\n\n{table(('part', 'figure', 'why'), rows)}\n\n{end}"
 
 
+def provenance(folder):
+    """The commit and the time, which results.jsonl of an older measure.sh lacks."""
+    try:
+        facts = json.loads((folder / "provenance.json").read_text())
+    except FileNotFoundError:
+        return []
+    return ["".join(f"* {name}: {value}\n" for name, value in facts.items()).rstrip()]
+
+
 def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print(__doc__, file=sys.stderr if sys.argv[1:] != ["--help"] else sys.stdout)
@@ -159,7 +168,8 @@ def main():
               file=sys.stderr)
         sys.exit(66)
     parts = (machine, training, start_and_stop, operations, kernels, nccl, failures)
-    (folder / "README.md").write_text("\n\n".join([HEAD.rstrip(), *(p(figures) for p in parts)]) +
+    (folder / "README.md").write_text("\n\n".join([HEAD.rstrip(), *provenance(folder),
+                                                   *(p(figures) for p in parts)]) +
                                       "\n")
 
 

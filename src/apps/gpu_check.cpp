@@ -55,7 +55,8 @@ Result<void> check_machine(Arguments const&, Console const& console)
     auto const code = code_of_this_program();
     if (!code) return tl::unexpected(code.error());
     auto libraries = check::gpu_libraries();
-    libraries.insert(libraries.begin(), {"LibTorch", build_info().torch});
+    libraries.insert(libraries.begin(),
+                     {{"curtail", build_info().commit}, {"LibTorch", build_info().torch}});
     for (auto const& library : libraries)
         print(console, library.name + " " + library.version,
               {{"name", library.name}, {"version", library.version}});
@@ -88,7 +89,8 @@ class Verdict {
     void add(check::Measured const& line)
     {
         good_ = good_ && line.good();
-        if (console_.json) console_.print(json::to_string(json::Value(check::to_json(line))) + "\n");
+        if (console_.json)
+            console_.print(json::to_string(json::Value(check::to_json(line))) + "\n");
         else console_.print(check::to_text(line));
     }
     [[nodiscard]] Result<void> result() const

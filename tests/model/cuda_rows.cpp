@@ -297,6 +297,25 @@ TEST_F(CudaRows, LeaveOtherTensorsToAten)
     EXPECT_EQ(launches, 1);
 }
 
+// Embedding needs a normalization, whether or not normalize() is in the set.
+TEST_F(CudaRows, EachOperationOfASetIsAKernel)
+{
+    KernelSizes const sizes{48, 16, 64, {4, 2, 48}, 24, 197, 256};
+    for (auto const operation :
+         {&CudaKernelSet::embed, &CudaKernelSet::normalize, &CudaKernelSet::mix,
+          &CudaKernelSet::rotate, &CudaKernelSet::square_relu, &CudaKernelSet::cross_entropy}) {
+        CudaKernelSet only;
+        only.*operation = true;
+        launches = 0;
+        auto const kernels = kernels_of(host_table, only);
+        compare_kernels({*kernels, only, at::kCPU, at::kBFloat16, sizes, at::kCPU},
+                        [](KernelError const& found, auto const&) {
+                            EXPECT_TRUE(found.good()) << found.operation;
+                        });
+        EXPECT_EQ(launches, 2);
+    }
+}
+
 TEST_F(CudaRows, AKernelThatCannotStartIsAnError)
 {
     auto table = host_table;

@@ -294,7 +294,7 @@ TEST_F(Metrics, ALossThatIsNotFiniteIsNull)
 TEST_F(Metrics, OnlyAStepOnAGpuHasItsMemory)
 {
     auto step = step_;
-    step.details = StepDetails{.memory = Bytes{7}};
+    step.details.emplace().memory = Bytes{7};
     ASSERT_TRUE(append_metrics(path_, step));
     step.details->gpu_memory = Bytes{30'000'000'000};
     ASSERT_TRUE(append_metrics(path_, step));

@@ -100,10 +100,7 @@ class CudaKernels final : public Kernels {
         make_factors(out.r, {x.size(0)}, x);
         if (!set_.normalize || !usable_as_packs({x, out.y}) || !usable_factors(out.r))
             return aten_->normalize(x, out);
-        start("normalize", x, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
-            return kernels.normalize(stream, rows_of(x), read<T>(x), write<T>(out.y),
-                                     write<float>(out.r));
-        });
+        start_normalize("normalize", x, out);
     }
 
     void normalize_backward(at::Tensor const& dy, Normalized const& out,
@@ -119,8 +116,11 @@ class CudaKernels final : public Kernels {
 
     void embed(at::Tensor const& table, at::Tensor const& ids, Normalized& out) const override
     {
-        if (!set_.embed) return aten_->embed(table, ids, out);
-        normalize(at::index_select(table, 0, ids), out);
+        make(out.y, {ids.numel(), table.size(1)}, table);
+        make_factors(out.r, {ids.numel()}, table);
+        if (!set_.embed || !usable_as_packs({table, out.y}) || !usable_factors(out.r))
+            return aten_->embed(table, ids, out);
+        start_normalize("embed", at::index_select(table, 0, ids), out);
     }
     void embed_backward(at::Tensor const& dy, Normalized const& out, at::Tensor const& ids,
                         at::Tensor const& dtable) const override
@@ -239,16 +239,24 @@ class CudaKernels final : public Kernels {
         if (!set_.cross_entropy || !usable_as_packs({z}))
             return aten_->cross_entropy_losses(z, target, vocabulary, losses);
         auto const to = wide_losses(losses);
-        start("cross_entropy_losses", z,
-              [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
-                  return kernels.cross_entropy_losses(stream, z.size(0), entropy_shape(vocabulary, z),
-                                                      read<std::int64_t>(target), read<T>(z),
-                                                      write<float>(to));
-              });
+        start(
+            "cross_entropy_losses", z, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
+                return kernels.cross_entropy_losses(stream, z.size(0), entropy_shape(vocabulary, z),
+                                                    read<std::int64_t>(target), read<T>(z),
+                                                    write<float>(to));
+            });
         if (!to.is_same(losses)) losses.copy_(to);
     }
 
   private:
+    void start_normalize(char const* name, at::Tensor const& x, Normalized& out) const
+    {
+        start(name, x, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
+            return kernels.normalize(stream, rows_of(x), read<T>(x), write<T>(out.y),
+                                     write<float>(out.r));
+        });
+    }
+
     // Calls body(launches for the type of `like`, stream), which starts the kernel `name`.
     template <class Body>
     void start(char const* name, at::Tensor const& like, Body const& body) const
@@ -281,7 +289,8 @@ class CudaKernels final : public Kernels {
     template <class T>
     static MixRows<T> mix_rows(MixInput const& in, std::pair<at::Tensor, at::Tensor> const& scalars)
     {
-        return {read<T>(in.x), read<T>(in.x0), read<float>(scalars.first), read<float>(scalars.second)};
+        return {read<T>(in.x), read<T>(in.x0), read<float>(scalars.first),
+                read<float>(scalars.second)};
     }
     template <class T>
     static HeadRows<T> head_rows(HeadSizes sizes, RotaryTables const& tables, std::int64_t sequence)
