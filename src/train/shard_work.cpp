@@ -15,11 +15,12 @@
 namespace curtail::train {
 namespace {
 
-// Calls `use(first, count)` for slices that stay in a processor's cache.
+// Calls `use(first, count)` for the slices of `values`.
 template <class Use>
-void for_slices(std::int64_t size, Use const& use)
+void for_slices(at::Tensor const& values, Use const& use)
 {
-    constexpr std::int64_t slice = std::int64_t{1} << 18;
+    auto const size = values.numel();
+    auto const slice = cut_slice_elements(values.device());
     for (std::int64_t first = 0; first < size; first += slice)
         use(first, std::min(slice, size - first));
 }
@@ -27,13 +28,18 @@ void for_slices(std::int64_t size, Use const& use)
 std::int64_t count_nonfinite(at::Tensor const& values)
 {
     std::int64_t finite = 0;
-    for_slices(values.numel(), [&](std::int64_t first, std::int64_t count) {
+    for_slices(values, [&](std::int64_t first, std::int64_t count) {
         finite += at::isfinite(values.narrow(0, first, count)).sum().item<std::int64_t>();
     });
     return values.numel() - finite;
 }
 
 }  // namespace
+
+std::int64_t cut_slice_elements(c10::Device device)
+{
+    return device.is_cpu() ? std::int64_t{1} << 18 : std::int64_t{1} << 26;
+}
 
 void ShardWork::begin(at::Tensor const& x)
 {
@@ -65,7 +71,7 @@ ShardWork::Difference ShardWork::begin_cut(Seq seq, at::Tensor const& x)
         throw std::logic_error("cut " + std::to_string(seq.value) + " was already made");
     auto delta = room(x);
     auto sum = at::zeros({}, x.options().dtype(at::kDouble));
-    for_slices(x.numel(), [&](std::int64_t first, std::int64_t count) {
+    for_slices(x, [&](std::int64_t first, std::int64_t count) {
         auto part = delta.narrow(0, first, count);
         at::sub_out(part, anchor_.narrow(0, first, count), x.narrow(0, first, count));
         sum += at::linalg_vector_norm(part, 2, {}, false, at::kDouble).square();

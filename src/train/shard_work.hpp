@@ -10,6 +10,11 @@
 
 namespace curtail::train {
 
+/// Returns how many elements a cut computes at once. On a CPU, they stay in the cache. On a GPU,
+/// large slices need few kernels. A slice needs temporary memory, because ATen's norm in double
+/// precision first converts all values: 512 MB on a GPU.
+[[nodiscard]] std::int64_t cut_slice_elements(c10::Device device);
+
 /// One rank's share of a site's work that no commit has included or refused yet (docs/rounds.md).
 /// The comments below use three symbols, for the elements of this rank's shard of the parameters.
 /// `x` stands for the weights, and `a` for the anchor. `theta` stands for the committed model that

@@ -15,6 +15,19 @@ namespace {
 constexpr std::int64_t elements = 600'000;
 constexpr Seq first{1};
 
+TEST(ShardWork, ACutOnAGpuHasFewSlicesOfBoundedMemory)
+{
+    constexpr std::int64_t parameters_of_d20 = 560'000'000;
+    auto const slice = cut_slice_elements(c10::Device(at::kCUDA, 0));
+    EXPECT_LE(parameters_of_d20 / slice, 10);
+    EXPECT_LE(slice * std::int64_t{sizeof(double)}, 1 << 29);
+}
+
+TEST(ShardWork, ASliceOfACutOnACpuFitsIntoACache)
+{
+    EXPECT_LE(cut_slice_elements(at::kCPU) * 4, 1 << 20);
+}
+
 TEST(ShardWork, ACutHasEachDifferenceAndTheSumOfTheirSquares)
 {
     ShardWork work;
