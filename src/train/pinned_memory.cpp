@@ -39,4 +39,20 @@ snapshot::AlignedBuffer pinned_block(std::size_t bytes)
             bytes};
 }
 
+void HostCopy::copy(at::Tensor const& from, at::Tensor const& to)
+{
+    constexpr std::int64_t elements = std::int64_t{8} << 20;
+    if (direct_) {
+        to.copy_(from);
+        return;
+    }
+    if (!staging_.defined()) staging_ = pinned_memory(elements, at::kFloat);
+    for (std::int64_t first = 0; first < from.numel(); first += staging_.numel()) {
+        auto const count = std::min(staging_.numel(), from.numel() - first);
+        auto const part = staging_.narrow(0, 0, count);
+        part.copy_(from.narrow(0, first, count));
+        to.narrow(0, first, count).copy_(part);
+    }
+}
+
 }  // namespace curtail::train

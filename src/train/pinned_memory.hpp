@@ -15,4 +15,20 @@ namespace curtail::train {
 /// what it pins. Throws std::bad_alloc if there is not enough memory.
 [[nodiscard]] snapshot::AlignedBuffer pinned_block(std::size_t bytes);
 
+/// Copies values between host memory and a device. Copies from and to a GPU pass through 32 MB of
+/// pinned memory, which the first copy allocates.
+class HostCopy {
+  public:
+    explicit HostCopy(c10::Device device) : direct_(device.is_cpu()) {}
+    /// Copies pass through `staging`, a vector in host memory.
+    explicit HostCopy(at::Tensor staging) : direct_(false), staging_(std::move(staging)) {}
+    /// Copies the elements of `from` to `to`: float32 vectors of one size. One may be on the
+    /// device. Returns when the copy is done.
+    void copy(at::Tensor const& from, at::Tensor const& to);
+
+  private:
+    bool direct_;
+    at::Tensor staging_;
+};
+
 }  // namespace curtail::train

@@ -42,11 +42,11 @@ at::Tensor part_of(std::span<float const> whole, optim::Piece const& piece)
 
 // Copies the elements of `pieces` to the beginning of `chunk`, and sets the others to zero.
 void fill(std::vector<optim::Piece> const& pieces, std::span<float const> whole,
-          at::Tensor const& chunk)
+          at::Tensor const& chunk, HostCopy& host)
 {
     std::int64_t end = 0;
     for_parts(pieces, chunk, [&](optim::Piece const& piece, at::Tensor const& part) {
-        part.copy_(part_of(whole, piece));
+        host.copy(part_of(whole, piece), part);
         end += piece.count;
     });
     chunk.narrow(0, end, chunk.numel() - end).zero_();
@@ -62,7 +62,10 @@ at::Tensor chunk_of_rank(at::Tensor const& chunks, int rank, int ranks)
 
 ShardExchange::ShardExchange(optim::Shards shards, comm::Collectives& collectives,
                              c10::Device device, at::ScalarType type)
-    : shards_(std::move(shards)), collectives_(collectives), exchanged_(shards_.buckets.size())
+    : shards_(std::move(shards)),
+      collectives_(collectives),
+      host_copy_(device),
+      exchanged_(shards_.buckets.size())
 {
     make_buffers(device, type);
     for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
@@ -142,12 +145,12 @@ void ShardExchange::for_all_ranks(std::size_t bucket, at::Tensor const& chunks,
 }
 
 void ShardExchange::fill_all(std::size_t bucket, std::span<float const> whole,
-                             at::Tensor const& chunks) const
+                             at::Tensor const& chunks)
 {
     auto const& of_rank = shards_.buckets[bucket].of_rank;
     for (int rank = 0; rank < collectives_.size(); ++rank)
         fill(of_rank[static_cast<std::size_t>(rank)], whole,
-             chunk_of_rank(chunks, rank, collectives_.size()));
+             chunk_of_rank(chunks, rank, collectives_.size()), host_copy_);
 }
 
 void ShardExchange::load(model::Parameters const& weights)
@@ -263,7 +266,7 @@ void ShardExchange::scatter(std::span<float const> whole, at::Tensor const& shar
     for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
         auto const own_chunk = chunk_in(shard, bucket);
         if (alone()) {
-            fill(own(shards_.buckets[bucket]), whole, own_chunk);
+            fill(own(shards_.buckets[bucket]), whole, own_chunk, host_copy_);
             continue;
         }
         auto const chunks = chunks_of(bucket, staging_.front().values);
@@ -287,7 +290,7 @@ void ShardExchange::gather(at::Tensor const& shard, std::span<float> whole)
         }
         if (collectives_.rank() != 0) continue;
         for_all_ranks(bucket, chunks, [&](optim::Piece const& piece, at::Tensor const& part) {
-            part_of(whole, piece).copy_(part);
+            host_copy_.copy(part, part_of(whole, piece));
         });
     }
 }

@@ -9,6 +9,7 @@
 #include "comm/collectives.hpp"
 #include "model/parameters.hpp"
 #include "optim/shards.hpp"
+#include "train/pinned_memory.hpp"
 
 namespace curtail::train {
 
@@ -94,7 +95,7 @@ class ShardExchange {
     template <class Body>
     void for_all_ranks(std::size_t bucket, at::Tensor const& chunks, Body const& body) const;
     /// Fills the chunks of all ranks in a bucket with their elements of `whole`.
-    void fill_all(std::size_t bucket, std::span<float const> whole, at::Tensor const& chunks) const;
+    void fill_all(std::size_t bucket, std::span<float const> whole, at::Tensor const& chunks);
     void begin_sum(std::size_t bucket, model::Parameters const& gradients);
     void make_scalars(at::TensorOptions options);
     void send(std::size_t bucket);
@@ -103,6 +104,7 @@ class ShardExchange {
 
     optim::Shards shards_;
     comm::Collectives& collectives_;
+    HostCopy host_copy_;
     at::Tensor master_values_;  ///< the chunks of this rank, one per bucket
     at::Tensor gradient_values_;
     std::vector<Chunks> staging_;  ///< float32; used in turn

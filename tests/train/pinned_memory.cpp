@@ -2,6 +2,10 @@
 // Memory as a build for CPUs gives it: no driver registers it.
 #include "train/pinned_memory.hpp"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,6 +26,33 @@ TEST(PinnedBlock, IsAlignedAndZeroForAllSizes)
         EXPECT_TRUE(std::all_of(block.bytes().begin(), block.bytes().end(),
                                 [](std::byte byte) { return byte == std::byte{0}; }));
     }
+}
+
+TEST(HostCopy, ThroughStagingMemoryHasAllElements)
+{
+    for (std::int64_t const size : {1, 7, 8, 9, 23, 24}) {
+        HostCopy host(at::empty({8}, at::kFloat));
+        auto const from = at::arange(size, at::kFloat);
+        auto const to = at::zeros({size + 1}, at::kFloat);
+        host.copy(from, to.narrow(0, 0, size));
+        EXPECT_TRUE(to.narrow(0, 0, size).equal(from)) << size;
+        EXPECT_EQ(to[size].item<float>(), 0);
+    }
+}
+
+TEST(HostCopy, ThroughStagingMemoryUsesIt)
+{
+    auto const staging = at::zeros({8});
+    HostCopy(staging).copy(at::ones({6}), at::zeros({6}));
+    EXPECT_EQ(staging.sum().item<float>(), 6);
+}
+
+// There is no pinned memory without a GPU, so asking for it would fail.
+TEST(HostCopy, OnACpuNeedsNoPinnedMemory)
+{
+    auto const to = at::zeros({3});
+    HostCopy(at::kCPU).copy(at::ones({3}), to);
+    EXPECT_TRUE(to.equal(at::ones({3})));
 }
 
 }  // namespace
