@@ -38,6 +38,8 @@ void RankWork::load(std::span<float const> theta)
 
 CutValues RankWork::cut(Seq seq, bool with_anchor)
 {
+    auto room = begin_to_make_room();
+    auto room_for_anchor = with_anchor ? begin_to_make_room() : std::future<std::vector<float>>();
     engine_.finish_steps();
     engine_.free_activations();
     compare_weights();
@@ -51,7 +53,8 @@ CutValues RankWork::cut(Seq seq, bool with_anchor)
         engine_.optimizer().reset();
         engine_.masters_replaced();
     }
-    return {gathered(work_.delta(seq)), with_anchor ? gathered(work_.anchor()) : nullptr,
+    return {gathered(work_.delta(seq), std::move(room)),
+            with_anchor ? gathered(work_.anchor(), std::move(room_for_anchor)) : nullptr,
             good ? sums[0] : 0, static_cast<std::int64_t>(sums[1])};
 }
 
@@ -70,17 +73,25 @@ void RankWork::compare_weights()
                               ExitCode::unavailable);
 }
 
-Values RankWork::gathered(at::Tensor const& shard)
+// On the leader, a thread makes room for all values. A vector fills new memory with zeros, which
+// takes as long as gathering; meanwhile, a device ends its step.
+std::future<std::vector<float>> RankWork::begin_to_make_room() const
 {
-    bool const leads = collectives_.rank() == 0;
-    auto const count = static_cast<std::size_t>(engine_.weights().numel());
-    std::vector<float> whole;
-    if (leads) {
-        whole = memory_.take(count);
+    auto const leads = collectives_.rank() == 0;
+    auto const count = leads ? static_cast<std::size_t>(engine_.weights().numel()) : 0;
+    return std::async([this, count] {
+        if (count == 0) return std::vector<float>();
+        auto whole = memory_.take(count);
         whole.resize(count);
-    }
+        return whole;
+    });
+}
+
+Values RankWork::gathered(at::Tensor const& shard, std::future<std::vector<float>> room)
+{
+    auto whole = room.get();
     engine_.exchange().gather(shard, whole);
-    return leads ? memory_.share(std::move(whole)) : nullptr;
+    return whole.empty() ? nullptr : memory_.share(std::move(whole));
 }
 
 void RankWork::adopt(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <future>
 #include <span>
 #include <vector>
 
@@ -48,7 +49,8 @@ class RankWork {
 
   private:
     void compare_weights();
-    [[nodiscard]] Values gathered(at::Tensor const& shard);
+    [[nodiscard]] std::future<std::vector<float>> begin_to_make_room() const;
+    [[nodiscard]] Values gathered(at::Tensor const& shard, std::future<std::vector<float>> room);
 
     Engine& engine_;
     comm::Collectives& collectives_;
