@@ -2,6 +2,7 @@
 // Snapshots with and without weights, in the site's folder.
 #include "train/rank_snapshots.hpp"
 
+#include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
 #include "comm/collectives.hpp"
@@ -79,6 +80,23 @@ TEST_F(SnapshotsTest, WithoutAStoreHaveTheWeights)
     save_and_restore(snapshots, snapshots);
     EXPECT_EQ(state(), 2);
     EXPECT_EQ(weight(), 1);
+}
+
+// A tensor begins in a block of 64 MiB and ends in the next one.
+TEST_F(SnapshotsTest, OfAStateInSeveralBlocksHaveEachValueInItsPlace)
+{
+    run_.model.vocabulary = 70'000;
+    engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
+    RankSnapshots snapshots(*engine_, {site_folder(), false});
+    auto const parts = engine_->optimizer().parts();
+    for (auto const& part : parts)
+        part.tensor.copy_(at::arange(part.tensor.numel(), at::kFloat).view(part.tensor.sizes()));
+    save(snapshots);
+    for (auto const& part : parts) part.tensor.zero_();
+    EXPECT_TRUE(snapshots.restore(first.serial));
+    for (auto const& part : parts)
+        EXPECT_TRUE(part.tensor.view({-1}).equal(at::arange(part.tensor.numel(), at::kFloat)))
+            << part.name;
 }
 
 // Earlier versions saved the weights of a run, too.
