@@ -69,6 +69,8 @@ struct NcclApi {
     CudaResult (*set_device)(int device);  ///< cudaSetDevice
     /// cudaDeviceGetPCIBusId: writes text of at most `size` bytes, with its final zero, to `text`
     CudaResult (*device_bus_id)(char* text, int size, int device);
+    /// cudaGetDeviceProperties: writes the device's name as device_bus_id does
+    CudaResult (*device_name)(char* text, int size, int device);
     /// cudaStreamCreateWithPriority: the highest priority, without implicit synchronization with
     /// the default stream
     CudaResult (*stream_create)(CudaStream** stream);

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 #include <nccl.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "comm/nccl_api.hpp"
@@ -107,6 +108,14 @@ CudaResult device_bus_id(char* text, int size, int device)
     return ours(cudaDeviceGetPCIBusId(text, size, device));
 }
 
+CudaResult device_name(char* text, int size, int device)
+{
+    cudaDeviceProp properties{};
+    auto const result = cudaGetDeviceProperties(&properties, device);
+    std::snprintf(text, static_cast<std::size_t>(size), "%s", properties.name);
+    return ours(result);
+}
+
 CudaResult stream_create(CudaStream** stream)
 {
     int lowest = 0;
@@ -169,6 +178,7 @@ constexpr NcclApi api{.get_unique_id = get_unique_id,
                       .last_error = last_error,
                       .set_device = set_device,
                       .device_bus_id = device_bus_id,
+                      .device_name = device_name,
                       .stream_create = stream_create,
                       .stream_destroy = stream_destroy,
                       .stream_wait_event = stream_wait_event,

@@ -58,7 +58,7 @@ struct Site {
     int ranks{1};                ///< processes per job
     Device device{Device::cpu};  ///< of each rank; with `gpu`, each rank has a GPU of its own
     /// Peak rate of one rank's device for the model's matrix products, in 10^12 operations per
-    /// second. Empty if unknown.
+    /// second. Empty if the site file does not state it.
     std::optional<double> rank_peak_tflops;
     /// How long a sample is valid after its time, on the signal's clock. From this age on, the
     /// sample counts as missing.

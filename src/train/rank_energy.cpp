@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/rank_energy.hpp"
 
-#include <array>
 #include <memory>
 
-#include "comm/nccl_api.hpp"
 #include "meter/gpu_energy.hpp"
 #include "meter/rapl.hpp"
+#include "train/site_device.hpp"
 
 namespace curtail::train {
 namespace {
-
-std::string bus_id_of(c10::Device device)
-{
-    std::array<char, 32> text{};
-    auto const* const api = comm::nccl_api();
-    bool const found =
-        api != nullptr &&
-        api->device_bus_id(text.data(), text.size(), device.index()) == comm::CudaResult::success;
-    return found ? text.data() : "";
-}
 
 // The meters of one rank; null if it has none of the kind.
 struct Meters {
@@ -46,7 +35,8 @@ std::function<std::optional<double>()> rank_energy(c10::Device device, comm::Pla
 {
     auto const meters = std::make_shared<Meters>();
     if (on_node.rank == 0) meters->processors = std::make_unique<meter::Rapl>();
-    if (!device.is_cpu()) meters->gpu = std::make_unique<meter::GpuEnergy>(bus_id_of(device));
+    if (!device.is_cpu())
+        meters->gpu = std::make_unique<meter::GpuEnergy>(identity_of(device).bus_id);
     return [meters] { return meters->take_j(); };
 }
 

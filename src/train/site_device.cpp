@@ -27,7 +27,7 @@ Result<c10::Device> gpu_of_rank(int rank_on_node)
     if (visible == 0)
         return no_gpu("this process sees no GPU",
                       "request GPUs in the site's launcher.sbatch_options, such as "
-                      "--gpus-per-task=1, and check the driver with nvidia-smi");
+                      "--gpus-per-node=8, and check the driver with nvidia-smi");
     if (rank_on_node >= visible && visible > 1)
         return no_gpu("this is rank " + std::to_string(rank_on_node) + " of its node, which has " +
                           std::to_string(visible) + " GPUs",
@@ -57,6 +57,25 @@ Result<c10::Device> site_device(config::Site const& site, config::Model const& m
     } catch (std::exception const& broken) {
         return no_gpu(broken.what(), "check the GPU with nvidia-smi");
     }
+}
+
+comm::GpuIdentity identity_of(c10::Device device)
+{
+    auto const* const api = comm::nccl_api();
+    if (device.is_cpu() || api == nullptr) return {};
+    return comm::gpu_identity(*api, device.index());
+}
+
+Result<void> require_own_gpus(comm::Collectives& host, c10::Device device)
+{
+    if (device.is_cpu()) return {};
+    auto const bus_id = identity_of(device).bus_id;
+    auto const two = comm::ranks_on_one_gpu(host, bus_id);
+    if (!two) return {};
+    return no_gpu("ranks " + std::to_string(two->first) + " and " + std::to_string(two->second) +
+                      " use the same GPU",
+                  "start at most one rank per GPU, and let every rank see all GPUs of its node: "
+                  "with Slurm, use --gpus-per-node, not --gpus-per-task");
 }
 
 std::unique_ptr<comm::Collectives> device_collectives(comm::Collectives& host, c10::Device device,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "comm/collectives.hpp"
+#include "comm/gpu_identity.hpp"
 #include "comm/patience.hpp"
 #include "config/model.hpp"
 #include "config/site.hpp"
@@ -13,11 +14,18 @@
 namespace curtail::train {
 
 /// Returns the device of the rank with this number on its node. The ranks of a node use its GPUs in
-/// turn: rank r uses GPU r. If the rank sees only one GPU, as with Slurm's --gpus-per-task, it uses
-/// that one. Fails with `unavailable` if this program or the node has no GPU, or too few, or if the
-/// GPU cannot be used; with `config` if the operators for GPUs cannot compute `model`.
+/// turn: rank r uses GPU r. If the rank sees only one GPU, it uses that one; see also
+/// require_own_gpus(). Fails with `unavailable` if this program or the node has no GPU, or too few,
+/// or if the GPU cannot be used; with `config` if the operators for GPUs cannot compute `model`.
 [[nodiscard]] Result<c10::Device> site_device(config::Site const& site, config::Model const& model,
                                               int rank_on_node);
+
+/// Returns the identity of `device`. Its texts are empty for a CPU.
+[[nodiscard]] comm::GpuIdentity identity_of(c10::Device device);
+
+/// Fails with `unavailable` on all ranks if two of them use the same GPU (comm::ranks_on_one_gpu).
+/// Every rank of `host` must call this function, with its device.
+[[nodiscard]] Result<void> require_own_gpus(comm::Collectives& host, c10::Device device);
 
 /// Returns collectives for tensors on `device`, which use `host` for everything else. Returns null
 /// if `host` itself is enough: on a CPU, and for a single rank. Every rank of `host` must call this

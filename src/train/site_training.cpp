@@ -14,6 +14,7 @@
 #include "train/fail_together.hpp"
 #include "train/free_memory.hpp"
 #include "train/log_publisher.hpp"
+#include "train/peak_rate.hpp"
 #include "train/rank_energy.hpp"
 #include "train/rank_memory.hpp"
 #include "train/rank_operators.hpp"
@@ -181,6 +182,14 @@ Result<c10::Device> device_for(SiteInputs const& inputs, comm::PlaceOnNode on_no
     return device;
 }
 
+// A site that does not state its peak rate has that of its GPUs.
+void add_peak_rate(SiteInputs& inputs, c10::Device device)
+{
+    auto& peak = inputs.site.rank_peak_tflops;
+    if (!peak && type_of(inputs.run.training, device) == at::kBFloat16)
+        peak = peak_tflops_of(identity_of(device).name);
+}
+
 // Members of a run get their weights from its store.
 model::Parameters first_weights(TrainOptions const& options, config::Run const& run)
 {
@@ -224,6 +233,8 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     start_timer.end("inputs");
     auto const device = device_for(*inputs, options.on_node, collectives.size());
     if (auto all = fail_together(collectives, device.map([](c10::Device) {})); !all) return all;
+    if (auto own = require_own_gpus(collectives, *device); !own) return own;
+    add_peak_rate(*inputs, *device);
     auto const times = stop_times(options, *inputs);
     comm::Patience const patience{inputs->run.training.rank_timeout,
                                   [&stop, times] { return stop_deadline(stop, times, 90); }};

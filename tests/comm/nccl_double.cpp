@@ -150,6 +150,12 @@ CudaResult device_bus_id(char* text, int size, int device)
     return CudaResult::success;
 }
 
+CudaResult device_name(char* text, int size, int device)
+{
+    std::snprintf(text, static_cast<std::size_t>(size), "NVIDIA H100 PCIe");
+    return device >= 0 ? CudaResult::success : static_cast<CudaResult>(101);
+}
+
 CudaResult stream_create(CudaStream** stream)
 {
     active->streams.push_back(std::make_unique<CudaStream>(CudaStream{"nccl"}));
@@ -219,6 +225,7 @@ constexpr comm::NcclApi table{.get_unique_id = get_unique_id,
                               .last_error = last_error,
                               .set_device = set_device,
                               .device_bus_id = device_bus_id,
+                              .device_name = device_name,
                               .stream_create = stream_create,
                               .stream_destroy = stream_destroy,
                               .stream_wait_event = stream_wait_event,
