@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "core/clock.hpp"
-#include "train/device_rows_note.hpp"
 #include "train/leader_snapshots.hpp"
 #include "train/step_record.hpp"
 
@@ -73,7 +72,7 @@ class AloneLoop {
                 metrics_of(*outcome, {position_.steps, 0}, ranks_.size(), context_));
             position_.tokens += trained_tokens(*outcome);
             note_first_step(context_, 0);
-            device_rows_.note(*outcome, context_.log);
+            context_.fitting_rows.note(*outcome, context_.log);
             if (!outcome->finite) return not_finite();
             snapshots_.step();
         }
@@ -113,7 +112,6 @@ class AloneLoop {
         Tokens tokens;
     } begun_;  // after all steps
     LeaderSnapshots snapshots_;
-    DeviceRowsNote device_rows_{context_.run.training.device_batch_rows};
     bool stop_{false};  // a rank was asked to stop
 };
 

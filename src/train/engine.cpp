@@ -86,7 +86,7 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
                  optim::deal_shards(run.model, collectives.size()).of(collectives.rank()), device_),
       timer_(device_),
       feed_(device_),
-      device_rows_(run.training.device_batch_rows)
+      device_rows_(options.device_rows > 0 ? options.device_rows : run.training.device_batch_rows)
 {
 }
 

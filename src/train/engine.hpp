@@ -61,6 +61,8 @@ struct EngineOptions {
     /// Number of steps whose outcome the host need not know before it begins the next one. With 1,
     /// the host enqueues a step while a GPU still computes the one before it.
     std::size_t unknown_outcomes{0};
+    /// The most rows that a rank computes at once; 0: as the run file says. The same on all ranks.
+    std::int64_t device_rows{0};
     /// Whether the first step begins with an update that changes nothing. If it does not fit into
     /// memory, all ranks halve their micro-batches.
     bool try_update{false};

@@ -6,6 +6,7 @@
 
 #include "config/run.hpp"
 #include "core/log.hpp"
+#include "train/fitting_rows.hpp"
 #include "train/permission_guard.hpp"
 #include "train/position.hpp"
 #include "train/recorder.hpp"
@@ -33,6 +34,7 @@ struct LeaderContext {
     Recorder& recorder;
     PermissionGuard& permission;
     StartTimer& start_timer;
+    FittingRows& fitting_rows;
     StopTimes stop_times;
     Log log;
     std::filesystem::path folder;  ///< the site's folder, which has the snapshots

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "store/object_store.hpp"
-#include "train/device_rows_note.hpp"
 #include "train/leader_context.hpp"
 #include "train/leader_snapshots.hpp"
 #include "train/round_thread.hpp"
@@ -56,7 +55,6 @@ class MemberLoop {
     Position position_;
     std::optional<std::string> training_id_;
     LeaderSnapshots snapshots_;
-    DeviceRowsNote device_rows_{context_.run.training.device_batch_rows};
     std::int64_t steps_here_{0};          ///< with known outcomes
     std::int64_t periodic_snapshots_{0};  ///< see Training::snapshot_every_steps
     std::int64_t round_{0};

@@ -19,13 +19,14 @@ model::GpuFacts facts_of(c10::Device device)
 
 std::optional<model::CheckedOperators> rank_operators(config::Run const& run,
                                                       model::GpuChoice const& choice,
-                                                      c10::Device device, Log const& log)
+                                                      c10::Device device, std::int64_t rows,
+                                                      Log const& log)
 {
     if (device.is_cpu()) return std::nullopt;
-    auto checked = model::checked_operators(
-        {model::cuda_kernels, choice.kernels,
-         model::preferred_attention(choice.attention, facts_of(device)), run.model,
-         run.training.device_batch_rows, type_of(run.training, device), device});
+    auto checked =
+        model::checked_operators({model::cuda_kernels, choice.kernels,
+                                  model::preferred_attention(choice.attention, facts_of(device)),
+                                  run.model, rows, type_of(run.training, device), device});
     for (auto const& warning : checked.warnings) log.warning(warning);
     return checked;
 }

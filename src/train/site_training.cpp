@@ -83,7 +83,8 @@ void remove_leftovers(std::filesystem::path const& folder)
     for (auto const& entry : std::filesystem::directory_iterator(folder, ignored)) {
         auto const name = entry.path().filename().string();
         bool const ours = name.starts_with(".snapshot-") || name.starts_with(".status.json.") ||
-                          name.starts_with(".events.") || name.starts_with(".metrics.");
+                          name.starts_with(".events.") || name.starts_with(".metrics.") ||
+                          name.starts_with(".device-rows.json.");
         if (ours && entry.path().extension() == ".tmp")
             std::filesystem::remove(entry.path(), ignored);
     }
@@ -106,11 +107,18 @@ StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
     return [watch = options.watcher, target](StepMetrics const& step) { watch(step, target); };
 }
 
+// What the leader measures and learns from the start on.
+struct AtStart {
+    StartTimer& timer;
+    FittingRows& fitting_rows;
+    json::Object gpu;  ///< runlog::TrainerStart::gpu
+};
+
 // The leader's part, between the start of the others' follow() and their dismissal. `run` is empty
 // if the site trains alone.
-Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, json::Object const& gpu,
+Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
                   std::optional<Result<RunAtStart>> const& run, SiteRanks& ranks,
-                  StartTimer& start_timer, Log const& log)
+                  AtStart const& at_start, Log const& log)
 {
     auto const& stop = ranks.stop();
     auto const cause = [&] { return stop.raised() ? std::string(to_text(stop.cause())) : ""; };
@@ -121,14 +129,23 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, json::O
     Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs),
                       LossWatch(inputs.run.model.vocabulary));
     recorder.state(energy::State::starting);
-    recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), gpu});
+    recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), at_start.gpu});
     PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);
     std::optional<LogPublisher> publisher;
     if (!options.alone) publisher.emplace(inputs.run, inputs.site, log);
     try {
-        LeaderContext context{
-            inputs.run, inputs.site, recorder, permission, start_timer, stop_times(options, inputs),
-            log,        folder,      {},       {},         {}};
+        LeaderContext context{inputs.run,
+                              inputs.site,
+                              recorder,
+                              permission,
+                              at_start.timer,
+                              at_start.fitting_rows,
+                              stop_times(options, inputs),
+                              log,
+                              folder,
+                              {},
+                              {},
+                              {}};
         auto done = !run   ? lead_alone(ranks, context, inputs)
                     : *run ? lead_in_run(ranks, context, inputs, **run)
                            : Result<void>(tl::unexpected(run->error()));
@@ -144,9 +161,8 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, json::O
     }
 }
 
-Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs,
-                            json::Object const& gpu, SiteRanks& ranks, StartTimer& start_timer,
-                            Log const& log)
+Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
+                            AtStart const& at_start, Log const& log)
 {
     if (!ranks.is_leader()) {
         ranks.follow();
@@ -156,7 +172,7 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
     if (!options.alone)
         run = open_run(inputs, deadline_at_start(ranks, stop_times(options, inputs)));
     auto done = run && *run ? check_format(**run) : Result<void>{};
-    if (done) done = lead(options, inputs, gpu, run, ranks, start_timer, log);
+    if (done) done = lead(options, inputs, run, ranks, at_start, log);
     ranks.dismiss();
     return done;
 }
@@ -188,6 +204,14 @@ void add_peak_rate(SiteInputs& inputs, c10::Device device)
     auto& peak = inputs.site.rank_peak_tflops;
     if (!peak && type_of(inputs.run.training, device) == at::kBFloat16)
         peak = peak_tflops_of(identity_of(device).name);
+}
+
+// All ranks begin with the leader's number.
+std::int64_t rows_at_start(FittingRows& rows, comm::Collectives& ranks, Log const& log)
+{
+    auto number = ranks.rank() == 0 ? rows.at_start(log) : std::int64_t{};
+    ranks.broadcast(std::as_writable_bytes(std::span(&number, 1)), 0);
+    return number;
 }
 
 // Members of a run get their weights from its store.
@@ -242,18 +266,25 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     auto const on_device = device_collectives(collectives, *device, patience);
     auto& exchanging = on_device ? *on_device : collectives;
     start_timer.end("devices");
-    auto operators = rank_operators(inputs->run, options.gpu, *device, log);
-    auto const gpu = details_of(operators);
-    if (operators) start_timer.end("kernels");
+    auto const folder = inputs->run.site_folder(options.site);
+    FittingRows fitting_rows(
+        folder, inputs->run,
+        {identity_of(*device).name, collectives.size(), type_of(inputs->run.training, *device)});
     auto engine_options = options_for(*device, options.on_node);
-    if (operators) engine_options.operators = std::move(operators->operators);
+    engine_options.device_rows = rows_at_start(fitting_rows, collectives, log);
+    auto operators =
+        rank_operators(inputs->run, options.gpu, *device, engine_options.device_rows, log);
+    auto const gpu = details_of(operators);
+    if (operators) {
+        engine_options.operators = std::move(operators->operators);
+        start_timer.end("kernels");
+    }
     Engine engine(inputs->run, inputs->loader, exchanging, first_weights(options, inputs->run),
                   std::move(engine_options));
-    auto const folder = inputs->run.site_folder(options.site);
     engine.timer().trace(trace_of(options, folder, collectives.rank()));
     SiteRanks ranks(engine, exchanging, stop, {folder, options.alone});
     start_timer.end("model");
-    auto done = lead_or_follow(options, *inputs, gpu, ranks, start_timer, log);
+    auto done = lead_or_follow(options, *inputs, ranks, {start_timer, fitting_rows, gpu}, log);
     if (auto const& error = engine.timer().trace_error()) log.warning(error->message());
     return done;
 }

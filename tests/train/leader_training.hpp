@@ -24,14 +24,23 @@ class LeaderTraining : public SmallTraining {
         site_ranks_.emplace(*engine_, *ranks_, stop_, files);
         permission_.emplace(permission::Need::never, site_folder(), run_.run, SiteId{"A"}, stop_,
                             log());
+        fitting_rows_.emplace(site_folder(), run_, RowFacts{});
         recorder_.emplace(site_folder(), "A", "1", log());
     }
     [[nodiscard]] LeaderContext context(std::optional<std::string> training_id)
     {
-        return {run_,         run_.sites.at(0),      *recorder_,
-                *permission_, start_timer_,          {Seconds{10}, {}},
-                log(),        site_folder(),         {},
-                {},           std::move(training_id)};
+        return {run_,
+                run_.sites.at(0),
+                *recorder_,
+                *permission_,
+                start_timer_,
+                *fitting_rows_,
+                {Seconds{10}, {}},
+                log(),
+                site_folder(),
+                {},
+                {},
+                std::move(training_id)};
     }
 
     std::unique_ptr<comm::Collectives> ranks_{comm::single_process()};
@@ -42,6 +51,7 @@ class LeaderTraining : public SmallTraining {
     std::optional<Recorder> recorder_;
     std::optional<PermissionGuard> permission_;
     StartTimer start_timer_;
+    std::optional<FittingRows> fitting_rows_;
 };
 
 }  // namespace curtail::train::test
