@@ -9,8 +9,8 @@
 # a password.
 # With --dry-run it only prints what is missing.
 # With CURTAIL_TORCH_ROOT (another LibTorch) the only wheel it unpacks is plotly, for the report.
-# With --gpu it also unpacks NCCL into .deps/gpu and, unless the machine has a CUDA toolkit 13, the
-# compiler nvcc (scripts/wheels-gpu.txt).
+# With --gpu it also unpacks NCCL into .deps/gpu and, unless the machine has a CUDA toolkit 13 with
+# them, the compiler nvcc and the disassembler cuobjdump (scripts/wheels-gpu.txt).
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

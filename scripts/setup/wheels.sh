@@ -11,12 +11,14 @@ wanted_wheels() {
     fi
 }
 
+# Without the compiler or the disassembler that the machine has.
 wanted_gpu_wheels() {
-    if scripts/setup/find_nvcc.sh --toolkit > /dev/null; then
-        grep '^nvidia-nccl-cu13==' scripts/wheels-gpu.txt
-    else
-        cat scripts/wheels-gpu.txt
-    fi
+    local without='^$'
+    ! scripts/setup/find_nvcc.sh --toolkit > /dev/null ||
+        without+='|^nvidia-(cuda-(nvcc|crt|runtime|cccl)|nvvm)=='
+    ! scripts/setup/find_cuobjdump.sh --toolkit > /dev/null ||
+        without+='|^nvidia-cuda-(cuobjdump|nvdisasm)=='
+    grep -Ev "$without" scripts/wheels-gpu.txt
 }
 
 check_machine() { # NEEDED_MB: free space needed while wheels are fetched and unpacked; 0: any
@@ -79,8 +81,8 @@ install_wheels() {
 }
 
 install_gpu_wheels() {
-    local list fetch=300
+    local list fetch=305
     list=$(wanted_gpu_wheels)
-    [ "$(wc -l <<< "$list")" -gt 1 ] || fetch=200
+    grep -q '^nvidia-cuda-nvcc==' <<< "$list" || fetch=205
     install_list gpu "$list" scripts/wheels-gpu.txt $fetch 1000
 }

@@ -170,15 +170,23 @@ def another_libtorch_needs_no_torch_wheels():
         expect("torch==" in wheels(checkout), "the full set was not fetched later")
 
 
-def gpu_wheels_are_fetched_on_request_and_without_nvcc_if_the_machine_has_one():
-    for release, has_toolkit in (("13.0", True), ("12.4", False)):
+def gpu_wheels_are_fetched_on_request_and_without_what_the_machine_has():
+    for nvcc, cuobjdump, nvdisasm in (("13.0", "13.0", True), ("13.0", "12.4", True),
+                                      ("12.4", "13.0", False)):
         with setup_checkout() as checkout:
-            checkout.command("nvcc", NVCC.format(release=release))
+            checkout.command("nvcc", NVCC.format(release=nvcc))
+            checkout.command("cuobjdump", NVCC.format(release=cuobjdump))
+            if nvdisasm:
+                checkout.command("nvdisasm")
             setup(checkout, CUDA_HOME="")
             expect("nvidia-nccl" not in wheels(checkout), "NCCL was fetched without --gpu")
             setup(checkout, "--gpu", CUDA_HOME="")
             expect("nvidia-nccl-cu13==" in wheels(checkout), "NCCL is missing")
-            expect(("nvidia-cuda-nvcc==" in wheels(checkout)) != has_toolkit, release)
+            for name, present in (("nvcc", nvcc == "13.0"), ("cccl", nvcc == "13.0"),
+                                  ("cuobjdump", cuobjdump == "13.0" and nvdisasm),
+                                  ("nvdisasm", cuobjdump == "13.0" and nvdisasm)):
+                expect((f"nvidia-cuda-{name}==" in wheels(checkout)) != present,
+                       (name, nvcc, cuobjdump, nvdisasm))
             output = setup(checkout, "--gpu", CUDA_HOME="")
             expect("the wheels are in .deps/gpu" in output, f"fetched twice: {output}")
 
@@ -380,7 +388,7 @@ if __name__ == "__main__":
         policy_of_another_program_stays,
         second_setup_waits_for_the_first,
         another_libtorch_needs_no_torch_wheels,
-        gpu_wheels_are_fetched_on_request_and_without_nvcc_if_the_machine_has_one,
+        gpu_wheels_are_fetched_on_request_and_without_what_the_machine_has,
         without_root_setup_unpacks_wheels_and_names_missing_packages,
         missing_packages_are_named_even_if_the_wheels_fail,
         leftover_policy_is_removed_through_sudo,
