@@ -30,8 +30,9 @@ programs: configure ## build the programs into build/release/bin
 build: configure ## build programs and tests (PRESET=debug, asan+ubsan or tsan)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
-gpu-build: ## build the programs for GPUs (CUDA 13) into build/gpu/bin; needs no GPU
+gpu-build: ## build the programs for GPUs (CUDA 13) into build/gpu/bin and check their code; needs no GPU
 	@$(MAKE) --no-print-directory programs PRESET=gpu SETUP_OPTIONS=--gpu
+	@exec scripts/gpu/sass.py --quiet
 
 gpu-check: gpu-build ## check and measure that build on this machine's GPU, with the PyTorch of python3
 	@exec scripts/gpu/measure.sh build/gpu-check 600
