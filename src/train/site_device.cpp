@@ -66,6 +66,15 @@ comm::GpuIdentity identity_of(c10::Device device)
     return comm::gpu_identity(*api, device.index());
 }
 
+void warn_of_float32_muon(config::Optimizer const& optimizer, c10::Device device, Log const& log)
+{
+    if (device.is_cpu() || optimizer.muon_bfloat16) return;
+    log.warning(
+        "the run's optimizer.muon_precision is float32: on a GPU, Muon's matrix products take much "
+        "longer than in bfloat16 (at depth 20 on one H100, an estimated 230 ms more per step); set "
+        "it to bfloat16 in the next run");
+}
+
 Result<void> require_own_gpus(comm::Collectives& host, c10::Device device)
 {
     if (device.is_cpu()) return {};

@@ -7,8 +7,9 @@
 #include "comm/collectives.hpp"
 #include "comm/gpu_identity.hpp"
 #include "comm/patience.hpp"
-#include "config/model.hpp"
+#include "config/run.hpp"
 #include "config/site.hpp"
+#include "core/log.hpp"
 #include "core/result.hpp"
 
 namespace curtail::train {
@@ -22,6 +23,9 @@ namespace curtail::train {
 
 /// Returns the identity of `device`. Its texts are empty for a CPU.
 [[nodiscard]] comm::GpuIdentity identity_of(c10::Device device);
+
+/// Warns if `device` is a GPU and the run's Muon computes in float32, which makes steps longer.
+void warn_of_float32_muon(config::Optimizer const& optimizer, c10::Device device, Log const& log);
 
 /// Fails with `unavailable` on all ranks if two of them use the same GPU (comm::ranks_on_one_gpu).
 /// Every rank of `host` must call this function, with its device.

@@ -259,6 +259,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     if (auto all = fail_together(collectives, device.map([](c10::Device) {})); !all) return all;
     if (auto own = require_own_gpus(collectives, *device); !own) return own;
     add_peak_rate(*inputs, *device);
+    if (collectives.rank() == 0) warn_of_float32_muon(inputs->run.optimizer, *device, log);
     auto const times = stop_times(options, *inputs);
     comm::Patience const patience{inputs->run.training.rank_timeout,
                                   [&stop, times] { return stop_deadline(stop, times, 90); }};
