@@ -57,7 +57,14 @@ Result<std::optional<std::int64_t>> FittingRows::kept() const
     return same && rows >= 1 && rows <= configured_ ? std::optional(rows) : std::nullopt;
 }
 
-std::int64_t FittingRows::at_start(Log const& log)
+std::int64_t FittingRows::at_start(comm::Collectives& ranks, Log const& log)
+{
+    if (ranks.rank() == 0) use_kept(log);
+    ranks.broadcast(std::as_writable_bytes(std::span(&rows_, 1)), 0);
+    return rows_;
+}
+
+void FittingRows::use_kept(Log const& log)
 {
     auto const found = kept();
     if (!found) log.warning(found.error().message());
@@ -66,7 +73,6 @@ std::int64_t FittingRows::at_start(Log const& log)
         log.info("each rank computes at most " + counted(rows_) +
                  " at once, because more did not fit into memory before (" + file_.string() + ")");
     }
-    return rows_;
 }
 
 void FittingRows::note(StepOutcome const& outcome, Log const& log)

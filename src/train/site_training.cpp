@@ -206,14 +206,6 @@ void add_peak_rate(SiteInputs& inputs, c10::Device device)
         peak = peak_tflops_of(identity_of(device).name);
 }
 
-// All ranks begin with the leader's number.
-std::int64_t rows_at_start(FittingRows& rows, comm::Collectives& ranks, Log const& log)
-{
-    auto number = ranks.rank() == 0 ? rows.at_start(log) : std::int64_t{};
-    ranks.broadcast(std::as_writable_bytes(std::span(&number, 1)), 0);
-    return number;
-}
-
 // Members of a run get their weights from its store.
 model::Parameters first_weights(TrainOptions const& options, config::Run const& run)
 {
@@ -272,7 +264,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
         folder, inputs->run,
         {identity_of(*device).name, collectives.size(), type_of(inputs->run.training, *device)});
     auto engine_options = options_for(*device, options.on_node);
-    engine_options.device_rows = rows_at_start(fitting_rows, collectives, log);
+    engine_options.device_rows = fitting_rows.at_start(collectives, log);
     auto operators =
         rank_operators(inputs->run, options.gpu, *device, engine_options.device_rows, log);
     auto const gpu = details_of(operators);
