@@ -11,7 +11,7 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 Measured const lines[] = {{"mix bfloat16", 2e-3, 8e-3, Times{5e-6, 2e-5}},
-                                  {"rotate float32", nan, 3e-6, {}}};
+                          {"rotate float32", nan, 3e-6, {}}};
 
 TEST(Measured, IsGoodWithinItsTolerance)
 {

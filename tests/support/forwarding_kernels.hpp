@@ -53,10 +53,7 @@ class ForwardingKernels : public model::Kernels {
     {
         inner_->rotate_backward(gradients, rotated, r, sizes, tables, sequence, dqkv);
     }
-    void square_relu(at::Tensor const& f) const override
-    {
-        inner_->square_relu(f);
-    }
+    void square_relu(at::Tensor const& f) const override { inner_->square_relu(f); }
     void square_relu_backward(at::Tensor const& squares, at::Tensor const& gradient) const override
     {
         inner_->square_relu_backward(squares, gradient);
