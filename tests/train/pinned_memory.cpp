@@ -2,6 +2,7 @@
 // Memory as a build for CPUs gives it: no driver registers it.
 #include "train/pinned_memory.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
@@ -53,6 +54,13 @@ TEST(HostCopy, OnACpuNeedsNoPinnedMemory)
     auto const to = at::zeros({3});
     HostCopy(at::kCPU).copy(at::ones({3}), to);
     EXPECT_TRUE(to.equal(at::ones({3})));
+}
+
+TEST(HostCopy, ForAGpuUsesPinnedMemory)
+{
+    if (at::hasCUDA()) GTEST_SKIP() << "the machine has a GPU";
+    HostCopy host(c10::Device(at::kCUDA, 0));
+    EXPECT_THROW(host.copy(at::ones({3}), at::zeros({3})), c10::Error);
 }
 
 }  // namespace
