@@ -5,10 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <future>
-#include <vector>
 
-#include "tensors/preallocated.hpp"
 #include "train/host_registration.hpp"
 
 namespace curtail::train {
@@ -18,21 +15,10 @@ at::Tensor pinned_memory(std::int64_t count, at::ScalarType type)
     return at::empty({count}, at::TensorOptions(type).pinned_memory(true));
 }
 
-// Several threads together make the pages several times as fast as one.
 snapshot::AlignedBuffer pinned_block(std::size_t bytes)
 {
-    constexpr std::size_t threads = 4;
-    snapshot::AlignedBuffer buffer(bytes);
+    snapshot::AlignedBuffer buffer(bytes);  // has all its pages
     auto const all = buffer.bytes();
-    constexpr std::size_t page = tensors::block_bytes;
-    auto const share = (bytes / page / threads + 1) * page;
-    std::vector<std::future<void>> touched;
-    for (std::size_t first = 0; first < bytes; first += share)
-        touched.push_back(std::async(std::launch::async, [=] {
-            auto const end = std::min(first + share, bytes);
-            for (auto at = first; at < end; at += page) all[at] = std::byte{0};
-        }));
-    for (auto& part : touched) part.get();
     if (!register_host_memory(all.data(), bytes)) return buffer;
     return {std::shared_ptr<std::byte>(
                 all.data(), [buffer](std::byte* memory) { unregister_host_memory(memory); }),
