@@ -79,6 +79,7 @@ void add_details(json::Object& line, StepDetails const& details)
     if (details.mfu) line.set("mfu", rounded(*details.mfu));
     line.set("memory_bytes", details.memory.value);
     if (details.gpu_memory) line.set("gpu_memory_bytes", details.gpu_memory->value);
+    if (details.new_shapes > 0) line.set("new_shapes", details.new_shapes);
 }
 
 }  // namespace

@@ -30,6 +30,9 @@ struct StepDetails {
     Bytes memory{};  ///< greatest memory of the leader's process so far
     /// Greatest memory of the leader's tensors on its GPU so far; empty on a CPU.
     std::optional<Bytes> gpu_memory{};
+    /// How many numbers of rows of micro-batches the leader computed for the first time. 0 for the
+    /// first step of a process.
+    std::int64_t new_shapes{0};
 };
 
 /// The metrics of one optimizer step: a line of a site's `metrics.jsonl`.

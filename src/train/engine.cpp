@@ -122,6 +122,7 @@ Result<BegunStep> Engine::step(rounds::Ranges const& blocks, Tokens progress,
     outcome.lr_factor = lr_factor;
     outcome.device_rows = device_rows_;
     outcome.gpu_memory = peak_memory(device_);
+    outcome.new_shapes = shapes_.end_step();
     remember(std::move(outcome), at::cat({sums, *updates}));
     learn_outcomes(unknown_outcomes_);
     return begun;

@@ -13,6 +13,7 @@
 #include "rounds/ranges.hpp"
 #include "train/batch_feed.hpp"
 #include "train/phase_timer.hpp"
+#include "train/shapes_seen.hpp"
 #include "train/shard_exchange.hpp"
 #include "train/without_exceptions.hpp"
 
@@ -49,7 +50,10 @@ struct StepOutcome {
     std::optional<End> ended{};         ///< when the host noticed the end; always set in an outcome
     std::int64_t device_rows{};         ///< the most rows that a rank computed at once
     std::optional<Bytes> gpu_memory{};  ///< the most of this rank's GPU so far; empty on a CPU
-    runlog::StepPhases phases{};        ///< of this rank
+    /// Numbers of rows of micro-batches that this rank computed for the first time. Empty for the
+    /// engine's first step.
+    std::vector<std::int64_t> new_shapes{};
+    runlog::StepPhases phases{};  ///< of this rank
 };
 
 /// Returns the type in which a rank on `device` computes.
@@ -191,6 +195,7 @@ class Engine {
     PhaseTimer timer_;
     BatchFeed feed_;
     std::int64_t device_rows_;
+    ShapesSeen shapes_;
     std::deque<DeviceMark> micro_batches_;  ///< the ends of the last ones
     std::deque<DeviceMark> backlog_;        ///< see limit_backlog()
     std::deque<Unknown> unknown_;

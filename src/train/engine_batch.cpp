@@ -58,7 +58,10 @@ Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
         if (micro.begins_block &&
             !go_on_after(micro.rows.begin / shape.rows_per_block, stop_here, mine))
             return mine;
-        if (batch) compute(std::move(*batch), std::ssize(blocks), last, mine);
+        if (batch) {
+            shapes_.computed(rows.size());
+            compute(std::move(*batch), std::ssize(blocks), last, mine);
+        }
         if (last) begin_sums();
     }
     (void)go_on_after(std::ssize(blocks), stop_here, mine);

@@ -42,6 +42,7 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
         outcome.phases,    if_finite(outcome.gradient_norm), if_finite(outcome.update_norm),
         outcome.energy_j,  mfu_of(outcome, ranks, context),  peak_memory(),
         outcome.gpu_memory};
+    metrics.details->new_shapes = std::ssize(outcome.new_shapes);
     return metrics;
 }
 

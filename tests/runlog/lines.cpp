@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "runlog/evaluation.hpp"
 #include "runlog/held_out.hpp"
 #include "runlog/metrics.hpp"
@@ -302,6 +303,20 @@ TEST_F(Metrics, OnlyAStepOnAGpuHasItsMemory)
     auto const second = text.find('\n') + 1;
     EXPECT_THAT(text.substr(0, second), testing::HasSubstr("\"memory_bytes\":7}"));
     EXPECT_THAT(text.substr(second), testing::HasSubstr("\"gpu_memory_bytes\":30000000000}"));
+}
+
+TEST_F(Metrics, NewShapesAreStoredOnlyIfThereAreAny)
+{
+    auto step = step_;
+    for (int const new_shapes : {0, 2}) {
+        step.details.emplace().new_shapes = new_shapes;
+        ASSERT_TRUE(append_metrics(path_, step));
+    }
+    auto const text = read_file(path_).value();
+    auto const lines = split(trim(text), '\n');
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_THAT(std::string(lines[0]), testing::Not(testing::HasSubstr("new_shapes")));
+    EXPECT_THAT(std::string(lines[1]), testing::HasSubstr("\"new_shapes\":2"));
     EXPECT_EQ(read_metrics(path_).value().steps.size(), 2U);
 }
 

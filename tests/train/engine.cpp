@@ -318,6 +318,21 @@ TEST_F(EngineTest, AnUpdateThatIsTriedChangesNothing)
     EXPECT_TRUE(at::equal(trying.weights().flat(), engine.weights().flat()));
 }
 
+// 16 rows per step, of which the ranks compute at most 8 at once.
+TEST_F(EngineTest, ANumberOfRowsIsNewOnlyInTheStepThatComputesItFirst)
+{
+    run_.training.device_batch_rows = 8 / ranks_->size();
+    auto engine = make(*ranks_);
+    for (std::int64_t const blocks : {4, 4, 3, 3, 4, 1})
+        ASSERT_TRUE(engine.step({{0, blocks}}, {}, [] { return false; }));
+    std::vector<std::vector<std::int64_t>> found;
+    for (auto const& outcome : outcomes(engine)) found.push_back(outcome.new_shapes);
+    std::vector<std::int64_t> const of_a_block{4 / ranks_->size()};
+    EXPECT_THAT(found,
+                testing::ElementsAre(testing::IsEmpty(), testing::IsEmpty(), of_a_block,
+                                     testing::IsEmpty(), testing::IsEmpty(), testing::IsEmpty()));
+}
+
 TEST_F(EngineTest, WithoutMemoryForOneRowTheStepFailsOnAllRanks)
 {
     auto kernels = model::kernels_for(at::kFloat, at::kCPU);
