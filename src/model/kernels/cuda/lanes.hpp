@@ -28,16 +28,8 @@ CURTAIL_DEVICE float to_float(Bf16 x)
     return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16);
 }
 
-/// Rounds to the nearest number of type T, and to the even one of two. Keeps NaN.
-template <class T>
-CURTAIL_DEVICE T rounded(float x);
-template <>
-CURTAIL_DEVICE float rounded(float x)
-{
-    return x;
-}
-template <>
-CURTAIL_DEVICE Bf16 rounded(float x)
+/// Rounds to the nearest bfloat16, and to the even one of two. Keeps NaN.
+CURTAIL_DEVICE Bf16 to_bf16(float x)
 {
     auto const bits = __builtin_bit_cast(std::uint32_t, x);
     if (x != x) return {0x7fc0};
@@ -149,7 +141,7 @@ CURTAIL_DEVICE std::uint32_t rounded_pair(float first, float second)
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
     return pair;
 #else
-    return rounded<Bf16>(first).bits | std::uint32_t{rounded<Bf16>(second).bits} << 16;
+    return to_bf16(first).bits | std::uint32_t{to_bf16(second).bits} << 16;
 #endif
 }
 
@@ -179,12 +171,12 @@ CURTAIL_DEVICE void for_packs(int width, int lane, int lanes, Body const& body)
 }
 
 // A group has these functions:
-//   lanes()      the number of lanes
-//   each(body)   calls body(lane) for each lane
+//   lanes()         the number of lanes
+//   each(body)      calls body(lane) for each lane
 //   registers<S>()  returns an S for each lane, as x[lane]: what a lane keeps from one call to the
-//                next (only groups of lanes for heads)
-//   sum(share)   returns the sum of share(lane) over all lanes, to all lanes. No lane returns from
-//                it before all have computed their shares.
+//                   next. Only groups for heads have it.
+//   sum(share)      returns the sum of share(lane) over all lanes, to all lanes. No lane returns
+//                   from it before all have computed their shares.
 // The lanes of a group run in any order between two sums. A lane must not read in one each() what
 // another lane wrote in the same or in an earlier one, unless a sum lies between them.
 
