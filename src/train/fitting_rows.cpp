@@ -20,6 +20,7 @@ json::Object to_json(config::Run const& run, RowFacts const& facts)
             {"muon_precision", run.optimizer.muon_bfloat16 ? "bfloat16" : "float32"},
             {"checkpoint_activations", run.training.checkpoint_activations},
             {"device_batch_rows", run.training.device_batch_rows},
+            {"batch_tokens", run.training.batch_tokens.value},
             {"layers", m.layers},
             {"width", m.width},
             {"heads", m.heads},
@@ -71,7 +72,8 @@ void FittingRows::use_kept(Log const& log)
     else if (*found) {
         rows_ = **found;
         log.info("each rank computes at most " + counted(rows_) +
-                 " at once, because more did not fit into memory before (" + file_.string() + ")");
+                 " at once, because more did not fit into memory before (to try " +
+                 std::to_string(configured_) + " again, delete " + file_.string() + ")");
     }
 }
 

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include "comm/mpi_collectives.hpp"
+#include "model/allocations.hpp"
+#include "model/memory_limit.hpp"
 #include "small_training.hpp"
 #include "train/engine.hpp"
 
@@ -39,7 +41,7 @@ TEST_F(FittingRowsTest, AreThoseOfTheLeaderAtTheNextStart)
     EXPECT_EQ(at_start(), 4);
     if (ranks_->rank() > 0) return;
     EXPECT_THAT(log_text_, HasSubstr("at most 4 rows at once"));
-    EXPECT_THAT(log_text_, HasSubstr(file().string()));
+    EXPECT_THAT(log_text_, HasSubstr("to try 16 again, delete " + file().string()));
 }
 
 TEST_F(FittingRowsTest, AreReadableByTheirOwnerOnly)
@@ -56,6 +58,7 @@ TEST_F(FittingRowsTest, AreForgottenIfTheRunFileOrTheSiteChanges)
     for (auto const& change : std::vector<std::function<void()>>{
              [&] { run_.training.device_batch_rows = 15; },
              [&] { run_.training.checkpoint_activations = true; },
+             [&] { run_.training.batch_tokens = Tokens{1024}; },
              [&] { run_.optimizer.muon_bfloat16 = true; }, [&] { ++run_.model.layers; },
              [&] { run_.model.sequence = 64; }, [&] { run_.model.vocabulary = 400; },
              [&] { facts_.device = "NVIDIA A100-SXM4-80GB"; }, [&] { facts_.ranks = 8; },
@@ -114,6 +117,31 @@ TEST_F(FittingRowsTest, AreUsedByTheNextTraining)
     ASSERT_TRUE(train(true)) << log_text_;
     EXPECT_THAT(log_text_, HasSubstr("at most 3 rows at once, because"));
     EXPECT_THAT(log_text_, Not(HasSubstr("ran out of memory"))) << "the engine uses this number";
+}
+
+// Each rank is a trainer of its own, in less and less memory.
+TEST_F(FittingRowsTest, AreUsedByTheNextTrainingInLittleMemory)
+{
+    std::filesystem::remove(file());
+    auto const train_in = [&](int steps, std::int64_t bytes) {
+        configure(1, steps);
+        curtail::test::MemoryLimit const memory(bytes);
+        return train(true).has_value();
+    };
+    auto const enough = [&] {
+        curtail::test::Allocations const allocations;
+        configure(1, 1);
+        EXPECT_TRUE(train(true)) << log_text_;
+        return allocations.peak();
+    }();
+    int steps = 1;
+    auto bytes = enough;
+    for (; !std::filesystem::exists(file()) && bytes > enough / 2; bytes -= enough / 32)
+        (void)train_in(++steps, bytes);
+    EXPECT_THAT(log_text_, HasSubstr("ran out of memory"));
+    EXPECT_TRUE(train_in(++steps, bytes + enough / 32)) << log_text_;
+    EXPECT_THAT(log_text_, HasSubstr("delete " + file().string()));
+    EXPECT_THAT(log_text_, Not(HasSubstr("ran out of memory")));
 }
 
 }  // namespace
