@@ -31,9 +31,18 @@ def number(value, digits=1, unit=""):
     return "-" if value is None else f"{value:,.{digits}f}{unit}"
 
 
+def parsed(line):
+    """A line of results.jsonl; None if it is cut."""
+    try:
+        value = json.loads(line)
+        return value if {"part", "figure"} <= value.keys() else None
+    except (ValueError, AttributeError):
+        return None
+
+
 class Figures:
     def __init__(self, lines):
-        self.lines = [json.loads(line) for line in lines if line.endswith("}")]
+        self.lines = [line for line in map(parsed, lines) if line]
 
     def of(self, part, ending=""):
         return [line for line in self.lines
@@ -69,9 +78,9 @@ def training(figures):
             ("tokens per second, PyTorch eager", number(eager, 0)),
             ("MFU", number(100 * first["mfu"], 1, " %")),
             ("a step", number(first["step_s"], 3, " s")),
-            ("its update", number(first["phases_s"]["update"], 3, " s"))]
+            ("its update", number(first["phases_s"].get("update"), 3, " s"))]
     rows += [(key.replace("_", " "), number(value / 1e9, 1, " GB"))
-             for key, value in first.items() if key.endswith("_bytes")]
+             for key, value in first.items() if key.endswith("_bytes") and value]
     rows += [(name, number(first[key], 0)) for name, key in
              (("clock under load, MHz", "sm_mhz"), ("power under load, W", "power_w"))
              if key in first]
@@ -119,7 +128,7 @@ def operations(figures):
 def kernels(figures):
     rows = [(line["figure"], f"{line['error']:.1e}" if line["error"] is not None else "NaN",
              f"{line['tolerance']:.0e}",
-             number(line["reference_s"] / line["ours_s"], 1) if "ours_s" in line else "-",
+             number(line["reference_s"] / line["ours_s"], 1) if line.get("ours_s") else "-",
              "yes" if line["good"] else "**no**")
             for line in figures.of("kernels") if "good" in line]
     return "## Kernels\n\n" + table(("kernel or model", "error", "tolerance", "ATen / ours",
@@ -162,7 +171,7 @@ def main():
         sys.exit(0 if sys.argv[1:] == ["--help"] else 64)
     folder = Path(sys.argv[1])
     try:
-        figures = Figures((folder / "results.jsonl").read_text().splitlines())
+        figures = Figures((folder / "results.jsonl").read_text(errors="replace").splitlines())
     except FileNotFoundError:
         print(f"figures.py: {folder}/results.jsonl does not exist; run measure.sh {folder} 500",
               file=sys.stderr)

@@ -54,7 +54,7 @@ class Measurement:
                 for line in text.splitlines():
                     figure("machine", "card", **dict(zip(CARD, line.split(", "))))
             except (OSError, subprocess.TimeoutExpired) as broken:
-                self.results.fail("machine", "card", str(broken))
+                self.results.fail("machine", "card", str(broken), 69)
         self.check("machine", "libraries", ["machine"], 30)
 
     def kernels(self):
@@ -93,6 +93,9 @@ class Measurement:
                 rates.append(rate)
         finally:
             child.kill()
+            self.add_ratio(rates, rows)
+
+    def add_ratio(self, rates, rows):
         if rates and self.ours:
             self.results.figure("peers", "ratio to compiled", ours_tokens_per_s=self.ours,
                                 compiled_tokens_per_s=rates, rows=rows,
@@ -111,6 +114,7 @@ class Measurement:
     def two_ranks(self):
         """Two ranks on one GPU. NCCL allows this if it takes them for ranks of two hosts."""
         if self.data is None:
+            self.results.skip("two ranks", "there are no data, which the training makes")
             return
         rank = ["sh", "-c", 'NCCL_HOSTID=host-$OMPI_COMM_WORLD_RANK exec "$@"', "sh"]
         training = Training(self.folder / "two-ranks", self.data, self.options, steps=3, ranks=2,
@@ -132,9 +136,9 @@ class Measurement:
         def add(line):
             try:
                 values = json.loads(line)
-                self.results.figure(part, values.pop("name"), **values)
-            except (ValueError, KeyError, AttributeError):
-                self.results.note(f"{part}: {line.rstrip()}")
+                self.results.figure(part, str(values.pop("name")), **values)
+            except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+                self.results.note(f"{part}: {line.rstrip()[:1000]}")
         run(self.results, part, name, ["curtail-gpu-check", *arguments, "--json"], limit_s, add)
 
     def train(self, part):
@@ -163,7 +167,10 @@ class Measurement:
             began = time.monotonic()
             child = Child(command, self.results.stderr_path, f"peers {name}, {rows} rows")
             try:
-                ready = child.line(min(options.peer_limit, self.results.remaining()))
+                end = began + min(options.peer_limit, self.results.remaining())
+                while (ready := child.line(end - time.monotonic())) is not None:
+                    if "ready" in ready:
+                        break
             except TimeoutError as late:
                 child.kill()
                 self.results.figure("peers", name, rows=rows, tokens_per_s=None, why=str(late))
@@ -183,21 +190,23 @@ class Measurement:
 
     def peer_rate(self, child, name, rows):
         child.say(f"{self.options.steps}\n")
+        why = None
         try:
             line = child.line(min(60, self.results.remaining()))
-            answer = json.loads(line) if line is not None else None
-        except (TimeoutError, ValueError) as broken:
-            child.kill()
-            self.results.figure("peers", name, rows=rows, tokens_per_s=None, why=str(broken))
-            return None
-        if answer is None:
-            child.kill()
-            self.results.figure("peers", name, rows=rows, tokens_per_s=None,
-                                why=child.why_it_ended())
-            return None
-        rate = self.options.batch_tokens / answer["step_s"]
-        self.results.figure("peers", name, rows=rows, tokens_per_s=rate, **answer)
-        return rate
+            if line is not None:
+                answer = json.loads(line)
+                rate = self.options.batch_tokens / answer["step_s"]
+                self.results.figure("peers", name,
+                                    **{**answer, "rows": rows, "tokens_per_s": rate})
+                return rate
+        except TimeoutError as late:
+            why = str(late)
+        except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
+            why = f"its answer is no measurement: {line.rstrip()[:300]}"
+        child.kill()
+        self.results.figure("peers", name, rows=rows, tokens_per_s=None,
+                            why=why or child.why_it_ended())
+        return None
 
 
 # The parts in the order of their value, and the seconds that each needs at least.
@@ -209,9 +218,8 @@ PARTS = (("machine", Measurement.machine, 3), ("kernels", Measurement.kernels, 1
 
 def measure(results, options, folder):
     measurement = Measurement(results, options, folder)
-    wanted = options.parts.split(",") if options.parts else [name for name, _, _ in PARTS]
     for name, part, needed_s in PARTS:
-        if name.replace(" ", "-") not in [each.replace(" ", "-") for each in wanted]:
+        if options.parts and name.replace(" ", "-") not in options.parts:
             continue
         if results.remaining() < needed_s * options.pace:
             results.skip(name, f"{results.remaining():.0f} s are left, and it needs {needed_s}")
@@ -227,6 +235,13 @@ def measure(results, options, folder):
         except Exception as broken:  # a part must not cost the figures of another
             results.fail(name, "part", f"{type(broken).__name__}: {broken}")
         results.figure(name, "part ended", seconds=time.monotonic() - began)
+
+
+def parts(text):
+    names = text.split(",")
+    if not set(names) <= {name.replace(" ", "-") for name, _, _ in PARTS}:
+        raise ValueError
+    return names
 
 
 class Parser(argparse.ArgumentParser):
@@ -246,7 +261,7 @@ def parse():
     parser.add_argument("folder", type=Path, help="where to write the results")
     parser.add_argument("seconds", type=positive, help="time for everything")
     parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"))
-    parser.add_argument("--parts", help="names with commas between them [all]: " +
+    parser.add_argument("--parts", type=parts, help="names with commas between them [all]: " +
                         ", ".join(name.replace(" ", "-") for name, _, _ in PARTS))
     parser.add_argument("--depth", type=int, default=20)
     parser.add_argument("--vocabulary", type=int, default=65536)
@@ -269,13 +284,18 @@ def parse():
 
 def main():
     options = parse()
-    options.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        results = Results(options.folder, options.seconds - 3)
+    except OSError as broken:
+        print(f"measure.sh: cannot write to {options.folder}: {broken.strerror}", file=sys.stderr)
+        sys.exit(73)
 
     def stop(number, _):
         raise Stopped(signal.Signals(number).name)
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
-    results = Results(options.folder, options.seconds - 3)
+    signal.signal(signal.SIGHUP, stop)
     folder = Path(tempfile.mkdtemp(prefix="curtail-measure-"))
     try:
         measure(results, options, folder)

@@ -6,11 +6,12 @@
 # log.txt, results.jsonl, metrics.jsonl and stderr.txt to FOLDER; each figure is there as soon as it
 # is known. Uses the libraries of the machine's PyTorch (see env.sh). The options are those of
 # measure.py, which --help lists.
-# Exit codes: 0; 64 usage error; 69 there is no GPU, no PyTorch or no program; 70 a part failed.
+# Exit codes: 0; 64 usage error; 69 there is no GPU, no PyTorch or no program; 70 a part failed; 73
+# FOLDER cannot be written to.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 case " $* " in
-    *" --device cpu "* | *" --help "* | *" -h "*) ;;
+    *" --device cpu "* | *" --device=cpu "* | *" --help "* | *" -h "*) ;;
     *)
         # shellcheck source=scripts/gpu/env.sh
         source "$here/env.sh" || exit $?

@@ -2,11 +2,13 @@
 """What measure.py measures with: a file of results in which every line is complete as soon as it is
 known, and child processes with time limits."""
 import json
+import math
 import os
 import queue
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from datetime import datetime, timezone
@@ -18,6 +20,19 @@ class OutOfTime(Exception):
 
 class Stopped(Exception):
     """This process has received SIGTERM or SIGINT."""
+
+
+MOST_LINES = 10_000  # of one child: a child that floods its output must not fill the disk
+LONGEST_LINE = 1 << 16  # bytes; the rest counts as another line
+
+
+def without_nan(value):
+    """The value as JSON can hold it: a number that is not finite is null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: without_nan(each) for key, each in value.items()}
+    return [without_nan(each) for each in value] if isinstance(value, list) else value
 
 
 class Results:
@@ -40,22 +55,30 @@ class Results:
 
     def note(self, text):
         line = f"{datetime.now(timezone.utc):%H:%M:%S} {text}"
-        print(line, flush=True)
-        self._log.write(line + "\n")
-        self._log.flush()
+        self._write(self._log, line)
+        self._write(sys.stdout, line)
+
+    @staticmethod
+    def _write(file, line):
+        """A closed pipe or a full disk must not cost the figures to come."""
+        try:
+            file.write(line + "\n")
+            file.flush()
+        except (OSError, ValueError):
+            pass
 
     def figure(self, part, name, /, **values):
         """Adds a line. Units are in the names of the values."""
-        self._results.write(json.dumps({"part": part, "figure": name, **values}) + "\n")
-        self._results.flush()
+        line = {**values, "part": part, "figure": name}
+        line = {"part": part, "figure": name, **line}
+        self._write(self._results, json.dumps(without_nan(line), allow_nan=False))
         shown = " ".join(f"{key}={f'{value:.6g}' if isinstance(value, float) else value}"
                          for key, value in values.items())
         self.note(f"{part}: {name} {shown}")
 
     def metrics(self, run, lines):
         for line in lines:
-            self._metrics.write(json.dumps({"run": run, **line}) + "\n")
-        self._metrics.flush()
+            self._write(self._metrics, json.dumps(without_nan({"run": run, **line})))
 
     def fail(self, part, name, why, code=70):
         """Adds the line of a part that has failed."""
@@ -88,21 +111,23 @@ class Child:
                 [*WITH_PARENT, *(str(part) for part in command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=stderr, start_new_session=True,
                 env={**os.environ, **(environment or {})})
-        self._lines = queue.Queue()
+        self._lines = queue.Queue(maxsize=100)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self):
-        for line in self.process.stdout:
+        for line in iter(lambda: self.process.stdout.readline(LONGEST_LINE), b""):
             self._lines.put(line.decode(errors="replace"))
         self._lines.put(None)
 
     def line(self, limit_s):
         """The next line of its output; None at its end. Raises TimeoutError."""
         try:
-            return self._lines.get(timeout=max(0.0, limit_s))
+            if limit_s > 0:
+                return self._lines.get(timeout=limit_s)
         except queue.Empty:
-            raise TimeoutError(f"no answer within {limit_s:.0f} s") from None
+            pass
+        raise TimeoutError(f"no answer within {limit_s:.0f} s")
 
     def say(self, text):
         try:
@@ -122,7 +147,8 @@ class Child:
     def why_it_ended(self):
         """Its exit code or signal, and the last line of its standard error."""
         code = self.process.returncode
-        how = (f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}")
+        names = {each.value: f" ({each.name})" for each in signal.Signals}
+        how = f"signal {-code}{names.get(-code, '')}" if code < 0 else f"exit code {code}"
         with open(self._stderr_path, "rb") as stderr:
             stderr.seek(self._begin)
             lines = stderr.read().decode(errors="replace").split()
@@ -132,7 +158,9 @@ class Child:
 
 def run(results, part, name, command, limit_s, on_line=None, **options):
     """Runs a command. Calls on_line for each line of its output, as soon as it is there. Returns
-    whether it ended with 0. If not, or if it outlasts its limit, adds a line to the results."""
+    whether it ended with 0. If not, or if it outlasts its limit, adds a line to the results. Raises
+    OutOfTime if the time for everything ends before its limit."""
+    cut_short = limit_s > results.remaining()
     limit_s = min(limit_s, results.remaining())
     if limit_s <= 0:
         raise OutOfTime
@@ -142,13 +170,20 @@ def run(results, part, name, command, limit_s, on_line=None, **options):
         results.fail(part, name, f"{command[0]} is missing", 69)
         return False
     end = time.monotonic() + limit_s
+    lines = 0
     try:
         while (line := child.line(end - time.monotonic())) is not None:
+            lines += 1
+            if lines > MOST_LINES:
+                results.fail(part, name, f"it printed more than {MOST_LINES} lines")
+                return False
             if on_line:
                 on_line(line)
         child.process.wait(max(0.0, end - time.monotonic()))
     except (TimeoutError, subprocess.TimeoutExpired):
-        child.kill()
+        if cut_short:
+            results.figure(part, name, why="the time for everything ended meanwhile")
+            raise OutOfTime from None
         results.fail(part, name, f"it outlasted its limit of {limit_s:.0f} s")
         return False
     finally:

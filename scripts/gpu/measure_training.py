@@ -11,7 +11,7 @@ import subprocess
 import time
 from base64 import b64encode
 
-from measure_children import Child, run
+from measure_children import Child, OutOfTime, run
 
 IGNORED_STEPS = 2  # the first ones are slower
 SPECIAL_TOKENS = 9
@@ -85,10 +85,11 @@ class Training:
 
     def lines(self, name):
         try:
-            text = (self.site / name).read_text()
+            text = (self.site / name).read_text(errors="replace")
         except FileNotFoundError:
             return []
-        return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+        # The last line may be half written.
+        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
 
     def event(self, kind):
         return next((line for line in self.lines("events.jsonl") if line["type"] == kind), {})
@@ -104,14 +105,14 @@ def wait_for_steps(child, training, count, limit_s):
         time.sleep(0.01)
 
 
-def disk_seconds(folder, size):
+def disk_seconds(folder, size, limit_s):
     """Seconds in which dd writes as many bytes into a new file; None if it cannot."""
     began = time.monotonic()
     try:
         done = subprocess.run(
             ["dd", "if=/dev/zero", f"of={folder / 'dd'}", "bs=1M", f"count={-(-size // (1 << 20))}",
              "oflag=direct", "conv=fsync", "status=none"], stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=30)
+            capture_output=True, timeout=max(0.1, limit_s))
     except (OSError, subprocess.TimeoutExpired):
         return None
     finally:
@@ -136,6 +137,7 @@ def card_under_load():
 def measure_training(results, part, name, training, options, limit_s, with_stop):
     """Trains, stops, and adds the figures. Without `with_stop`, ends the training at once. Returns
     tokens per second, or None after a failure."""
+    cut_short = limit_s > results.remaining()
     limit_s = min(limit_s, results.remaining())
     began = time.monotonic()
     try:
@@ -149,8 +151,15 @@ def measure_training(results, part, name, training, options, limit_s, with_stop)
         wait_for_steps(child, training, IGNORED_STEPS + options.steps,
                        limit_s - (time.monotonic() - began))
         if with_stop:
-            stop_s = stop(child)
-    except (RuntimeError, TimeoutError, subprocess.TimeoutExpired) as broken:
+            cut_short = cut_short or results.remaining() < 60
+            stop_s = stop(child, min(60, results.remaining()))
+    except (TimeoutError, subprocess.TimeoutExpired) as late:
+        if cut_short:
+            results.figure(part, name, why="the time for everything ended meanwhile")
+            raise OutOfTime from None
+        results.fail(part, name, str(late))
+        return None
+    except RuntimeError as broken:
         results.fail(part, name, str(broken))
         return None
     finally:
@@ -162,11 +171,11 @@ def measure_training(results, part, name, training, options, limit_s, with_stop)
     return rate
 
 
-def stop(child):
+def stop(child, limit_s):
     """Seconds from SIGUSR1 until the process is gone."""
     asked = time.monotonic()
     child.process.send_signal(signal.SIGUSR1)
-    child.process.wait(60)
+    child.process.wait(max(0.1, limit_s))
     gone = time.monotonic()
     if child.process.returncode != 0:
         raise RuntimeError(child.why_it_ended())
@@ -193,7 +202,7 @@ def add_speed(results, part, name, training, options, load, began):
 
 def add_stop(results, part, name, training, stop_s, micro_batch_s):
     size = sum(path.stat().st_size for path in training.site.glob("snapshot-*"))
-    disk_s = disk_seconds(training.folder, size)
+    disk_s = disk_seconds(training.folder, size, min(30, results.remaining()))
     results.figure(part, f"{name} stop", stop_s=stop_s, micro_batch_s=micro_batch_s,
                    snapshot_bytes=size, dd_s=disk_s,
                    limit_s=micro_batch_s + 1.15 * disk_s + 0.3 if disk_s else None)

@@ -175,9 +175,39 @@ def a_kernel_that_hangs_ends_at_its_limit():
     with Rig(hanging="square_relu") as rig:
         results = rig.measure(ANSWERS, "--parts", "kernels,nccl", code=70, seconds=5)
         hung = of(results, "kernels", "square_relu")[0]
-        expect("outlasted its limit" in hung["died"], hung)
+        expect("the time for everything ended" in hung["why"], hung)
         expect(of(results, "kernels", "before the end"), "the figure before it is lost")
         expect(results[-1]["part"] == "verdict", results[-1])
+        expect(results[-1]["skipped"] == ["kernels", "nccl"], results[-1])
+
+
+def garbage_costs_no_other_figure():
+    """A flood of lines, a line without end, other JSON, and a peer that answers nonsense."""
+    flood = """yes '{"name": "x", "seconds": 1}' | head -n 20000"""
+    odd = """printf '[1]\\n7\\n{"part": 3, "figure": 4, "name": 5, "x": NaN}\\n'; exit 0"""
+    for lines, died in ((flood, True), (odd, False), ("yes | head -c 1000000 | tr -d '\\n'", False)):
+        with Rig() as rig:
+            check = rig.folder / "bin/curtail-gpu-check"
+            check.write_text(check.read_text().replace(
+                'case "$*" in', 'case "$*" in\n    *square_relu*) ' + lines + " ;;", 1))
+            results = rig.measure(ANSWERS, "--parts", "kernels,nccl", code=70)
+            expect(bool(of(results, "kernels", "square_relu")) == died, results[-4:])
+            expect(of(results, "nccl", "nccl all_gather"), "the next part is lost")
+    nonsense = ANSWERS.replace("'{\"step_s\": 0.5, \"passes_s\": 0.4, \"optimizer_s\": 0.1}'",
+                               "'{\"step_s\": 0}'")
+    with Rig() as rig:
+        results = rig.measure(nonsense, "--parts", "training,compiled", code=0)
+        expect("no measurement" in of(results, "peers", "compiled")[-1]["why"], results)
+
+
+def a_closed_output_and_unknown_parts():
+    with Rig() as rig:
+        process = rig.start(ANSWERS, "--parts", "kernels,nccl")
+        process.stdout.close()
+        process.wait(50)
+        expect(rig.results()[-1]["part"] == "verdict", rig.results()[-1])
+        process = rig.start(ANSWERS, "--parts", "kernel")
+        expect("--parts" in process.communicate()[0] and process.returncode == 64, "not refused")
 
 
 def a_killed_measurement_loses_only_the_part_that_was_running():
@@ -213,5 +243,6 @@ if __name__ == "__main__":
           a_peer_without_enough_memory_halves_its_rows,
           a_peer_that_fails_or_hangs_costs_no_figure_of_ours,
           the_last_parts_are_left_out_if_the_time_is_short,
-          a_kernel_that_hangs_ends_at_its_limit,
+          a_kernel_that_hangs_ends_at_its_limit, garbage_costs_no_other_figure,
+          a_closed_output_and_unknown_parts,
           a_killed_measurement_loses_only_the_part_that_was_running])
