@@ -2,6 +2,7 @@
 #include "train/pinned_memory.hpp"
 
 #include <ATen/ops/empty.h>
+#include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -15,24 +16,36 @@ at::Tensor pinned_memory(std::int64_t count, at::ScalarType type)
     return at::empty({count}, at::TensorOptions(type).pinned_memory(true));
 }
 
-snapshot::AlignedBuffer pinned_block(std::size_t bytes)
+// Each thread has a current device of CUDA's, at first the first. A call that needs one would make
+// room for this process there, beside the ranks that use it.
+snapshot::AlignedBuffer pinned_block(std::size_t bytes, c10::Device device)
 {
+    c10::DeviceGuard const guard(device);
     snapshot::AlignedBuffer buffer(bytes);  // has all its pages
     auto const all = buffer.bytes();
     if (!register_host_memory(all.data(), bytes)) return buffer;
-    return {std::shared_ptr<std::byte>(
-                all.data(), [buffer](std::byte* memory) { unregister_host_memory(memory); }),
+    return {std::shared_ptr<std::byte>(all.data(),
+                                       [buffer, device](std::byte* memory) {
+                                           c10::DeviceGuard const guard_of_end(device);
+                                           unregister_host_memory(memory);
+                                       }),
             bytes};
 }
 
 void HostCopy::copy(at::Tensor const& from, at::Tensor const& to)
 {
     constexpr std::int64_t elements = std::int64_t{8} << 20;
+    if (!direct_ && !staging_.defined()) {
+        try {
+            staging_ = pinned_memory(elements, at::kFloat);
+        } catch (c10::Error const&) {
+            direct_ = true;
+        }
+    }
     if (direct_) {
         to.copy_(from);
         return;
     }
-    if (!staging_.defined()) staging_ = pinned_memory(elements, at::kFloat);
     for (std::int64_t first = 0; first < from.numel(); first += staging_.numel()) {
         auto const count = std::min(staging_.numel(), from.numel() - first);
         auto const part = staging_.narrow(0, 0, count);

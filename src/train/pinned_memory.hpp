@@ -11,12 +11,12 @@ namespace curtail::train {
 /// c10::Error if the system does not give the memory, or has no GPU.
 [[nodiscard]] at::Tensor pinned_memory(std::int64_t count, at::ScalarType type);
 
-/// Returns memory for direct I/O that is pinned if the system allows it. PyTorch does not align
-/// what it pins. Throws std::bad_alloc if there is not enough memory.
-[[nodiscard]] snapshot::AlignedBuffer pinned_block(std::size_t bytes);
+/// Returns memory for direct I/O, for copies from `device`, that is pinned if the system allows it.
+/// PyTorch does not align what it pins. Throws std::bad_alloc if there is not enough memory.
+[[nodiscard]] snapshot::AlignedBuffer pinned_block(std::size_t bytes, c10::Device device);
 
 /// Copies values between host memory and a device. Copies from and to a GPU pass through 32 MB of
-/// pinned memory, which the first copy allocates.
+/// pinned memory, which the first copy allocates; without such memory, they are direct and slow.
 class HostCopy {
   public:
     explicit HostCopy(c10::Device device) : direct_(device.is_cpu()) {}

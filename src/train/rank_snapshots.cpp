@@ -45,7 +45,9 @@ snapshot::CopyBuffer::MakeBlock blocks_for(Engine& engine)
 {
     if (engine.weights().flat().is_cpu())
         return [](std::size_t bytes) { return snapshot::AlignedBuffer(bytes); };
-    return pinned_block;
+    return [device = engine.weights().flat().device()](std::size_t bytes) {
+        return pinned_block(bytes, device);
+    };
 }
 
 // Reads directly into the tensors, or into host memory if they are on a GPU.
