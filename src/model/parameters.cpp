@@ -108,8 +108,10 @@ at::Tensor Parameters::range(std::int64_t offset, std::int64_t count) const
 
 void Parameters::set(std::int64_t offset, at::Tensor const& values) const
 {
-    flat_.narrow(0, offset, values.numel()).copy_(values);
-    range(offset, values.numel()).copy_(values);
+    auto const in_buffer = flat_.narrow(0, offset, values.numel());
+    in_buffer.copy_(values);
+    auto const used = range(offset, values.numel());
+    if (!used.is_alias_of(in_buffer)) used.copy_(values);
 }
 
 void Parameters::require_floats_on_cpu() const

@@ -2,6 +2,7 @@
 #include "train/rank_operators.hpp"
 
 #include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
 
 #include "train/engine.hpp"
 
@@ -27,6 +28,9 @@ std::optional<model::CheckedOperators> rank_operators(config::Run const& run,
         model::checked_operators({model::cuda_kernels, choice.kernels,
                                   model::preferred_attention(choice.attention, facts_of(device)),
                                   run.model, rows, type_of(run.training, device), device});
+    auto* const allocator = c10::getDeviceAllocator(device.type());
+    allocator->emptyCache();  // NCCL takes memory elsewhere
+    allocator->resetPeakStats(device.index());
     for (auto const& warning : checked.warnings) log.warning(warning);
     return checked;
 }

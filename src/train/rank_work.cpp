@@ -62,7 +62,8 @@ CutValues RankWork::cut(Seq seq, bool with_anchor)
 void RankWork::compare_weights()
 {
     if (collectives_.size() == 1) return;
-    auto const mine = checksum(engine_.weights().flat());
+    auto const& weights = engine_.weights();
+    auto const mine = checksum(weights.flat()) + checksum(weights.scalars().view({-1}));
     auto leaders = mine;
     collectives_.broadcast(std::as_writable_bytes(std::span(&leaders, 1)), 0);
     int const differs = collectives_.all_reduce_max(mine == leaders ? 0 : collectives_.rank());
