@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from measure_children import Child, OutOfTime, Results, Stopped, run
+from measure_children import WITH_PARENT, Child, OutOfTime, Results, Stopped, run
 from measure_training import Training, measure_training, prepare
 
 HERE = Path(__file__).resolve().parent
@@ -116,7 +116,7 @@ class Measurement:
         if self.data is None:
             self.results.skip("two ranks", "there are no data, which the training makes")
             return
-        rank = ["sh", "-c", 'NCCL_HOSTID=host-$OMPI_COMM_WORLD_RANK exec "$@"', "sh"]
+        rank = ["sh", "-c", 'NCCL_HOSTID=host-$OMPI_COMM_WORLD_RANK exec "$@"', "sh", *WITH_PARENT]
         training = Training(self.folder / "two-ranks", self.data, self.options, steps=3, ranks=2,
                             wrapper=rank, depth=min(4, self.options.depth), rows=4,
                             batch_tokens=16 * self.options.sequence)
@@ -287,6 +287,10 @@ def main():
     try:
         options.folder.mkdir(parents=True, exist_ok=True)
         results = Results(options.folder, options.seconds - 3)
+    except BlockingIOError:
+        print(f"measure.sh: another measurement writes to {options.folder}; name another folder",
+              file=sys.stderr)
+        sys.exit(73)
     except OSError as broken:
         print(f"measure.sh: cannot write to {options.folder}: {broken.strerror}", file=sys.stderr)
         sys.exit(73)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What measure.py measures with: a file of results in which every line is complete as soon as it is
 known, and child processes with time limits."""
+import fcntl
 import json
 import math
 import os
@@ -36,12 +37,15 @@ def without_nan(value):
 
 
 class Results:
-    """The files of a measurement. `folder` must exist."""
+    """The files of a measurement. `folder` must exist. Raises BlockingIOError if another
+    measurement writes to it."""
 
     def __init__(self, folder, seconds):
         self.folder = folder
         self.deadline = time.monotonic() + seconds
-        self._results = open(folder / "results.jsonl", "w", encoding="utf-8")
+        self._results = open(folder / "results.jsonl", "a", encoding="utf-8")
+        fcntl.flock(self._results, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._results.truncate(0)
         self._log = open(folder / "log.txt", "w", encoding="utf-8")
         self._metrics = open(folder / "metrics.jsonl", "w", encoding="utf-8")
         self.stderr_path = folder / "stderr.txt"
@@ -121,12 +125,16 @@ class Child:
         self._lines.put(None)
 
     def line(self, limit_s):
-        """The next line of its output; None at its end. Raises TimeoutError."""
-        try:
-            if limit_s > 0:
-                return self._lines.get(timeout=limit_s)
-        except queue.Empty:
-            pass
+        """The next line of its output; None at its end, or soon after that of the process, since
+        its children may keep the output open. Raises TimeoutError."""
+        end = time.monotonic() + limit_s
+        while (left := end - time.monotonic()) > 0:
+            ended = self.process.poll() is not None
+            try:
+                return self._lines.get(timeout=min(left, 0.5))
+            except queue.Empty:
+                if ended:
+                    return None
         raise TimeoutError(f"no answer within {limit_s:.0f} s")
 
     def say(self, text):

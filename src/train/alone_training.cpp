@@ -68,11 +68,8 @@ class AloneLoop {
     {
         while (auto const outcome = ranks_.take_outcome()) {
             ++position_.steps;
-            context_.recorder.step(
-                metrics_of(*outcome, {position_.steps, 0}, ranks_.size(), context_));
             position_.tokens += trained_tokens(*outcome);
-            note_first_step(context_, 0);
-            context_.fitting_rows.note(*outcome, context_.log);
+            record_step(*outcome, {position_.steps, 0}, ranks_.size(), context_);
             if (!outcome->finite) return not_finite();
             snapshots_.step();
         }

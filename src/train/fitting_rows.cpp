@@ -79,8 +79,6 @@ void FittingRows::use_kept(Log const& log)
 
 void FittingRows::note(StepOutcome const& outcome, Log const& log)
 {
-    for (auto const rows : outcome.new_shapes)
-        log.info("a step computed a micro-batch of " + counted(rows) + " for the first time");
     if (outcome.device_rows == rows_) return;
     rows_ = outcome.device_rows;
     log.warning("a rank ran out of memory: each rank now computes at most " + counted(rows_) +

@@ -34,8 +34,7 @@ class FittingRows {
     /// function, and gets the same number. Throws comm::CommError.
     [[nodiscard]] std::int64_t at_start(comm::Collectives& ranks, Log const& log);
     /// If the ranks have made their micro-batches smaller, for want of memory, logs and keeps the
-    /// number of rows. A failure to keep it is only logged. Also logs StepOutcome::new_shapes. Call
-    /// it after every step.
+    /// number of rows. A failure to keep it is only logged. Call it after every step.
     void note(StepOutcome const& outcome, Log const& log);
 
   private:

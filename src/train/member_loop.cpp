@@ -137,9 +137,7 @@ void MemberLoop::record(StepOutcome const& outcome)
     ++position_.steps;
     ++steps_here_;
     snapshots_.step();
-    context_.fitting_rows.note(outcome, context_.log);
-    note_first_step(context_, round_);
-    context_.recorder.step(metrics_of(outcome, {steps_here_, round_}, ranks_.size(), context_));
+    record_step(outcome, {steps_here_, round_}, ranks_.size(), context_);
 }
 
 void MemberLoop::skip(rounds::Ranges const& blocks)

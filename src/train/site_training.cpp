@@ -224,6 +224,13 @@ EngineOptions options_for(c10::Device device, comm::PlaceOnNode on_node)
     return options;
 }
 
+// Returns the most rows that a rank computes at once.
+std::int64_t most_rows(config::Run const& run, int ranks, std::int64_t device_rows)
+{
+    auto const batch = run.training.batch_tokens.value / run.model.sequence;
+    return std::min(device_rows, (batch + ranks - 1) / ranks);
+}
+
 // What the event of the start says about a rank's GPU; empty on a CPU.
 json::Object details_of(std::optional<model::CheckedOperators> const& operators)
 {
@@ -265,8 +272,8 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
         {identity_of(*device).name, collectives.size(), type_of(inputs->run.training, *device)});
     auto engine_options = options_for(*device, options.on_node);
     engine_options.device_rows = fitting_rows.at_start(collectives, log);
-    auto operators =
-        rank_operators(inputs->run, options.gpu, *device, engine_options.device_rows, log);
+    auto const rows = most_rows(inputs->run, collectives.size(), engine_options.device_rows);
+    auto operators = rank_operators(inputs->run, options.gpu, *device, rows, log);
     auto const gpu = details_of(operators);
     if (operators) {
         engine_options.operators = std::move(operators->operators);

@@ -23,8 +23,6 @@ std::optional<double> mfu_of(StepOutcome const& outcome, int ranks, LeaderContex
     return operations / (outcome.duration.count() * ranks * *peak * 1e12);
 }
 
-}  // namespace
-
 StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int ranks,
                        LeaderContext const& context)
 {
@@ -51,6 +49,19 @@ void note_first_step(LeaderContext const& context, std::int64_t round)
     if (!context.start_timer.done("first_step")) return;
     context.recorder.event(runlog::FirstStep{round, context.start_timer.to_json()});
     context.log.info("first step after " + context.start_timer.to_text());
+}
+
+}  // namespace
+
+void record_step(StepOutcome const& outcome, StepPlace const& place, int ranks,
+                 LeaderContext const& context)
+{
+    note_first_step(context, place.round);
+    context.recorder.step(metrics_of(outcome, place, ranks, context));
+    for (auto const rows : outcome.new_shapes)
+        context.log.info("a step computed a micro-batch of " + std::to_string(rows) +
+                         (rows == 1 ? " row" : " rows") + " for the first time");
+    context.fitting_rows.note(outcome, context.log);
 }
 
 }  // namespace curtail::train

@@ -10,14 +10,11 @@ struct StepPlace {
     std::int64_t step{};   ///< as StepMetrics::step
     std::int64_t round{};  ///< as StepMetrics::round
 };
-/// Returns the metrics of a step that has just ended on `ranks` ranks. A skipped step has no
-/// tokens.
-[[nodiscard]] StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int ranks,
-                                     LeaderContext const& context);
-
-/// Records the phases of the start, as an event and in the log. Call it after every step; only the
-/// first call has an effect.
-void note_first_step(LeaderContext const& context, std::int64_t round);
+/// Records the metrics of a step that has just ended on `ranks` ranks; a skipped step has no
+/// tokens. After the first step, also records the phases of the start. Logs micro-batches of new
+/// sizes, and keeps the number of rows that fitted.
+void record_step(StepOutcome const& outcome, StepPlace const& place, int ranks,
+                 LeaderContext const& context);
 
 /// Returns the tokens on which a step trained the weights.
 [[nodiscard]] inline Tokens trained_tokens(StepOutcome const& outcome)

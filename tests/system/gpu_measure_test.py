@@ -200,6 +200,31 @@ def garbage_costs_no_other_figure():
         expect("no measurement" in of(results, "peers", "compiled")[-1]["why"], results)
 
 
+def a_child_that_leaves_its_output_open_costs_no_time():
+    with Rig() as rig:
+        check = rig.folder / "bin/curtail-gpu-check"
+        check.write_text(check.read_text().replace(
+            'case "$*" in', 'case "$*" in\n    *square_relu*) sleep 1000 & exit 0 ;;', 1))
+        results = rig.measure(ANSWERS, "--parts", "kernels,nccl", code=70)
+        expect(not of(results, "kernels", "square_relu"), results)
+        took = of(results, "kernels", "part ended")[0]["seconds"]
+        expect(took < 20, f"the kernels took {took} s; the limit of one is 40 s")
+
+
+def a_folder_takes_one_measurement_at_a_time():
+    with Rig(hanging="square_relu") as rig, contextlib.ExitStack() as stack:
+        first = rig.start(ANSWERS, "--parts", "kernels")
+        stack.callback(first.wait)
+        stack.callback(first.terminate)
+        wait_until(lambda: (rig.out / "results.jsonl").exists() and
+                   "before the end" in (rig.out / "results.jsonl").read_text(),
+                   "the hanging kernel")
+        second = rig.start(ANSWERS, "--parts", "kernels")
+        output = second.communicate(timeout=20)[0]
+        expect(second.returncode == 73 and "another measurement" in output, output)
+        expect(of(rig.results(), "kernels", "before the end"), "the first one's figures are lost")
+
+
 def a_closed_output_and_unknown_parts():
     with Rig() as rig:
         process = rig.start(ANSWERS, "--parts", "kernels,nccl")
@@ -244,5 +269,6 @@ if __name__ == "__main__":
           a_peer_that_fails_or_hangs_costs_no_figure_of_ours,
           the_last_parts_are_left_out_if_the_time_is_short,
           a_kernel_that_hangs_ends_at_its_limit, garbage_costs_no_other_figure,
-          a_closed_output_and_unknown_parts,
+          a_child_that_leaves_its_output_open_costs_no_time,
+          a_folder_takes_one_measurement_at_a_time, a_closed_output_and_unknown_parts,
           a_killed_measurement_loses_only_the_part_that_was_running])
