@@ -11,6 +11,10 @@ namespace {
 constexpr int threads = 128;
 using Lanes = BlockLanes<threads>;
 
+// The backward passes of embedding and mix need up to 56 registers. Without this number of blocks
+// on a multiprocessor, ptxas takes fewer registers and spills some, which an H100 runs 2 % slower.
+constexpr int blocks_with_56_registers = 9;
+
 template <class T>
 __device__ MixRows<T> at_row(MixRows<T> in, std::int64_t first)
 {
@@ -34,7 +38,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, blocks_with_56_registers)
     embed_backward_kernel(int width, T const* dy, T const* y, float const* r, float* dx)
 {
     std::int64_t const first = std::int64_t{blockIdx.x} * width;
@@ -51,7 +55,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, blocks_with_56_registers)
     mix_backward_kernel(int width, MixRows<T> in, T const* dy, T const* y, float const* r, T* dx,
                         T* dx0, double* da, double* db)
 {
