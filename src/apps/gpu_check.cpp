@@ -164,6 +164,7 @@ Result<void> measure_operations(Arguments const& arguments, Console const& conso
     auto const shape = config::model_of_depth(arguments.integer("depth"));
     check::OperationSubject const subject{
         *kernels,
+        model::preferred_attention({}, model::facts_of(first_gpu(), at::kBFloat16)),
         shape,
         rows,
         arguments.integer("batch-tokens") / (rows * shape.sequence),

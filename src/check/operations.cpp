@@ -69,7 +69,7 @@ class Measurement {
                             static_cast<double>(sizes.query_width());
         for (auto const operation : {model::GpuAttention::flash, model::GpuAttention::cudnn}) {
             auto const name = "attention " + std::string(model::to_text(operation));
-            double const used = operation == model::GpuAttention::cudnn ? layers_per_step_ : 0;
+            double const used = operation == subject_.attention ? layers_per_step_ : 0;
             auto const out = model::attend(qkv, sizes, shape.sequence, operation);
             report({.name = name + " forward", .flop = flop, .per_step = used},
                    [&] { (void)model::attend(qkv, sizes, shape.sequence, operation); });

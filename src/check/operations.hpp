@@ -26,6 +26,7 @@ struct Operation {
 /// What to measure.
 struct OperationSubject {
     model::Kernels const& kernels;
+    model::GpuAttention attention{};  ///< the one with which training computes
     config::Model shape;
     std::int64_t rows{};           ///< of a micro-batch
     std::int64_t micro_batches{};  ///< of a step

@@ -56,8 +56,8 @@ enum class Operator { cpu, gpu_flash, gpu_cudnn, gpu_efficient };
 Operator operator_for(at::Tensor const& qkv, GpuAttention on_gpu)
 {
     if (qkv.is_cpu()) return Operator::cpu;
-    // Neither the flash operator nor cuDNN has float32.
-    if (qkv.scalar_type() != at::kBFloat16) return Operator::gpu_efficient;
+    if (qkv.scalar_type() != at::kBFloat16 || on_gpu == GpuAttention::efficient)
+        return Operator::gpu_efficient;
     return on_gpu == GpuAttention::cudnn ? Operator::gpu_cudnn : Operator::gpu_flash;
 }
 

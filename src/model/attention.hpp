@@ -6,11 +6,11 @@
 
 namespace curtail::model {
 
-/// ATen's operators for the attention of bfloat16 tensors on a GPU. Other tensors have one operator
-/// for their device and type.
+/// ATen's operators for the attention on a GPU.
 enum class GpuAttention {
-    flash,  ///< FlashAttention 2, for every GPU since compute capability 8.0
-    cudnn   ///< cuDNN's, faster on compute capability 9.x and 10.x
+    flash,     ///< FlashAttention 2, for every GPU since compute capability 8.0; only for bfloat16
+    cudnn,     ///< cuDNN's, faster on compute capability 9.x and 10.x; only for bfloat16
+    efficient  ///< the memory-efficient one; float32 tensors use no other
 };
 
 /// The result of a causal attention and what its derivative needs.

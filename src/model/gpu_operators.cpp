@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gpu_operators.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/core/Generator.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/randn.h>
@@ -86,6 +87,8 @@ std::string fault_of(Kernels const& kernels, CudaKernelSet operation,
                                     "the error of {} is {:.1e}, and at most {:.1e} is allowed",
                                     found.operation, found.error, found.tolerance);
                         });
+    } catch (c10::OutOfMemoryError const&) {
+        // Training will find out what fits.
     } catch (std::exception const& broken) {
         fault = broken.what();
     }
@@ -145,8 +148,16 @@ Result<GpuChoice> parse_gpu_choice(std::string_view kernels, std::string_view at
     return GpuChoice{*set, *operation};
 }
 
+GpuFacts facts_of(at::Device device, at::ScalarType type)
+{
+    auto const& hooks = at::detail::getCUDAHooks();
+    return {compute_capability(device.index()), hooks.hasCuDNN() ? hooks.versionRuntimeCuDNN() : 0,
+            type};
+}
+
 GpuAttention preferred_attention(std::optional<GpuAttention> choice, GpuFacts const& facts)
 {
+    if (facts.type != at::kBFloat16) return GpuAttention::efficient;
     constexpr std::int64_t good_cudnn = 91500;
     bool const known = facts.capability / 10 == 9 || facts.capability / 10 == 10;
     return choice.value_or(known && facts.cudnn_version >= good_cudnn ? GpuAttention::cudnn
@@ -162,7 +173,10 @@ CheckedOperators checked_operators(OperatorSubject const& subject)
         if (!(subject.ours.*operation)) continue;
         CudaKernelSet only;
         only.*operation = true;
-        auto const fault = fault_of(*kernels, only, subject);
+        bool const exists = !only.rotate || rotates(heads_of(subject.shape), subject.type);
+        auto const fault = exists ? fault_of(*kernels, only, subject)
+                                  : "it has no heads of " +
+                                        std::to_string(subject.shape.head_size()) + " elements";
         if (fault.empty()) continue;
         checked.ours.*operation = false;
         checked.warnings.push_back(
@@ -171,7 +185,7 @@ CheckedOperators checked_operators(OperatorSubject const& subject)
     checked.operators.kernels = subject.make(checked.ours);
     auto const between = monotonic_now();
     checked.kernels_took = between - begin;
-    if (subject.attention == GpuAttention::flash) return checked;
+    if (subject.attention != GpuAttention::cudnn) return checked;
     if (auto const fault = fault_of_attention(subject); !fault.empty()) {
         checked.warnings.push_back(fmt::format("the flash attention replaces {}'s: {}",
                                                to_text(subject.attention), fault));
@@ -191,7 +205,15 @@ std::string to_text(CudaKernelSet set)
 
 std::string_view to_text(GpuAttention attention)
 {
-    return attention == GpuAttention::cudnn ? "cudnn" : "flash";
+    switch (attention) {
+        case GpuAttention::cudnn:
+            return "cudnn";
+        case GpuAttention::flash:
+            return "flash";
+        case GpuAttention::efficient:
+            break;
+    }
+    return "efficient";
 }
 
 }  // namespace curtail::model

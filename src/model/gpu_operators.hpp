@@ -34,10 +34,15 @@ struct GpuChoice {
 struct GpuFacts {
     int capability{};              ///< compute capability: 90 for 9.0
     std::int64_t cudnn_version{};  ///< such as 91900 for 9.19.0; 0: there is no cuDNN
+    at::ScalarType type{at::kBFloat16};
 };
 
-/// Returns `choice` if there is one. Otherwise, returns cuDNN's operator for the compute
-/// capabilities 9.x and 10.x if cuDNN is 9.15 or newer, as PyTorch 2.11 does.
+/// Returns the facts of a GPU on which tensors of this type are computed.
+[[nodiscard]] GpuFacts facts_of(at::Device device, at::ScalarType type);
+
+/// Returns the memory-efficient operator for float32. Otherwise, returns `choice` if there is one.
+/// Otherwise, returns cuDNN's operator for the compute capabilities 9.x and 10.x if cuDNN is 9.15
+/// or newer, as PyTorch 2.11 does.
 [[nodiscard]] GpuAttention preferred_attention(std::optional<GpuAttention> choice,
                                                GpuFacts const& facts);
 

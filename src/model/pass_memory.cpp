@@ -32,7 +32,8 @@ Bytes pass_memory(config::Model const& m, c10::ScalarType type, std::int64_t row
     auto const scratch = 12 * m.width;
     auto const per_token = kept * layer_bytes(m, element) + element * (streams * m.width + scratch);
     auto const logits = std::min(tokens, logits_tokens(m.padded_vocabulary(), on_gpu));
-    // On a GPU, ATen's operators compute the cross entropy with four temporary tensors.
+    // On a GPU, ATen's operators compute the cross entropy with four temporary tensors, if they
+    // replace our kernel. A training must not run out of memory for that.
     auto const per_logit = element + (on_gpu ? 4 * factor_bytes : 0);
     return Bytes{tokens * per_token + logits * m.padded_vocabulary() * per_logit};
 }

@@ -9,19 +9,22 @@
 
 namespace curtail::snapshot {
 
-/// Returns the sizes, in bytes, of the blocks for a copy of `bytes` bytes. All but the last are
-/// powers of two from 16 MiB to 512 MiB, and the last is at most that large: PyTorch rounds the
-/// size of pinned memory up to a power of two.
-[[nodiscard]] std::vector<std::size_t> block_sizes(std::size_t bytes);
+/// Returns a block of memory of this size. Its bytes may have any values.
+using MakeBlock = std::function<AlignedBuffer(std::size_t bytes)>;
 
-/// Memory for a copy of a rank's values, in blocks (block_sizes()).
+/// How a CopyBuffer gets its memory.
+struct BlockSource {
+    MakeBlock make = [](std::size_t bytes) { return AlignedBuffer(bytes); };
+    /// Most bytes of a block. The system holds a lock while it pins one.
+    std::size_t largest{std::size_t{512} << 20};
+};
+
+/// Memory for a copy of a rank's values, in blocks that are as large as possible.
 class CopyBuffer {
   public:
-    /// Returns a block of this size. Its bytes may have any values.
-    using MakeBlock = std::function<AlignedBuffer(std::size_t bytes)>;
     CopyBuffer() = default;
-    /// Throws what `make_block` throws.
-    CopyBuffer(std::size_t bytes, MakeBlock const& make_block);
+    /// Throws what `source.make` throws.
+    CopyBuffer(std::size_t bytes, BlockSource const& source);
     [[nodiscard]] bool empty() const { return blocks_.empty(); }
     /// Returns `count` bytes from index `first` on, in order: one span for each block that has some
     /// of them.

@@ -75,14 +75,12 @@ std::size_t hashing_threads()
 
 }  // namespace
 
-Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges,
-               CopyBuffer::MakeBlock make_block)
+Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges, BlockSource blocks)
     : folder_(std::move(folder)),
       ranges_(std::move(ranges)),
       places_(places_of(ranges_)),
-      make_block_(std::move(make_block)),
-      made_(std::async(std::launch::async,
-                       [this] { return CopyBuffer(places_.back(), make_block_); }))
+      blocks_(std::move(blocks)),
+      made_(std::async(std::launch::async, [this] { return CopyBuffer(places_.back(), blocks_); }))
 {
 }
 
@@ -155,7 +153,7 @@ void Writer::take_buffer()
             copy_ = {};
         }
     }
-    if (copy_.empty()) copy_ = CopyBuffer(places_.back(), make_block_);
+    if (copy_.empty()) copy_ = CopyBuffer(places_.back(), blocks_);
 }
 
 Result<void> Writer::create(std::filesystem::path const& path, Place const& place) const

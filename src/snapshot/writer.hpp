@@ -21,11 +21,8 @@ namespace curtail::snapshot {
 class Writer {
   public:
     /// `ranges` are what this rank saves in every snapshot. No tensor may occur twice. A thread of
-    /// the writer calls `make_block` at once, for all blocks of the copy. If that fails, begin()
-    /// makes them again.
-    Writer(
-        std::filesystem::path folder, std::vector<Range> ranges,
-        CopyBuffer::MakeBlock make_block = [](std::size_t bytes) { return AlignedBuffer(bytes); });
+    /// the writer makes all blocks of the copy at once. If that fails, begin() makes them again.
+    Writer(std::filesystem::path folder, std::vector<Range> ranges, BlockSource blocks = {});
     ~Writer();  ///< waits for the threads
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
@@ -68,7 +65,7 @@ class Writer {
     std::filesystem::path folder_;
     std::vector<Range> ranges_;
     std::vector<std::size_t> places_;  ///< of the ranges in `copy_`, and where the last one ends
-    CopyBuffer::MakeBlock make_block_;
+    BlockSource blocks_;
     std::future<CopyBuffer> made_;  ///< valid until the first begin()
     CopyBuffer copy_;
     std::vector<std::int64_t> offsets_;  ///< of the header and the ranges in the open file

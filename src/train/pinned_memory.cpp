@@ -24,12 +24,15 @@ snapshot::AlignedBuffer pinned_block(std::size_t bytes, c10::Device device)
     snapshot::AlignedBuffer buffer(bytes);  // has all its pages
     auto const all = buffer.bytes();
     if (!register_host_memory(all.data(), bytes)) return buffer;
-    return {std::shared_ptr<std::byte>(all.data(),
-                                       [buffer, device](std::byte* memory) {
-                                           c10::DeviceGuard const guard_of_end(device);
-                                           unregister_host_memory(memory);
-                                       }),
-            bytes};
+    auto const unpin = [buffer, device](std::byte* memory) {
+        // After an error of the GPU, every call of CUDA fails. The process then ends.
+        try {
+            c10::DeviceGuard const guard_of_end(device);
+            unregister_host_memory(memory);
+        } catch (c10::Error const&) {
+        }
+    };
+    return {std::shared_ptr<std::byte>(all.data(), unpin), bytes};
 }
 
 void HostCopy::copy(at::Tensor const& from, at::Tensor const& to)

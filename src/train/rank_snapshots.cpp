@@ -41,13 +41,11 @@ std::span<float> values_of(at::Tensor const& tensor)
     return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-snapshot::CopyBuffer::MakeBlock blocks_for(Engine& engine)
+snapshot::BlockSource blocks_for(Engine& engine)
 {
-    if (engine.weights().flat().is_cpu())
-        return [](std::size_t bytes) { return snapshot::AlignedBuffer(bytes); };
-    return [device = engine.weights().flat().device()](std::size_t bytes) {
-        return pinned_block(bytes, device);
-    };
+    auto const device = engine.weights().flat().device();
+    if (device.is_cpu()) return {};
+    return {[device](std::size_t bytes) { return pinned_block(bytes, device); }};
 }
 
 // Reads directly into the tensors, or into host memory if they are on a GPU.

@@ -14,6 +14,7 @@
 #include "train/fail_together.hpp"
 #include "train/free_memory.hpp"
 #include "train/log_publisher.hpp"
+#include "train/micro_batches.hpp"
 #include "train/peak_rate.hpp"
 #include "train/rank_energy.hpp"
 #include "train/rank_memory.hpp"
@@ -224,11 +225,15 @@ EngineOptions options_for(c10::Device device, comm::PlaceOnNode on_node)
     return options;
 }
 
-// Returns the most rows that a rank computes at once.
-std::int64_t most_rows(config::Run const& run, int ranks, std::int64_t device_rows)
+// Returns the number of rows that a rank computes at once in a whole step.
+std::int64_t rows_at_once(SiteInputs const& inputs, comm::Collectives const& ranks,
+                          std::int64_t device_rows)
 {
-    auto const batch = run.training.batch_tokens.value / run.model.sequence;
-    return std::min(device_rows, (batch + ranks - 1) / ranks);
+    auto const blocks = inputs.run.training.batch_tokens / inputs.run.rounds.block_tokens;
+    auto const micro =
+        micro_batches({blocks, inputs.loader.rows_per_block(), ranks.size(), device_rows});
+    auto const share = micro.front().share_of(ranks.rank(), ranks.size()).size();
+    return std::max<std::int64_t>(1, share);
 }
 
 // What the event of the start says about a rank's GPU; empty on a CPU.
@@ -272,11 +277,12 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
         {identity_of(*device).name, collectives.size(), type_of(inputs->run.training, *device)});
     auto engine_options = options_for(*device, options.on_node);
     engine_options.device_rows = fitting_rows.at_start(collectives, log);
-    auto const rows = most_rows(inputs->run, collectives.size(), engine_options.device_rows);
+    auto const rows = rows_at_once(*inputs, collectives, engine_options.device_rows);
     auto operators = rank_operators(inputs->run, options.gpu, *device, rows, log);
-    auto const gpu = details_of(operators);
-    if (operators) {
-        engine_options.operators = std::move(operators->operators);
+    if (auto all = fail_together(collectives, operators.map([](auto const&) {})); !all) return all;
+    auto const gpu = details_of(*operators);
+    if (*operators) {
+        engine_options.operators = std::move((*operators)->operators);
         start_timer.end("kernels");
     }
     Engine engine(inputs->run, inputs->loader, exchanging, first_weights(options, inputs->run),

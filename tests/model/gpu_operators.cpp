@@ -67,6 +67,9 @@ TEST(GpuChoice, AttentionFollowsTheGpuUnlessOneIsChosen)
         for (auto const chosen : {GpuAttention::flash, GpuAttention::cudnn})
             EXPECT_EQ(preferred_attention(chosen, facts), chosen);
     }
+    for (std::optional<GpuAttention> const chosen :
+         {std::optional<GpuAttention>(), std::optional(GpuAttention::cudnn)})
+        EXPECT_EQ(preferred_attention(chosen, {90, 91900, at::kFloat}), GpuAttention::efficient);
     EXPECT_EQ(parse_gpu_choice("", "cudnn")->attention, GpuAttention::cudnn);
     EXPECT_EQ(parse_gpu_choice("", "flash")->attention, GpuAttention::flash);
     EXPECT_FALSE(parse_gpu_choice("", "")->attention);
@@ -126,6 +129,39 @@ TEST(CheckedOperators, ReplaceAKernelThatIsWrongOrCannotStart)
              found.ours, found.operators.attention, shape, 2, at::kBFloat16, at::kCPU});
         EXPECT_TRUE(again.warnings.empty());
     }
+}
+
+// Half a head of 88 elements has 88 bytes, which are no packs.
+TEST(CheckedOperators, ReplaceTheRotationOfHeadsWithoutPacks)
+{
+    for (std::int64_t const size : {24, 88, 104}) {
+        config::Model const odd{"odd", 1, 2 * size, 2, 2, 32, 100};
+        auto const found =
+            checked_operators({[](CudaKernelSet) { return aten_kernels(); }, CudaKernelSet::all(),
+                               GpuAttention::flash, odd, 2, at::kBFloat16, at::kCPU});
+        EXPECT_EQ(to_text(found.ours), "embed,normalize,mix,square_relu,cross_entropy");
+        ASSERT_EQ(found.warnings.size(), 1U);
+        EXPECT_THAT(found.warnings[0], HasSubstr(std::to_string(size) + " elements"));
+    }
+}
+
+class FullMemory final : public test::ForwardingKernels {
+  public:
+    FullMemory() : ForwardingKernels(aten_kernels()) {}
+    void rotate(at::Tensor const&, HeadSizes, RotaryTables const&, std::int64_t,
+                at::Tensor&) const override
+    {
+        throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "out of memory");
+    }
+};
+
+TEST(CheckedOperators, KeepAKernelForWhoseCheckThereIsNoMemory)
+{
+    auto const found = checked_operators(
+        {[](CudaKernelSet) { return std::make_unique<FullMemory>(); }, CudaKernelSet::all(),
+         GpuAttention::flash, shape, 2, at::kBFloat16, at::kCPU});
+    EXPECT_EQ(to_text(found.ours), all);
+    EXPECT_TRUE(found.warnings.empty());
 }
 
 TEST(CheckedOperators, DoNotCheckKernelsThatAreNotUsed)

@@ -3,50 +3,43 @@
 
 #include <gmock/gmock.h>
 
-#include <bit>
-#include <numeric>
-
 namespace curtail::snapshot {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 constexpr std::size_t mib = std::size_t{1} << 20;
+
+std::vector<std::size_t> sizes_of(std::size_t bytes, std::size_t largest)
+{
+    std::vector<std::size_t> sizes;
+    CopyBuffer const buffer(bytes, {[&](std::size_t size) {
+                                        sizes.push_back(size);
+                                        return AlignedBuffer(size);
+                                    },
+                                    largest});
+    return sizes;
+}
 
 TEST(CopyBuffer, ItsBlocksHaveTheBytesThatAreNeededAndNoMore)
 {
-    for (std::size_t const bytes : {std::size_t{0}, std::size_t{1}, 16 * mib - 1, 16 * mib,
-                                    512 * mib, 1024 * mib - 1, std::size_t{5'160'000'000}}) {
-        auto const sizes = block_sizes(bytes);
-        EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), bytes);
-    }
+    EXPECT_THAT(sizes_of(0, mib), IsEmpty());
+    EXPECT_THAT(sizes_of(4096, mib), ElementsAre(4096U));
+    EXPECT_THAT(sizes_of(2 * mib, mib), ElementsAre(mib, mib));
+    EXPECT_THAT(sizes_of(2 * mib + 4096, mib), ElementsAre(mib, mib, 4096U));
 }
 
-// PyTorch pins the next power of two.
-TEST(CopyBuffer, PinnedInPowersOfTwoWastesLessThanTheSmallestBlock)
-{
-    for (std::size_t const bytes : {std::size_t{1}, 17 * mib, 511 * mib, 513 * mib,
-                                    std::size_t{5'160'000'000}, std::size_t{20'000'000'000}}) {
-        std::size_t pinned = 0;
-        for (auto const size : block_sizes(bytes)) pinned += std::bit_ceil(size);
-        EXPECT_LT(pinned, bytes + 8 * mib) << bytes;
-    }
-}
-
-TEST(CopyBuffer, NoBlockIsLargerThan512MiB)
-{
-    EXPECT_THAT(block_sizes(1300 * mib),
-                ElementsAre(512 * mib, 512 * mib, 256 * mib, 16 * mib, 4 * mib));
-}
+TEST(CopyBuffer, NoBlockIsLargerThan512MiB) { EXPECT_EQ(BlockSource{}.largest, 512 * mib); }
 
 TEST(CopyBuffer, ARangeAcrossBlocksHasASpanInEach)
 {
     std::vector<AlignedBuffer> blocks;
-    CopyBuffer const buffer(49 * mib,
-                            [&](std::size_t bytes) { return blocks.emplace_back(bytes); });
+    CopyBuffer const buffer(
+        33 * mib, {[&](std::size_t bytes) { return blocks.emplace_back(bytes); }, 16 * mib});
     ASSERT_EQ(blocks.size(), 3U);
-    auto const spans = buffer.bytes(32 * mib - 4096, 16 * mib + 8192);
+    auto const spans = buffer.bytes(16 * mib - 4096, 16 * mib + 8192);
     ASSERT_EQ(spans.size(), 3U);
-    EXPECT_EQ(spans[0].data(), &blocks[0].bytes()[32 * mib - 4096]);
+    EXPECT_EQ(spans[0].data(), &blocks[0].bytes()[16 * mib - 4096]);
     EXPECT_EQ(spans[1].data(), blocks[1].bytes().data());
     EXPECT_EQ(spans[2].data(), blocks[2].bytes().data());
     EXPECT_THAT((std::vector{spans[0].size(), spans[1].size(), spans[2].size()}),
@@ -55,7 +48,7 @@ TEST(CopyBuffer, ARangeAcrossBlocksHasASpanInEach)
 
 TEST(CopyBuffer, ARangeUpToTheEndOfABlockHasOneSpan)
 {
-    CopyBuffer const buffer(17 * mib, [](std::size_t bytes) { return AlignedBuffer(bytes); });
+    CopyBuffer const buffer(17 * mib, {BlockSource{}.make, 16 * mib});
     EXPECT_EQ(buffer.bytes(0, 16 * mib).size(), 1U);
     EXPECT_EQ(buffer.bytes(16 * mib, mib).size(), 1U);
     EXPECT_TRUE(buffer.bytes(16 * mib, 0).empty());

@@ -272,10 +272,10 @@ TEST_F(SnapshotFiles, OneFileServesAllSnapshotsOfItsSlot)
 TEST_F(SnapshotFiles, AWriterMakesItsBlocksBeforeTheFirstSnapshot)
 {
     std::promise<std::size_t> made;
-    Writer const writer(folder_, ranges_of(0, 1), [&](std::size_t bytes) {
-        made.set_value(bytes);
-        return AlignedBuffer(bytes);
-    });
+    Writer const writer(folder_, ranges_of(0, 1), {[&](std::size_t bytes) {
+                            made.set_value(bytes);
+                            return AlignedBuffer(bytes);
+                        }});
     auto bytes = made.get_future();
     ASSERT_EQ(bytes.wait_for(long_enough), std::future_status::ready);
     EXPECT_EQ(bytes.get(), (7 + 1 + 1) * 4'096U);
@@ -286,10 +286,12 @@ TEST_F(SnapshotFiles, ARangeThatSpansBlocksIsWrittenAndCopiedInParts)
     constexpr std::int64_t count = (std::int64_t{9} << 20) + 5;  // 32 MiB and 4 MiB
     std::vector<Range> const ranges{{"small", {3}, 0, 3}, {"large", {count}, 0, count}};
     std::vector<std::size_t> blocks;
-    Writer writer(folder_, ranges, [&](std::size_t bytes) {
-        blocks.push_back(bytes);
-        return AlignedBuffer(bytes);
-    });
+    Writer writer(folder_, ranges,
+                  {[&](std::size_t bytes) {
+                       blocks.push_back(bytes);
+                       return AlignedBuffer(bytes);
+                   },
+                   std::size_t{32} << 20});
     Values values{{1, 2, 3}, std::vector<float>(count)};
     std::iota(values[1].begin(), values[1].end(), 0.0F);
     ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans(values)));
@@ -306,11 +308,11 @@ TEST_F(SnapshotFiles, ARangeThatSpansBlocksIsWrittenAndCopiedInParts)
 TEST_F(SnapshotFiles, ZerosFillTheLastBlockOfATensor)
 {
     std::vector<Range> const ranges{{"small", {3}, 0, 3}};
-    Writer writer(folder_, ranges, [](std::size_t bytes) {
-        AlignedBuffer block(bytes);
-        std::ranges::fill(block.bytes(), std::byte{7});
-        return block;
-    });
+    Writer writer(folder_, ranges, {[](std::size_t bytes) {
+                      AlignedBuffer block(bytes);
+                      std::ranges::fill(block.bytes(), std::byte{7});
+                      return block;
+                  }});
     ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans({{1, 2, 3}})));
     ASSERT_TRUE(writer.take_result(long_enough)->has_value());
     auto const path = folder_ / file_name({1, 0, 1});
@@ -325,10 +327,10 @@ TEST_F(SnapshotFiles, AWriterAsksAgainForABlockThatItCouldNotGet)
 {
     int asked = 0;
     auto const ranges = ranges_of(0, 1);
-    Writer writer(folder_, ranges, [&](std::size_t bytes) {
-        if (++asked < 3) throw std::bad_alloc();
-        return AlignedBuffer(bytes);
-    });
+    Writer writer(folder_, ranges, {[&](std::size_t bytes) {
+                      if (++asked < 3) throw std::bad_alloc();
+                      return AlignedBuffer(bytes);
+                  }});
     auto const values = values_of(ranges, 1);
     EXPECT_THROW((void)writer.begin(head(1), {1, 0, 1}, spans(values)), std::bad_alloc);
     EXPECT_FALSE(writer.is_writing());

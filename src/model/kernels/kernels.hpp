@@ -126,7 +126,7 @@ class Kernels {
 /// that the processor has, so the last digits of the results depend on the processor.
 [[nodiscard]] std::unique_ptr<Kernels const> cpu_kernels();
 
-/// Returns the fastest implementation for tensors of this type on this device.
+/// Returns cpu_kernels() for float32 on the CPU, and otherwise aten_kernels().
 [[nodiscard]] std::unique_ptr<Kernels const> kernels_for(at::ScalarType type,
                                                          c10::DeviceType device);
 

@@ -70,14 +70,6 @@ bool has_packs(at::Tensor const& x)
     return row % pack_bytes == 0 && address % pack_bytes == 0;
 }
 
-// Whether half a head consists of packs, of which a warp has one for each lane.
-bool heads_have_packs(HeadSizes sizes, at::Tensor const& qkv)
-{
-    auto const bytes = static_cast<std::size_t>(sizes.size / 2 * qkv.element_size());
-    constexpr std::size_t most_packs = 32;
-    return sizes.size % 2 == 0 && bytes % pack_bytes == 0 && bytes <= most_packs * pack_bytes;
-}
-
 bool usable_as_packs(Tensors tensors)
 {
     return usable(tensors) && std::all_of(tensors.begin(), tensors.end(), has_packs);
@@ -173,7 +165,7 @@ class CudaKernels final : public Kernels {
     {
         make_factors(r, {qkv.size(0), sizes.query_heads + sizes.kv_heads}, qkv);
         if (!set_.rotate || !usable_as_packs({qkv, tables.cos, tables.sin}) ||
-            !heads_have_packs(sizes, qkv) || !usable_factors(r))
+            !rotates(sizes, qkv.scalar_type()) || !usable_factors(r))
             return aten_->rotate(qkv, sizes, tables, sequence, r);
         start("rotate", qkv, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
             return kernels.rotate(stream, narrow(qkv.size(0)),
@@ -187,7 +179,7 @@ class CudaKernels final : public Kernels {
                          std::int64_t sequence, at::Tensor& dqkv) const override
     {
         make(dqkv, rotated.sizes(), rotated);
-        if (!set_.rotate || !usable_factors(r) || !heads_have_packs(sizes, rotated) ||
+        if (!set_.rotate || !usable_factors(r) || !rotates(sizes, rotated.scalar_type()) ||
             !usable_as_packs(
                 {rotated, gradients.q, gradients.k, gradients.v, tables.cos, tables.sin, dqkv}))
             return aten_->rotate_backward(gradients, rotated, r, sizes, tables, sequence, dqkv);
@@ -310,6 +302,13 @@ class CudaKernels final : public Kernels {
 };
 
 }  // namespace
+
+bool rotates(HeadSizes sizes, at::ScalarType type)
+{
+    auto const bytes = static_cast<std::size_t>(sizes.size / 2) * c10::elementSize(type);
+    constexpr std::size_t most_packs = 32;  // a warp has one for each lane
+    return sizes.size % 2 == 0 && bytes % pack_bytes == 0 && bytes <= most_packs * pack_bytes;
+}
 
 std::unique_ptr<Kernels const> kernels_of(CudaTable const& table, CudaKernelSet set)
 {

@@ -30,6 +30,10 @@ struct CudaKernelSet {
 /// started.
 [[nodiscard]] std::unique_ptr<Kernels const> cuda_kernels(CudaKernelSet set);
 
+/// Returns whether our kernels can rotate heads of this size: half a head must consist of packs of
+/// 16 bytes.
+[[nodiscard]] bool rotates(HeadSizes sizes, at::ScalarType type);
+
 /// Returns the compute capability of a GPU: 90 for 9.0. Returns 0 if it is unknown, and in a build
 /// for CPUs.
 [[nodiscard]] int compute_capability(int device);
