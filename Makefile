@@ -2,8 +2,8 @@
 # The front door. `make help` lists the targets.
 PRESET ?= release
 JOBS ?= $(shell nproc)
-# ctest counts in thirds of a core (PROCESSORS): a test that mostly waits takes a third.
-THIRDS = $(shell echo $$(( 3 * $(JOBS) )))
+# ctest counts in half cores (PROCESSORS): a test that mostly waits takes half a core.
+HALF_CORES = $(shell echo $$(( 2 * $(JOBS) )))
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh')
@@ -53,14 +53,14 @@ demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT
 	@exec scripts/demo.sh $${STORE:+--store "$$STORE"} $${TEXT:+--text "$$TEXT"}
 
 test: build ## build and run every test
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(THIRDS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(HALF_CORES)
 
 test-unit: build ## build everything and run the unit tests
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(THIRDS) -L unit
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(HALF_CORES) -L unit
 
 test-asan: ## unit tests under address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory build PRESET=asan+ubsan
-	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(THIRDS) -L unit
+	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(HALF_CORES) -L unit
 
 bench: build ## measure pairs of commands and print their ratios; results in results/bench
 	@exec scripts/bench.py

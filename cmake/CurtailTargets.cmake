@@ -184,13 +184,13 @@ function(curtail_test name)
     if(ARG_WAITS)
         list(APPEND properties PROCESSORS 1)
     elseif(NOT ARG_RANKS)
-        list(APPEND properties PROCESSORS 3)
+        list(APPEND properties PROCESSORS 2)
     endif()
     if(ARG_RANKS)
         foreach(ranks ${ARG_RANKS})
             add_test(NAME ${name}_${ranks} COMMAND mpirun --bind-to none --oversubscribe -n ${ranks}
                 ${command})
-            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS 6
+            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS 4
                 ENVIRONMENT "${environment};${CURTAIL_MPIRUN_ENVIRONMENT}")
         endforeach()
     else()

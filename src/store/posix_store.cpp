@@ -84,7 +84,7 @@ Result<std::pair<PosixStore::Temporary, Fd>> PosixStore::new_temporary(ObjectNam
 {
     auto const temporary = temporary_name(name.file());
     // Another process may remove the empty folder after its last payload, so try again.
-    constexpr int tries = 5;
+    constexpr int tries = 100;
     for (int i = 0; i < tries; ++i) {
         Fd folder = root_.make_folders(name.folder());
         Fd fd;
