@@ -2,6 +2,7 @@
 #include "core/files.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,8 +11,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "core/text.hpp"
+#include "core/units.hpp"
 
 namespace curtail {
 namespace {
@@ -278,11 +281,46 @@ Result<void> sync_folder(fs::path const& folder)
     return {};
 }
 
+namespace {
+
+std::string own_host()
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    return host;
+}
+
+// Whether the process that has written its name into a lock was one of this host, and has ended.
+bool holder_has_ended(fs::path const& lock)
+{
+    auto const holder = read_file(lock, 512).value_or("");
+    auto const pid = leading_integer(holder);
+    return pid && *pid > 0 && trim(holder) == std::to_string(*pid) + " on " + own_host() &&
+           ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+}
+
+// Returns false, with errno set, if there is no lock. A child that the holder was starting when it
+// was killed has the lock until it ends, too. Waits for that one.
+bool lock_unless_held(int fd, fs::path const& path)
+{
+    constexpr int tries = 200;
+    for (int i = 0; i < tries; ++i) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+        if (errno != EWOULDBLOCK) return false;
+        if (!holder_has_ended(path)) break;
+        std::this_thread::sleep_for(Millis{5});
+    }
+    errno = EWOULDBLOCK;
+    return false;
+}
+
+}  // namespace
+
 Result<FileLock> FileLock::take(fs::path const& path)
 {
     Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd) return cannot("open lock", path, errno, ExitCode::cannot_create);
-    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (!lock_unless_held(fd.get(), path)) {
         if (errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK)
             return fail(
                 ExitCode::os_error, "cannot lock " + path.string(),
@@ -296,10 +334,8 @@ Result<FileLock> FileLock::take(fs::path const& path)
         return fail(ExitCode::temporary, "cannot lock " + path.string(), owner + " holds the lock",
                     "wait until that process has finished");
     }
-    // The name of the holder is only a help for people: a failure to write it does not matter.
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
-    auto const holder = std::to_string(getpid()) + " on " + host + "\n";
+    // The name of the holder is only a help: a failure to write it does not matter.
+    auto const holder = std::to_string(getpid()) + " on " + own_host() + "\n";
     if (ftruncate(fd.get(), 0) == 0) (void)!pwrite(fd.get(), holder.data(), holder.size(), 0);
     return FileLock(std::move(fd));
 }

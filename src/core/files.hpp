@@ -92,9 +92,10 @@ class Fd {
 /// releases the lock.
 class FileLock {
   public:
-    /// Takes the lock without waiting, and writes this process's id and host into the file. Fails
-    /// with `temporary` if another process holds the lock; the message contains the id and host
-    /// from the file.
+    /// Takes the lock without waiting, and writes this process's id and host into the file. If the
+    /// holder was killed while it started a child, waits up to a second for that child. Fails with
+    /// `temporary` if another process holds the lock; the message contains the id and host from the
+    /// file.
     [[nodiscard]] static Result<FileLock> take(std::filesystem::path const& path);
 
   private:

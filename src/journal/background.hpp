@@ -10,7 +10,8 @@ namespace curtail::journal {
 /// Repeats some work in a thread of its own, so that its owner never waits for the store.
 ///
 /// If the work hangs, for example because a file server does not answer, the thread is abandoned.
-/// The process can exit in spite of it, unless the kernel does not let it.
+/// The process must then end without exit handlers (apps::end_at_once()), because those of OpenSSL
+/// would free what the thread uses.
 class Background {
   public:
     /// The work. It may outlive the object, so it must own all that it uses. It should end soon

@@ -196,5 +196,31 @@ TEST(Files, LockHasOneHolderAndIsReleasedWithIt)
     EXPECT_TRUE(FileLock::take(folder / "lock"));
 }
 
+// A child between fork and exec has the lock of its parent. With a living parent, nobody waits.
+TEST(Files, LockWaitsForTheChildOfAHolderThatWasKilled)
+{
+    test::TemporaryFolder const folder;
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    pid_t const holder = fork();
+    if (holder == 0) {
+        auto const lock = FileLock::take(folder / "lock");
+        if (fork() == 0) {
+            usleep(150'000);
+            _exit(0);
+        }
+        (void)!write(ready[1], lock ? "y" : "n", 1);
+        pause();
+    }
+    char has_lock = 'n';
+    ASSERT_EQ(read(ready[0], &has_lock, 1), 1);
+    EXPECT_EQ(has_lock, 'y');
+    EXPECT_FALSE(FileLock::take(folder / "lock"));
+    kill(holder, SIGKILL);
+    ASSERT_EQ(waitpid(holder, nullptr, 0), holder);
+    EXPECT_TRUE(FileLock::take(folder / "lock"));
+    for (int const end : ready) close(end);
+}
+
 }  // namespace
 }  // namespace curtail

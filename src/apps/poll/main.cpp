@@ -191,4 +191,8 @@ Program program()
 }  // namespace
 }  // namespace curtail::apps
 
-int main(int argc, char** argv) { return curtail::apps::run(curtail::apps::program(), argc, argv); }
+int main(int argc, char** argv)
+{
+    // A publisher may still wait for the store (journal/background.hpp).
+    curtail::apps::end_at_once(curtail::apps::run(curtail::apps::program(), argc, argv));
+}
