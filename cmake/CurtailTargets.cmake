@@ -188,15 +188,9 @@ function(curtail_test name)
     endif()
     if(ARG_RANKS)
         foreach(ranks ${ARG_RANKS})
-            if(ranks EQUAL 1)
-                set(half_cores 2)
-            else()
-                set(half_cores 4)
-            endif()
             add_test(NAME ${name}_${ranks} COMMAND mpirun --bind-to none --oversubscribe -n ${ranks}
                 ${command})
-            set_tests_properties(${name}_${ranks} PROPERTIES ${properties}
-                PROCESSORS ${half_cores}
+            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS 4
                 ENVIRONMENT "${environment};${CURTAIL_MPIRUN_ENVIRONMENT}")
         endforeach()
     else()
