@@ -6,7 +6,7 @@ if(NOT EXISTS ${CURTAIL_TORCH_ROOT}/lib/libtorch_cuda.so)
         "missing); set CURTAIL_TORCH_ROOT to one for CUDA 13, or unset it")
 endif()
 if(NOT CMAKE_CUDA_COMPILER)
-    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/setup/find_nvcc.sh
+    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/setup/find_cuda_tool.sh nvcc
         OUTPUT_VARIABLE CMAKE_CUDA_COMPILER OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(NOT CMAKE_CUDA_COMPILER)
         message(FATAL_ERROR "no nvcc 13; run scripts/setup.sh --gpu, or set CUDA_HOME to a CUDA "

@@ -72,8 +72,8 @@ def disassembly(path):
     """The disassembly of an object or a static library; None if it has no code for sm_90."""
     if not path.exists():
         fail(66, f"{path} does not exist; run make gpu-build")
-    found = subprocess.run([CHECKOUT / "scripts/setup/find_cuobjdump.sh"], capture_output=True,
-                           text=True)
+    found = subprocess.run([CHECKOUT / "scripts/setup/find_cuda_tool.sh", "cuobjdump"],
+                           capture_output=True, text=True)
     if found.returncode != 0:
         fail(69, "there is no cuobjdump 13 with nvdisasm; run scripts/setup.sh --gpu")
     cuobjdump = found.stdout.strip()

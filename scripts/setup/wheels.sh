@@ -14,9 +14,9 @@ wanted_wheels() {
 # Without the compiler or the disassembler that the machine has.
 wanted_gpu_wheels() {
     local without='^$'
-    ! scripts/setup/find_nvcc.sh --toolkit > /dev/null ||
+    ! scripts/setup/find_cuda_tool.sh nvcc --toolkit > /dev/null ||
         without+='|^nvidia-(cuda-(nvcc|crt|runtime|cccl)|nvvm)=='
-    ! scripts/setup/find_cuobjdump.sh --toolkit > /dev/null ||
+    ! scripts/setup/find_cuda_tool.sh cuobjdump --toolkit > /dev/null ||
         without+='|^nvidia-cuda-(cuobjdump|nvdisasm)=='
     grep -Ev "$without" scripts/wheels-gpu.txt
 }

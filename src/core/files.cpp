@@ -300,7 +300,8 @@ bool holder_has_ended(fs::path const& lock)
 }
 
 // Returns false, with errno set, if there is no lock. A child that the holder was starting when it
-// was killed has the lock until it ends, too. Waits for that one.
+// was killed has the lock until it ends, too. Waits for that one: flock has no limit of time, so it
+// asks again and again.
 bool lock_unless_held(int fd, fs::path const& path)
 {
     constexpr int tries = 200;

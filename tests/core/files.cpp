@@ -14,12 +14,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 
 #include "support/temporary_folder.hpp"
 
 namespace {
-int lock_error = 0;  // of the next flock; 0: it works
+int lock_error = 0;            // of the next flock; 0: it works
+std::function<void()> locked;  // called after a flock that found the lock taken
 }  // namespace
 
 extern "C" int flock(int fd, int operation) noexcept
@@ -28,7 +30,11 @@ extern "C" int flock(int fd, int operation) noexcept
         errno = lock_error;
         return -1;
     }
-    return static_cast<int>(syscall(SYS_flock, fd, operation));
+    auto const result = static_cast<int>(syscall(SYS_flock, fd, operation));
+    int const error = errno;
+    if (result != 0 && error == EWOULDBLOCK && locked) locked();
+    errno = error;
+    return result;
 }
 
 namespace curtail {
@@ -201,12 +207,14 @@ TEST(Files, LockWaitsForTheChildOfAHolderThatWasKilled)
 {
     test::TemporaryFolder const folder;
     int ready[2];
-    ASSERT_EQ(pipe(ready), 0);
+    int end[2];
+    ASSERT_TRUE(pipe(ready) == 0 && pipe(end) == 0);
     pid_t const holder = fork();
     if (holder == 0) {
         auto const lock = FileLock::take(folder / "lock");
         if (fork() == 0) {
-            usleep(150'000);
+            char any = 0;
+            (void)!read(end[0], &any, 1);
             _exit(0);
         }
         (void)!write(ready[1], lock ? "y" : "n", 1);
@@ -218,8 +226,14 @@ TEST(Files, LockWaitsForTheChildOfAHolderThatWasKilled)
     EXPECT_FALSE(FileLock::take(folder / "lock"));
     kill(holder, SIGKILL);
     ASSERT_EQ(waitpid(holder, nullptr, 0), holder);
+    int waits = 0;
+    locked = [&] {
+        if (++waits == 3) (void)!write(end[1], "e", 1);
+    };
     EXPECT_TRUE(FileLock::take(folder / "lock"));
-    for (int const end : ready) close(end);
+    locked = {};
+    EXPECT_GE(waits, 3);
+    for (int const fd : {ready[0], ready[1], end[0], end[1]}) close(fd);
 }
 
 }  // namespace
