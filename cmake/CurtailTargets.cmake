@@ -130,6 +130,14 @@ set(CURTAIL_MPIRUN_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_C
     OMPI_MCA_mpi_yield_when_idle=1
     OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo)
 
+# Files of a test lie in memory if there is enough: a shared disk may stand still for seconds.
+# Tests in these folders use the disk, because they test how files reach it.
+set(CURTAIL_TESTS_OF_DISKS core store tensors snapshot payload s3 journal)
+execute_process(COMMAND df --output=avail -BG /dev/shm OUTPUT_VARIABLE memory ERROR_QUIET)
+if(memory MATCHES "([0-9]+)G" AND CMAKE_MATCH_1 GREATER 4)
+    set(CURTAIL_TESTS_IN_MEMORY TMPDIR=/dev/shm)
+endif()
+
 # _curtail_test_executable(TARGET MAIN)   An executable to which curtail_test adds sources.
 function(_curtail_test_executable target main)
     add_executable(${target})
@@ -180,22 +188,31 @@ function(curtail_test name)
     endif()
     set(command $<TARGET_FILE:${target}> --file tests/${folder}/${ARG_SOURCE})
     set(environment ${CURTAIL_TEST_ENVIRONMENT} ${ARG_ENVIRONMENT})
-    set(properties LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
-    if(ARG_WAITS)
-        list(APPEND properties PROCESSORS 1)
-    elseif(NOT ARG_RANKS)
-        list(APPEND properties PROCESSORS 2)
+    if(NOT folder IN_LIST CURTAIL_TESTS_OF_DISKS)
+        list(APPEND environment ${CURTAIL_TESTS_IN_MEMORY})
     endif()
+    set(properties LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
     if(ARG_RANKS)
         foreach(ranks ${ARG_RANKS})
+            if(ARG_WAITS OR ranks EQUAL 1)
+                set(half_cores 2)
+            else()
+                set(half_cores 4)
+            endif()
             add_test(NAME ${name}_${ranks} COMMAND mpirun --bind-to none --oversubscribe -n ${ranks}
                 ${command})
-            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS 4
+            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS ${half_cores}
                 ENVIRONMENT "${environment};${CURTAIL_MPIRUN_ENVIRONMENT}")
         endforeach()
     else()
+        if(ARG_WAITS)
+            set(half_cores 1)
+        else()
+            set(half_cores 2)
+        endif()
         add_test(NAME ${name} COMMAND ${command})
-        set_tests_properties(${name} PROPERTIES ${properties} ENVIRONMENT "${environment}")
+        set_tests_properties(${name} PROPERTIES ${properties} PROCESSORS ${half_cores}
+            ENVIRONMENT "${environment}")
     endif()
 endfunction()
 

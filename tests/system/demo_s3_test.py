@@ -23,13 +23,15 @@ DEMO = SOURCE / "scripts/demo.sh"
 SITES = ("CAISO_NORTH", "SPP_TX", "NEM_SA")  # the clusters of the demo
 # The clean sites in each sample of 300 s, i.e. of one second.
 DAY = ["", *2 * SITES[:1], *12 * [" ".join(SITES)], *2 * SITES[1:2], *6 * [""]]
+# Time for one job of the first site.
+BRIEF_DAY = ["", *3 * SITES[:1], *3 * [""]]
 USERS = ("curtail-a", "curtail-b", "curtail-c")
 
 
 class ShortDemo:
-    """The files of a demo of half a minute. It keeps its temporary files in `temporary`."""
+    """The files of a demo of half a minute, or of another `day`. It keeps its temporary files in `temporary`."""
 
-    def __init__(self, prologue=None):
+    def __init__(self, prologue=None, day=DAY):
         self.folder = Path(tempfile.mkdtemp(prefix="curtail-"))
         self.folder.chmod(0o755)
         self.out = self.folder / "out"
@@ -38,7 +40,7 @@ class ShortDemo:
         self.temporary.mkdir()
         self.temporary.chmod(0o755)
         self.trace = self.folder / "trace.csv"
-        self.write_trace()
+        self.write_trace(day)
         self.write("model.json", SMALL_MODEL)
         if prologue:
             (self.folder / "prologue.sh").write_text(prologue)
@@ -50,10 +52,10 @@ class ShortDemo:
             self.write(f"{site}.json", {"site": site, "ranks": 2, "poll_period_s": 2,
                                         "launcher": launcher})
 
-    def write_trace(self):
+    def write_trace(self, day):
         start = datetime.datetime(2026, 1, 11, tzinfo=datetime.timezone.utc)
         lines = [",".join(("point_time", *SITES))]
-        for i, clean in enumerate(DAY):
+        for i, clean in enumerate(day):
             cells = ("20" if site in clean.split() else "400" for site in SITES)
             time = start + datetime.timedelta(minutes=5 * i)
             lines.append(",".join((time.isoformat(), *cells)))
@@ -169,7 +171,7 @@ def demo_fails_if_a_site_opens_a_path_of_another():
 
 
 def demo_fails_if_a_secret_is_in_the_log_of_a_job():
-    with ShortDemo('cat "$HOME/s3"\n') as demo:
+    with ShortDemo('cat "$HOME/s3"\n', BRIEF_DAY) as demo:
         done = demo.run("s3", code=77)
         expect("contains a secret" in done.stderr, done.stderr[-3000:])
         key = next((demo.out / "owners").rglob("job-1.log")).read_text()

@@ -19,6 +19,13 @@ BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
 for name in [n for n in os.environ if n.startswith("CURTAIL_")]:
     del os.environ[name]
 os.environ["CURTAIL_CACHE"] = "none"  # tests leave nothing in the cache of the user
+# Files of a test lie in memory if there is enough: a shared disk may stand still for seconds. The unit
+# tests use the disk.
+MEMORY = "/dev/shm"
+if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and \
+        shutil.disk_usage(MEMORY).free > 4 << 30:
+    tempfile.tempdir = MEMORY
+SHORT = tempfile.tempdir or "/tmp"  # for paths of sockets, whatever TMPDIR is
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -49,6 +56,8 @@ ROUNDS = {
     "status_interval_s": 0.5,
 }
 
+# A trainer rests between its steps, so that a test that waits leaves the processors to others.
+PACED = {"step_at_least_s": 0.1}
 
 SMALL_MODEL = {"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300}
 

@@ -9,7 +9,7 @@ import socket
 import time
 from pathlib import Path
 
-from harness import (SmallRun, descendants, execute, expect, kill, main, program, read_json_lines,
+from harness import (PACED, SmallRun, descendants, execute, expect, kill, main, program, read_json_lines,
                      wait_for)
 
 SPEED = 300  # trace seconds per real second: a sample each second
@@ -30,7 +30,7 @@ class Owners:
     """A run of two owners, `A` and `B`. The site of each has the same name."""
 
     def __init__(self):
-        self.run = SmallRun()
+        self.run = SmallRun(training=PACED)
         self.store = self.run.folder / "store"
         self.run.store = self.store / "runs/small"
         write_trace(self.run.folder / "trace.csv")
@@ -176,13 +176,13 @@ def damage(path):
 
 def missing_end_is_named():
     """The trainer of B is killed, and nothing publishes what it left. A trains on."""
-    with SmallRun(rounds={"drop_after_s": 2}) as run:
+    with SmallRun(training=PACED, rounds={"drop_after_s": 2}) as run:
         jobs = {site: run.start_training(site, ranks=1) for site in "AB"}
         wait_for(lambda: run.pieces("B", "trainer"), "the first piece of B")
         wait_for(lambda: len(run.metrics("B")) > 5, "steps of B")
         kill_job(jobs["B"])
         steps = len(run.metrics("A"))
-        wait_for(lambda: len(run.metrics("A")) > steps + 50, "more steps of A")
+        wait_for(lambda: len(run.metrics("A")) > steps + 20, "more steps of A")
         jobs["A"].send_signal(signal.SIGUSR1)
         jobs["A"].wait(30)
         shutil.move(run.out / "sites/B", run.folder / "elsewhere")
@@ -198,7 +198,7 @@ def missing_end_is_named():
 
 
 def next_process_publishes_what_a_killed_one_left():
-    with SmallRun(sites=("A",)) as run:
+    with SmallRun(sites=("A",), training=PACED) as run:
         job = run.start_training("A", ranks=1)
         wait_for(lambda: run.pieces("A", "trainer"), "the first piece")
         wait_for(lambda: len(run.metrics("A")) > 5, "steps")

@@ -17,7 +17,7 @@ from datetime import datetime
 from chaos_account import BLOCK, blocks_of, read_contributions
 from chaos_lives import check_foreign, check_life, read_lives
 from chaos_run import FolderObjects, arguments_of
-from harness import (Failure, SmallRun, alive, descendants, expect, is_mpirun, is_rank, kill, main,
+from harness import (PACED, Failure, SmallRun, alive, descendants, expect, is_mpirun, is_rank, kill, main,
                      program, wait_for)
 
 SPEED = 150  # trace seconds per real second: a sample every 2 s
@@ -170,7 +170,7 @@ def check_work(scene):
 
 def one_run(seed):
     rng = random.Random(seed)
-    with SmallRun(rounds=ROUNDS) as run:
+    with SmallRun(training=PACED, rounds=ROUNDS) as run:
         try:
             scene = Scene(run, rng)
             struck = []

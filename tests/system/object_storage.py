@@ -9,7 +9,7 @@ import urllib.error
 import xml.etree.ElementTree
 from pathlib import Path
 
-from harness import SOURCE, SmallRun, execute
+from harness import PACED, SOURCE, SmallRun, execute
 
 sys.path.insert(0, str(SOURCE / "scripts/rgw"))
 import s3  # noqa: E402
@@ -92,8 +92,8 @@ class StoredRun(SmallRun):
 
     number = 0
 
-    def __init__(self, storage, **options):
-        super().__init__(**options)
+    def __init__(self, storage, training=PACED, **options):
+        super().__init__(training=training, **options)
         StoredRun.number += 1
         self.storage = storage
         self.prefix = f"test-{StoredRun.number}"

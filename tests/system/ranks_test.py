@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 
-from harness import SOURCE, SmallRun, descendants, expect, is_rank, kill, main, rank_of, wait_for
+from harness import PACED, SOURCE, SmallRun, descendants, expect, is_rank, kill, main, rank_of, wait_for
 
 GRACE_S = 6
 RANK_TIMEOUT_S = 3
@@ -20,7 +20,7 @@ class Job:
     def __init__(self, **training):
         launcher = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"),
                     "grace_s": GRACE_S}
-        self.run = SmallRun(launcher=launcher, training=training)
+        self.run = SmallRun(launcher=launcher, training={**PACED, **training})
 
     def __enter__(self):
         self.job = self.run.start(SOURCE / "slurm/site_train.sh", self.run.run_file, "A")

@@ -5,13 +5,13 @@ import os
 import shutil
 import signal
 
-from harness import SmallRun, execute, expect, main, program, wait_for
+from harness import PACED, SmallRun, execute, expect, main, program, wait_for
 
 REPAIR_WAIT_S = 12
 
 
 def small_run(**rounds):
-    return SmallRun(rounds={"repair_wait_s": REPAIR_WAIT_S, **rounds})
+    return SmallRun(training=PACED, rounds={"repair_wait_s": REPAIR_WAIT_S, **rounds})
 
 
 def stop(job):

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from harness import SOURCE, SmallRun, expect, kill, program, wait_for
+from harness import PACED, SOURCE, SmallRun, expect, kill, program, wait_for
 
 LONG = "--long" in sys.argv
 if LONG:
@@ -59,7 +59,7 @@ class Rig:
         self.cluster = cluster
         launcher = {"script": str(SOURCE / "slurm/site_train.sh"), "grace_s": 10,
                     "slurm_conf": cluster.environment["SLURM_CONF"], "partition": "train"}
-        self.run = SmallRun(sites=("A",), launcher=launcher)
+        self.run = SmallRun(sites=("A",), launcher=launcher, training=PACED)
         if prologue is not None:
             (self.run.folder / "prologue.sh").write_text(prologue)
             launcher["prologue"] = "prologue.sh"

@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import (SmallRun, descendants, execute, expect, is_rank, main, program, stat_fields,
+from harness import (PACED, SmallRun, descendants, execute, expect, is_rank, main, program, stat_fields,
                      wait_for)
 
 
@@ -83,7 +83,7 @@ def resumes_with_other_numbers_of_ranks_and_from_the_older_slot():
 
 
 def lone_site_commits_and_leaves_in_time():
-    with SmallRun() as run:
+    with SmallRun(training=PACED) as run:
         job = run.start_training("A")
         wait_for(lambda: len(run.commits()) >= 5, "five commits")
         requested = time.monotonic()
@@ -110,7 +110,7 @@ def is_merge_of_two_sites(commit):
 
 
 def two_sites_merge():
-    with SmallRun() as run:
+    with SmallRun(training=PACED) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
         wait_for(lambda: sum(map(is_merge_of_two_sites, run.commits())) >= 4,
                  "four commits merged from two sites", timeout=60)
@@ -174,7 +174,7 @@ def a_changed_budget_is_a_warning():
 
 
 def an_amendment_changes_a_run_that_trains():
-    with SmallRun() as run:
+    with SmallRun(training=PACED) as run:
         job = run.start_training("A")
         wait_for(lambda: run.commits() and run.commits()[-1]["totals"]["tokens"], "a commit")
         amend = (program("curtail-store"), "amend", run.run_file, "--reason", "enough")
@@ -299,7 +299,7 @@ def unusable_store_is_an_error():
 
 
 def terminal_shows_progress():
-    with SmallRun() as run:
+    with SmallRun(training=PACED) as run:
         ours, theirs = pty.openpty()
         command = [program("curtail-train"), str(run.run_file), "--site", "A", "--alone"]
         job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
