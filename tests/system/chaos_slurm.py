@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chaos_lives import GRACE_S
 from chaos_run import SITES, Federation
-from harness import SHORT, SOURCE, execute
+from harness import SHORT_FOLDER, SOURCE, execute
 
 SCRIPT = SOURCE / "slurm/private_clusters.sh"
 
@@ -18,7 +18,7 @@ class Clusters:
     def __init__(self, folder=None):
         self.own = folder is None
         # The path of munge's socket must be short.
-        self.folder = folder or Path(tempfile.mkdtemp(prefix="curtail-c-", dir=SHORT))
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="curtail-c-", dir=SHORT_FOLDER))
         kept = {n: v for n, v in os.environ.items() if not n.startswith(("SLURM_", "SBATCH_"))}
         self.environment = {**kept, "CURTAIL_CLUSTERS": str(self.folder)}
         if self.own:

@@ -29,7 +29,8 @@ USERS = ("curtail-a", "curtail-b", "curtail-c")
 
 
 class ShortDemo:
-    """The files of a demo of half a minute, or of another `day`. It keeps its temporary files in `temporary`."""
+    """The files of a demo of half a minute, or of another `day`. It keeps its temporary files in
+    `temporary`."""
 
     def __init__(self, prologue=None, day=DAY):
         self.folder = Path(tempfile.mkdtemp(prefix="curtail-"))

@@ -19,13 +19,12 @@ BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
 for name in [n for n in os.environ if n.startswith("CURTAIL_")]:
     del os.environ[name]
 os.environ["CURTAIL_CACHE"] = "none"  # tests leave nothing in the cache of the user
-# Files of a test lie in memory if there is enough: a shared disk may stand still for seconds. The unit
-# tests use the disk.
+# Files of a test lie in memory if there is enough: a shared disk may stand still for seconds.
 MEMORY = "/dev/shm"
 if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and \
         shutil.disk_usage(MEMORY).free > 4 << 30:
     tempfile.tempdir = MEMORY
-SHORT = tempfile.tempdir or "/tmp"  # for paths of sockets, whatever TMPDIR is
+SHORT_FOLDER = tempfile.tempdir or "/tmp"  # for paths of sockets, whatever TMPDIR is
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

@@ -9,8 +9,8 @@ import socket
 import time
 from pathlib import Path
 
-from harness import (PACED, SmallRun, descendants, execute, expect, kill, main, program, read_json_lines,
-                     wait_for)
+from harness import (PACED, SmallRun, descendants, execute, expect, kill, main, program,
+                     read_json_lines, wait_for)
 
 SPEED = 300  # trace seconds per real second: a sample each second
 CLEAN, DIRTY = 20.0, 400.0
@@ -182,7 +182,7 @@ def missing_end_is_named():
         wait_for(lambda: len(run.metrics("B")) > 5, "steps of B")
         kill_job(jobs["B"])
         steps = len(run.metrics("A"))
-        wait_for(lambda: len(run.metrics("A")) > steps + 20, "more steps of A")
+        wait_for(lambda: len(run.metrics("A")) > steps + 50, "more steps of A")
         jobs["A"].send_signal(signal.SIGUSR1)
         jobs["A"].wait(30)
         shutil.move(run.out / "sites/B", run.folder / "elsewhere")

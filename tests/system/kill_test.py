@@ -17,8 +17,8 @@ from datetime import datetime
 from chaos_account import BLOCK, blocks_of, read_contributions
 from chaos_lives import check_foreign, check_life, read_lives
 from chaos_run import FolderObjects, arguments_of
-from harness import (PACED, Failure, SmallRun, alive, descendants, expect, is_mpirun, is_rank, kill, main,
-                     program, wait_for)
+from harness import (PACED, Failure, SmallRun, alive, descendants, expect, is_mpirun, is_rank, kill,
+                     main, program, wait_for)
 
 SPEED = 150  # trace seconds per real second: a sample every 2 s
 CLEAN, DIRTY = 20.0, 400.0

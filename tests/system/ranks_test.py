@@ -5,7 +5,8 @@ import signal
 import sys
 import time
 
-from harness import PACED, SOURCE, SmallRun, descendants, expect, is_rank, kill, main, rank_of, wait_for
+from harness import (PACED, SOURCE, SmallRun, descendants, expect, is_rank, kill, main, rank_of,
+                     wait_for)
 
 GRACE_S = 6
 RANK_TIMEOUT_S = 3

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import SHORT, SOURCE, Failure, expect, wait_for
+from harness import SHORT_FOLDER, SOURCE, Failure, expect, wait_for
 
 SCRIPT = SOURCE / "slurm/private_clusters.sh"
 SITE = "A"
@@ -20,7 +20,7 @@ class HardCluster:
 
     def __init__(self, **settings):
         # The path of munge's socket must be short.
-        self.folder = Path(tempfile.mkdtemp(prefix="curtail-c-", dir=SHORT))
+        self.folder = Path(tempfile.mkdtemp(prefix="curtail-c-", dir=SHORT_FOLDER))
         kept = {n: v for n, v in os.environ.items() if not n.startswith(("SLURM_", "SBATCH_"))}
         named = {f"CURTAIL_CLUSTER_{n.upper()}": str(v) for n, v in settings.items()}
         self.environment = {**kept, **named, "CURTAIL_CLUSTERS": str(self.folder),

@@ -10,8 +10,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import (PACED, SmallRun, descendants, execute, expect, is_rank, main, program, stat_fields,
-                     wait_for)
+from harness import (PACED, SmallRun, descendants, execute, expect, is_rank, main, program,
+                     stat_fields, wait_for)
 
 
 def losses(run, site="A"):
