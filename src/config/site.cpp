@@ -195,6 +195,8 @@ Result<Site> read_site(std::filesystem::path const& file)
         o.require(site.launcher.nodes <= site.ranks, "nodes",
                   "must be at most the site's ranks: a node needs a rank");
     });
+    r.object(
+        "mpi", [&](Reader& o) { site.mpi = read_mpi(o); }, false);
     site.s3 = read_s3_access(r, file);
     if (auto error = r.finish()) return tl::unexpected(*error);
     return site;

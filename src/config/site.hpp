@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/mpi.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
@@ -77,6 +78,7 @@ struct Site {
     /// them. Empty if unknown.
     std::optional<double> embodied_gco2_per_hour;
     Launcher launcher;
+    Mpi mpi;  ///< how its leader connects with those of other sites
     /// How the jobs of this site reach a store in an S3 server. Empty fields: as in the run file.
     store::S3Access s3;
 };

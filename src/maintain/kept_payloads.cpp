@@ -73,6 +73,11 @@ void KeptPayloads::keep_only(std::vector<rounds::PartRef> const& parts)
     for (auto const& path : others) std::filesystem::remove(path, ignored);
 }
 
+Fd KeptPayloads::open(rounds::PartRef const& part) const
+{
+    return Fd(::open(path_of(part).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+}
+
 std::optional<std::string> KeptPayloads::find(rounds::PartRef const& part)
 {
     std::lock_guard const lock(mutex_);

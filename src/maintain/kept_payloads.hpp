@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/files.hpp"
 #include "core/pieces.hpp"
 #include "core/result.hpp"
 #include "rounds/record.hpp"
@@ -26,6 +27,8 @@ class KeptPayloads {
     /// not read the newest commit yet must not delete the site's copies of newer models. Deletes
     /// nothing if there is no copy of the first of `parts`, because its writing may have failed.
     void keep_only(std::vector<rounds::PartRef> const& parts);
+    /// Opens the copy, to read it. Returns an invalid descriptor if there is none.
+    [[nodiscard]] Fd open(rounds::PartRef const& part) const;
     /// Returns the bytes of the copy. Returns an empty optional if there is none, or if it is
     /// damaged.
     [[nodiscard]] std::optional<std::string> find(rounds::PartRef const& part);

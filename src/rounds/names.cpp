@@ -103,6 +103,16 @@ bool is_model_name(std::string_view name, Round round, std::string_view part)
            model_name(round, {std::string(pieces[2].substr(0, dash))}, *attempt, part) == name;
 }
 
+std::optional<MemberId> owner_of(std::string_view name)
+{
+    auto const pieces = split(name, '/');
+    std::string_view member;
+    if (pieces.size() == 5 && pieces[0] == "deltas") member = pieces[2];
+    if (pieces.size() == 4 && pieces[0] == "models")
+        member = pieces[2].substr(0, pieces[2].rfind('-'));
+    return parse_member_id(member) ? std::optional(MemberId{std::string(member)}) : std::nullopt;
+}
+
 std::string weights_part(std::string_view part) { return fmt::format("w{}", part); }
 std::string momentum_part(std::string_view part) { return fmt::format("m{}", part); }
 std::string delta_part(std::string_view part) { return fmt::format("d{}", part); }

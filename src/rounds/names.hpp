@@ -52,6 +52,9 @@ inline constexpr char const* run_name = "run.json";
 /// that one writer stores.
 [[nodiscard]] std::string model_name(Round round, MemberId const& writer, std::int64_t attempt,
                                      std::string_view part);
+/// Returns the member that has stored the payload of this name: the member of a delta, or the
+/// writer of a model. Returns an empty optional for every other name.
+[[nodiscard]] std::optional<MemberId> owner_of(std::string_view name);
 /// Returns the name of the lease number `k` for the merge that ends `round`.
 [[nodiscard]] std::string lease_name(Round round, std::int64_t k);
 

@@ -23,6 +23,8 @@ namespace curtail::store {
 ///     runs/<run>/merge/<round>/<k>.json
 ///     runs/<run>/status/<site>.json
 ///     runs/<run>/journal/<site>/<stream>/<8 digits>.jsonl
+///     runs/<run>/mpi/<member>.json
+///     runs/<run>/mpi/<member>/<member>.json
 ///
 /// The placeholders, as regular expressions:
 ///

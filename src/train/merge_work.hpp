@@ -22,6 +22,12 @@ class MergeWork {
   public:
     explicit MergeWork(PayloadTransport transport) : transport_(std::move(transport)) {}
 
+    /// Returns what does the same, but uses the direct way only until `time`.
+    [[nodiscard]] MergeWork direct_until(MonoTime time) const
+    {
+        return MergeWork(transport_.direct_until(time));
+    }
+
     struct Byproducts {
         std::vector<std::string> warnings;  ///< one for each contribution that merge() refuses
         std::vector<StoredPayload> stored;

@@ -10,9 +10,28 @@ namespace curtail::train {
 using store::ReadFailure;
 
 PayloadTransport::PayloadTransport(std::shared_ptr<store::ObjectStore> store,
-                                   payload::Layout layout)
-    : store_(std::move(store)), layout_(std::make_shared<payload::Layout const>(std::move(layout)))
+                                   payload::Layout layout, std::shared_ptr<DirectPayloads> direct)
+    : store_(std::move(store)),
+      layout_(std::make_shared<payload::Layout const>(std::move(layout))),
+      direct_(std::move(direct))
 {
+}
+
+PayloadTransport PayloadTransport::direct_until(MonoTime time) const
+{
+    auto limited = *this;
+    limited.direct_until_ = time;
+    return limited;
+}
+
+Values PayloadTransport::get_direct(rounds::PartRef const& part) const
+{
+    return direct_ ? direct_->fetch(*layout_, part, memory_, direct_until_) : nullptr;
+}
+
+void PayloadTransport::count_store(rounds::PartRef const& part) const
+{
+    if (direct_) direct_->count_store(part.bytes);
 }
 
 Result<store::ObjectName> PayloadTransport::object(std::string const& name) const
@@ -64,6 +83,8 @@ tl::expected<Values, ReadFailure> PayloadTransport::get(rounds::PartRef const& p
                                                         Call const& call) const
 {
     if (auto made = made_->find(part)) return made;
+    if (auto direct = get_direct(part)) return direct;
+    count_store(part);
     auto values = memory_.take(layout_->elements());
     values.resize(layout_->elements());
     payload::Decoder decoder(*layout_, part.part, values);
@@ -80,10 +101,13 @@ tl::expected<void, ReadFailure> PayloadTransport::pass(rounds::PartRef const& pa
                                                        ValueReceiver const& receiver,
                                                        Call const& call) const
 {
-    if (auto const made = made_->find(part)) {
-        payload::pass_in_chunks(*made, receiver.take);
+    auto whole = made_->find(part);
+    if (!whole) whole = get_direct(part);
+    if (whole) {
+        payload::pass_in_chunks(*whole, receiver.take);
         return {};
     }
+    count_store(part);
     payload::ChunkDecoder chunks(*layout_, part.part, receiver.take);
     auto const begin = [&] {
         if (chunks.has_passed_any()) receiver.restart();

@@ -9,6 +9,7 @@
 #include "payload/value_memory.hpp"
 #include "rounds/messages.hpp"
 #include "store/verified.hpp"
+#include "train/direct_payloads.hpp"
 #include "train/made_payloads.hpp"
 
 namespace curtail::train {
@@ -22,13 +23,18 @@ struct ValueReceiver {
     std::function<void()> restart = [] {};
 };
 
-/// Moves payloads between this process and the run's store, one part at a time. Copies share the
-/// store and the memory of payloads. Thread-safe.
+/// Moves payloads between this process and the run's store, one part at a time. Before it reads the
+/// store, it tries to get a payload directly from the site that made it. Copies share the store,
+/// the direct way and the memory of payloads. Thread-safe.
 ///
 /// The functions that return a Result return the store's error unchanged if it failed.
 class PayloadTransport {
   public:
-    PayloadTransport(std::shared_ptr<store::ObjectStore> store, payload::Layout layout);
+    /// `direct` may be null: then all payloads of others come from the store.
+    PayloadTransport(std::shared_ptr<store::ObjectStore> store, payload::Layout layout,
+                     std::shared_ptr<DirectPayloads> direct = nullptr);
+    /// Returns a transport that uses the direct way only until `time`.
+    [[nodiscard]] PayloadTransport direct_until(MonoTime time) const;
 
     [[nodiscard]] payload::Layout const& layout() const { return *layout_; }
     [[nodiscard]] payload::ValueMemory const& memory() const { return memory_; }
@@ -64,10 +70,15 @@ class PayloadTransport {
     [[nodiscard]] tl::expected<Values, store::ReadFailure> get_any_form(rounds::PartRef const& part,
                                                                         Call const& call) const;
 
+    [[nodiscard]] Values get_direct(rounds::PartRef const& part) const;
+    void count_store(rounds::PartRef const& part) const;
+
     std::shared_ptr<store::ObjectStore> store_;
     std::shared_ptr<payload::Layout const> layout_;
     std::shared_ptr<MadePayloads> made_{std::make_shared<MadePayloads>()};
     payload::ValueMemory memory_{most_unused};
+    std::shared_ptr<DirectPayloads> direct_;
+    MonoTime direct_until_{MonoTime::max()};
 };
 
 }  // namespace curtail::train

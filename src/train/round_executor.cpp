@@ -31,7 +31,7 @@ Result<runlog::Swept> sweep_run(chain::RunObjects const& objects, rounds::Sweep 
 RoundExecutor::RoundExecutor(Parts parts, std::function<void()> notify)
     : parts_(std::move(parts)),
       records_(parts_.store, parts_.layout.run),
-      transport_(parts_.store, parts_.layout),
+      transport_(parts_.store, parts_.layout, parts_.direct),
       merges_(transport_),
       operations_(std::move(notify))
 {
@@ -63,6 +63,11 @@ void RoundExecutor::finish_errands(Millis for_copies)
         }
         std::this_thread::sleep_for(Millis{1});
     }
+}
+
+void RoundExecutor::set_members(MemberId const& own, std::vector<MemberId> const& members)
+{
+    if (parts_.direct) parts_.direct->set_members(own, members);
 }
 
 rounds::Input RoundExecutor::translate(LoopEvent event)

@@ -49,6 +49,10 @@ class RoundExecutor {
         std::shared_ptr<maintain::KeptPayloads> kept{};
         /// Opens the copies of records with which a sweep reads the chain. Empty: it has none.
         std::function<std::unique_ptr<chain::RecordCache>()> open_cache{};
+        /// The direct way to other sites. Null: there is none.
+        std::shared_ptr<DirectPayloads> direct{};
+        /// How long one merge may use the direct way.
+        Millis direct_time{30'000};
         /// Send IdentifyTraining once the first commit could be read.
         bool identify{false};
     };
@@ -67,6 +71,8 @@ class RoundExecutor {
     void finish_errands(Millis for_copies = Seconds{1});
     /// Asks all operations to end, since their answers are not needed any more.
     void cancel() { operations_.cancel(); }
+    /// Says who the members of the run are, once this process is one.
+    void set_members(MemberId const& own, std::vector<MemberId> const& members);
     /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
     /// anchor of a CutMade, because the protocol may later ask to store them.
     [[nodiscard]] rounds::Input translate(LoopEvent event);
@@ -100,6 +106,11 @@ class RoundExecutor {
     /// snapshot of the last cut. A model is also kept on this machine later.
     void store(rounds::Op op, std::vector<rounds::Target> const& targets,
                std::function<Values()> values, Type type);
+    /// Offers a payload that this site has stored to the others.
+    void offer(rounds::PartRef const& part, Values const& values);
+    /// Withdraws the offers of deltas that are decided, and of models other than `newest`. Reports
+    /// what came which way.
+    void end_round_of_offers(std::vector<rounds::PartRef> const& newest);
     /// Starts to write copies of `payloads` on this machine. Then deletes all copies but those of
     /// `keep_only`, unless it is empty.
     void write_copies(std::vector<StoredPayload> payloads, std::vector<rounds::PartRef> keep_only);
@@ -127,6 +138,7 @@ class RoundExecutor {
     /// Payloads to copy on this machine, by name. They wait for rounds::Keep, which comes when the
     /// site has adopted the model: until then, the exchange needs the disk.
     std::map<std::string, StoredPayload> to_keep_;
+    std::vector<rounds::PartRef> offered_;
     /// Number of write_copies() that have not ended.
     std::shared_ptr<std::atomic<int>> copying_{std::make_shared<std::atomic<int>>(0)};
     std::string last_reason_;  ///< reason of the previous failure

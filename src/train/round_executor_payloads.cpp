@@ -1,12 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "core/clock.hpp"
 #include "train/round_executor.hpp"
+#include "upkeep/payload_name.hpp"
 
 // Storing, reading and merging payloads, and copies of them on this machine.
 namespace curtail::train {
+
+void RoundExecutor::offer(rounds::PartRef const& part, Values const& values)
+{
+    if (!parts_.direct) return;
+    parts_.direct->offer(transport_.layout(), part, values);
+    offered_.push_back(part);
+}
+
+void RoundExecutor::end_round_of_offers(std::vector<rounds::PartRef> const& newest)
+{
+    if (!parts_.direct) return;
+    std::erase_if(offered_, [&](rounds::PartRef const& part) {
+        auto const payload = upkeep::parse_payload_name(part.name);
+        auto const* const delta = payload ? std::get_if<upkeep::DeltaPayload>(&*payload) : nullptr;
+        bool const needed = delta != nullptr ? deltas_.contains(delta->seq)
+                                             : std::ranges::find(newest, part) != newest.end();
+        if (!needed) parts_.direct->withdraw(part);
+        return !needed;
+    });
+    auto const traffic = parts_.direct->take_traffic();
+    if (traffic == PayloadTraffic{}) return;
+    parts_.recorder.event("payloads-read", {{"mpi_bytes", traffic.mpi_bytes},
+                                            {"store_bytes", traffic.store_bytes},
+                                            {"why_store", traffic.why_store}});
+}
 
 void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targets,
                           std::function<Values()> values, Type type)
@@ -23,6 +50,7 @@ void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targ
                 parts_.log.debug(
                     "the snapshot takes longer than the upload; the contribution goes out");
             if (!stored) return failed<rounds::Unavailable>(op, stored.error());
+            offer(*stored, content);
             if (type == Type::model) to_keep_[stored->name] = {*stored, content};
             return rounds::Stored{op, {*stored}};
         };
@@ -53,13 +81,18 @@ void RoundExecutor::act(rounds::MakeInitial const& order)
 void RoundExecutor::act(rounds::Merge const& merge)
 {
     to_keep_.clear();
-    auto const work = [this, merges = merges_, merge](Call const& call) -> OperationTable::Finish {
+    auto const work = [this, merges = merges_, merge,
+                       direct = parts_.direct_time](Call const& call) -> OperationTable::Finish {
         MergeWork::Byproducts byproducts;
-        auto const answer = merges.merge(merge, byproducts, call);
+        auto const answer =
+            merges.direct_until(monotonic_now() + direct).merge(merge, byproducts, call);
         return [this, op = merge.op, answer, byproducts]() -> Answer {
             for (auto const& text : byproducts.warnings) parts_.log.warning(text);
             if (answer)
-                for (auto const& payload : byproducts.stored) to_keep_[payload.part.name] = payload;
+                for (auto const& payload : byproducts.stored) {
+                    offer(payload.part, payload.values);
+                    to_keep_[payload.part.name] = payload;
+                }
             return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
         };
     };
@@ -136,13 +169,14 @@ void RoundExecutor::write_copies(std::vector<StoredPayload> payloads,
     // Counts down however the operation ends, or if it cannot start.
     std::shared_ptr<void> const counted(nullptr, [copying = copying_](void*) { --*copying; });
     auto const work = [this, payloads = std::move(payloads), keep_only = std::move(keep_only),
-                       kept = parts_.kept, transport = transport_,
+                       kept = parts_.kept, transport = transport_, direct = parts_.direct,
                        counted](Call const&) -> OperationTable::Finish {
         std::vector<std::string> failures;
         for (auto const& [part, values] : payloads) {
             auto const encoded = payload::encode(transport.layout(), part.part, *values);
             if (auto done = kept->keep(part, encoded.pieces()); !done)
                 failures.push_back(done.error().message());
+            else if (direct) direct->offer_file(part, kept->open(part));
         }
         if (!keep_only.empty()) kept->keep_only(keep_only);
         return [this, failures]() -> Answer {
@@ -161,6 +195,7 @@ void RoundExecutor::act(rounds::Keep const& keep)
             payloads.push_back(found->second);
     // No commit names the others any more.
     to_keep_.clear();
+    end_round_of_offers(keep.parts);
     write_copies(std::move(payloads), keep.parts);
 }
 

@@ -103,6 +103,7 @@ void RoundThread::run_until_exit()
 void RoundThread::publish_status()
 {
     auto const status = site_.status();
+    if (status.member) executor_.set_members(*status.member, status.members);
     recorder_.status({{"state", rounds::to_text(status.state)},
                       {"waiting_for", status.waiting_for},
                       {"member", status.member ? json::Value(status.member->value) : json::Value()},

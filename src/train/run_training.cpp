@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "bridge/bridge_process.hpp"
 #include "model/initialize.hpp"
 #include "model/payload_layout.hpp"
 #include "train/member_loop.hpp"
@@ -42,6 +43,21 @@ Millis payload_limit(payload::Layout const& layout)
     return Millis{60'000 + bytes / bytes_per_ms};
 }
 
+// The direct way to other sites, if this site's file wants one.
+std::shared_ptr<DirectPayloads> direct_payloads(LeaderContext const& context,
+                                                std::shared_ptr<store::ObjectStore> const& store)
+{
+    auto const& mpi = context.site.mpi;
+    if (!mpi.connect) return nullptr;
+    std::error_code none;
+    auto const programs = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+    bridge::ProcessSettings const process{programs / "curtail-bridge", mpi.interface, mpi.ports};
+    return std::make_shared<DirectPayloads>(
+        std::make_shared<bridge::Bridges>(bridge::Bridges::Parts{
+            store, context.run.run, bridge::process_ends(process), mpi.peers, context.log}),
+        mpi.timeout);
+}
+
 RoundExecutor::Parts executor_parts(LeaderContext const& context,
                                     std::shared_ptr<store::ObjectStore> store,
                                     std::shared_ptr<SnapshotGate> gate)
@@ -58,6 +74,7 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
     parts.gate = std::move(gate);
     parts.identify = !context.training_id;
     parts.limits.payload = limit;
+    parts.direct = direct_payloads(context, parts.store);
     parts.kept = std::make_shared<maintain::KeptPayloads>(context.folder / "kept");
     parts.open_cache = [folder = context.folder / "cache",
                         address = context.run.store_for(context.site), run = context.run.run] {
@@ -80,7 +97,9 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
         return stop_deadline(ranks.stop(), context.stop_times, 90);
     };
     auto const gate = std::make_shared<SnapshotGate>();
-    RoundThread thread(std::move(site), executor_parts(context, store, gate),
+    auto parts = executor_parts(context, store, gate);
+    parts.direct_time = spec.params.gather_time;
+    RoundThread thread(std::move(site), std::move(parts),
                        {exit_by, context.site.launcher.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
     MemberLoop loop(ranks, context, thread, *gate);

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/bridge_process.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "bridge/frame.hpp"
+#include "bridge/message_socket.hpp"
+#include "core/clock.hpp"
+#include "core/text.hpp"
+#include "process/command.hpp"
+
+namespace curtail::bridge {
+namespace {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+constexpr Millis pause{10};
+
+tl::unexpected<Error> cannot(std::string why, std::string remedy = {})
+{
+    return fail(ExitCode::unavailable, "cannot start an end of a bridge", std::move(why),
+                std::move(remedy));
+}
+
+// The environment of Open MPI 4. This process's own MPI variables would take the bridge for one of
+// its ranks, and those of Slurm would let mpirun start daemons on the other nodes of the job.
+Environment environment_of(ProcessSettings const& settings, std::filesystem::path const& folder)
+{
+    auto variables = process::plain_environment();
+    std::erase_if(variables, [](auto const& variable) { return variable.first == "TMPDIR"; });
+    // Where a bundle or a module has its libraries.
+    for (char const* name : {"LD_LIBRARY_PATH", "OPAL_PREFIX", "OPAL_SYSCONFDIR", "PMIX_PKGLIBDIR",
+                             "PMIX_PKGDATADIR", "HWLOC_PLUGINS_PATH"})
+        if (char const* value = std::getenv(name)) variables.emplace_back(name, value);
+    Environment const own{
+        {"TMPDIR", folder},
+        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+        {"OMPI_MCA_plm", "isolated"},
+        {"OMPI_MCA_mpi_yield_when_idle", "1"},
+        {"OMPI_MCA_oob_tcp_if_include", settings.interface},
+        {"OMPI_MCA_oob_tcp_disable_ipv6_family", "1"},
+        // With its own TCP transport, Open MPI 4 hangs or aborts if the other end dies.
+        {"OMPI_MCA_pml", "ucx"},
+        {"OMPI_MCA_btl", "self"},
+        {"OMPI_MCA_osc", "^ucx"},
+        {"OMPI_MCA_opal_common_ucx_tls", "any"},
+        {"OMPI_MCA_opal_common_ucx_devices", "any"},
+        {"UCX_TLS", "tcp,self"},
+        {"UCX_NET_DEVICES", settings.interface}};
+    variables.insert(variables.end(), own.begin(), own.end());
+    if (settings.ports) {
+        variables.emplace_back("OMPI_MCA_oob_tcp_dynamic_ipv4_ports", settings.ports->text());
+        variables.emplace_back("UCX_TCP_PORT_RANGE", settings.ports->text());
+    }
+    return variables;
+}
+
+Result<Fd> listen_at(std::filesystem::path const& path)
+{
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    if (path.string().size() >= sizeof name.sun_path)
+        return cannot("the path " + path.string() + " is too long for a socket");
+    std::strcpy(name.sun_path, path.c_str());
+    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) != 0 ||
+        ::listen(socket.get(), 1) != 0)
+        return cannot("cannot listen at " + path.string() + ": " + errno_text(errno));
+    return socket;
+}
+
+// A folder for sockets and small files, which only this user can enter.
+class PrivateFolder {
+  public:
+    // Creates the folder in $TMPDIR, or in /tmp if that path is too long for a socket.
+    static Result<PrivateFolder> create()
+    {
+        constexpr std::size_t longest = 60;  // with the names in the folder, a socket may have 107
+        char const* const chosen = std::getenv("TMPDIR");
+        bool const usable = chosen != nullptr && *chosen != 0 && std::strlen(chosen) <= longest &&
+                            ::access(chosen, W_OK | X_OK) == 0;
+        auto path = std::string(usable ? chosen : "/tmp") + "/curtail-bridge-XXXXXX";
+        if (::mkdtemp(path.data()) == nullptr)
+            return fail(ExitCode::cannot_create, "cannot create " + path, errno_text(errno),
+                        "set TMPDIR to a folder that can be written to");
+        return PrivateFolder(path);
+    }
+    ~PrivateFolder()
+    {
+        std::error_code ignored;
+        if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    }
+    PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    PrivateFolder& operator=(PrivateFolder&&) = delete;
+    [[nodiscard]] std::filesystem::path const& path() const { return path_; }
+
+  private:
+    explicit PrivateFolder(std::filesystem::path path) : path_(std::move(path)) {}
+    std::filesystem::path path_;
+};
+
+// A command in a thread of its own, which ends with the object.
+class Program {
+  public:
+    Program(std::vector<std::string> arguments, Environment environment)
+        : thread_([this, arguments = std::move(arguments),
+                   environment = std::move(environment)](std::stop_token const& stop) {
+              constexpr Millis forever{std::int64_t{1} << 40};
+              auto const done = process::run_command(
+                  {arguments, environment, forever, std::size_t{1} << 20, stop});
+              std::lock_guard const lock(mutex_);
+              why_ = !done ? done.error().why
+                           : "it ended with exit code " + std::to_string(done->exit_code) + ": " +
+                                 printable(done->errors.substr(0, 300));
+          })
+    {
+    }
+    /// Returns why the program has ended; empty while it runs.
+    [[nodiscard]] std::string why_ended() const
+    {
+        std::lock_guard const lock(mutex_);
+        return why_;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::string why_;
+    std::jthread thread_;
+};
+
+class BridgeProcess final : public End {
+  public:
+    BridgeProcess(ProcessSettings settings, PrivateFolder folder)
+        : settings_(std::move(settings)), folder_(std::move(folder))
+    {
+    }
+    ~BridgeProcess() override;
+    BridgeProcess(BridgeProcess const&) = delete;
+    BridgeProcess& operator=(BridgeProcess const&) = delete;
+
+    [[nodiscard]] Result<void> wait_at_port(MonoTime until);
+    [[nodiscard]] Result<void> connect_to(Address const& address, MonoTime until);
+
+    [[nodiscard]] Address const& address() const override { return address_; }
+    [[nodiscard]] Result<void> wait_until_connected(MonoTime until) override;
+    [[nodiscard]] Result<void> send(Pieces const& frame, MonoTime until) override;
+    [[nodiscard]] Result<std::optional<std::span<std::byte const>>> receive(
+        MonoTime until) override;
+    void end() override;
+
+  private:
+    [[nodiscard]] Result<void> start_server(MonoTime until);
+    [[nodiscard]] Result<void> start_bridge(MonoTime until);
+    // Returns the text of the next message, which must have the type `type`.
+    [[nodiscard]] Result<std::string> expect(MessageType type, MonoTime until);
+
+    ProcessSettings settings_;
+    PrivateFolder folder_;
+    Address address_;
+    std::unique_ptr<Program> server_;
+    std::unique_ptr<Program> bridge_;
+    std::optional<MessageSocket> socket_;
+};
+
+BridgeProcess::~BridgeProcess()
+{
+    end();
+    // mpirun then ends by itself, and nothing of it remains. If it does not, it is killed.
+    auto const until = monotonic_now() + Seconds{2};
+    while (bridge_ && bridge_->why_ended().empty() && monotonic_now() < until)
+        std::this_thread::sleep_for(pause);
+}
+
+Result<void> BridgeProcess::wait_at_port(MonoTime until)
+{
+    if (auto started = start_server(until); !started) return started;
+    if (auto started = start_bridge(until); !started) return started;
+    auto port = expect(MessageType::port, until);
+    if (!port) return tl::unexpected(port.error());
+    address_.port = std::move(*port);
+    return {};
+}
+
+Result<void> BridgeProcess::connect_to(Address const& address, MonoTime until)
+{
+    // Nothing that comes from the store is an argument of a program.
+    for (auto const& [name, text] : {std::pair{"server", address.server}, {"port", address.port}})
+        if (auto written = write_file(folder_.path() / name, text + "\n", 0600); !written)
+            return written;
+    return start_bridge(until);
+}
+
+Result<void> BridgeProcess::start_server(MonoTime until)
+{
+    auto const file = folder_.path() / "server";
+    server_ = std::make_unique<Program>(
+        std::vector<std::string>{"ompi-server", "--no-daemonize", "--report-uri", file},
+        environment_of(settings_, folder_.path()));
+    for (;;) {
+        auto const text = read_file_if_exists(file, 4096);
+        if (!text) return tl::unexpected(text.error());
+        // The last line may be half written.
+        if (*text && (*text)->ends_with('\n')) {
+            address_.server = trim(**text);
+            return {};
+        }
+        if (auto const why = server_->why_ended(); !why.empty())
+            return cannot("ompi-server: " + why, "install Open MPI 4 (openmpi-bin)");
+        if (monotonic_now() >= until) return cannot("ompi-server does not report its address");
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+Result<void> BridgeProcess::start_bridge(MonoTime until)
+{
+    auto const path = folder_.path() / "socket";
+    auto const listening = listen_at(path);
+    if (!listening) return tl::unexpected(listening.error());
+    std::vector<std::string> arguments{"mpirun",
+                                       "--ompi-server",
+                                       "file:" + (folder_.path() / "server").string(),
+                                       "-n",
+                                       "1",
+                                       "--bind-to",
+                                       "none",
+                                       "--oversubscribe",
+                                       settings_.program,
+                                       path};
+    if (!server_) arguments.push_back(folder_.path() / "port");
+    bridge_ =
+        std::make_unique<Program>(std::move(arguments), environment_of(settings_, folder_.path()));
+    for (;;) {
+        pollfd watched{listening->get(), POLLIN, 0};
+        if (::poll(&watched, 1, static_cast<int>(pause.count())) == 1) break;
+        if (auto const why = bridge_->why_ended(); !why.empty()) return cannot("mpirun: " + why);
+        if (monotonic_now() >= until) return cannot("mpirun did not start it in time");
+    }
+    Fd socket(::accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!socket) return cannot(errno_text(errno));
+    socket_.emplace(std::move(socket), largest_frame);
+    return {};
+}
+
+Result<std::string> BridgeProcess::expect(MessageType type, MonoTime until)
+{
+    auto const message = socket_->receive(until);
+    if (!message) return tl::unexpected(message.error());
+    if (!*message) return cannot("MPI took too long");
+    if ((*message)->type == type) return std::string((*message)->text());
+    return (*message)->type == MessageType::failed
+               ? cannot(printable((*message)->text()))
+               : cannot("it sent a message of another type than expected");
+}
+
+Result<void> BridgeProcess::wait_until_connected(MonoTime until)
+{
+    return expect(MessageType::connected, until).map([](std::string const&) {});
+}
+
+Result<void> BridgeProcess::send(Pieces const& frame, MonoTime until)
+{
+    return socket_->send(MessageType::frame, frame, until);
+}
+
+Result<std::optional<std::span<std::byte const>>> BridgeProcess::receive(MonoTime until)
+{
+    using Received = std::optional<std::span<std::byte const>>;
+    auto const message = socket_->receive(until);
+    if (!message) return tl::unexpected(message.error());
+    if (!*message) return Received{};
+    if ((*message)->type == MessageType::frame) return Received{(*message)->body};
+    return fail(ExitCode::unavailable, "the bridge has ended",
+                (*message)->type == MessageType::failed ? printable((*message)->text())
+                                                        : "it sent a message of another type");
+}
+
+void BridgeProcess::end()
+{
+    if (socket_) socket_->shut_down();
+}
+
+using Made = Result<std::unique_ptr<End>>;
+
+Made make_end(ProcessSettings const& settings,
+              std::function<Result<void>(BridgeProcess&)> const& start)
+{
+    auto folder = PrivateFolder::create();
+    if (!folder) return tl::unexpected(folder.error());
+    auto made = std::make_unique<BridgeProcess>(settings, std::move(*folder));
+    if (auto started = start(*made); !started) return tl::unexpected(started.error());
+    return made;
+}
+
+}  // namespace
+
+Ends process_ends(ProcessSettings settings)
+{
+    Ends ends;
+    ends.wait_at_port = [settings](MonoTime until) {
+        return make_end(settings,
+                        [&](BridgeProcess& process) { return process.wait_at_port(until); });
+    };
+    ends.connect_to = [settings](Address const& address, MonoTime until) {
+        return make_end(settings,
+                        [&](BridgeProcess& process) { return process.connect_to(address, until); });
+    };
+    return ends;
+}
+
+}  // namespace curtail::bridge

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridge/connection.hpp"
+#include "bridge/stream.hpp"
+#include "core/ids.hpp"
+#include "core/log.hpp"
+#include "core/network.hpp"
+#include "store/object_store.hpp"
+
+namespace curtail::bridge {
+
+/// The connections of this site's leader with the leaders of other sites. They meet in the store:
+/// an older member waits for a newer one, which connects once. A connection that has ended, or that
+/// could not be made, is not made again: the payloads then come from the store.
+///
+/// Nothing here lasts longer than a time limit, except operations on the store. Threads that wait
+/// for one may outlive the object, so the program must end without exit handlers.
+class Bridges {
+  public:
+    struct Limits {
+        Millis start{20'000};    ///< for MPI to open a port
+        Millis accept{60'000};   ///< for the newer member to connect
+        Millis connect{30'000};  ///< for MPI to connect
+        Millis look{300'000};    ///< how long members look for each other
+        Millis pause{1'000};     ///< between two looks
+        Millis patience{5'000};  ///< see Connection
+    };
+    struct Parts {
+        std::shared_ptr<store::ObjectStore> store;
+        RunId run;
+        Ends ends;
+        std::vector<Network> networks;  ///< with whose addresses this site connects
+        Log log;
+        Limits limits{};
+    };
+    explicit Bridges(Parts parts);
+    ~Bridges();
+    Bridges(Bridges const&) = delete;
+    Bridges& operator=(Bridges const&) = delete;
+
+    /// Says who the members of the run are. `own` is this process's id. Connects with new members,
+    /// and ends the connections with those that have left. Returns at once.
+    void set_members(MemberId const& own, std::vector<MemberId> const& members);
+    /// What this site gives to others.
+    [[nodiscard]] Offers& offers();
+    /// Fetches the bytes that `owner` offers. Returns why it failed; then the bytes that `sink`
+    /// received have no meaning.
+    [[nodiscard]] tl::expected<void, std::string> fetch(MemberId const& owner, Digest const& digest,
+                                                        std::int64_t bytes,
+                                                        Connection::Sink const& sink,
+                                                        MonoTime until);
+    /// Returns, for each other member, why it is not connected; an empty text if it is.
+    [[nodiscard]] std::map<MemberId, std::string> states() const;
+
+  private:
+    struct State;
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace curtail::bridge

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/connection.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/clock.hpp"
+
+namespace curtail::bridge {
+namespace {
+
+using Lock = std::unique_lock<std::mutex>;
+
+std::span<std::byte const> bytes_of(std::string_view text)
+{
+    return std::as_bytes(std::span(text));
+}
+
+std::vector<std::byte> frame_of(FrameHead const& head, std::span<std::byte const> body)
+{
+    auto const encoded = encode(head);
+    std::vector<std::byte> frame(encoded.begin(), encoded.end());
+    frame.insert(frame.end(), body.begin(), body.end());
+    return frame;
+}
+
+}  // namespace
+
+Connection::Connection(std::unique_ptr<Stream> stream, std::shared_ptr<Offers const> offers,
+                       Settings settings)
+    : stream_(std::move(stream)), offers_(std::move(offers)), settings_(std::move(settings))
+{
+    enqueue({FrameType::hello, 0, protocol_version}, bytes_of(settings_.tokens.other));
+    reader_ = std::thread([this] { read(); });
+    writer_ = std::thread([this] { write(); });
+}
+
+Connection::~Connection()
+{
+    end("this site ended it");
+    reader_.join();
+    writer_.join();
+}
+
+void Connection::end(std::string const& why)
+{
+    {
+        Lock const lock(mutex_);
+        if (ended_) return;
+        ended_ = true;
+        why_ = why;
+    }
+    stream_->end();
+    changed_.notify_all();
+    settings_.ended(why);
+}
+
+std::string Connection::why_ended() const
+{
+    Lock const lock(mutex_);
+    return why_;
+}
+
+bool Connection::wait_until_ready(MonoTime until)
+{
+    Lock lock(mutex_);
+    return changed_.wait_until(lock, until, [&] { return ready_ || ended_; }) && !ended_;
+}
+
+// ---- what arrives
+
+void Connection::read()
+{
+    auto const hello_until = monotonic_now() + settings_.patience;
+    for (;;) {
+        auto const bytes = stream_->receive(monotonic_now() + Millis{200});
+        if (!bytes) return end(bytes.error().why);
+        if (*bytes) {
+            auto const frame = decode(**bytes);
+            auto const why = frame ? take(*frame) : "it sent no frame";
+            if (why) return end(*why);
+            continue;
+        }
+        Lock const lock(mutex_);
+        if (ended_) return;
+        if (ready_ || monotonic_now() < hello_until) continue;
+        break;
+    }
+    end("it did not show its token within " + format_duration(settings_.patience));
+}
+
+Connection::Why Connection::take(Frame const& frame)
+{
+    if (frame.head.type == FrameType::hello) return take_hello(frame);
+    {
+        Lock const lock(mutex_);
+        if (!ready_) return "it did not show its token first";
+    }
+    switch (frame.head.type) {
+        case FrameType::request:
+            return take_request(frame);
+        case FrameType::reply:
+            return take_reply(frame.head);
+        case FrameType::data:
+            return take_data(frame);
+        case FrameType::hello:
+            break;
+    }
+    return "it sent no frame";
+}
+
+Connection::Why Connection::take_hello(Frame const& frame)
+{
+    Lock const lock(mutex_);
+    if (ready_) return "it said hello twice";
+    if (frame.head.number != protocol_version)
+        return "it speaks version " + std::to_string(frame.head.number) +
+               " of the protocol, and this site version " + std::to_string(protocol_version);
+    auto const token = bytes_of(settings_.tokens.own);
+    if (!std::ranges::equal(frame.body, token)) return "it showed a wrong token";
+    ready_ = true;
+    changed_.notify_all();
+    return {};
+}
+
+Connection::Why Connection::take_request(Frame const& frame)
+{
+    Request request{frame.head.id, {}, static_cast<std::int64_t>(frame.head.number)};
+    if (frame.body.size() != request.digest.bytes.size()) return "its request has no digest";
+    std::ranges::transform(frame.body, request.digest.bytes.begin(),
+                           [](std::byte b) { return std::to_integer<unsigned char>(b); });
+    Lock const lock(mutex_);
+    if (serving_) return "it sent two requests at a time";
+    serving_ = true;
+    outgoing_.emplace_back(request);
+    changed_.notify_all();
+    return {};
+}
+
+Connection::Why Connection::take_reply(FrameHead const& head)
+{
+    Lock const lock(mutex_);
+    if (fetch_ == nullptr || fetch_->id != head.id || fetch_->follows)
+        return "it replied to nothing";
+    fetch_->progress = monotonic_now();
+    (head.number == 1 ? fetch_->follows : fetch_->refused) = true;
+    changed_.notify_all();
+    return {};
+}
+
+Connection::Why Connection::take_data(Frame const& frame)
+{
+    Lock const lock(mutex_);
+    auto const size = static_cast<std::int64_t>(frame.body.size());
+    if (fetch_ == nullptr || fetch_->id != frame.head.id || !fetch_->follows || size == 0 ||
+        frame.head.number != static_cast<std::uint64_t>(fetch_->arrived) ||
+        size > fetch_->bytes - fetch_->arrived)
+        return "it sent data that do not follow";
+    fetch_->hash.update(frame.body);
+    (*fetch_->sink)(frame.body);
+    fetch_->arrived += size;
+    fetch_->progress = monotonic_now();
+    if (fetch_->arrived < fetch_->bytes) return {};
+    if (fetch_->hash.finish() != fetch_->digest) return "it sent bytes with another digest";
+    fetch_->complete = true;
+    changed_.notify_all();
+    return {};
+}
+
+// ---- what goes out
+
+void Connection::enqueue(FrameHead const& head, std::span<std::byte const> body)
+{
+    outgoing_.emplace_back(frame_of(head, body));
+}
+
+void Connection::write()
+{
+    for (;;) {
+        std::optional<Request> request;
+        auto sent = send_waiting();
+        if (sent) {
+            Lock lock(mutex_);
+            changed_.wait(lock, [&] { return ended_ || !outgoing_.empty(); });
+            if (ended_) return;
+            if (std::holds_alternative<Request>(outgoing_.front())) {
+                request = std::get<Request>(outgoing_.front());
+                outgoing_.pop_front();
+            }
+        }
+        if (request) sent = serve(*request);
+        if (!sent) return end(sent.error().why);
+    }
+}
+
+Result<void> Connection::send_waiting()
+{
+    for (;;) {
+        std::vector<std::byte> frame;
+        {
+            Lock const lock(mutex_);
+            auto const first = std::find_if(outgoing_.begin(), outgoing_.end(), [](auto const& o) {
+                return std::holds_alternative<std::vector<std::byte>>(o);
+            });
+            if (ended_ || first == outgoing_.end()) return {};
+            frame = std::get<std::vector<std::byte>>(std::move(*first));
+            outgoing_.erase(first);
+        }
+        if (auto sent = stream_->send(frame, monotonic_now() + settings_.patience); !sent)
+            return sent;
+    }
+}
+
+Result<void> Connection::send(FrameHead const& head, std::span<std::byte const> body)
+{
+    auto const encoded = encode(head);
+    Pieces pieces(encoded);
+    pieces.add(body);
+    return stream_->send(pieces, monotonic_now() + settings_.patience);
+}
+
+Result<void> Connection::serve(Request const& request)
+{
+    auto const offered = offers_->find(request.digest, request.bytes);
+    // The other end may ask again as soon as it has the last frame of the answer.
+    auto const send_last = [&](FrameHead const& head, std::span<std::byte const> body) {
+        {
+            Lock const lock(mutex_);
+            serving_ = false;
+        }
+        return send(head, body);
+    };
+    if (!offered || request.bytes <= 0) return send_last({FrameType::reply, request.id, 0}, {});
+    auto sent = send({FrameType::reply, request.id, 1}, {});
+    std::vector<std::byte> piece;
+    auto const size = static_cast<std::size_t>(request.bytes);
+    for (std::size_t offset = 0; sent && offset < size; offset += piece.size()) {
+        piece.resize(std::min(largest_body, size - offset));
+        if (!offered->read(offset, piece))
+            return fail(ExitCode::io, "cannot serve another site",
+                        "this site cannot read what it offered");
+        if (auto waiting = send_waiting(); !waiting) return waiting;
+        FrameHead const head{FrameType::data, request.id, offset};
+        sent = offset + piece.size() == size ? send_last(head, piece) : send(head, piece);
+    }
+    return sent;
+}
+
+// ---- fetches
+
+tl::expected<void, std::string> Connection::fetch(Digest const& digest, std::int64_t bytes,
+                                                  Sink const& sink, MonoTime until)
+{
+    std::unique_lock const turn(turn_, until);
+    if (!turn) return tl::unexpected(std::string("the connection was busy"));
+    Lock lock(mutex_);
+    if (ended_) return tl::unexpected(why_);
+    if (!ready_) return tl::unexpected(std::string("it has not shown its token yet"));
+    if (monotonic_now() >= until) return tl::unexpected(std::string("there was no time for it"));
+    Fetch fetch{++fetches_, digest, bytes, &sink};
+    fetch.progress = monotonic_now();
+    fetch_ = &fetch;
+    enqueue({FrameType::request, fetch.id, static_cast<std::uint64_t>(bytes)},
+            std::as_bytes(std::span(digest.bytes)));
+    changed_.notify_all();
+    auto const done = wait_for(fetch, until, lock);
+    fetch_ = nullptr;
+    if (done || fetch.refused) return done;
+    lock.unlock();
+    end(done.error());
+    return done;
+}
+
+tl::expected<void, std::string> Connection::wait_for(Fetch const& fetch, MonoTime until, Lock& lock)
+{
+    for (;;) {
+        if (fetch.complete) return {};
+        if (fetch.refused) return tl::unexpected(std::string("it does not offer these bytes"));
+        if (ended_) return tl::unexpected(why_);
+        auto const now = monotonic_now();
+        if (now >= until) return tl::unexpected(std::string("the time for the transfer was over"));
+        auto const stuck = fetch.progress + settings_.patience;
+        if (now >= stuck)
+            return tl::unexpected("it sent nothing for " + format_duration(settings_.patience));
+        changed_.wait_until(lock, std::min(until, stuck));
+    }
+}
+
+}  // namespace curtail::bridge

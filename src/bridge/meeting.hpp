@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "bridge/address.hpp"
+#include "chain/run_objects.hpp"
+#include "core/call.hpp"
+#include "core/time.hpp"
+
+// How the leaders of two sites meet in the store (docs/formats-store.md).
+namespace curtail::bridge {
+
+/// `mpi/<member>.json`: a member that older members may connect with.
+struct Announcement {
+    std::string token;  ///< what the other end must show
+    Time time;
+    friend bool operator==(Announcement const&, Announcement const&) = default;
+};
+
+/// `mpi/<older member>/<newer member>.json`: where the older member waits for the newer one.
+struct Invitation {
+    Address address;
+    std::string token;  ///< what the other end must show
+    Time time;
+    friend bool operator==(Invitation const&, Invitation const&) = default;
+};
+
+[[nodiscard]] std::string announcement_name(MemberId const& member);
+[[nodiscard]] std::string invitation_name(MemberId const& older, MemberId const& newer);
+
+[[nodiscard]] std::string encode(Announcement const& announcement);
+[[nodiscard]] std::string encode(Invitation const& invitation);
+/// Fail with `protocol` if the text is no such record.
+[[nodiscard]] Result<Announcement> decode_announcement(std::string_view text);
+[[nodiscard]] Result<Invitation> decode_invitation(std::string_view text);
+
+/// Returns 64 hex digits at random. Throws std::system_error if the system has none.
+[[nodiscard]] std::string make_token();
+
+}  // namespace curtail::bridge

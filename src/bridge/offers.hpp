@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "core/digest.hpp"
+
+namespace curtail::bridge {
+
+/// Bytes that this site gives to other sites. Nobody changes them.
+struct Offered {
+    std::int64_t bytes{};
+    /// Copies the bytes from `offset` on to `place`. Returns false if they cannot be read. Is
+    /// called from any thread, and owns or shares what it reads.
+    std::function<bool(std::size_t offset, std::span<std::byte> place)> read;
+};
+
+/// What this site gives to other sites, by digest. Thread-safe.
+class Offers {
+  public:
+    void add(Digest const& digest, Offered offered)
+    {
+        std::lock_guard const lock(mutex_);
+        offers_.insert_or_assign(digest, std::move(offered));
+    }
+    void remove(Digest const& digest)
+    {
+        std::lock_guard const lock(mutex_);
+        offers_.erase(digest);
+    }
+    /// Returns the offer with this digest and size.
+    [[nodiscard]] std::optional<Offered> find(Digest const& digest, std::int64_t bytes) const
+    {
+        std::lock_guard const lock(mutex_);
+        auto const found = offers_.find(digest);
+        if (found == offers_.end() || found->second.bytes != bytes) return {};
+        return found->second;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<Digest, Offered> offers_;
+};
+
+}  // namespace curtail::bridge

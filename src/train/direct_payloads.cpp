@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/direct_payloads.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "rounds/names.hpp"
+
+namespace curtail::train {
+
+void DirectPayloads::offer(payload::Layout const& layout, rounds::PartRef const& part,
+                           payload::Values const& values)
+{
+    struct Content {
+        std::string head;
+        payload::Values values;
+    };
+    auto const content =
+        std::make_shared<Content const>(Content{payload::head_of(layout, part.part), values});
+    auto const read = [content](std::size_t offset, std::span<std::byte> place) {
+        payload::Encoded const encoded{content->head, *content->values};
+        return encoded.pieces().copy(offset, place) == place.size();
+    };
+    bridges_->offers().add(part.sha256, {part.bytes, read});
+}
+
+void DirectPayloads::offer_file(rounds::PartRef const& part, Fd file)
+{
+    if (!file || !bridges_->offers().find(part.sha256, part.bytes)) return;
+    auto const read = [shared = std::make_shared<Fd const>(std::move(file))](
+                          std::size_t offset, std::span<std::byte> place) {
+        while (!place.empty()) {
+            auto const n =
+                ::pread(shared->get(), place.data(), place.size(), static_cast<off_t>(offset));
+            if (n < 0 && errno == EINTR) continue;
+            if (n <= 0) return false;
+            offset += static_cast<std::size_t>(n);
+            place = place.subspan(static_cast<std::size_t>(n));
+        }
+        return true;
+    };
+    bridges_->offers().add(part.sha256, {part.bytes, read});
+}
+
+void DirectPayloads::withdraw(rounds::PartRef const& part)
+{
+    bridges_->offers().remove(part.sha256);
+}
+
+payload::Values DirectPayloads::failed(std::string why)
+{
+    std::lock_guard const lock(mutex_);
+    traffic_.why_store = std::move(why);
+    return nullptr;
+}
+
+payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::PartRef const& part,
+                                      payload::ValueMemory const& memory, MonoTime until)
+{
+    auto const owner = rounds::owner_of(part.name);
+    if (!owner) return failed("its name does not say who made it");
+    auto values = memory.take(layout.elements());
+    values.resize(layout.elements());
+    payload::Decoder decoder(layout, part.part, values);
+    decoder.begin();
+    auto const take = [&](std::span<std::byte const> piece) { decoder.add(piece); };
+    auto const fetched = bridges_->fetch(*owner, part.sha256, part.bytes, take,
+                                         std::min(until, monotonic_now() + timeout_));
+    if (!fetched) return failed(fetched.error());
+    if (!decoder.finish()) return failed("it has another form than this site writes");
+    std::lock_guard const lock(mutex_);
+    traffic_.mpi_bytes += part.bytes;
+    return memory.share(std::move(values));
+}
+
+void DirectPayloads::count_store(std::int64_t bytes)
+{
+    std::lock_guard const lock(mutex_);
+    traffic_.store_bytes += bytes;
+}
+
+PayloadTraffic DirectPayloads::take_traffic()
+{
+    std::lock_guard const lock(mutex_);
+    return std::exchange(traffic_, {});
+}
+
+}  // namespace curtail::train

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "bridge/bridges.hpp"
+#include "core/files.hpp"
+#include "payload/payload.hpp"
+#include "payload/value_memory.hpp"
+#include "rounds/record.hpp"
+
+namespace curtail::train {
+
+/// What a site has read since the last report, by the way on which it came.
+struct PayloadTraffic {
+    std::int64_t mpi_bytes{};
+    std::int64_t store_bytes{};
+    std::string why_store{};  ///< why the last of the store's payloads did not come by MPI
+    friend bool operator==(PayloadTraffic const&, PayloadTraffic const&) = default;
+};
+
+/// Payloads that come directly from the site that made them, over MPI. The store has them too: what
+/// fails here costs a time limit, and then the store is read. Thread-safe.
+class DirectPayloads {
+  public:
+    /// `timeout` limits one payload.
+    DirectPayloads(std::shared_ptr<bridge::Bridges> bridges, Millis timeout)
+        : bridges_(std::move(bridges)), timeout_(timeout)
+    {
+    }
+    /// Offers a payload that the store has.
+    void offer(payload::Layout const& layout, rounds::PartRef const& part,
+               payload::Values const& values);
+    /// Offers the bytes of `file` instead of values that are offered already.
+    void offer_file(rounds::PartRef const& part, Fd file);
+    void withdraw(rounds::PartRef const& part);
+    void set_members(MemberId const& own, std::vector<MemberId> const& members)
+    {
+        bridges_->set_members(own, members);
+    }
+    /// Fetches a payload and verifies it. Returns null if that fails or has not ended by `until`.
+    [[nodiscard]] payload::Values fetch(payload::Layout const& layout, rounds::PartRef const& part,
+                                        payload::ValueMemory const& memory, MonoTime until);
+    /// Counts a payload that was read from the store.
+    void count_store(std::int64_t bytes);
+    /// Returns what has been read since the last call.
+    [[nodiscard]] PayloadTraffic take_traffic();
+
+  private:
+    [[nodiscard]] payload::Values failed(std::string why);
+
+    std::shared_ptr<bridge::Bridges> bridges_;
+    Millis timeout_;
+    std::mutex mutex_;
+    PayloadTraffic traffic_;
+};
+
+}  // namespace curtail::train

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leaders that meet in a store.
+#include "bridge/bridges.hpp"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "bridge/meeting.hpp"
+#include "chain/run_objects.hpp"
+#include "core/clock.hpp"
+#include "socket_end.hpp"
+#include "store/memory_store.hpp"
+
+namespace curtail::bridge {
+namespace {
+
+using test::SocketEnd;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr Seconds long_enough{20};
+MemberId const a{"A.00000001.1"};
+MemberId const b{"B.00000002.3"};
+MemberId const c{"C.00000003.5"};
+Network const local = *Network::parse("127.0.0.0/8");
+
+// Where the ends of one test meet, instead of MPI.
+class Exchange {
+  public:
+    Ends ends()
+    {
+        return {[this](MonoTime) { return wait(); },
+                [this](Address const& address, MonoTime) { return connect(address); }};
+    }
+    std::string server = "12.0;tcp://127.0.0.1:5000";
+    std::atomic<int> connects{0};
+
+  private:
+    Result<std::unique_ptr<End>> wait()
+    {
+        std::lock_guard const lock(mutex_);
+        auto [mine, theirs] = test::connected_sockets();
+        auto const port = std::to_string(++ports_);
+        waiting_.emplace(port, std::move(theirs));
+        return std::make_unique<SocketEnd>(std::move(mine), Address{server, port});
+    }
+    Result<std::unique_ptr<End>> connect(Address const& address)
+    {
+        std::lock_guard const lock(mutex_);
+        ++connects;
+        auto found = waiting_.extract(address.port);
+        if (!found) return fail(ExitCode::unavailable, "cannot connect", "no such port");
+        return std::make_unique<SocketEnd>(std::move(found.mapped()), Address{});
+    }
+    std::mutex mutex_;
+    int ports_{0};
+    std::map<std::string, Fd> waiting_;
+};
+
+class Meeting : public testing::Test {
+  protected:
+    std::unique_ptr<Bridges> site(Bridges::Limits limits = {})
+    {
+        limits.pause = Millis{5};
+        return std::make_unique<Bridges>(
+            Bridges::Parts{store_, {"r"}, exchange_.ends(), {local}, log(), limits});
+    }
+    Log log()
+    {
+        return Log([this](Level, std::string_view text) {
+            std::lock_guard const lock(mutex_);
+            log_ += std::string(text) + "\n";
+        });
+    }
+    std::string logged()
+    {
+        std::lock_guard const lock(mutex_);
+        return log_;
+    }
+    static void wait_for(std::function<bool()> const& condition)
+    {
+        auto const until = monotonic_now() + long_enough;
+        while (!condition() && monotonic_now() < until) std::this_thread::sleep_for(Millis{1});
+        EXPECT_TRUE(condition());
+    }
+    static bool connected(Bridges const& bridges, MemberId const& other)
+    {
+        auto const states = bridges.states();
+        auto const found = states.find(other);
+        return found != states.end() && found->second.empty();
+    }
+    static std::string state(Bridges const& bridges, MemberId const& other)
+    {
+        auto const states = bridges.states();
+        auto const found = states.find(other);
+        return found == states.end() ? "unknown" : found->second;
+    }
+    void put(std::string const& name, std::string const& text)
+    {
+        ASSERT_TRUE(store_->put(*chain::object_name({"r"}, name), Pieces(std::string_view(text))));
+    }
+    static tl::expected<std::string, std::string> fetch(Bridges& from, MemberId const& owner,
+                                                        std::string const& text)
+    {
+        std::string found;
+        auto const take = [&](std::span<std::byte const> piece) { found += store::text_of(piece); };
+        return from
+            .fetch(owner, sha256(text), std::ssize(text), take, monotonic_now() + long_enough)
+            .map([&] { return found; });
+    }
+    static Offered offer_of(std::string const& text)
+    {
+        return {std::ssize(text), [text](std::size_t offset, std::span<std::byte> place) {
+                    return Pieces(std::string_view(text)).copy(offset, place) == place.size();
+                }};
+    }
+
+    std::shared_ptr<store::MemoryStore> store_{std::make_shared<store::MemoryStore>()};
+    Exchange exchange_;
+    std::mutex mutex_;
+    std::string log_;
+};
+
+TEST_F(Meeting, MembersMeetInPairsAndFetchFromEachOther)
+{
+    std::map<MemberId, std::unique_ptr<Bridges>> sites;
+    for (auto const& member : {a, b, c}) sites[member] = site();
+    for (auto const& [member, bridges] : sites) bridges->set_members(member, {a, b, c});
+    for (auto const& [member, bridges] : sites) {
+        bridges->offers().add(sha256(member.value), offer_of(member.value));
+        for (auto const& [other, none] : sites)
+            if (other != member) wait_for([&] { return connected(*bridges, other); });
+    }
+    for (auto const& [member, bridges] : sites)
+        for (auto const& [other, none] : sites) {
+            if (other != member) { EXPECT_EQ(fetch(*bridges, other, other.value), other.value); }
+        }
+    EXPECT_EQ(exchange_.connects, 3);
+    EXPECT_THAT(logged(), HasSubstr("exchanges payloads with B over MPI"));
+    EXPECT_THAT(logged(), testing::Not(HasSubstr("no MPI connection")));
+}
+
+TEST_F(Meeting, ALaterMemberIsMetToo)
+{
+    auto const first = site();
+    first->set_members(a, {a});
+    auto const second = site();
+    second->set_members(b, {a, b});
+    first->set_members(a, {a, b});
+    wait_for([&] { return connected(*first, b) && connected(*second, a); });
+    EXPECT_FALSE(fetch(*second, c, "x")) << "it is no member";
+}
+
+TEST_F(Meeting, AMemberThatLeavesIsForgotten)
+{
+    auto const first = site();
+    auto second = site();
+    first->set_members(a, {a, b});
+    second->set_members(b, {a, b});
+    wait_for([&] { return connected(*first, b) && connected(*second, a); });
+    first->set_members(a, {a});
+    EXPECT_THAT(first->states(), IsEmpty());
+    wait_for([&] { return !connected(*second, a); });
+    auto const found = fetch(*second, a, "x");
+    ASSERT_FALSE(found);
+    EXPECT_THAT(found.error(), HasSubstr("closed"));
+}
+
+TEST_F(Meeting, AnEndedConnectionIsNotMadeAgain)
+{
+    auto const first = site();
+    auto second = site();
+    first->set_members(a, {a, b});
+    second->set_members(b, {a, b});
+    wait_for([&] { return connected(*first, b); });
+    second.reset();
+    wait_for([&] { return !connected(*first, b); });
+    EXPECT_THAT(logged(), HasSubstr("no MPI connection with B"));
+    EXPECT_THAT(logged(), HasSubstr("uses the store"));
+}
+
+TEST_F(Meeting, ASiteThatDoesNotConnectIsNotWaitedForLong)
+{
+    Bridges::Limits limits;
+    limits.look = Millis{100};
+    auto const older = site(limits);
+    older->set_members(a, {a, b});
+    wait_for([&] { return state(*older, b).find("did not meet") != std::string::npos; });
+    EXPECT_EQ(exchange_.connects, 0);
+}
+
+TEST_F(Meeting, AMemberOfTheSameSiteIsNoPartner)
+{
+    auto const bridges = site();
+    bridges->set_members(a, {a, {"A.00000009.7"}});
+    EXPECT_THAT(bridges->states(), IsEmpty());
+}
+
+TEST_F(Meeting, RecordsThatAreNoneAreRefused)
+{
+    std::string const good =
+        R"({"port":"1","server":"1.0;tcp://127.0.0.1:5","time":"2026-01-01T00:00:00Z","token":")" +
+        std::string(64, '0') + "\"}";
+    ASSERT_TRUE(decode_invitation(good)) << decode_invitation(good).error().message();
+    std::vector<std::string> bad{"", "{}", "[]", "{\"token\":\"" + std::string(64, '0') + "\"}"};
+    for (auto const& [from, to] : {std::pair{"\"port\":\"1\"", "\"port\":1"},
+                                   {std::string(64, '0').c_str(), "00"},
+                                   {"\"port\"", "\"prot\""}}) {
+        auto text = good;
+        bad.push_back(text.replace(text.find(from), std::string(from).size(), to));
+    }
+    int n = 0;
+    for (auto const& text : bad) {
+        EXPECT_FALSE(decode_invitation(text)) << text;
+        MemberId const newer{"B.0000000" + std::to_string(n++) + ".3"};
+        put(invitation_name(a, newer), text);
+        auto const bridges = site();
+        bridges->set_members(newer, {a, newer});
+        wait_for([&] { return state(*bridges, a).find("member") != std::string::npos; });
+    }
+    EXPECT_EQ(exchange_.connects, 0);
+}
+
+TEST_F(Meeting, AnAddressOutsideTheNetworksIsNotConnectedWith)
+{
+    for (std::string const server :
+         {"12.0;tcp://10.0.0.1:5000", "12.0;tcp://127.0.0.1,10.0.0.1:5000", "127.0.0.1:5000",
+          "12.0;tcp://127.0.0.1:5000;rm", "12.0;tcp://localhost:5000", "12.0;tcp6://[::1]:5000",
+          "12.0;tcp://127.0.0.1:0", "12.0;tcp://127.0.0.1:99999", "x.0;tcp://127.0.0.1:5",
+          "12;tcp://127.0.0.1:5", "file:/etc/passwd", ""}) {
+        EXPECT_FALSE(check_address({server, "1"}, {local})) << server;
+    }
+    for (std::string const port : {"", "1 2", "a", "1;2", "--x", "1\n"})
+        EXPECT_FALSE(check_address({"12.0;tcp://127.0.0.1:5000", port}, {local})) << port;
+    EXPECT_TRUE(check_address({"12.0;tcp://127.0.0.1,127.0.0.2:5000", "12.0:34"}, {local}));
+    exchange_.server = "12.0;tcp://10.0.0.1:5000";
+    auto const first = site();
+    auto const second = site();
+    first->set_members(a, {a, b});
+    second->set_members(b, {a, b});
+    wait_for([&] { return state(*second, a).find("mpi.peers") != std::string::npos; });
+    EXPECT_EQ(exchange_.connects, 0);
+}
+
+TEST_F(Meeting, AStalePortOfAnEndedJobCostsAWarning)
+{
+    put(invitation_name(a, b),
+        encode(Invitation{{"12.0;tcp://127.0.0.1:5000", "99"}, make_token(), {}}));
+    auto const bridges = site();
+    bridges->set_members(b, {a, b});
+    wait_for([&] { return state(*bridges, a).find("no such port") != std::string::npos; });
+    EXPECT_THAT(logged(), HasSubstr("no MPI connection with A"));
+}
+
+TEST_F(Meeting, AWrongTokenOfTheStoreIsRefused)
+{
+    auto const first = site();
+    first->set_members(a, {a});
+    wait_for([&] { return store_->names().size() == 1; });
+    put(announcement_name(b), encode(Announcement{make_token(), {}}));
+    first->set_members(a, {a, b});
+    // Somebody else connects in its place.
+    wait_for([&] { return store_->names().size() == 3; });
+    auto end = exchange_.ends().connect_to({exchange_.server, "1"}, {});
+    ASSERT_TRUE(end);
+    Connection const impostor(std::move(*end), std::make_shared<Offers>(),
+                              {{make_token(), make_token()}, Seconds{5}});
+    wait_for([&] { return state(*first, b).find("wrong token") != std::string::npos; });
+}
+
+}  // namespace
+}  // namespace curtail::bridge
