@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/bridge_process.hpp"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <random>
 #include <thread>
 
 #include "bridge/frame.hpp"
@@ -32,9 +34,28 @@ tl::unexpected<Error> cannot(std::string why, std::string remedy = {})
                 std::move(remedy));
 }
 
+// A port of the range at which nobody listens now, so that two processes rarely choose the same one.
+Result<std::string> free_port(PortRange const& range)
+{
+    int const count = range.last - range.first + 1;
+    int const start = static_cast<int>(std::random_device{}() % static_cast<unsigned>(count));
+    for (int i = 0; i < count; ++i) {
+        auto const port = static_cast<std::uint16_t>(range.first + (start + i) % count);
+        Fd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        if (socket &&
+            ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+            return std::to_string(port);
+    }
+    return cannot("all ports of " + range.text() + " are in use", "allow more in mpi.ports");
+}
+
 // The environment of Open MPI 4. This process's own MPI variables would take the bridge for one of
 // its ranks, and those of Slurm would let mpirun start daemons on the other nodes of the job.
-Environment environment_of(ProcessSettings const& settings, std::filesystem::path const& folder)
+Result<Environment> environment_of(ProcessSettings const& settings,
+                                   std::filesystem::path const& folder)
 {
     auto variables = process::plain_environment();
     std::erase_if(variables, [](auto const& variable) { return variable.first == "TMPDIR"; });
@@ -60,7 +81,10 @@ Environment environment_of(ProcessSettings const& settings, std::filesystem::pat
         {"UCX_NET_DEVICES", settings.interface}};
     variables.insert(variables.end(), own.begin(), own.end());
     if (settings.ports) {
-        variables.emplace_back("OMPI_MCA_oob_tcp_dynamic_ipv4_ports", settings.ports->text());
+        auto const port = free_port(*settings.ports);
+        if (!port) return tl::unexpected(port.error());
+        // With a whole range, Open MPI 4.1 names all its ports in its address.
+        variables.emplace_back("OMPI_MCA_oob_tcp_dynamic_ipv4_ports", *port);
         variables.emplace_back("UCX_TCP_PORT_RANGE", settings.ports->text());
     }
     return variables;
@@ -204,9 +228,11 @@ Result<void> BridgeProcess::connect_to(Address const& address, MonoTime until)
 Result<void> BridgeProcess::start_server(MonoTime until)
 {
     auto const file = folder_.path() / "server";
+    auto environment = environment_of(settings_, folder_.path());
+    if (!environment) return tl::unexpected(environment.error());
     server_ = std::make_unique<Program>(
         std::vector<std::string>{"ompi-server", "--no-daemonize", "--report-uri", file},
-        environment_of(settings_, folder_.path()));
+        std::move(*environment));
     for (;;) {
         auto const text = read_file_if_exists(file, 4096);
         if (!text) return tl::unexpected(text.error());
@@ -238,8 +264,9 @@ Result<void> BridgeProcess::start_bridge(MonoTime until)
                                        settings_.program,
                                        path};
     if (!server_) arguments.push_back(folder_.path() / "port");
-    bridge_ =
-        std::make_unique<Program>(std::move(arguments), environment_of(settings_, folder_.path()));
+    auto environment = environment_of(settings_, folder_.path());
+    if (!environment) return tl::unexpected(environment.error());
+    bridge_ = std::make_unique<Program>(std::move(arguments), std::move(*environment));
     for (;;) {
         pollfd watched{listening->get(), POLLIN, 0};
         if (::poll(&watched, 1, static_cast<int>(pause.count())) == 1) break;

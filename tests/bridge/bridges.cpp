@@ -206,11 +206,12 @@ TEST_F(Meeting, RecordsThatAreNoneAreRefused)
         std::string(64, '0') + "\"}";
     ASSERT_TRUE(decode_invitation(good)) << decode_invitation(good).error().message();
     std::vector<std::string> bad{"", "{}", "[]", "{\"token\":\"" + std::string(64, '0') + "\"}"};
-    for (auto const& [from, to] : {std::pair{"\"port\":\"1\"", "\"port\":1"},
-                                   {std::string(64, '0').c_str(), "00"},
-                                   {"\"port\"", "\"prot\""}}) {
+    using Texts = std::pair<std::string, std::string>;
+    for (auto const& [from, to] :
+         {Texts{"\"port\":\"1\"", "\"port\":1"}, Texts{std::string(64, '0'), "00"},
+          Texts{"\"port\"", "\"prot\""}}) {
         auto text = good;
-        bad.push_back(text.replace(text.find(from), std::string(from).size(), to));
+        bad.push_back(text.replace(text.find(from), from.size(), to));
     }
     int n = 0;
     for (auto const& text : bad) {

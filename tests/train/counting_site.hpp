@@ -72,6 +72,8 @@ class CountingSite {
                        return std::make_unique<chain::RecordCache>(
                            chain::CacheSettings{folder}, store::Address{.url = "s3://bucket"}, run);
                    },
+                   nullptr,
+                   Millis{30'000},
                    true},
                   {}, std::move(suspended))
     {
