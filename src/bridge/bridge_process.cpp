@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/bridge_process.hpp"
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +17,7 @@
 
 #include "bridge/frame.hpp"
 #include "bridge/message_socket.hpp"
+#include "bridge/private_folder.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
 #include "process/command.hpp"
@@ -34,6 +35,31 @@ tl::unexpected<Error> cannot(std::string why, std::string remedy = {})
                 std::move(remedy));
 }
 
+Result<void> check_interface(std::string const& name)
+{
+    if (::if_nametoindex(name.c_str()) != 0) return {};
+    std::string others;
+    auto* const all = ::if_nameindex();
+    for (auto const* i = all; i != nullptr && i->if_index != 0; ++i)
+        others += (others.empty() ? "" : ", ") + std::string(i->if_name);
+    if (all != nullptr) ::if_freenameindex(all);
+    return cannot("this machine has no network interface " + name,
+                  "set mpi.interface to one of: " + others);
+}
+
+// What Open MPI has written about an error, without the lines around it.
+std::string in_one_line(std::string_view errors)
+{
+    constexpr std::size_t longest = 300;
+    std::string text;
+    for (auto const part : split(errors, '\n')) {
+        auto const line = trim(part);
+        if (line.empty() || line.find_first_not_of('-') == line.npos) continue;
+        text += (text.empty() ? "" : " ") + std::string(line);
+    }
+    return printable(text.substr(0, longest));
+}
+
 // A port of the range at which nobody listens now, so that two processes rarely choose the same one.
 Result<std::string> free_port(PortRange const& range)
 {
@@ -49,7 +75,8 @@ Result<std::string> free_port(PortRange const& range)
             ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
             return std::to_string(port);
     }
-    return cannot("all ports of " + range.text() + " are in use", "allow more in mpi.ports");
+    return cannot("this user can listen at no port of " + range.text(),
+                  "choose other ports in mpi.ports");
 }
 
 // The environment of Open MPI 4. This process's own MPI variables would take the bridge for one of
@@ -104,36 +131,6 @@ Result<Fd> listen_at(std::filesystem::path const& path)
     return socket;
 }
 
-// A folder for sockets and small files, which only this user can enter.
-class PrivateFolder {
-  public:
-    // Creates the folder in $TMPDIR, or in /tmp if that path is too long for a socket.
-    static Result<PrivateFolder> create()
-    {
-        constexpr std::size_t longest = 60;  // with the names in the folder, a socket may have 107
-        char const* const chosen = std::getenv("TMPDIR");
-        bool const usable = chosen != nullptr && *chosen != 0 && std::strlen(chosen) <= longest &&
-                            ::access(chosen, W_OK | X_OK) == 0;
-        auto path = std::string(usable ? chosen : "/tmp") + "/curtail-bridge-XXXXXX";
-        if (::mkdtemp(path.data()) == nullptr)
-            return fail(ExitCode::cannot_create, "cannot create " + path, errno_text(errno),
-                        "set TMPDIR to a folder that can be written to");
-        return PrivateFolder(path);
-    }
-    ~PrivateFolder()
-    {
-        std::error_code ignored;
-        if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-    }
-    PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-    PrivateFolder& operator=(PrivateFolder&&) = delete;
-    [[nodiscard]] std::filesystem::path const& path() const { return path_; }
-
-  private:
-    explicit PrivateFolder(std::filesystem::path path) : path_(std::move(path)) {}
-    std::filesystem::path path_;
-};
-
 // A command in a thread of its own, which ends with the object.
 class Program {
   public:
@@ -146,7 +143,7 @@ class Program {
               std::lock_guard const lock(mutex_);
               why_ = !done ? done.error().why
                            : "it ended with exit code " + std::to_string(done->exit_code) + ": " +
-                                 printable(done->errors.substr(0, 300));
+                                 in_one_line(done->errors);
           })
     {
     }
@@ -322,6 +319,8 @@ using Made = Result<std::unique_ptr<End>>;
 Made make_end(ProcessSettings const& settings,
               std::function<Result<void>(BridgeProcess&)> const& start)
 {
+    if (auto usable = check_interface(settings.interface); !usable)
+        return tl::unexpected(usable.error());
     auto folder = PrivateFolder::create();
     if (!folder) return tl::unexpected(folder.error());
     auto made = std::make_unique<BridgeProcess>(settings, std::move(*folder));

@@ -267,8 +267,11 @@ TEST_F(Meeting, AWrongTokenOfTheStoreIsRefused)
     wait_for([&] { return store_->names().size() == 3; });
     auto end = exchange_.ends().connect_to({exchange_.server, "1"}, {});
     ASSERT_TRUE(end);
-    Connection const impostor(std::move(*end), std::make_shared<Offers>(),
-                              {{make_token(), make_token()}, Seconds{5}});
+    auto const hello = encode(FrameHead{FrameType::hello, 0, protocol_version});
+    auto const token = make_token();
+    Pieces frame(hello);
+    frame.add(std::as_bytes(std::span(token)));
+    ASSERT_TRUE((*end)->send(frame, monotonic_now() + long_enough));
     wait_for([&] { return state(*first, b).find("wrong token") != std::string::npos; });
 }
 

@@ -61,6 +61,17 @@ struct Side {
             return found;
         });
     }
+    // Waits until the connection has said that it has ended. It must say so once.
+    void wait_until_told()
+    {
+        auto const until = in(long_enough);
+        auto const told = [&] {
+            std::lock_guard const lock(mutex);
+            return ends.size();
+        };
+        while (told() == 0 && monotonic_now() < until) std::this_thread::sleep_for(Millis{1});
+        EXPECT_EQ(told(), 1U);
+    }
     std::mutex mutex;
     std::vector<std::string> ends;
     std::shared_ptr<Offers> offers{std::make_shared<Offers>()};
@@ -307,8 +318,7 @@ TEST(Connection, NonsenseEndsItAndCostsAtMostThePatience)
         EXPECT_LT(monotonic_now() - began, patience + Seconds{5});
         EXPECT_THAT(pair.side->connection.why_ended(), HasSubstr(why));
         EXPECT_FALSE(pair.side->fetch({}, 10)) << "it is of no use any more";
-        std::lock_guard const lock(pair.side->mutex);
-        EXPECT_EQ(pair.side->ends.size(), 1U);
+        pair.side->wait_until_told();
     }
 }
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/private_folder.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "core/text.hpp"
+
+namespace curtail::bridge {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char const* prefix = "curtail-bridge-";
+constexpr char const* lock_name = "lock";
+
+fs::path parent_folder()
+{
+    constexpr std::size_t longest = 60;  // with the names in the folder, a socket may have 107
+    char const* const chosen = std::getenv("TMPDIR");
+    bool const usable = chosen != nullptr && *chosen != 0 && std::strlen(chosen) <= longest &&
+                        ::access(chosen, W_OK | X_OK) == 0;
+    return usable ? chosen : "/tmp";
+}
+
+bool is_own_folder(fs::path const& path)
+{
+    struct stat found{};
+    return ::lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+           found.st_uid == ::geteuid();
+}
+
+void remove_left_folders(fs::path const& parent)
+{
+    std::error_code ignored;
+    for (auto const& entry : fs::directory_iterator(parent, ignored)) {
+        auto const& path = entry.path();
+        if (!path.filename().string().starts_with(prefix) || !is_own_folder(path)) continue;
+        // Its maker may not have locked a new folder yet.
+        if (!fs::exists(path / lock_name, ignored)) continue;
+        if (auto const lock = FileLock::take(path / lock_name)) fs::remove_all(path, ignored);
+    }
+}
+
+}  // namespace
+
+Result<PrivateFolder> PrivateFolder::create()
+{
+    auto const parent = parent_folder();
+    remove_left_folders(parent);
+    auto path = (parent / prefix).string() + "XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr)
+        return fail(ExitCode::cannot_create, "cannot create " + path, errno_text(errno),
+                    "set TMPDIR to a folder that can be written to");
+    PrivateFolder folder(path);
+    auto lock = FileLock::take(folder.path() / lock_name);
+    if (!lock) return tl::unexpected(lock.error());
+    folder.lock_ = std::move(*lock);
+    return folder;
+}
+
+PrivateFolder::PrivateFolder(PrivateFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_))
+{
+}
+
+PrivateFolder::~PrivateFolder()
+{
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+}  // namespace curtail::bridge
