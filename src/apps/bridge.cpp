@@ -65,12 +65,13 @@ Result<Intercommunicator> meet(MessageSocket& leader, std::string const& port_fi
     return Intercommunicator::accept(*port);
 }
 
-// Waits for a message of the leader. MPI works only in calls, so it does not wait long.
+// Waits for a message of the leader. MPI works only in calls, so it does not wait long, and hardly
+// while messages follow each other.
 void wait_a_little(int fd, bool busy)
 {
     pollfd watched{fd, POLLIN, 0};
-    timespec const time{0, busy ? 50'000 : 1'000'000};
-    (void)::ppoll(&watched, 1, &time, nullptr);
+    if (busy) std::this_thread::yield();
+    else (void)::poll(&watched, 1, 1);
 }
 
 Result<void> relay(MessageSocket& leader, Intercommunicator& other)
@@ -94,10 +95,9 @@ Result<void> relay(MessageSocket& leader, Intercommunicator& other)
             if (!passed) return passed;
             moved = true;
         }
-        auto const sending = other.progress();
-        if (!sending) return tl::unexpected(sending.error());
+        if (auto sending = other.progress(); !sending) return tl::unexpected(sending.error());
         if (moved) last_message = now();
-        else wait_a_little(leader.fd(), *sending || now() < last_message + Millis{50});
+        else wait_a_little(leader.fd(), now() < last_message + Millis{5});
     }
 }
 

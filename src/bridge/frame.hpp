@@ -18,7 +18,7 @@ enum class FrameType : std::uint8_t {
 
 inline constexpr std::uint64_t protocol_version = 1;
 /// The most bytes in the body of a frame.
-inline constexpr std::size_t largest_body = std::size_t{4} << 20;
+inline constexpr std::size_t largest_body = std::size_t{1} << 20;
 
 /// A frame begins with its type, `id` and `number`, the latter two as little-endian integers of 8
 /// bytes. The rest is its body.

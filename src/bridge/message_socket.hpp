@@ -23,10 +23,11 @@ enum class MessageType : std::uint8_t {
     failed = 4      ///< from the bridge, as its last message: why it ends
 };
 
-/// A message; `body` is valid until the next receive().
+/// A message. `body` is valid until the next receive(), and its receiver may exchange it for other
+/// memory.
 struct Message {
     MessageType type{};
-    std::span<std::byte const> body;
+    std::vector<std::byte>& body;
     [[nodiscard]] std::string_view text() const
     {
         return {reinterpret_cast<char const*>(body.data()), body.size()};

@@ -68,6 +68,7 @@ struct Intercommunicator::State {
     std::size_t next{0};  ///< receive that is complete first
     bool taken{false};    ///< the caller uses the buffer of the receive before `next`
     std::deque<Send> sends;
+    std::vector<std::byte> spare;  ///< memory of a send that has ended
 
     [[nodiscard]] Result<void> post(Receive& receive) const
     {
@@ -109,10 +110,11 @@ Result<Intercommunicator> Intercommunicator::connect(std::string const& port)
 
 bool Intercommunicator::can_send() const { return state_->sends.size() < most_sends; }
 
-Result<void> Intercommunicator::send(std::span<std::byte const> message)
+Result<void> Intercommunicator::send(std::vector<std::byte>& message)
 {
     auto& send = state_->sends.emplace_back();
-    send.buffer.assign(message.begin(), message.end());
+    send.buffer.swap(state_->spare);
+    send.buffer.swap(message);
     int const code = MPI_Isend(send.buffer.data(), static_cast<int>(send.buffer.size()), MPI_BYTE,
                                0, tag, state_->comm, &send.request);
     if (code != MPI_SUCCESS) return failed("send over MPI", code);
@@ -148,6 +150,7 @@ Result<bool> Intercommunicator::progress()
         int const code = MPI_Test(&state_->sends.front().request, &done, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS) return failed("send over MPI", code);
         if (done == 0) return true;
+        state_->spare = std::move(state_->sends.front().buffer);
         state_->sends.pop_front();
     }
     return false;

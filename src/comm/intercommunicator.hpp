@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/result.hpp"
 
@@ -34,15 +35,16 @@ class Intercommunicator {
     static constexpr std::size_t most_sends = 2;  ///< under way at a time
     /// Returns whether send() may be called.
     [[nodiscard]] bool can_send() const;
-    /// Begins to send a message of at most `largest` bytes.
-    [[nodiscard]] Result<void> send(std::span<std::byte const> message);
+    /// Begins to send a message of at most `largest` bytes. Takes its memory, and leaves other
+    /// memory of any content in its place.
+    [[nodiscard]] Result<void> send(std::vector<std::byte>& message);
     /// Returns the next message that has arrived, valid until the next call; empty if there is
     /// none.
     [[nodiscard]] Result<std::optional<std::span<std::byte const>>> receive();
     /// Lets MPI work. Returns whether sends are under way.
     [[nodiscard]] Result<bool> progress();
 
-    static constexpr std::size_t largest = (std::size_t{4} << 20) + 64;
+    static constexpr std::size_t largest = (std::size_t{1} << 20) + 64;
 
   private:
     struct State;

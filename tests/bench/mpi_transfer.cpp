@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench_mpi_transfer MODE BYTES REPEATS: moves a payload over MPI as sites do, and prints one line of
+// JSON for each repeat.
+//
+// between-jobs: from one job of mpirun to another, with curtail-bridge at both ends.
+// one-job: from rank 0 to rank 1 of one job. Run it with `mpirun -n 2`, and with the variables of
+// the bridge. The same messages, and the receiver computes their digest.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include "bridge/bridge_process.hpp"
+#include "bridge/connection.hpp"
+#include "comm/intercommunicator.hpp"
+#include "core/clock.hpp"
+
+using namespace curtail;
+
+namespace {
+
+constexpr Seconds long_enough{120};
+
+[[noreturn]] void stop(std::string const& why)
+{
+    std::cerr << "bench_mpi_transfer: " << why << "\n";
+    std::_Exit(1);
+}
+template <class T>
+T must(Result<T> result)
+{
+    if (!result) stop(result.error().message());
+    if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+MonoTime later() { return monotonic_now() + long_enough; }
+
+double seconds_since(MonoTime begin)
+{
+    return FractionalSeconds(monotonic_now() - begin).count();
+}
+
+std::vector<std::byte> content(std::size_t bytes)
+{
+    std::vector<std::byte> all(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<std::byte>(i * 31 >> 5);
+    return all;
+}
+
+struct Side {
+    std::shared_ptr<bridge::Offers> offers{std::make_shared<bridge::Offers>()};
+    std::unique_ptr<bridge::Connection> connection;
+};
+
+void between_jobs(std::size_t bytes, int repeats)
+{
+    auto const all = content(bytes);
+    auto const digest = sha256(all);
+    auto const programs = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../bin";
+    auto const ends = bridge::process_ends({programs / "curtail-bridge", "lo", {}});
+    auto const begin = monotonic_now();
+    auto older = must(ends.wait_at_port(later()));
+    double const port_s = seconds_since(begin);
+    auto newer = must(ends.connect_to(older->address(), later()));
+    must(older->wait_until_connected(later()));
+    must(newer->wait_until_connected(later()));
+    Side giver;
+    Side taker;
+    std::string const token(64, 'a');
+    giver.connection = std::make_unique<bridge::Connection>(
+        std::move(older), giver.offers, bridge::Connection::Settings{{token, token}});
+    taker.connection = std::make_unique<bridge::Connection>(
+        std::move(newer), taker.offers, bridge::Connection::Settings{{token, token}});
+    if (!taker.connection->wait_until_ready(later())) stop(taker.connection->why_ended());
+    double const connect_s = seconds_since(begin);
+    giver.offers->add(digest, {std::ssize(all), [&](std::size_t at, std::span<std::byte> to) {
+                                   std::memcpy(to.data(), all.data() + at, to.size());
+                                   return true;
+                               }});
+    std::vector<std::byte> place(bytes);
+    for (int i = 0; i < repeats; ++i) {
+        auto const start = monotonic_now();
+        std::size_t have = 0;
+        auto const take = [&](std::span<std::byte const> piece) {
+            std::memcpy(place.data() + have, piece.data(), piece.size());
+            have += piece.size();
+        };
+        auto const done = taker.connection->fetch(digest, std::ssize(all), take, later());
+        if (!done) stop(done.error());
+        std::cout << fmt::format(
+            R"({{"bytes":{},"seconds":{:.4f},"port_s":{:.3f},"connect_s":{:.3f}}})"
+            "\n", bytes, seconds_since(start), port_s, connect_s);
+    }
+}
+
+void one_job(std::size_t bytes, int repeats)
+{
+    using comm::Intercommunicator;
+    must(Intercommunicator::start_mpi());
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    char port[MPI_MAX_PORT_NAME]{};
+    if (rank == 0) std::strcpy(port, must(Intercommunicator::open_port()).c_str());
+    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    auto other = must(rank == 0 ? Intercommunicator::accept(port) : Intercommunicator::connect(port));
+    auto const all = content(bytes);
+    auto const digest = sha256(all);
+    std::vector<std::byte> place(bytes);
+    for (int i = 0; i < repeats; ++i) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        auto const start = monotonic_now();
+        Sha256 hash;
+        for (std::size_t have = 0; have < bytes;) {
+            auto const size = std::min(bridge::largest_body, bytes - have);
+            if (rank == 0) {
+                while (!other.can_send()) (void)must(other.progress());
+                std::vector<std::byte> piece(all.begin() + static_cast<std::ptrdiff_t>(have), all.begin() + static_cast<std::ptrdiff_t>(have + size)); must(other.send(piece));
+            } else {
+                auto const piece = must(other.receive());
+                if (!piece) continue;
+                hash.update(*piece);
+                std::memcpy(place.data() + have, piece->data(), size);
+            }
+            have += size;
+        }
+        while (must(other.progress())) {}
+        if (rank == 0) continue;
+        if (hash.finish() != digest) stop("the digest differs");
+        std::cout << fmt::format(R"({{"bytes":{},"seconds":{:.4f}}})"
+                                 "\n", bytes, seconds_since(start));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::cout.flush();
+    std::_Exit(0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc != 4) stop("expected MODE BYTES REPEATS");
+    auto const bytes = static_cast<std::size_t>(std::atoll(argv[2]));
+    auto const run = std::string_view(argv[1]) == "one-job" ? one_job : between_jobs;
+    run(bytes, std::atoi(argv[3]));
+    return 0;
+}
