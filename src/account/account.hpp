@@ -96,7 +96,12 @@ struct RoundAccount {
     /// Mean training loss over the round's last 100 logged steps, in nats per token.
     std::optional<double> loss;
     energy::Tally tally;
-    std::string note;  ///< says which contributions were refused, and why; may be empty
+    /// What the sites that exchange payloads over MPI have read from other sites, by the way on
+    /// which it came; empty if no such site took part.
+    std::optional<Bytes> by_mpi{};
+    std::optional<Bytes> from_store{};
+    /// Says which contributions were refused, what did not come by MPI, and why; may be empty.
+    std::string note;
     /// Returns whether two or more sites took part.
     [[nodiscard]] bool joint() const { return parts.size() > 1; }
 };

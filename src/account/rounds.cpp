@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <tuple>
 
 #include "account/figures.hpp"
 #include "account/parts.hpp"
 #include "account/steps_by_time.hpp"
+#include "core/text.hpp"
 #include "rounds/notes.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {
@@ -81,6 +84,34 @@ class ContributionTimes {
     std::map<Key, std::optional<Time>> times_;
 };
 
+// What the sites read before they went on from a model, by the round that would begin with it.
+class PayloadReads {
+  public:
+    explicit PayloadReads(RunFiles const& files)
+    {
+        for (std::size_t s = 0; s < files.sites.size(); ++s)
+            for (auto const& event : files.sites[s].events)
+                if (auto const read = runlog::payloads_read_in(event))
+                    reads_.emplace(read->round, std::pair(files.run.sites[s].site, *read));
+    }
+    void add_to(RoundAccount& round, std::int64_t next_round) const
+    {
+        auto const [first, last] = reads_.equal_range(next_round);
+        for (auto const& [number, entry] : std::ranges::subrange(first, last)) {
+            auto const& [site, read] = entry;
+            round.by_mpi = round.by_mpi.value_or(Bytes{}) + read.by_mpi;
+            round.from_store = round.from_store.value_or(Bytes{}) + read.from_store;
+            if (read.why_store.empty()) continue;
+            round.note += (round.note.empty() ? "" : "; ") + site.value + " read " +
+                          std::to_string(read.from_store.value) +
+                          " bytes from the store and not by MPI: " + printable(read.why_store);
+        }
+    }
+
+  private:
+    std::multimap<std::int64_t, std::pair<SiteId, runlog::PayloadsRead>> reads_;
+};
+
 // The steps of each site in a round.
 using StepsBySite = std::map<std::size_t, Steps>;
 
@@ -135,7 +166,11 @@ void add_times(RoundPart& part, Steps steps, energy::Interval round)
 class RoundBuilder {
   public:
     RoundBuilder(RunFiles const& files, Timeline const& timeline)
-        : files_(files), axis_(timeline.axis), busy_(busy_intervals(timeline)), contributed_(files)
+        : files_(files),
+          axis_(timeline.axis),
+          busy_(busy_intervals(timeline)),
+          contributed_(files),
+          reads_(files)
     {
         for (auto const& site : files.sites) steps_.emplace_back(site.metrics);
     }
@@ -166,6 +201,7 @@ class RoundBuilder {
         round.delta_norm = delta_norm_of(commit);
         round.loss = tail_loss(steps);
         round.note = note_of(commit);
+        reads_.add_to(round, commit.round);
         return round;
     }
 
@@ -227,6 +263,7 @@ class RoundBuilder {
     Axis const& axis_;
     std::vector<energy::Interval> busy_;
     ContributionTimes contributed_;
+    PayloadReads reads_;
     std::vector<StepsByTime> steps_;  // by site
 };
 

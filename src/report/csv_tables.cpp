@@ -18,6 +18,10 @@ using account::MaybeSeconds;
 std::string value(double number) { return fmt::format("{:.12g}", number); }
 std::string value(std::optional<double> number) { return number ? value(*number) : std::string(); }
 std::string value(std::int64_t number) { return std::to_string(number); }
+std::string value(std::optional<Bytes> bytes)
+{
+    return bytes ? value(bytes->value) : std::string();
+}
 std::string value(Tokens tokens) { return std::to_string(tokens.value); }
 std::string value(bool flag) { return flag ? "true" : "false"; }
 
@@ -123,14 +127,15 @@ CsvTable rounds_table(Account const& a)
     CsvTable table{"rounds",
                    joined({"round", "began_utc", "ended_utc", "merged_utc", "mode", "steps",
                            "tokens", "duration_real_s", "merge_real_s", "delta_norm_per_sqrt_token",
-                           "loss_nats_per_token", "note"},
+                           "loss_nats_per_token", "mpi_bytes", "store_bytes", "note"},
                           tally_head),
                    {}};
     for (auto const& r : a.rounds)
         table.rows.push_back(
             joined({value(r.number), utc(a, r.start_s), utc(a, r.end_s), utc(a, r.merged_s),
                     r.joint() ? "joint" : "lone", value(r.steps), value(r.tokens),
-                    value(r.duration), value(r.merge), value(r.delta_norm), value(r.loss), r.note},
+                    value(r.duration), value(r.merge), value(r.delta_norm), value(r.loss),
+                    value(r.by_mpi), value(r.from_store), r.note},
                    tally_row(r.tally)));
     return table;
 }

@@ -97,6 +97,11 @@ Result<void> append_metrics(std::filesystem::path const& path, StepMetrics const
     if (metrics.monotonic)
         line.set("monotonic_s", FractionalSeconds(metrics.monotonic->time_since_epoch()).count());
     if (metrics.details) add_details(line, *metrics.details);
+    if (auto const& read = metrics.payloads) {
+        line.set("mpi_bytes", read->by_mpi.value);
+        line.set("store_bytes", read->from_store.value);
+        if (!read->why_store.empty()) line.set("why_store", read->why_store);
+    }
     return append_line(path, json::to_string(line), false);
 }
 

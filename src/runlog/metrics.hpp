@@ -8,6 +8,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::runlog {
 
@@ -51,8 +52,11 @@ struct StepMetrics {
     FractionalSeconds duration{};  ///< duration of the step, in real time
     /// End of the step on the monotonic clock of the trainer's machine; empty if unknown.
     std::optional<MonoTime> monotonic{};
-    /// Empty if unknown. Readers of a file leave it empty.
-    std::optional<StepDetails> details{};
+    // Readers of a file leave the following empty.
+    std::optional<StepDetails> details{};  ///< empty if unknown
+    /// What has been read from other sites since the step before, at a site that exchanges payloads
+    /// over MPI; empty if nothing.
+    std::optional<PayloadsRead> payloads{};
 };
 
 /// Appends one line to the file `path`.

@@ -84,6 +84,27 @@ Event to_event(Swept const& swept, Time now, std::string site)
             {{"deleted", swept.deleted}, {"freed_bytes", swept.freed.value}}};
 }
 
+Event to_event(PayloadsRead const& read, Time now, std::string site)
+{
+    return {now,
+            "payloads-read",
+            std::move(site),
+            {{"round", read.round},
+             {"mpi_bytes", read.by_mpi.value},
+             {"store_bytes", read.from_store.value},
+             {"why_store", read.why_store}}};
+}
+
+std::optional<PayloadsRead> payloads_read_in(Event const& event)
+{
+    if (event.type != "payloads-read") return std::nullopt;
+    auto const bytes = [&](char const* key) {
+        return Bytes{std::max<std::int64_t>(0, event.details.integer_at(key).value_or(0))};
+    };
+    return PayloadsRead{event.details.integer_at("round").value_or(0), bytes("mpi_bytes"),
+                        bytes("store_bytes"), event.details.text_at("why_store")};
+}
+
 Event to_event(SnapshotFailed const& failed, Time now, std::string site)
 {
     return {now, "snapshot-failed", std::move(site), {{"why", failed.why}}};

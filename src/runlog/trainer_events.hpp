@@ -81,6 +81,18 @@ struct Swept {
 };
 [[nodiscard]] Event to_event(Swept const& swept, Time now, std::string site);
 
+/// An event: what a site that exchanges payloads over MPI has read from other sites since the last
+/// such event.
+struct PayloadsRead {
+    std::int64_t round{0};  ///< see StepMetrics::round
+    Bytes by_mpi;
+    Bytes from_store;
+    std::string why_store{};  ///< why the last of the store's payloads did not come by MPI
+    friend bool operator==(PayloadsRead const&, PayloadsRead const&) = default;
+};
+[[nodiscard]] Event to_event(PayloadsRead const& read, Time now, std::string site);
+[[nodiscard]] std::optional<PayloadsRead> payloads_read_in(Event const& event);
+
 /// An event: the trainer could not write a snapshot. The previous one is unchanged.
 struct SnapshotFailed {
     std::string why;  ///< the error's message

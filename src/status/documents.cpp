@@ -138,6 +138,15 @@ json::Value hold_json(SiteView const& site)
     return json::Object{{"by", "poller"}, {"why", site.hold}, {"since", json::Value()}};
 }
 
+json::Value read_json(std::optional<runlog::PayloadsRead> const& read)
+{
+    if (!read) return {};
+    return json::Object{{"round", read->round},
+                        {"mpi_bytes", read->by_mpi.value},
+                        {"store_bytes", read->from_store.value},
+                        {"why_store", read->why_store}};
+}
+
 json::Object site_json(SiteView const& site, SiteEnergy const* energy)
 {
     json::Array jobs;
@@ -161,6 +170,7 @@ json::Object site_json(SiteView const& site, SiteEnergy const* energy)
             {"retry_at", time_json(site.retry_at)},
             {"trainer", site.trainer.empty() ? json::Value() : json::Value(site.trainer)},
             {"trainer_since", time_json(site.trainer_since)},
+            {"payloads_read", read_json(site.payloads)},
             {"energy", energy != nullptr ? energy_json(energy->tally) : json::Value()},
             {"signal", energy != nullptr ? sample_json(energy->sample) : json::Value()}};
 }

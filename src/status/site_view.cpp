@@ -34,9 +34,19 @@ bool read_poller(config::Run const& run, SitesView& view)
     return true;
 }
 
+void take_read(std::optional<runlog::PayloadsRead>& sum, runlog::PayloadsRead const& read)
+{
+    if (!sum) sum.emplace();
+    sum->round = read.round;
+    sum->by_mpi += read.by_mpi;
+    sum->from_store += read.from_store;
+    sum->why_store = printable(read.why_store);
+}
+
 void take_trainer(SiteView& site, std::vector<runlog::Event> const& events)
 {
     for (auto const& event : events) {
+        if (auto const read = runlog::payloads_read_in(event)) take_read(site.payloads, *read);
         auto const change = runlog::state_change_in(event);
         if (!change || change->state.empty()) continue;
         site.trainer = printable(change->state);

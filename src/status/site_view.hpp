@@ -9,6 +9,7 @@
 #include "permission/hold.hpp"
 #include "permission/permission.hpp"
 #include "runlog/poller_state.hpp"
+#include "runlog/trainer_events.hpp"
 #include "status/log_view.hpp"
 
 namespace curtail::status {
@@ -22,6 +23,8 @@ struct SiteView : runlog::PollerSite {
     std::optional<permission::Permission> permission{};  ///< empty if no poller has served the site
     std::optional<permission::Hold>
         decision{};  ///< a person's last decision; empty if there is none
+    /// All that the site has read from others, if it exchanges payloads over MPI.
+    std::optional<runlog::PayloadsRead> payloads{};
     /// Real time up to which the site's logs are published, if only the store has them. Then the
     /// site's poller and trainer run elsewhere.
     std::optional<Time> published_until{};

@@ -187,6 +187,19 @@ std::string ages_text(SiteView const& site, SiteEnergy const* energy, Time now)
     return parts.empty() ? "" : fmt::format("{:<16} {}\n", "", fmt::join(parts, "; "));
 }
 
+std::string payloads_text(SiteView const& site)
+{
+    if (!site.payloads) return "";
+    auto const& read = *site.payloads;
+    auto const megabytes = [](Bytes bytes) {
+        return amount_text(static_cast<double>(bytes.value) * 1e-6) + " MB";
+    };
+    auto text = fmt::format("{:<16} read {} by MPI, {} from the store", "", megabytes(read.by_mpi),
+                            megabytes(read.from_store));
+    if (!read.why_store.empty()) text += "; the last not by MPI: " + read.why_store;
+    return text + "\n";
+}
+
 std::string site_text(SiteView const& site, Time now)
 {
     auto text = fmt::format("{:<16} window {}", site.site.value,
@@ -271,6 +284,7 @@ std::string overview_text(Overview const& overview)
         text += ages_text(site, overview.energy ? &overview.energy->sites.at(s) : nullptr,
                           overview.now);
         text += failures_text(site, overview.now);
+        text += payloads_text(site);
     }
     if (overview.chain) text += notes_text(overview.chain->notes);
     return text + notes_text(overview.sites.notes);

@@ -53,8 +53,7 @@ void DirectPayloads::withdraw(rounds::PartRef const& part)
 
 payload::Values DirectPayloads::failed(std::string why)
 {
-    std::lock_guard const lock(mutex_);
-    traffic_.why_store = std::move(why);
+    count([&](auto& read) { read.why_store = std::move(why); });
     return nullptr;
 }
 
@@ -72,21 +71,26 @@ payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::Par
                                          std::min(until, monotonic_now() + timeout_));
     if (!fetched) return failed(fetched.error());
     if (!decoder.finish()) return failed("it has another form than this site writes");
-    std::lock_guard const lock(mutex_);
-    traffic_.mpi_bytes += part.bytes;
+    count([&](auto& read) { read.by_mpi += Bytes{part.bytes}; });
     return memory.share(std::move(values));
 }
 
 void DirectPayloads::count_store(std::int64_t bytes)
 {
-    std::lock_guard const lock(mutex_);
-    traffic_.store_bytes += bytes;
+    count([&](auto& read) { read.from_store += Bytes{bytes}; });
 }
 
-PayloadTraffic DirectPayloads::take_traffic()
+void DirectPayloads::count(std::function<void(runlog::PayloadsRead&)> const& change)
 {
     std::lock_guard const lock(mutex_);
-    return std::exchange(traffic_, {});
+    if (!read_) read_.emplace();
+    change(*read_);
+}
+
+std::optional<runlog::PayloadsRead> DirectPayloads::take_read()
+{
+    std::lock_guard const lock(mutex_);
+    return std::exchange(read_, std::nullopt);
 }
 
 }  // namespace curtail::train

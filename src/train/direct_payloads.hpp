@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "bridge/bridges.hpp"
@@ -9,16 +11,9 @@
 #include "payload/payload.hpp"
 #include "payload/value_memory.hpp"
 #include "rounds/record.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::train {
-
-/// What a site has read since the last report, by the way on which it came.
-struct PayloadTraffic {
-    std::int64_t mpi_bytes{};
-    std::int64_t store_bytes{};
-    std::string why_store{};  ///< why the last of the store's payloads did not come by MPI
-    friend bool operator==(PayloadTraffic const&, PayloadTraffic const&) = default;
-};
 
 /// Payloads that come directly from the site that made them, over MPI. The store has them too: what
 /// fails here costs a time limit, and then the store is read. Thread-safe.
@@ -44,16 +39,18 @@ class DirectPayloads {
                                         payload::ValueMemory const& memory, MonoTime until);
     /// Counts a payload that was read from the store.
     void count_store(std::int64_t bytes);
-    /// Returns what has been read since the last call.
-    [[nodiscard]] PayloadTraffic take_traffic();
+    /// Returns what has been read since the last call, without a round; empty if nothing.
+    [[nodiscard]] std::optional<runlog::PayloadsRead> take_read();
 
   private:
     [[nodiscard]] payload::Values failed(std::string why);
+    /// Changes what has been read.
+    void count(std::function<void(runlog::PayloadsRead&)> const& change);
 
     std::shared_ptr<bridge::Bridges> bridges_;
     Millis timeout_;
     std::mutex mutex_;
-    PayloadTraffic traffic_;
+    std::optional<runlog::PayloadsRead> read_;
 };
 
 }  // namespace curtail::train

@@ -24,6 +24,15 @@ PayloadTransport PayloadTransport::direct_until(MonoTime time) const
     return limited;
 }
 
+Values PayloadTransport::get_made(rounds::PartRef const& part) const
+{
+    auto values = made_->find(part);
+    if (!values) return nullptr;
+    // Nobody may change them; if somebody has, the store still has what was stored.
+    auto const encoded = payload::encode(*layout_, part.part, *values);
+    return sha256_of(encoded.pieces()) == part.sha256 ? values : nullptr;
+}
+
 Values PayloadTransport::get_direct(rounds::PartRef const& part) const
 {
     return direct_ ? direct_->fetch(*layout_, part, memory_, direct_until_) : nullptr;
@@ -82,7 +91,7 @@ tl::expected<Values, ReadFailure> PayloadTransport::get_any_form(rounds::PartRef
 tl::expected<Values, ReadFailure> PayloadTransport::get(rounds::PartRef const& part,
                                                         Call const& call) const
 {
-    if (auto made = made_->find(part)) return made;
+    if (auto made = get_made(part)) return made;
     if (auto direct = get_direct(part)) return direct;
     count_store(part);
     auto values = memory_.take(layout_->elements());
@@ -101,7 +110,7 @@ tl::expected<void, ReadFailure> PayloadTransport::pass(rounds::PartRef const& pa
                                                        ValueReceiver const& receiver,
                                                        Call const& call) const
 {
-    auto whole = made_->find(part);
+    auto whole = get_made(part);
     if (!whole) whole = get_direct(part);
     if (whole) {
         payload::pass_in_chunks(*whole, receiver.take);

@@ -47,7 +47,7 @@ class PayloadTransport {
     [[nodiscard]] Result<bool> put_again(rounds::PartRef const& part, Pieces const& bytes,
                                          Call const& call) const;
     /// Reads and verifies the payload that `part` names. Returns the values that were stored if
-    /// this process made it and still holds them.
+    /// this process made it and still holds them, and if they still have the digest.
     [[nodiscard]] tl::expected<Values, store::ReadFailure> get(rounds::PartRef const& part,
                                                                Call const& call) const;
     /// Reads the payload as get() does, and passes its values on while they arrive. If this fails,
@@ -70,6 +70,7 @@ class PayloadTransport {
     [[nodiscard]] tl::expected<Values, store::ReadFailure> get_any_form(rounds::PartRef const& part,
                                                                         Call const& call) const;
 
+    [[nodiscard]] Values get_made(rounds::PartRef const& part) const;
     [[nodiscard]] Values get_direct(rounds::PartRef const& part) const;
     void count_store(rounds::PartRef const& part) const;
 

@@ -19,8 +19,12 @@ Recorder::Recorder(std::filesystem::path folder, std::string site, std::string j
 {
 }
 
-void Recorder::step(StepMetrics const& m)
+void Recorder::step(StepMetrics m)
 {
+    {
+        std::lock_guard const one_at_a_time(lock_);
+        m.payloads = std::exchange(payloads_read_, std::nullopt);
+    }
     check(runlog::append_metrics(folder_ / "metrics.jsonl", m));
     if (loss_watch_ && loss_watch_->add(m.loss)) warn_of_high_loss(m.loss);
     if (watcher_) watcher_(m);
@@ -31,13 +35,26 @@ void Recorder::event(std::string const& type, json::Object details)
     append({SystemClock{}.now(), type, site_, std::move(details)});
 }
 
+void Recorder::payloads_read(runlog::PayloadsRead const& read)
+{
+    event(read);
+    std::lock_guard const one_at_a_time(lock_);
+    auto sum = read;
+    if (payloads_read_) {
+        sum.by_mpi += payloads_read_->by_mpi;
+        sum.from_store += payloads_read_->from_store;
+        if (sum.why_store.empty()) sum.why_store = payloads_read_->why_store;
+    }
+    payloads_read_ = std::move(sum);
+}
+
 void Recorder::append(runlog::Event const& event) { check(events_.append(event)); }
 
 void Recorder::state(energy::State state) { change_state(energy::name(state)); }
 
 void Recorder::change_state(std::string const& state)
 {
-    std::lock_guard const one_at_a_time(state_lock_);
+    std::lock_guard const one_at_a_time(lock_);
     if (state == last_state_) return;
     last_state_ = state;
     event(runlog::StateChange{state, job_});

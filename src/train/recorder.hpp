@@ -31,9 +31,9 @@ using runlog::StepMetrics;
 using StepWatcher = std::function<void(StepMetrics const&)>;
 
 /// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json` in `folder`. The training loop
-/// calls step(), the background thread calls status(). Both may call event() and state(). The
-/// training loop's thread also calls ended(). If that thread hangs, the background thread calls
-/// ended() instead.
+/// calls step(), the background thread calls status() and payloads_read(). Both may call event()
+/// and state(). The training loop's thread also calls ended(). If that thread hangs, the background
+/// thread calls ended() instead.
 ///
 /// A full disk must not stop the training. The first failed write is logged as a warning; further
 /// failures are ignored.
@@ -43,7 +43,7 @@ class Recorder {
              StepWatcher watcher = {}, std::optional<LossWatch> loss_watch = {});
     /// Writes the metrics of a step. If the loss watch reports a high loss, also writes an event
     /// and logs a warning.
-    void step(StepMetrics const& metrics);
+    void step(StepMetrics metrics);
     void event(std::string const& type, json::Object details);
     /// Writes one of the events in runlog/trainer_events.hpp.
     template <class TrainerEvent>
@@ -51,6 +51,8 @@ class Recorder {
     {
         append(runlog::to_event(what, SystemClock{}.now(), site_));
     }
+    /// Writes the event. The metrics of the next step have the same numbers.
+    void payloads_read(runlog::PayloadsRead const& read);
     /// Writes an event with `state` if `state` differs from the previous state.
     void state(energy::State state);
     /// Writes an event with the state `ended`, then one with the exit code. `cause` is the name of
@@ -70,8 +72,9 @@ class Recorder {
     std::string site_;
     std::string job_;
     Log log_;
-    std::mutex state_lock_;  ///< protects last_state_, which both threads may change
+    std::mutex lock_;  ///< protects what follows, which both threads may change
     std::string last_state_;
+    std::optional<runlog::PayloadsRead> payloads_read_;  ///< since the last step
     StepWatcher watcher_;
     std::optional<LossWatch> loss_watch_;
     MonoTime status_due_{};

@@ -28,11 +28,12 @@ void RoundExecutor::end_round_of_offers(std::vector<rounds::PartRef> const& newe
         if (!needed) parts_.direct->withdraw(part);
         return !needed;
     });
-    auto const traffic = parts_.direct->take_traffic();
-    if (traffic == PayloadTraffic{}) return;
-    parts_.recorder.event("payloads-read", {{"mpi_bytes", traffic.mpi_bytes},
-                                            {"store_bytes", traffic.store_bytes},
-                                            {"why_store", traffic.why_store}});
+    auto const round = newest.empty() ? std::nullopt : upkeep::model_round(newest.front().name);
+    if (!round) return;
+    auto read = parts_.direct->take_read();
+    if (!read) return;
+    read->round = round->value;
+    parts_.recorder.payloads_read(*read);
 }
 
 void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targets,

@@ -85,12 +85,14 @@ function roundColumns(mark) {
         column('train', 'Training', '% of duration', share, {value: trainingShare}),
         figure('merge_s', 'Merge', REAL_SECONDS, 2),
         column('bytes', 'Moved', gigabytes(), k => number(scaled(k.bytes, 1e-9), 2)),
+        column('mpi_bytes', 'By MPI', 'MB', k => number(scaled(k.mpi_bytes, 1e-6), 2)),
+        column('store_bytes', 'From store', 'MB', k => number(scaled(k.store_bytes, 1e-6), 2)),
         figure('delta_norm', 'Δ norm', 'per √token', 3),
         figure('loss', 'Loss', 'last 100 rows', 3),
         figure('kwh', 'Energy', markedUnit('kWh', 'energy'), 2),
         column('gco2', 'CO₂', markedUnit('g', 'co2'), carbon),
     ];
-    const isOptional = key => ['bytes', 'delta_norm'].includes(key);
+    const isOptional = key => ['bytes', 'mpi_bytes', 'store_bytes', 'delta_norm'].includes(key);
     const isKnown = key => data.rounds.some(k => k[key] != null);
     return columns.filter(c => !isOptional(c.key) || isKnown(c.key));
 }
@@ -173,6 +175,9 @@ function totalsNote() {
     const totals = [
         tokenCount(total('tokens'), 3) + ' tokens',
         someKnown('bytes') && number(total('bytes') / 1e9, 1) + ' GB moved',
+        someKnown('mpi_bytes') && number(total('mpi_bytes') / 1e6, 1) + ' MB read by MPI',
+        someKnown('store_bytes') &&
+            number(total('store_bytes') / 1e6, 1) + ' MB read from the store',
         someKnown('merge_s') && number(total('merge_s'), 1) + ' ' + REAL_SECONDS + ' merging',
         number(total('kwh'), 2) + ' kWh',
         allKnown('gco2') &&
