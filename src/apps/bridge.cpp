@@ -111,7 +111,8 @@ Result<void> run_bridge(apps::Arguments const& arguments, apps::Console const&)
         if (auto started = Intercommunicator::start_mpi(); !started) return started;
         auto other = meet(leader, arguments.text("PORT_FILE"));
         if (!other) return tl::unexpected(other.error());
-        auto const library = Intercommunicator::library();
+        auto const library =
+            Intercommunicator::library() + ", thread level " + Intercommunicator::thread_level();
         auto told = leader.send(MessageType::connected, Pieces(std::string_view(library)),
                                 monotonic_now() + patience);
         return told ? relay(leader, *other) : told;

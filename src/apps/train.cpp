@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
 #include "comm/mpi_session.hpp"
+#include "train/site_bridges.hpp"
 #include "train/site_training.hpp"
 
 using namespace curtail;
@@ -41,6 +43,34 @@ std::optional<Millis> kill_wait_of(apps::Arguments const& arguments)
     return std::chrono::round<Millis>(FractionalSeconds(arguments.number("kill-wait")));
 }
 
+Result<void> check_connection(std::filesystem::path const& run, SiteId const& site,
+                              apps::Console const& console)
+{
+    auto const checked = train::check_mpi(run, site, console.log);
+    if (!checked) {
+        auto error = checked.error();
+        if (error.code == ExitCode::unavailable)
+            error.remedy +=
+                (error.remedy.empty() ? "" : "; ") + std::string("this site uses the store");
+        return tl::unexpected(error);
+    }
+    auto const& [host, mpi, found] = *checked;
+    std::vector<std::string> peers;
+    for (auto const& network : mpi.peers) peers.push_back(network.text());
+    console.print(fmt::format("site       {} on {}\n", site.value, host));
+    console.print(fmt::format("interface  {}, ports {}, peers {}\n", mpi.interface,
+                              mpi.ports ? mpi.ports->text() : "any", fmt::join(peers, ", ")));
+    console.print(fmt::format("library    {}\n", found.library));
+    console.print(fmt::format("other end  {} on {}\n", found.other.value, found.host));
+    console.print(fmt::format("received   {:.0f} MB at {:.0f} MB/s\n", bridge::check_bytes * 1e-6,
+                              found.received_mb_per_s));
+    console.print(fmt::format("sent       {:.0f} MB at {:.0f} MB/s\n", bridge::check_bytes * 1e-6,
+                              found.sent_mb_per_s));
+    console.print(fmt::format("result     {} and {} exchange payloads over MPI\n", site.value,
+                              found.other.value));
+    return {};
+}
+
 Result<void> train_this_site(apps::Arguments const& arguments, apps::Console const& console)
 {
     train::StopSignal const stop;
@@ -48,6 +78,7 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     if (!site) return tl::unexpected(site.error());
     auto const need = permission::parse_need(arguments.text("permission"));
     if (!need) return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
+    if (arguments.flag("mpi-check")) return check_connection(arguments.text("RUN"), *site, console);
     auto const gpu =
         model::parse_gpu_choice(arguments.text("gpu-kernels"), arguments.text("gpu-attention"));
     if (!gpu) return tl::unexpected(gpu.error());
@@ -99,6 +130,9 @@ int main(int argc, char** argv)
              "Id of this Slurm or local job; recorded in events"},
             {"alone", OptionType::flag, "", "",
              "Train without a store; continue from this site's snapshot if there is one"},
+            {"mpi-check", OptionType::flag, "", "",
+             "Do not train: try the MPI connection with another site that runs the same check, for "
+             "up to 10 min. Exits with 69 if this site would use the store"},
             {"permission", OptionType::text, "WHEN", "if-served",
              "Whether to train only while the poller permits it: always, if-served (only if a "
              "poller has served this site) or never"},
@@ -136,6 +170,7 @@ int main(int argc, char** argv)
          "\nExamples:\n"
          "  mpirun -n 2 curtail-train inputs/runs/demo.json --site CAISO_NORTH\n"
          "  curtail-train inputs/runs/demo.json --site CAISO_NORTH --alone\n"
+         "  curtail-train --mpi-check inputs/runs/demo.json --site CAISO_NORTH\n"
          "\nOn SIGUSR1 or SIGTERM the trainer finishes the step, contributes its work and exits "
          "with 0. A SIGTERM to mpirun\n"
          "is different: mpirun kills its ranks within 2 s, unless it runs under "

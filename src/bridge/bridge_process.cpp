@@ -60,7 +60,8 @@ std::string in_one_line(std::string_view errors)
     return printable(text.substr(0, longest));
 }
 
-// A port of the range at which nobody listens now, so that two processes rarely choose the same one.
+// A port of the range at which nobody listens now, so that two processes rarely choose the same
+// one.
 Result<std::string> free_port(PortRange const& range)
 {
     int const count = range.last - range.first + 1;
@@ -170,21 +171,21 @@ class BridgeProcess final : public End {
     BridgeProcess(BridgeProcess const&) = delete;
     BridgeProcess& operator=(BridgeProcess const&) = delete;
 
-    [[nodiscard]] Result<void> wait_at_port(MonoTime until);
-    [[nodiscard]] Result<void> connect_to(Address const& address, MonoTime until);
+    [[nodiscard]] Result<void> wait_at_port(Call const& call);
+    [[nodiscard]] Result<void> connect_to(Address const& address, Call const& call);
 
     [[nodiscard]] Address const& address() const override { return address_; }
-    [[nodiscard]] Result<void> wait_until_connected(MonoTime until) override;
+    [[nodiscard]] Result<std::string> wait_until_connected(Call const& call) override;
     [[nodiscard]] Result<void> send(Pieces const& frame, MonoTime until) override;
     [[nodiscard]] Result<std::optional<std::span<std::byte const>>> receive(
         MonoTime until) override;
     void end() override;
 
   private:
-    [[nodiscard]] Result<void> start_server(MonoTime until);
-    [[nodiscard]] Result<void> start_bridge(MonoTime until);
+    [[nodiscard]] Result<void> start_server(Call const& call);
+    [[nodiscard]] Result<void> start_bridge(Call const& call);
     // Returns the text of the next message, which must have the type `type`.
-    [[nodiscard]] Result<std::string> expect(MessageType type, MonoTime until);
+    [[nodiscard]] Result<std::string> expect(MessageType type, Call const& call);
 
     ProcessSettings settings_;
     PrivateFolder folder_;
@@ -197,32 +198,33 @@ class BridgeProcess final : public End {
 BridgeProcess::~BridgeProcess()
 {
     end();
-    // mpirun then ends by itself, and nothing of it remains. If it does not, it is killed.
-    auto const until = monotonic_now() + Seconds{2};
+    // mpirun then ends by itself, and nothing of it remains. It does not if nobody has connected:
+    // then it is killed.
+    auto const until = monotonic_now() + Millis{500};
     while (bridge_ && bridge_->why_ended().empty() && monotonic_now() < until)
         std::this_thread::sleep_for(pause);
 }
 
-Result<void> BridgeProcess::wait_at_port(MonoTime until)
+Result<void> BridgeProcess::wait_at_port(Call const& call)
 {
-    if (auto started = start_server(until); !started) return started;
-    if (auto started = start_bridge(until); !started) return started;
-    auto port = expect(MessageType::port, until);
+    if (auto started = start_server(call); !started) return started;
+    if (auto started = start_bridge(call); !started) return started;
+    auto port = expect(MessageType::port, call);
     if (!port) return tl::unexpected(port.error());
     address_.port = std::move(*port);
     return {};
 }
 
-Result<void> BridgeProcess::connect_to(Address const& address, MonoTime until)
+Result<void> BridgeProcess::connect_to(Address const& address, Call const& call)
 {
     // Nothing that comes from the store is an argument of a program.
     for (auto const& [name, text] : {std::pair{"server", address.server}, {"port", address.port}})
         if (auto written = write_file(folder_.path() / name, text + "\n", 0600); !written)
             return written;
-    return start_bridge(until);
+    return start_bridge(call);
 }
 
-Result<void> BridgeProcess::start_server(MonoTime until)
+Result<void> BridgeProcess::start_server(Call const& call)
 {
     auto const file = folder_.path() / "server";
     auto environment = environment_of(settings_, folder_.path());
@@ -240,12 +242,12 @@ Result<void> BridgeProcess::start_server(MonoTime until)
         }
         if (auto const why = server_->why_ended(); !why.empty())
             return cannot("ompi-server: " + why, "install Open MPI 4 (openmpi-bin)");
-        if (monotonic_now() >= until) return cannot("ompi-server does not report its address");
+        if (call.is_over()) return cannot("ompi-server does not report its address");
         std::this_thread::sleep_for(pause);
     }
 }
 
-Result<void> BridgeProcess::start_bridge(MonoTime until)
+Result<void> BridgeProcess::start_bridge(Call const& call)
 {
     auto const path = folder_.path() / "socket";
     auto const listening = listen_at(path);
@@ -268,7 +270,7 @@ Result<void> BridgeProcess::start_bridge(MonoTime until)
         pollfd watched{listening->get(), POLLIN, 0};
         if (::poll(&watched, 1, static_cast<int>(pause.count())) == 1) break;
         if (auto const why = bridge_->why_ended(); !why.empty()) return cannot("mpirun: " + why);
-        if (monotonic_now() >= until) return cannot("mpirun did not start it in time");
+        if (call.is_over()) return cannot("mpirun did not start it in time");
     }
     Fd socket(::accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket) return cannot(errno_text(errno));
@@ -276,20 +278,25 @@ Result<void> BridgeProcess::start_bridge(MonoTime until)
     return {};
 }
 
-Result<std::string> BridgeProcess::expect(MessageType type, MonoTime until)
+Result<std::string> BridgeProcess::expect(MessageType type, Call const& call)
 {
-    auto const message = socket_->receive(until);
-    if (!message) return tl::unexpected(message.error());
-    if (!*message) return cannot("MPI took too long");
-    if ((*message)->type == type) return std::string((*message)->text());
-    return (*message)->type == MessageType::failed
-               ? cannot(printable((*message)->text()))
-               : cannot("it sent a message of another type than expected");
+    constexpr Millis step{100};
+    for (;;) {
+        auto const message = socket_->receive(monotonic_now() + call.time_left(step));
+        if (!message) return tl::unexpected(message.error());
+        if (!*message && !call.is_over()) continue;
+        if (!*message)
+            return cannot("MPI took too long", "check mpi.ports and the firewalls of both sites");
+        if ((*message)->type == type) return std::string((*message)->text());
+        return (*message)->type == MessageType::failed
+                   ? cannot(printable((*message)->text()))
+                   : cannot("it sent a message of another type than expected");
+    }
 }
 
-Result<void> BridgeProcess::wait_until_connected(MonoTime until)
+Result<std::string> BridgeProcess::wait_until_connected(Call const& call)
 {
-    return expect(MessageType::connected, until).map([](std::string const&) {});
+    return expect(MessageType::connected, call);
 }
 
 Result<void> BridgeProcess::send(Pieces const& frame, MonoTime until)
@@ -330,16 +337,26 @@ Made make_end(ProcessSettings const& settings,
 
 }  // namespace
 
+Result<void> check_library(std::string_view library)
+{
+    if (library.starts_with("Open MPI v4.")) return {};
+    auto const why = library.starts_with("Open MPI")
+                         ? " connects jobs of one allocation only"
+                         : " is not Open MPI 4, and no other MPI connects two jobs here";
+    return fail(ExitCode::unavailable, "no MPI between sites",
+                printable(library.substr(0, library.find(','))) + why);
+}
+
 Ends process_ends(ProcessSettings settings)
 {
     Ends ends;
-    ends.wait_at_port = [settings](MonoTime until) {
+    ends.wait_at_port = [settings](Call const& call) {
         return make_end(settings,
-                        [&](BridgeProcess& process) { return process.wait_at_port(until); });
+                        [&](BridgeProcess& process) { return process.wait_at_port(call); });
     };
-    ends.connect_to = [settings](Address const& address, MonoTime until) {
+    ends.connect_to = [settings](Address const& address, Call const& call) {
         return make_end(settings,
-                        [&](BridgeProcess& process) { return process.connect_to(address, until); });
+                        [&](BridgeProcess& process) { return process.connect_to(address, call); });
     };
     return ends;
 }

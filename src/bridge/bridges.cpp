@@ -6,6 +6,7 @@
 
 #include "bridge/meeting.hpp"
 #include "core/clock.hpp"
+#include "process/identity.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::bridge {
@@ -13,8 +14,6 @@ namespace {
 
 constexpr char const* looking = "it has not met this site yet";
 constexpr char const* meeting = "it is being connected";
-
-CommitNumber admitted(MemberId const& member) { return rounds::member_parts(member).admitted; }
 
 SiteId site_of(MemberId const& member) { return rounds::member_parts(member).process.site; }
 
@@ -25,7 +24,10 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     struct Partner {
         MonoTime since{};  ///< when it was first seen
         std::string why{looking};
-        bool given_up{false};  ///< it is being connected, is connected or never will be
+        bool met{false};       ///< nobody need look for it any more
+        bool given_up{false};  ///< it will not be connected any more
+        std::string host;
+        std::string library;
         std::shared_ptr<Connection> connection;
     };
 
@@ -39,12 +41,20 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     [[nodiscard]] Result<void> invite(MemberId const& own, MemberId const& other,
                                       Announcement const& theirs);
     [[nodiscard]] Result<void> follow(MemberId const& other, Invitation const& theirs);
-    [[nodiscard]] Result<void> use(MemberId const& other, std::unique_ptr<End> end, Tokens tokens);
+    struct Found {  ///< how a partner was met
+        std::string host;
+        std::string library;
+        Tokens tokens;
+    };
+    [[nodiscard]] Result<void> use(MemberId const& other, std::unique_ptr<End> end, Found found);
     void give_up(MemberId const& other, std::string const& why);
 
     [[nodiscard]] Result<std::optional<std::string>> read(std::string const& name) const;
     [[nodiscard]] Result<void> write(std::string const& name, std::string const& text) const;
-    [[nodiscard]] Call call() const { return {stop.get_token(), monotonic_now() + Seconds{30}}; }
+    [[nodiscard]] Call call(Millis longest = Seconds{30}) const
+    {
+        return {stop.get_token(), monotonic_now() + longest};
+    }
 
     Parts parts;
     std::shared_ptr<Offers> offers{std::make_shared<Offers>()};
@@ -63,12 +73,13 @@ struct Bridges::State : std::enable_shared_from_this<State> {
 
 Result<std::optional<std::string>> Bridges::State::read(std::string const& name) const
 {
-    return chain::RunObjects(*parts.store, parts.run, nullptr, call()).record(name);
+    return chain::RunObjects(*parts.store, parts.run, nullptr, call())
+        .record(parts.folder + "/" + name);
 }
 
 Result<void> Bridges::State::write(std::string const& name, std::string const& text) const
 {
-    auto const object = chain::object_name(parts.run, name);
+    auto const object = chain::object_name(parts.run, parts.folder + "/" + name);
     if (!object) return tl::unexpected(object.error());
     auto const created = parts.store->create(*object, store::bytes_of(text), call());
     if (!created) return tl::unexpected(created.error());
@@ -102,7 +113,8 @@ bool Bridges::State::announce(MemberId const& self)
 {
     if (announced) return true;
     auto const written =
-        write(announcement_name(self), encode(Announcement{token, SystemClock{}.now()}));
+        write(announcement_name(self),
+              encode(Announcement{process::host_name(), token, SystemClock{}.now()}));
     announced = written.has_value() || written.error().code == ExitCode::protocol;
     return announced;
 }
@@ -112,9 +124,10 @@ std::vector<MemberId> Bridges::State::to_look_for()
     std::lock_guard const lock(mutex);
     std::vector<MemberId> found;
     for (auto& [id, partner] : partners) {
-        if (partner.given_up) continue;
+        if (partner.met) continue;
         if (monotonic_now() < partner.since + parts.limits.look) found.push_back(id);
         else {
+            partner.met = true;
             partner.given_up = true;
             partner.why = "it did not meet this site within " + format_duration(parts.limits.look);
         }
@@ -124,7 +137,7 @@ std::vector<MemberId> Bridges::State::to_look_for()
 
 void Bridges::State::look_for(MemberId const& self, MemberId const& other)
 {
-    bool const newer = admitted(other) > admitted(self);
+    bool const newer = is_newer(other, self);
     auto const text = read(newer ? announcement_name(other) : invitation_name(other, self));
     if (!text || !*text) return;  // a store that does not answer is asked again
     if (newer) {
@@ -144,7 +157,7 @@ void Bridges::State::begin(MemberId const& other, std::function<Result<void>()> 
     std::lock_guard const lock(mutex);
     auto const found = partners.find(other);
     if (found == partners.end()) return;
-    found->second.given_up = true;
+    found->second.met = true;
     found->second.why = bridge::meeting;
     ++threads;
     std::thread([state = shared_from_this(), other, meet] {
@@ -158,39 +171,47 @@ void Bridges::State::begin(MemberId const& other, std::function<Result<void>()> 
 Result<void> Bridges::State::invite(MemberId const& self, MemberId const& other,
                                     Announcement const& theirs)
 {
-    auto end = parts.ends.wait_at_port(monotonic_now() + parts.limits.start);
+    auto end = parts.ends.wait_at_port(call(parts.limits.start));
     if (!end) return tl::unexpected(end.error());
-    Invitation const invitation{(*end)->address(), make_token(), SystemClock{}.now()};
+    Invitation const invitation{(*end)->address(), process::host_name(), make_token(),
+                                SystemClock{}.now()};
     if (auto written = write(invitation_name(self, other), encode(invitation)); !written)
         return written;
-    if (auto met = (*end)->wait_until_connected(monotonic_now() + parts.limits.accept); !met)
-        return met;
-    return use(other, std::move(*end), {invitation.token, theirs.token});
+    auto library = (*end)->wait_until_connected(call(parts.limits.accept));
+    if (!library) return tl::unexpected(library.error());
+    return use(other, std::move(*end), {theirs.host, *library, {invitation.token, theirs.token}});
 }
 
 Result<void> Bridges::State::follow(MemberId const& other, Invitation const& theirs)
 {
     if (auto good = check_address(theirs.address, parts.networks); !good) return good;
-    auto const until = monotonic_now() + parts.limits.connect;
-    auto end = parts.ends.connect_to(theirs.address, until);
+    auto const until_connected = call(parts.limits.connect);
+    auto end = parts.ends.connect_to(theirs.address, until_connected);
     if (!end) return tl::unexpected(end.error());
-    if (auto met = (*end)->wait_until_connected(until); !met) return met;
-    return use(other, std::move(*end), {token, theirs.token});
+    auto library = (*end)->wait_until_connected(until_connected);
+    if (!library) return tl::unexpected(library.error());
+    return use(other, std::move(*end), {theirs.host, *library, {token, theirs.token}});
 }
 
-Result<void> Bridges::State::use(MemberId const& other, std::unique_ptr<End> end, Tokens tokens)
+Result<void> Bridges::State::use(MemberId const& other, std::unique_ptr<End> end, Found found)
 {
-    Connection::Settings settings{std::move(tokens), parts.limits.patience};
+    Connection::Settings settings{found.tokens, parts.limits.patience};
     settings.ended = [this, other](std::string const& why) { give_up(other, why); };
     auto const connection = std::make_shared<Connection>(std::move(end), offers, settings);
     if (!connection->wait_until_ready(monotonic_now() + parts.limits.patience))
         return fail(ExitCode::unavailable, "cannot connect with MPI", connection->why_ended());
     std::lock_guard const lock(mutex);
-    auto const found = partners.find(other);
-    if (found == partners.end() || stop.stop_requested()) return {};
-    found->second.connection = connection;
-    found->second.why.clear();
-    parts.log.info("exchanges payloads with " + site_of(other).value + " over MPI");
+    auto const entry = partners.find(other);
+    if (entry == partners.end() || stop.stop_requested()) return {};
+    auto& partner = entry->second;
+    // It may have ended meanwhile.
+    if (partner.given_up) return {};
+    partner.connection = connection;
+    partner.why.clear();
+    partner.host = found.host;
+    partner.library = found.library;
+    parts.log.info("exchanges payloads with " + site_of(other).value + " (" + found.host +
+                   ") over MPI");
     return {};
 }
 
@@ -199,13 +220,14 @@ void Bridges::State::give_up(MemberId const& other, std::string const& why)
     std::lock_guard const lock(mutex);
     auto const found = partners.find(other);
     if (found == partners.end() || stop.stop_requested()) return;
-    bool const first = found->second.why.empty() || found->second.why == bridge::meeting ||
-                       found->second.why == looking;
-    found->second.given_up = true;
-    found->second.why = why;
-    if (first)
-        parts.log.warning("no MPI connection with " + site_of(other).value + ": " + why +
-                          "; this site uses the store for its payloads");
+    auto& partner = found->second;
+    if (partner.given_up) return;
+    partner.met = true;
+    partner.given_up = true;
+    partner.why = why;
+    parts.log.warning("no MPI connection with " + site_of(other).value + ": " + why +
+                      "; this site uses the store for its payloads, and curtail-train --mpi-check "
+                      "tries the connection");
 }
 
 // ---- Bridges
@@ -277,11 +299,13 @@ tl::expected<void, std::string> Bridges::fetch(MemberId const& owner, Digest con
     return connection->fetch(digest, bytes, sink, until);
 }
 
-std::map<MemberId, std::string> Bridges::states() const
+std::map<MemberId, Bridges::PartnerState> Bridges::states() const
 {
     std::lock_guard const lock(state_->mutex);
-    std::map<MemberId, std::string> states;
-    for (auto const& [id, partner] : state_->partners) states[id] = partner.why;
+    std::map<MemberId, PartnerState> states;
+    for (auto const& [id, partner] : state_->partners)
+        states[id] = {partner.connection != nullptr && !partner.given_up, partner.given_up,
+                      partner.why, partner.host, partner.library};
     return states;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bridge/connection.hpp"
+#include "bridge/meeting.hpp"
 #include "bridge/stream.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
@@ -37,6 +38,7 @@ class Bridges {
         std::vector<Network> networks;  ///< with whose addresses this site connects
         Log log;
         Limits limits{};
+        std::string folder{meeting_folder};  ///< where the members meet
     };
     explicit Bridges(Parts parts);
     ~Bridges();
@@ -54,8 +56,15 @@ class Bridges {
                                                         std::int64_t bytes,
                                                         Connection::Sink const& sink,
                                                         MonoTime until);
-    /// Returns, for each other member, why it is not connected; an empty text if it is.
-    [[nodiscard]] std::map<MemberId, std::string> states() const;
+    struct PartnerState {
+        bool connected{false};
+        bool given_up{false};  ///< will not be connected any more
+        std::string why;       ///< why it is not connected
+        std::string host;      ///< name of its machine; empty if unknown
+        std::string library;   ///< name of the MPI library; empty if not connected
+    };
+    /// Returns the state of each other member.
+    [[nodiscard]] std::map<MemberId, PartnerState> states() const;
 
   private:
     struct State;

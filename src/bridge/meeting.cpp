@@ -10,6 +10,7 @@
 
 #include "core/json.hpp"
 #include "core/text.hpp"
+#include "rounds/names.hpp"
 
 namespace curtail::bridge {
 namespace {
@@ -18,6 +19,8 @@ bool is_token(std::string_view text)
 {
     return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
+
+constexpr std::size_t longest_host = 64;
 
 template <class Record>
 Result<Record> decode(std::string_view text, char const* what,
@@ -28,6 +31,7 @@ Result<Record> decode(std::string_view text, char const* what,
     json::ObjectReader r(*json, what, ExitCode::protocol);
     Record record;
     read(r, record);
+    record.host = printable(r.text("host").substr(0, longest_host));
     record.token = r.text("token");
     r.require(is_token(record.token), "token", "must be 64 hex digits");
     record.time = r.optional_time("time").value_or(Time{});
@@ -37,26 +41,37 @@ Result<Record> decode(std::string_view text, char const* what,
 
 }  // namespace
 
+bool is_newer(MemberId const& one, MemberId const& other)
+{
+    // One commit may admit several members.
+    auto const age = [](MemberId const& member) {
+        return std::pair(rounds::member_parts(member).admitted, member);
+    };
+    return age(one) > age(other);
+}
+
 std::string announcement_name(MemberId const& member)
 {
-    return fmt::format("mpi/{}.json", member.value);
+    return fmt::format("{}.json", member.value);
 }
 
 std::string invitation_name(MemberId const& older, MemberId const& newer)
 {
-    return fmt::format("mpi/{}/{}.json", older.value, newer.value);
+    return fmt::format("{}/{}.json", older.value, newer.value);
 }
 
 std::string encode(Announcement const& announcement)
 {
-    return json::canonical(
-        json::Object{{"token", announcement.token}, {"time", format_time(announcement.time)}});
+    return json::canonical(json::Object{{"host", announcement.host},
+                                        {"token", announcement.token},
+                                        {"time", format_time(announcement.time)}});
 }
 
 std::string encode(Invitation const& invitation)
 {
     return json::canonical(json::Object{{"server", invitation.address.server},
                                         {"port", invitation.address.port},
+                                        {"host", invitation.host},
                                         {"token", invitation.token},
                                         {"time", format_time(invitation.time)}});
 }

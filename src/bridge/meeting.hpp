@@ -13,6 +13,7 @@ namespace curtail::bridge {
 
 /// `mpi/<member>.json`: a member that older members may connect with.
 struct Announcement {
+    std::string host;   ///< name of the machine, to display
     std::string token;  ///< what the other end must show
     Time time;
     friend bool operator==(Announcement const&, Announcement const&) = default;
@@ -21,11 +22,19 @@ struct Announcement {
 /// `mpi/<older member>/<newer member>.json`: where the older member waits for the newer one.
 struct Invitation {
     Address address;
+    std::string host;   ///< name of the machine, to display
     std::string token;  ///< what the other end must show
     Time time;
     friend bool operator==(Invitation const&, Invitation const&) = default;
 };
 
+/// The folders below `runs/<run>/` that have these records: of the members of the run, and of those
+/// that try their connection (bridge/check.hpp). The names of records are relative to one of them.
+inline constexpr char const* meeting_folder = "mpi";
+inline constexpr char const* check_folder = "mpi/check";
+
+/// Returns whether `one` is newer than `other`, so that it connects and `other` waits for it.
+[[nodiscard]] bool is_newer(MemberId const& one, MemberId const& other);
 [[nodiscard]] std::string announcement_name(MemberId const& member);
 [[nodiscard]] std::string invitation_name(MemberId const& older, MemberId const& newer);
 

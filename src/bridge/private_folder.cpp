@@ -30,7 +30,7 @@ fs::path parent_folder()
 
 bool is_own_folder(fs::path const& path)
 {
-    struct stat found{};
+    struct stat found {};
     return ::lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
            found.st_uid == ::geteuid();
 }

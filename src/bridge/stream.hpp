@@ -7,6 +7,7 @@
 #include <span>
 
 #include "bridge/address.hpp"
+#include "core/call.hpp"
 #include "core/pieces.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -34,17 +35,19 @@ class End : public Stream {
   public:
     /// Returns where this end waits for another; empty if it connects itself.
     [[nodiscard]] virtual Address const& address() const = 0;
-    /// Waits until the two ends are connected. Fails with `unavailable` if they are not by `until`.
-    [[nodiscard]] virtual Result<void> wait_until_connected(MonoTime until) = 0;
+    /// Waits until the two ends are connected, and returns the name of the MPI library. Fails with
+    /// `unavailable` if they are not when the call is over.
+    [[nodiscard]] virtual Result<std::string> wait_until_connected(Call const& call) = 0;
 };
 
 /// Makes ends of bridges.
 struct Ends {
-    /// Makes an end that waits for another. Fails with `unavailable` if it does not wait by
-    /// `until`.
-    std::function<Result<std::unique_ptr<End>>(MonoTime until)> wait_at_port;
+    /// Makes an end that waits for another. Fails with `unavailable` if it does not wait when the
+    /// call is over.
+    std::function<Result<std::unique_ptr<End>>(Call const& call)> wait_at_port;
     /// Makes an end that connects with the one at `address`, which check_address() has accepted.
-    std::function<Result<std::unique_ptr<End>>(Address const& address, MonoTime until)> connect_to;
+    std::function<Result<std::unique_ptr<End>>(Address const& address, Call const& call)>
+        connect_to;
 };
 
 }  // namespace curtail::bridge

@@ -46,6 +46,16 @@ std::string Intercommunicator::library()
     return whole.substr(0, whole.find(','));
 }
 
+std::string Intercommunicator::thread_level()
+{
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    return level == MPI_THREAD_MULTIPLE     ? "MPI_THREAD_MULTIPLE"
+           : level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+           : level == MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
+                                            : "MPI_THREAD_SINGLE";
+}
+
 Result<std::string> Intercommunicator::open_port()
 {
     char port[MPI_MAX_PORT_NAME]{};

@@ -21,7 +21,10 @@ class Intercommunicator {
   public:
     /// Starts MPI, in a process that uses it for nothing else. Fails with `unavailable`.
     [[nodiscard]] static Result<void> start_mpi();
-    [[nodiscard]] static std::string library();  ///< name and version of MPI
+    /// Returns the name and version of MPI, which need not have been started.
+    [[nodiscard]] static std::string library();
+    /// Returns the name of the thread level that MPI provides, after start_mpi().
+    [[nodiscard]] static std::string thread_level();
     /// Opens a port, at which another job can connect, and returns its name.
     [[nodiscard]] static Result<std::string> open_port();
     /// Waits at a port that this process has opened. May wait forever.

@@ -65,6 +65,7 @@ bool is_model_writer(std::string_view text) { return is_attempt(text, is_member)
 bool is_commit_file(std::string_view text) { return is_file(text, ".json", is_eight_digits); }
 bool is_count_file(std::string_view text) { return is_file(text, ".json", is_count); }
 bool is_site_file(std::string_view text) { return is_file(text, ".json", is_plain_name); }
+bool is_check(std::string_view text) { return text == "check"; }
 bool is_member_file(std::string_view text) { return is_file(text, ".json", is_member); }
 bool is_part_file(std::string_view text) { return is_file(text, ".h5", is_part); }
 bool is_piece_file(std::string_view text) { return is_file(text, ".jsonl", is_eight_digits); }
@@ -104,7 +105,7 @@ bool has_form(std::vector<std::string_view> const& path, Form const& form)
 // `path` follows `runs/<run>/` and is split at slashes.
 bool has_known_form(std::vector<std::string_view> const& path)
 {
-    static std::array<Form, 13> const forms{{
+    static std::array<Form, 15> const forms{{
         {"run.json", {}},
         {"probe", {is_probe}},
         {"commits", {is_commit_file}},
@@ -118,6 +119,8 @@ bool has_known_form(std::vector<std::string_view> const& path)
         {"journal", {is_plain_name, is_stream, is_piece_file}},
         {"mpi", {is_member_file}},
         {"mpi", {is_member, is_member_file}},
+        {"mpi", {is_check, is_member_file}},
+        {"mpi", {is_check, is_member, is_member_file}},
     }};
     return std::any_of(forms.begin(), forms.end(),
                        [&](Form const& form) { return has_form(path, form); });

@@ -25,6 +25,8 @@ namespace curtail::store {
 ///     runs/<run>/journal/<site>/<stream>/<8 digits>.jsonl
 ///     runs/<run>/mpi/<member>.json
 ///     runs/<run>/mpi/<member>/<member>.json
+///     runs/<run>/mpi/check/<member>.json
+///     runs/<run>/mpi/check/<member>/<member>.json
 ///
 /// The placeholders, as regular expressions:
 ///

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <random>
 
-#include "bridge/bridge_process.hpp"
 #include "model/initialize.hpp"
 #include "model/payload_layout.hpp"
 #include "train/member_loop.hpp"
+#include "train/site_bridges.hpp"
 
 namespace curtail::train {
 namespace {
@@ -49,13 +49,12 @@ std::shared_ptr<DirectPayloads> direct_payloads(LeaderContext const& context,
 {
     auto const& mpi = context.site.mpi;
     if (!mpi.connect) return nullptr;
-    std::error_code none;
-    auto const programs = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
-    bridge::ProcessSettings const process{programs / "curtail-bridge", mpi.interface, mpi.ports};
-    return std::make_shared<DirectPayloads>(
-        std::make_shared<bridge::Bridges>(bridge::Bridges::Parts{
-            store, context.run.run, bridge::process_ends(process), mpi.peers, context.log}),
-        mpi.timeout);
+    auto parts = bridge_parts(context.run, context.site, store, context.log);
+    if (parts)
+        return std::make_shared<DirectPayloads>(
+            std::make_shared<bridge::Bridges>(std::move(*parts)), mpi.timeout);
+    context.log.warning(parts.error().message() + "; this site uses the store");
+    return nullptr;
 }
 
 RoundExecutor::Parts executor_parts(LeaderContext const& context,

@@ -28,16 +28,6 @@ Result<void> check_torch()
                 "run scripts/setup.sh and build again");
 }
 
-Result<config::Site> find_site(config::Run const& run, std::filesystem::path const& run_file,
-                               SiteId const& site)
-{
-    if (auto const* found = run.find_site(site)) return *found;
-    std::vector<std::string> names;
-    for (auto const& s : run.sites) names.push_back(s.site.value);
-    return fail(ExitCode::config, "no site " + printable(site.value) + " in " + run_file.string(),
-                suggest_name(site.value, names));
-}
-
 Result<data::Loader> open_loader(config::Run const& run)
 {
     auto stream = data::TokenStream::open(run.data.folder, data::Split::train);
@@ -70,6 +60,16 @@ Error with_stored_budget(Error error, config::Run const& run, config::Site const
 }
 
 }  // namespace
+
+Result<config::Site> find_site(config::Run const& run, std::filesystem::path const& run_file,
+                               SiteId const& site)
+{
+    if (auto const* found = run.find_site(site)) return *found;
+    std::vector<std::string> names;
+    for (auto const& s : run.sites) names.push_back(s.site.value);
+    return fail(ExitCode::config, "no site " + printable(site.value) + " in " + run_file.string(),
+                suggest_name(site.value, names));
+}
 
 Result<SiteInputs> read_inputs(std::filesystem::path const& run_file, SiteId const& site)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_mpi_transfer MODE BYTES REPEATS: moves a payload over MPI as sites do, and prints one line of
-// JSON for each repeat.
+// bench_mpi_transfer MODE BYTES REPEATS: moves a payload over MPI as sites do, and prints one line
+// of JSON for each repeat.
 //
 // between-jobs: from one job of mpirun to another, with curtail-bridge at both ends.
 // one-job: from rank 0 to rank 1 of one job. Run it with `mpirun -n 2`, and with the variables of
@@ -37,11 +37,9 @@ T must(Result<T> result)
 }
 
 MonoTime later() { return monotonic_now() + long_enough; }
+Call call() { return {{}, later()}; }
 
-double seconds_since(MonoTime begin)
-{
-    return FractionalSeconds(monotonic_now() - begin).count();
-}
+double seconds_since(MonoTime begin) { return FractionalSeconds(monotonic_now() - begin).count(); }
 
 std::vector<std::byte> content(std::size_t bytes)
 {
@@ -62,11 +60,11 @@ void between_jobs(std::size_t bytes, int repeats)
     auto const programs = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../bin";
     auto const ends = bridge::process_ends({programs / "curtail-bridge", "lo", {}});
     auto const begin = monotonic_now();
-    auto older = must(ends.wait_at_port(later()));
+    auto older = must(ends.wait_at_port(call()));
     double const port_s = seconds_since(begin);
-    auto newer = must(ends.connect_to(older->address(), later()));
-    must(older->wait_until_connected(later()));
-    must(newer->wait_until_connected(later()));
+    auto newer = must(ends.connect_to(older->address(), call()));
+    must(older->wait_until_connected(call()));
+    must(newer->wait_until_connected(call()));
     Side giver;
     Side taker;
     std::string const token(64, 'a');
@@ -92,7 +90,8 @@ void between_jobs(std::size_t bytes, int repeats)
         if (!done) stop(done.error());
         std::cout << fmt::format(
             R"({{"bytes":{},"seconds":{:.4f},"port_s":{:.3f},"connect_s":{:.3f}}})"
-            "\n", bytes, seconds_since(start), port_s, connect_s);
+            "\n",
+            bytes, seconds_since(start), port_s, connect_s);
     }
 }
 
@@ -105,7 +104,8 @@ void one_job(std::size_t bytes, int repeats)
     char port[MPI_MAX_PORT_NAME]{};
     if (rank == 0) std::strcpy(port, must(Intercommunicator::open_port()).c_str());
     MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
-    auto other = must(rank == 0 ? Intercommunicator::accept(port) : Intercommunicator::connect(port));
+    auto other =
+        must(rank == 0 ? Intercommunicator::accept(port) : Intercommunicator::connect(port));
     auto const all = content(bytes);
     auto const digest = sha256(all);
     std::vector<std::byte> place(bytes);
@@ -117,7 +117,10 @@ void one_job(std::size_t bytes, int repeats)
             auto const size = std::min(bridge::largest_body, bytes - have);
             if (rank == 0) {
                 while (!other.can_send()) (void)must(other.progress());
-                std::vector<std::byte> piece(all.begin() + static_cast<std::ptrdiff_t>(have), all.begin() + static_cast<std::ptrdiff_t>(have + size)); must(other.send(piece));
+                std::vector<std::byte> piece(
+                    all.begin() + static_cast<std::ptrdiff_t>(have),
+                    all.begin() + static_cast<std::ptrdiff_t>(have + size));
+                must(other.send(piece));
             } else {
                 auto const piece = must(other.receive());
                 if (!piece) continue;
@@ -130,7 +133,8 @@ void one_job(std::size_t bytes, int repeats)
         if (rank == 0) continue;
         if (hash.finish() != digest) stop("the digest differs");
         std::cout << fmt::format(R"({{"bytes":{},"seconds":{:.4f}}})"
-                                 "\n", bytes, seconds_since(start));
+                                 "\n",
+                                 bytes, seconds_since(start));
     }
     MPI_Barrier(MPI_COMM_WORLD);
     std::cout.flush();

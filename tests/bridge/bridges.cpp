@@ -4,20 +4,18 @@
 
 #include <gmock/gmock.h>
 
-#include <atomic>
 #include <map>
 #include <thread>
 
 #include "bridge/meeting.hpp"
 #include "chain/run_objects.hpp"
 #include "core/clock.hpp"
-#include "socket_end.hpp"
+#include "exchange.hpp"
 #include "store/memory_store.hpp"
 
 namespace curtail::bridge {
 namespace {
 
-using test::SocketEnd;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -26,39 +24,6 @@ MemberId const a{"A.00000001.1"};
 MemberId const b{"B.00000002.3"};
 MemberId const c{"C.00000003.5"};
 Network const local = *Network::parse("127.0.0.0/8");
-
-// Where the ends of one test meet, instead of MPI.
-class Exchange {
-  public:
-    Ends ends()
-    {
-        return {[this](MonoTime) { return wait(); },
-                [this](Address const& address, MonoTime) { return connect(address); }};
-    }
-    std::string server = "12.0;tcp://127.0.0.1:5000";
-    std::atomic<int> connects{0};
-
-  private:
-    Result<std::unique_ptr<End>> wait()
-    {
-        std::lock_guard const lock(mutex_);
-        auto [mine, theirs] = test::connected_sockets();
-        auto const port = std::to_string(++ports_);
-        waiting_.emplace(port, std::move(theirs));
-        return std::make_unique<SocketEnd>(std::move(mine), Address{server, port});
-    }
-    Result<std::unique_ptr<End>> connect(Address const& address)
-    {
-        std::lock_guard const lock(mutex_);
-        ++connects;
-        auto found = waiting_.extract(address.port);
-        if (!found) return fail(ExitCode::unavailable, "cannot connect", "no such port");
-        return std::make_unique<SocketEnd>(std::move(found.mapped()), Address{});
-    }
-    std::mutex mutex_;
-    int ports_{0};
-    std::map<std::string, Fd> waiting_;
-};
 
 class Meeting : public testing::Test {
   protected:
@@ -90,13 +55,13 @@ class Meeting : public testing::Test {
     {
         auto const states = bridges.states();
         auto const found = states.find(other);
-        return found != states.end() && found->second.empty();
+        return found != states.end() && found->second.connected;
     }
     static std::string state(Bridges const& bridges, MemberId const& other)
     {
         auto const states = bridges.states();
         auto const found = states.find(other);
-        return found == states.end() ? "unknown" : found->second;
+        return found == states.end() ? "unknown" : found->second.why;
     }
     void put(std::string const& name, std::string const& text)
     {
@@ -119,7 +84,7 @@ class Meeting : public testing::Test {
     }
 
     std::shared_ptr<store::MemoryStore> store_{std::make_shared<store::MemoryStore>()};
-    Exchange exchange_;
+    test::Exchange exchange_;
     std::mutex mutex_;
     std::string log_;
 };
@@ -139,8 +104,19 @@ TEST_F(Meeting, MembersMeetInPairsAndFetchFromEachOther)
             if (other != member) { EXPECT_EQ(fetch(*bridges, other, other.value), other.value); }
         }
     EXPECT_EQ(exchange_.connects, 3);
-    EXPECT_THAT(logged(), HasSubstr("exchanges payloads with B over MPI"));
+    EXPECT_THAT(logged(), HasSubstr("exchanges payloads with B ("));
     EXPECT_THAT(logged(), testing::Not(HasSubstr("no MPI connection")));
+}
+
+TEST_F(Meeting, MembersThatOneCommitAdmittedMeet)
+{
+    MemberId const one{"A.00000001.3"};
+    MemberId const other{"B.00000002.3"};
+    auto const first = site();
+    auto const second = site();
+    first->set_members(one, {one, other});
+    second->set_members(other, {one, other});
+    wait_for([&] { return connected(*first, other) && connected(*second, one); });
 }
 
 TEST_F(Meeting, ALaterMemberIsMetToo)
@@ -202,10 +178,11 @@ TEST_F(Meeting, AMemberOfTheSameSiteIsNoPartner)
 TEST_F(Meeting, RecordsThatAreNoneAreRefused)
 {
     std::string const good =
-        R"({"port":"1","server":"1.0;tcp://127.0.0.1:5","time":"2026-01-01T00:00:00Z","token":")" +
+        R"({"host":"h","port":"1","server":"1.0;tcp://127.0.0.1:5","time":"2026-01-01T00:00:00Z","token":")" +
         std::string(64, '0') + "\"}";
     ASSERT_TRUE(decode_invitation(good)) << decode_invitation(good).error().message();
-    std::vector<std::string> bad{"", "{}", "[]", "{\"token\":\"" + std::string(64, '0') + "\"}"};
+    std::vector<std::string> bad{"", "{}", "[]",
+                                 "{\"host\":\"h\",\"token\":\"" + std::string(64, '0') + "\"}"};
     using Texts = std::pair<std::string, std::string>;
     for (auto const& [from, to] :
          {Texts{"\"port\":\"1\"", "\"port\":1"}, Texts{std::string(64, '0'), "00"},
@@ -217,7 +194,7 @@ TEST_F(Meeting, RecordsThatAreNoneAreRefused)
     for (auto const& text : bad) {
         EXPECT_FALSE(decode_invitation(text)) << text;
         MemberId const newer{"B.0000000" + std::to_string(n++) + ".3"};
-        put(invitation_name(a, newer), text);
+        put("mpi/" + invitation_name(a, newer), text);
         auto const bridges = site();
         bridges->set_members(newer, {a, newer});
         wait_for([&] { return state(*bridges, a).find("member") != std::string::npos; });
@@ -248,8 +225,8 @@ TEST_F(Meeting, AnAddressOutsideTheNetworksIsNotConnectedWith)
 
 TEST_F(Meeting, AStalePortOfAnEndedJobCostsAWarning)
 {
-    put(invitation_name(a, b),
-        encode(Invitation{{"12.0;tcp://127.0.0.1:5000", "99"}, make_token(), {}}));
+    put("mpi/" + invitation_name(a, b),
+        encode(Invitation{{"12.0;tcp://127.0.0.1:5000", "99"}, "host", make_token(), {}}));
     auto const bridges = site();
     bridges->set_members(b, {a, b});
     wait_for([&] { return state(*bridges, a).find("no such port") != std::string::npos; });
@@ -261,11 +238,11 @@ TEST_F(Meeting, AWrongTokenOfTheStoreIsRefused)
     auto const first = site();
     first->set_members(a, {a});
     wait_for([&] { return store_->names().size() == 1; });
-    put(announcement_name(b), encode(Announcement{make_token(), {}}));
+    put("mpi/" + announcement_name(b), encode(Announcement{"host", make_token(), {}}));
     first->set_members(a, {a, b});
     // Somebody else connects in its place.
     wait_for([&] { return store_->names().size() == 3; });
-    auto end = exchange_.ends().connect_to({exchange_.server, "1"}, {});
+    auto end = exchange_.ends().connect_to({exchange_.server, "1"}, Call{});
     ASSERT_TRUE(end);
     auto const hello = encode(FrameHead{FrameType::hello, 0, protocol_version});
     auto const token = make_token();

@@ -19,6 +19,7 @@ using testing::HasSubstr;
 constexpr Seconds long_enough{40};
 
 MonoTime in(Millis time) { return monotonic_now() + time; }
+Call within(Millis time) { return {{}, in(time)}; }
 
 ProcessSettings settings()
 {
@@ -35,14 +36,14 @@ Tokens tokens(char own, char other) { return {std::string(64, own), std::string(
 void connect(Job& older, Job& newer)
 {
     auto const ends = process_ends(settings());
-    auto waiting = ends.wait_at_port(in(long_enough));
+    auto waiting = ends.wait_at_port(within(long_enough));
     ASSERT_TRUE(waiting) << waiting.error().message();
     ASSERT_TRUE(check_address((*waiting)->address(), {*Network::parse("127.0.0.1")}))
         << (*waiting)->address().server << " " << (*waiting)->address().port;
-    auto connecting = ends.connect_to((*waiting)->address(), in(long_enough));
+    auto connecting = ends.connect_to((*waiting)->address(), within(long_enough));
     ASSERT_TRUE(connecting) << connecting.error().message();
     for (auto* const end : {waiting->get(), connecting->get()}) {
-        auto const met = end->wait_until_connected(in(long_enough));
+        auto const met = end->wait_until_connected(within(long_enough));
         ASSERT_TRUE(met) << met.error().message();
     }
     older.connection = std::make_unique<Connection>(
@@ -76,9 +77,9 @@ TEST(BridgeProcess, TwoJobsExchangeBytesInBothDirections)
 
 TEST(BridgeProcess, AnEndThatNobodyConnectsWithGivesUp)
 {
-    auto const waiting = process_ends(settings()).wait_at_port(in(long_enough));
+    auto const waiting = process_ends(settings()).wait_at_port(within(long_enough));
     ASSERT_TRUE(waiting) << waiting.error().message();
-    auto const met = (*waiting)->wait_until_connected(in(Millis{200}));
+    auto const met = (*waiting)->wait_until_connected(within(Millis{200}));
     ASSERT_FALSE(met);
     EXPECT_THAT(met.error().message(), HasSubstr("too long"));
 }
@@ -87,12 +88,12 @@ TEST(BridgeProcess, AStalePortGivesUpInTime)
 {
     Address stale;
     {
-        auto const waiting = process_ends(settings()).wait_at_port(in(long_enough));
+        auto const waiting = process_ends(settings()).wait_at_port(within(long_enough));
         ASSERT_TRUE(waiting) << waiting.error().message();
         stale = (*waiting)->address();
     }
     auto const began = monotonic_now();
-    auto const until = in(Seconds{3});
+    auto const until = within(Seconds{3});
     auto const end = process_ends(settings()).connect_to(stale, until);
     bool const met = end && (*end)->wait_until_connected(until);
     EXPECT_FALSE(met);
@@ -103,7 +104,7 @@ TEST(BridgeProcess, AnInterfaceThatDoesNotExistIsSaid)
 {
     auto wrong = settings();
     wrong.interface = "no0";
-    auto const end = process_ends(wrong).wait_at_port(in(long_enough));
+    auto const end = process_ends(wrong).wait_at_port(within(long_enough));
     ASSERT_FALSE(end);
     EXPECT_EQ(end.error().code, ExitCode::unavailable);
 }

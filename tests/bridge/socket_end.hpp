@@ -23,7 +23,10 @@ class SocketEnd final : public bridge::End {
     {
     }
     [[nodiscard]] bridge::Address const& address() const override { return address_; }
-    [[nodiscard]] Result<void> wait_until_connected(MonoTime) override { return {}; }
+    [[nodiscard]] Result<std::string> wait_until_connected(Call const&) override
+    {
+        return "sockets";
+    }
     [[nodiscard]] Result<void> send(Pieces const& frame, MonoTime until) override
     {
         return socket_.send(bridge::MessageType::frame, frame, until);
@@ -33,7 +36,7 @@ class SocketEnd final : public bridge::End {
         auto const message = socket_.receive(until);
         if (!message) return tl::unexpected(message.error());
         if (!*message) return std::optional<std::span<std::byte const>>{};
-        return std::optional((*message)->body);
+        return std::optional<std::span<std::byte const>>((*message)->body);
     }
     void end() override { socket_.shut_down(); }
 

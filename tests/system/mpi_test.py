@@ -4,11 +4,14 @@ parts of the bridge between them die, hang or cannot be built: the sites go on o
 import os
 import random
 import signal
+import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
 
-from harness import (SmallRun, alive, descendants, expect, kill, main, program_of, wait_for)
+from harness import (SmallRun, alive, descendants, expect, kill, main, program, program_of,
+                     wait_for)
 
 MPI = {"connect": "auto", "interface": "lo", "peers": ["127.0.0.0/8"], "ports": "43000-43900",
        "timeout_s": 5}
@@ -18,13 +21,16 @@ LONG = "--long" in sys.argv
 
 
 class TwoSites:
-    def __init__(self, **changes):
+    def __init__(self, start=True, **changes):
         self.run = SmallRun(model=MODEL)
+        self.begin = start
+        self.jobs = {}
         for site in ("A", "B"):
             self.run.change_site(site, mpi={**MPI, **changes.get(site, {})})
 
     def __enter__(self):
-        self.jobs = {site: self.run.start_training(site, ranks=1) for site in ("A", "B")}
+        if self.begin:
+            self.jobs = {site: self.run.start_training(site, ranks=1) for site in ("A", "B")}
         return self
 
     def __exit__(self, kind, *_):
@@ -81,8 +87,8 @@ def payloads_come_over_mpi():
         two.wait_for_merges(3)
         two.end()
         log = two.run.log()
-        expect("exchanges payloads with B over MPI" in log, "no message of A")
-        expect("exchanges payloads with A over MPI" in log, "no message of B")
+        expect("exchanges payloads with B (" in log, "no message of A")
+        expect("exchanges payloads with A (" in log, "no message of B")
 
 
 def break_one(number, name, how):
@@ -123,14 +129,46 @@ def killed_site_ends_its_bridges_and_no_other():
         wait_for(lambda: not any(alive(pid) for pid in bridges), "the end of B's bridges", 20)
         before = len(two.run.commits())
         wait_for(lambda: len(two.run.commits()) > before + 1, "later commits of A", 60)
-        two.end("A")
+        # B comes back as another member. It removes what its killed process has left.
+        read = two.read("B", "mpi")
+        two.jobs["B"] = two.run.start_training("B", ranks=1)
+        wait_for(lambda: two.read("B", "mpi") > read, "payloads over MPI again", 60)
+        two.end()
+
+
+def start_check(two, site):
+    return subprocess.Popen([program("curtail-train"), "--mpi-check", two.run.run_file, "--site",
+                             site], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def check_tries_the_connection():
+    with TwoSites(start=False) as two:
+        checks = [start_check(two, site) for site in "AB"]
+        for site, other, check in zip("AB", "BA", checks):
+            out, errors = check.communicate(timeout=60)
+            expect(check.returncode == 0, errors)
+            for text in (f"site       {site} on ", "interface  lo, ports 43000-43900", "Open MPI v4",
+                         "MPI_THREAD_", f"other end  {other} on ", "received   64 MB at ",
+                         "sent       64 MB at ", f"{site} and {other} exchange payloads over MPI"):
+                expect(text in out, (text, out))
+    for changes, why in (({"connect": "off"}, "mpi.connect is off in the file of site A"),
+                         ({"interface": "no0"}, "no network interface no0")):
+        with TwoSites(start=False, A=changes) as two:
+            checks = [start_check(two, site) for site in "AB"]
+            out, errors = checks[0].communicate(timeout=90)
+            expect(checks[0].returncode == 69 and not out, (checks[0].returncode, out))
+            expect(why in errors and "this site uses the store" in errors, errors)
+            kill(checks[1].pid)
+            checks[1].communicate()
 
 
 def sites_that_cannot_connect_use_the_store():
-    for changes, why in (({"A": {"interface": "no0"}}, "interface"),
+    taken = socket.create_server(("0.0.0.0", 0))
+    port = taken.getsockname()[1]
+    for changes, why in (({"A": {"interface": "no0"}}, "no network interface no0; set mpi.interface to one of:"),
                          ({"A": {"peers": ["10.9.0.0/16"]}, "B": {"peers": ["10.9.0.0/16"]}},
                           "mpi.peers"),
-                         ({"A": {"ports": "1-2"}, "B": {"ports": "1-2"}}, "")):
+                         ({"A": {"ports": f"{port}-{port}"}}, "listen at no port of")):
         with TwoSites(**changes) as two:
             two.wait_for_merges(2)
             wait_for(lambda: warnings(two.run.log()), f"a warning for {changes}", 60)
@@ -142,4 +180,5 @@ def sites_that_cannot_connect_use_the_store():
 if __name__ == "__main__":
     sys.argv = [argument for argument in sys.argv if argument != "--long"]
     main([payloads_come_over_mpi, broken_bridges_cost_no_round,
-          killed_site_ends_its_bridges_and_no_other, sites_that_cannot_connect_use_the_store])
+          killed_site_ends_its_bridges_and_no_other, sites_that_cannot_connect_use_the_store,
+          check_tries_the_connection])

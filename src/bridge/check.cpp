@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/check.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "chain/run_objects.hpp"
+#include "core/clock.hpp"
+#include "core/text.hpp"
+#include "rounds/names.hpp"
+
+namespace curtail::bridge {
+namespace {
+
+constexpr Millis pause{100};
+// Announcements of checks that were killed are not met.
+constexpr std::chrono::minutes longest_check{15};
+
+tl::unexpected<Error> no_connection(std::string why)
+{
+    return fail(ExitCode::unavailable, "no MPI connection", std::move(why));
+}
+
+// A check that begins later is a newer member.
+MemberId member_of(SiteId const& site)
+{
+    auto const now = std::chrono::floor<std::chrono::minutes>(SystemClock{}.now());
+    std::uint32_t nonce = 0;
+    for (char const digit : make_token().substr(0, 8))
+        nonce =
+            nonce << 4 | static_cast<std::uint32_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+    return rounds::member_id({site, nonce}, {now.time_since_epoch().count()});
+}
+
+// The bytes that this site sends. Threads of its connections may outlive the check.
+class Sent {
+  public:
+    Sent()
+    {
+        for (std::size_t i = 0; i < bytes_.size(); ++i)
+            bytes_[i] = static_cast<std::byte>(i * 31 >> 5);
+    }
+    [[nodiscard]] Digest digest() const { return sha256(bytes_); }
+    bool read(std::size_t offset, std::span<std::byte> place)
+    {
+        std::lock_guard const lock(mutex_);
+        if (offset == 0) first_read_ = monotonic_now();
+        last_read_ = monotonic_now();
+        return Pieces(bytes_).copy(offset, place) == place.size();
+    }
+    [[nodiscard]] FractionalSeconds time() const
+    {
+        std::lock_guard const lock(mutex_);
+        return last_read_ - first_read_;
+    }
+
+  private:
+    std::vector<std::byte> bytes_ = std::vector<std::byte>(check_bytes);
+    mutable std::mutex mutex_;
+    MonoTime first_read_{};
+    MonoTime last_read_{};
+};
+
+double mb_per_s(FractionalSeconds time)
+{
+    constexpr FractionalSeconds shortest{1e-3};  // the clock counts milliseconds
+    return check_bytes * 1e-6 / std::max(time, shortest).count();
+}
+
+// What one side of the check does.
+class Check {
+  public:
+    Check(Bridges::Parts parts, SiteId const& site)
+        : store_(parts.store), run_(parts.run), self_(member_of(site)), bridges_(std::move(parts))
+    {
+        bridges_.offers().add(digest_, {check_bytes, [sent = sent_](auto offset, auto place) {
+                                            return sent->read(offset, place);
+                                        }});
+    }
+    ~Check() { remove_records(); }
+    Check(Check const&) = delete;
+    Check& operator=(Check const&) = delete;
+
+    // Waits until another site is connected, and returns it.
+    [[nodiscard]] Result<MemberId> meet(Millis longest);
+    // Transfers in both directions. The older site receives first.
+    [[nodiscard]] Result<CheckedConnection> exchange(MemberId const& other, Millis longest);
+
+  private:
+    [[nodiscard]] Result<std::vector<MemberId>> members();
+    [[nodiscard]] Result<void> receive(MemberId const& other, MonoTime until);
+    // Waits until the other site has received all, and says so.
+    [[nodiscard]] Result<void> wait_for(MemberId const& other, MonoTime until);
+    void say_received();
+    [[nodiscard]] Result<std::vector<store::Listed>> list() const;
+    // Removes what this side has stored.
+    void remove_records();
+
+    std::shared_ptr<store::ObjectStore> store_;
+    RunId run_;
+    MemberId self_;
+    std::string folder_{"runs/" + run_.value + "/" + check_folder + "/"};
+    std::shared_ptr<Sent> sent_{std::make_shared<Sent>()};
+    Digest digest_{sent_->digest()};
+    bool announced_{false};
+    double received_mb_per_s_{0};
+    std::shared_ptr<std::atomic<bool>> told_{std::make_shared<std::atomic<bool>>(false)};
+    Bridges bridges_;
+};
+
+std::string received_text(MemberId const& member) { return member.value + " has received all"; }
+
+Result<std::vector<store::Listed>> Check::list() const
+{
+    auto const folder =
+        store::ObjectFolder::parse(std::string_view(folder_).substr(0, folder_.size() - 1));
+    if (!folder) return tl::unexpected(folder.error());
+    return store_->list_all(*folder, {{}, monotonic_now() + Seconds{30}});
+}
+
+Result<std::vector<MemberId>> Check::members()
+{
+    auto const listed = list();
+    if (!listed) return tl::unexpected(listed.error());
+    auto const oldest = rounds::member_parts(self_).admitted.value - longest_check.count();
+    std::vector<MemberId> all{self_};
+    for (auto const& object : *listed) {
+        constexpr std::string_view ending = ".json";
+        auto name = std::string_view(object.name);
+        if (!name.ends_with(ending)) continue;
+        name = name.substr(folder_.size(), name.size() - folder_.size() - ending.size());
+        if (name == self_.value) announced_ = true;
+        auto const parts = rounds::parse_member_id(name);
+        if (parts && parts->admitted.value >= oldest) all.push_back({std::string(name)});
+    }
+    return all;
+}
+
+Result<MemberId> Check::meet(Millis longest)
+{
+    auto const until = monotonic_now() + longest;
+    for (;;) {
+        auto const all = members();
+        if (!all) return tl::unexpected(all.error());
+        bridges_.set_members(self_, *all);
+        auto const states = bridges_.states();
+        for (auto const& [member, state] : states)
+            if (state.connected) return member;
+        // One of them may have been killed.
+        bool const failed = std::ranges::all_of(
+            states, [](auto const& partner) { return partner.second.given_up; });
+        if (failed && !states.empty()) return no_connection(states.begin()->second.why);
+        if (monotonic_now() >= until)
+            return no_connection(announced_ ? "no other site has begun its check within " +
+                                                  format_duration(longest)
+                                            : "this site cannot write to the store");
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+Result<CheckedConnection> Check::exchange(MemberId const& other, Millis longest)
+{
+    auto const until = monotonic_now() + longest;
+    bool const receives_first = is_newer(other, self_);
+    auto const state = bridges_.states()[other];
+    if (!receives_first)
+        if (auto waited = wait_for(other, until); !waited) return tl::unexpected(waited.error());
+    if (auto received = receive(other, until); !received) return tl::unexpected(received.error());
+    say_received();
+    if (receives_first)
+        if (auto waited = wait_for(other, until); !waited) return tl::unexpected(waited.error());
+    // The other end must learn of the end before the connection ends.
+    while (!*told_ && monotonic_now() < until) std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(pause);
+    return CheckedConnection{rounds::member_parts(other).process.site, state.host, state.library,
+                             received_mb_per_s_, mb_per_s(sent_->time())};
+}
+
+Result<void> Check::receive(MemberId const& other, MonoTime until)
+{
+    auto const began = monotonic_now();
+    auto const got = bridges_.fetch(
+        other, digest_, check_bytes, [](std::span<std::byte const>) {}, until);
+    if (!got) return no_connection(got.error());
+    received_mb_per_s_ = mb_per_s(monotonic_now() - began);
+    return {};
+}
+
+Result<void> Check::wait_for(MemberId const& other, MonoTime until)
+{
+    auto const text = received_text(other);
+    for (;;) {
+        auto const got = bridges_.fetch(
+            other, sha256(text), std::ssize(text), [](std::span<std::byte const>) {}, until);
+        if (got) return {};
+        if (!bridges_.states()[other].connected) return no_connection(got.error());
+        if (monotonic_now() >= until) return no_connection("it does not receive");
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+void Check::say_received()
+{
+    auto const text = received_text(self_);
+    bridges_.offers().add(sha256(text),
+                          {std::ssize(text), [told = told_, text](auto offset, auto place) {
+                               *told = true;
+                               return Pieces(std::string_view(text)).copy(offset, place) ==
+                                      place.size();
+                           }});
+}
+
+void Check::remove_records()
+{
+    auto const listed = list();
+    if (!listed) return;
+    for (auto const& object : *listed)
+        if (object.name.starts_with(folder_ + self_.value))
+            if (auto const name = store::ObjectName::parse(object.name))
+                (void)store_->remove(*name, {{}, monotonic_now() + Seconds{30}});
+}
+
+}  // namespace
+
+Result<CheckedConnection> check_connection(Bridges::Parts parts, SiteId const& site,
+                                           CheckLimits const& limits)
+{
+    parts.folder = check_folder;
+    parts.log = Log();  // the result says all
+    Check check(std::move(parts), site);
+    auto const other = check.meet(limits.meet);
+    if (!other) return tl::unexpected(other.error());
+    return check.exchange(*other, limits.exchange);
+}
+
+}  // namespace curtail::bridge

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "bridge/bridges.hpp"
+
+namespace curtail::bridge {
+
+/// What two sites have found when they tried their connection.
+struct CheckedConnection {
+    SiteId other;
+    std::string host;     ///< name of the other site's machine
+    std::string library;  ///< name of the MPI library
+    double received_mb_per_s{};
+    double sent_mb_per_s{};
+};
+
+struct CheckLimits {
+    Millis meet{600'000};     ///< for the other site to begin its check
+    Millis exchange{60'000};  ///< for the transfers in both directions
+};
+
+/// Connects with another site that calls this function at the same time, and transfers
+/// `check_bytes` in both directions, one after the other. Both sites meet in `check_folder` of the
+/// store; the members of the run do not notice it. `parts.folder` is not used.
+///
+/// Returns when the other site has finished, too. Fails with `unavailable` if they cannot connect,
+/// and with the store's error if it does not answer.
+[[nodiscard]] Result<CheckedConnection> check_connection(Bridges::Parts parts, SiteId const& site,
+                                                         CheckLimits const& limits = {});
+inline constexpr std::int64_t check_bytes = 64'000'000;
+
+}  // namespace curtail::bridge

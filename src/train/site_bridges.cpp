@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/site_bridges.hpp"
+
+#include "bridge/bridge_process.hpp"
+#include "comm/intercommunicator.hpp"
+#include "process/identity.hpp"
+#include "train/site_inputs.hpp"
+
+namespace curtail::train {
+
+Result<bridge::Bridges::Parts> bridge_parts(config::Run const& run, config::Site const& site,
+                                            std::shared_ptr<store::ObjectStore> store,
+                                            Log const& log)
+{
+    if (auto usable = bridge::check_library(comm::Intercommunicator::library()); !usable)
+        return tl::unexpected(usable.error());
+    std::error_code none;
+    auto const programs = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+    bridge::ProcessSettings const process{programs / "curtail-bridge", site.mpi.interface,
+                                          site.mpi.ports};
+    return bridge::Bridges::Parts{std::move(store), run.run, bridge::process_ends(process),
+                                  site.mpi.peers, log};
+}
+
+Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site_id,
+                           Log const& log)
+{
+    auto const run = config::read_run(run_file);
+    if (!run) return tl::unexpected(run.error());
+    auto const site = find_site(*run, run_file, site_id);
+    if (!site) return tl::unexpected(site.error());
+    if (!site->mpi.connect)
+        return fail(ExitCode::unavailable, "no MPI connection",
+                    "mpi.connect is off in the file of site " + site_id.value);
+    auto store = store::open_store(run->store_for(*site));
+    if (!store) return tl::unexpected(store.error());
+    auto parts = bridge_parts(*run, *site, std::move(*store), log);
+    if (!parts) return tl::unexpected(parts.error());
+    auto const checked = bridge::check_connection(std::move(*parts), site_id);
+    if (!checked) return tl::unexpected(checked.error());
+    return MpiCheck{process::host_name(), site->mpi, *checked};
+}
+
+}  // namespace curtail::train

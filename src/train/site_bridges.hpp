@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+
+#include "bridge/check.hpp"
+#include "config/run.hpp"
+
+// The MPI connections of a site, as its site file wants them (docs/mpi.md).
+namespace curtail::train {
+
+/// Returns what the site's connections need. Fails with `unavailable` if this machine's MPI does
+/// not connect jobs.
+[[nodiscard]] Result<bridge::Bridges::Parts> bridge_parts(config::Run const& run,
+                                                          config::Site const& site,
+                                                          std::shared_ptr<store::ObjectStore> store,
+                                                          Log const& log);
+
+struct MpiCheck {
+    std::string host;  ///< name of this machine
+    config::Mpi mpi;   ///< of this site
+    bridge::CheckedConnection connection;
+};
+/// Tries the connection with another site that does the same (bridge::check_connection). Fails with
+/// `unavailable` and the reason why the site would use the store, and with `config` if the run file
+/// cannot be used.
+[[nodiscard]] Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site,
+                                         Log const& log);
+
+}  // namespace curtail::train

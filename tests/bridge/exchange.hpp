@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <map>
+#include <string>
+
+#include "socket_end.hpp"
+
+namespace curtail::test {
+
+/// Where the ends of one test meet, instead of MPI.
+class Exchange {
+  public:
+    bridge::Ends ends()
+    {
+        return {[this](Call const&) { return wait(); },
+                [this](bridge::Address const& address, Call const&) { return connect(address); }};
+    }
+    std::string server = "12.0;tcp://127.0.0.1:5000";
+    std::atomic<int> connects{0};
+
+  private:
+    Result<std::unique_ptr<bridge::End>> wait()
+    {
+        std::lock_guard const lock(mutex_);
+        auto [mine, theirs] = test::connected_sockets();
+        auto const port = std::to_string(++ports_);
+        waiting_.emplace(port, std::move(theirs));
+        return std::make_unique<SocketEnd>(std::move(mine), bridge::Address{server, port});
+    }
+    Result<std::unique_ptr<bridge::End>> connect(bridge::Address const& address)
+    {
+        std::lock_guard const lock(mutex_);
+        ++connects;
+        auto found = waiting_.extract(address.port);
+        if (!found) return fail(ExitCode::unavailable, "cannot connect", "no such port");
+        return std::make_unique<SocketEnd>(std::move(found.mapped()), bridge::Address{});
+    }
+    std::mutex mutex_;
+    int ports_{0};
+    std::map<std::string, Fd> waiting_;
+};
+
+}  // namespace curtail::test
