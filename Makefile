@@ -49,8 +49,9 @@ package: programs ## write a tarball of the programs into build/release
 # Scripts use this build.
 demo bench bench-rounds soak chaos: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
 
-demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT=path: your text; STORE=s3: over S3)
-	@exec scripts/demo.sh $${STORE:+--store "$$STORE"} $${TEXT:+--text "$$TEXT"}
+demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT=path: your text; STORE=s3: over S3; TRANSPORT=mpi: also over MPI)
+	@exec scripts/demo.sh $${STORE:+--store "$$STORE"} $${TRANSPORT:+--transport "$$TRANSPORT"} \
+	    $${TEXT:+--text "$$TEXT"}
 
 test: build ## build and run every test
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(HALF_CORES)

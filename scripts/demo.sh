@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# demo.sh [--store folder|s3] [--run FILE] [--trace FILE] [--speed FACTOR] [--text PATH]
+# demo.sh [--store folder|s3] [--transport store|mpi] [--run FILE] [--trace FILE] [--speed FACTOR]
+#         [--text PATH]
 # Replays 18 recorded hours on three private Slurm clusters on this machine. Trains a small model
 # while windows are open. Then prints the report's tables and a sample of text, and writes
 # report.html into the run's folder. On Ctrl-C, TERM or a closed terminal, drains the jobs and stops
 # the clusters; nothing is left running. A second signal cancels the jobs instead of draining them.
 # With --store s3, the sites share nothing but a bucket of a private Ceph gateway; each has a folder
 # and a key of its own. The demo then fails if a process of a site names a path of another site.
+# With --transport mpi, the sites also exchange payloads over MPI; the demo fails if none do.
 # With --store s3, root may add --users A,B,C: the first site then belongs to the user A, and so on.
 set -euo pipefail
 
@@ -66,6 +68,11 @@ make_text() {
     say "extracting English prose from Debian's perl-doc"
     run_group scripts/demo_text.sh "$text"
 }
+show_payloads_over_mpi() {
+    "$bin/curtail-status" "$run" | grep -A3 "^[A-Z_]* *window" | grep "by MPI" ||
+        die 70 "no payload came by MPI; see docs/mpi.md and the logs of the jobs in $out/sites"
+}
+
 make_text
 run_group "$bin/curtail-data" prepare "$text" --run "$run" --held-out 0.05 --replace
 
@@ -80,6 +87,7 @@ clusters=no
 
 run_group "$bin/curtail-model" evaluate "$run" --out "$out/evaluation.json" --quiet > /dev/null
 run_group "$bin/curtail-status" "$run" --verify
+[ $transport = store ] || show_payloads_over_mpi
 run_group "$bin/curtail-report" "$run" --trace "$trace"
 say "a sample of text from the trained model:"
 run_group "$bin/curtail-model" sample "$run" --prompt "The " --tokens 120 --temperature 0.8 --seed 1

@@ -5,8 +5,9 @@
 # Paths on the command line are relative to the caller's folder; the defaults, to the checkout.
 absolute() { case $1 in /*) echo "$1" ;; *) echo "$caller/$1" ;; esac; }
 
-parse_options() { # sets store, run, trace, speed, text and users
+parse_options() { # sets store, transport, run, trace, speed, text and users
     store=folder
+    transport=store
     run=
     trace=signals/mci_2026-01-11.csv
     speed=300
@@ -14,12 +15,13 @@ parse_options() { # sets store, run, trace, speed, text and users
     users=
     while [ $# -gt 0 ]; do
         case $1 in
-            -h | --help) sed -n '3,13s/^# //p' scripts/demo.sh; exit 0 ;;
-            --store | --run | --trace | --speed | --text | --users) [ -n "${2-}" ] || usage "$1 needs a value" ;;
+            -h | --help) sed -n '3,15s/^# //p' scripts/demo.sh; exit 0 ;;
+            --store | --transport | --run | --trace | --speed | --text | --users) [ -n "${2-}" ] || usage "$1 needs a value" ;;
             *) usage "unknown option $1" ;;
         esac
         case $1 in
             --store) store=$2 ;;
+            --transport) transport=$2 ;;
             --run) run=$(absolute "$2") ;;
             --trace) trace=$(absolute "$2") ;;
             --speed) speed=$2 ;;
@@ -28,6 +30,12 @@ parse_options() { # sets store, run, trace, speed, text and users
         esac
         shift 2
     done
+    case $transport-$store in
+        store-* | mpi-folder) ;;
+        mpi-s3) usage "the demo has --transport mpi or --store s3, not both" ;;
+        *) usage "unknown transport $transport; write store or mpi" ;;
+    esac
+    [ "$transport" = store ] || run=${run:-inputs/runs/demo-mpi.json}
     case $store in
         folder) run=${run:-inputs/runs/demo.json} ;;
         s3) run=${run:-inputs/runs/demo-s3.json} ;;
