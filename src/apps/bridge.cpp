@@ -24,7 +24,8 @@ using comm::Intercommunicator;
 
 namespace {
 
-constexpr Seconds patience{60};  // a leader that takes no message for so long is of no use
+constexpr Millis last_messages{300};  // to send what the leader sent before it went
+constexpr Seconds patience{60};       // a leader that takes no message for so long is of no use
 
 Result<Fd> connect_to_leader(std::string const& path)
 {
@@ -40,12 +41,13 @@ Result<Fd> connect_to_leader(std::string const& path)
     return socket;
 }
 
-// Ends this process when the leader goes, whatever MPI is doing then.
+// Ends this process soon after the leader has gone, whatever MPI is doing then.
 void end_with_leader(int fd)
 {
     std::thread([fd] {
         pollfd watched{fd, POLLRDHUP, 0};
         while (::poll(&watched, 1, -1) < 0 || watched.revents == 0) {}
+        std::this_thread::sleep_for(last_messages);
         ::_exit(0);
     }).detach();
 }
@@ -74,6 +76,15 @@ void wait_a_little(int fd, bool busy)
     else (void)::poll(&watched, 1, 1);
 }
 
+// Lets MPI send what is under way. Returns the reason why the relay ends.
+Result<void> finish(Intercommunicator& other, Error why)
+{
+    auto const until = monotonic_now() + last_messages;
+    for (auto sending = other.progress(); sending && *sending && monotonic_now() < until;)
+        sending = other.progress();
+    return tl::unexpected(std::move(why));
+}
+
 Result<void> relay(MessageSocket& leader, Intercommunicator& other)
 {
     auto const now = monotonic_now;
@@ -82,7 +93,7 @@ Result<void> relay(MessageSocket& leader, Intercommunicator& other)
         bool moved = false;
         if (other.can_send()) {
             auto const message = leader.receive(MonoTime{});
-            if (!message) return tl::unexpected(message.error());
+            if (!message) return finish(other, message.error());
             if (*message) {
                 if (auto sent = other.send((*message)->body); !sent) return sent;
                 moved = true;

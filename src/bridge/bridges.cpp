@@ -225,6 +225,9 @@ void Bridges::State::give_up(MemberId const& other, std::string const& why)
     partner.met = true;
     partner.given_up = true;
     partner.why = why;
+    if (why == Connection::has_left)
+        return parts.log.info("the MPI connection with " + site_of(other).value +
+                              " has ended: " + why);
     parts.log.warning("no MPI connection with " + site_of(other).value + ": " + why +
                       "; this site uses the store for its payloads, and curtail-train --mpi-check "
                       "tries the connection");
@@ -254,7 +257,7 @@ Bridges::~Bridges()
         partners.swap(state_->partners);
     }
     for (auto const& [id, partner] : partners)
-        if (partner.connection) partner.connection->end("this site leaves");
+        if (partner.connection) partner.connection->leave(Millis{200});
     partners.clear();
     constexpr Millis longest{1500};
     std::unique_lock lock(state_->mutex);

@@ -55,6 +55,17 @@ void Connection::end(std::string const& why)
     settings_.ended(why);
 }
 
+void Connection::leave(Millis longest)
+{
+    {
+        Lock lock(mutex_);
+        enqueue({FrameType::leave, 0, 0}, {});
+        changed_.notify_all();
+        changed_.wait_for(lock, longest, [&] { return ended_ || left_; });
+    }
+    end("this site leaves");
+}
+
 std::string Connection::why_ended() const
 {
     Lock const lock(mutex_);
@@ -103,6 +114,8 @@ Connection::Why Connection::take(Frame const& frame)
             return take_reply(frame.head);
         case FrameType::data:
             return take_data(frame);
+        case FrameType::leave:
+            return has_left;
         case FrameType::hello:
             break;
     }
@@ -208,6 +221,10 @@ Result<void> Connection::send_waiting()
         }
         if (auto sent = stream_->send(frame, monotonic_now() + settings_.patience); !sent)
             return sent;
+        if (frame.front() != static_cast<std::byte>(FrameType::leave)) continue;
+        Lock const lock(mutex_);
+        left_ = true;
+        changed_.notify_all();
     }
 }
 

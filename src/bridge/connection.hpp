@@ -58,6 +58,11 @@ class Connection {
     /// Returns why the connection has ended; empty if it goes on.
     [[nodiscard]] std::string why_ended() const;
     void end(std::string const& why);
+    /// Tells the other end that this site leaves, and ends the connection. Waits at most `longest`
+    /// until the stream has taken the message.
+    void leave(Millis longest);
+    /// The reason why a connection ends whose other end has left in this way.
+    static constexpr char const* has_left = "it has left";
 
   private:
     using Why = std::optional<std::string>;
@@ -106,6 +111,7 @@ class Connection {
     bool ready_{false};
     bool ended_{false};
     std::string why_;
+    bool left_{false};  ///< the stream has taken this side's `leave`
     bool serving_{false};
     std::uint64_t fetches_{0};
     Fetch* fetch_{nullptr};

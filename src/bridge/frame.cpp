@@ -35,7 +35,7 @@ std::optional<Frame> decode(std::span<std::byte const> bytes)
     if (bytes.size() < head_bytes || bytes.size() > largest_frame) return {};
     auto const type = std::to_integer<std::uint8_t>(bytes[0]);
     if (type < static_cast<std::uint8_t>(FrameType::hello) ||
-        type > static_cast<std::uint8_t>(FrameType::data))
+        type > static_cast<std::uint8_t>(FrameType::leave))
         return {};
     return Frame{{static_cast<FrameType>(type), get(bytes.subspan(1, 8)), get(bytes.subspan(9, 8))},
                  bytes.subspan(head_bytes)};

@@ -13,7 +13,8 @@ enum class FrameType : std::uint8_t {
     hello = 1,    ///< the body is the receiver's token, `number` the version of the protocol
     request = 2,  ///< the body is the digest of `number` bytes
     reply = 3,    ///< `number` is 1 if the data follow, 0 if the sender does not offer them
-    data = 4      ///< the body is a piece of the data from byte `number` on
+    data = 4,     ///< the body is a piece of the data from byte `number` on
+    leave = 5     ///< the sender leaves; it sends nothing more
 };
 
 inline constexpr std::uint64_t protocol_version = 1;

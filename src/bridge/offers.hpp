@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -7,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/digest.hpp"
 
@@ -19,6 +21,24 @@ struct Offered {
     /// called from any thread, and owns or shares what it reads.
     std::function<bool(std::size_t offset, std::span<std::byte> place)> read;
 };
+
+/// Passes the bytes of an offer to `sink` in consecutive pieces. Returns whether they could be read
+/// and have the digest.
+[[nodiscard]] inline bool read_offered(Offered const& offered, Digest const& digest,
+                                       std::function<void(std::span<std::byte const>)> const& sink)
+{
+    constexpr std::size_t most = std::size_t{1} << 20;
+    auto const size = static_cast<std::size_t>(offered.bytes);
+    std::vector<std::byte> piece(most);
+    Sha256 hash;
+    for (std::size_t offset = 0; offset < size; offset += piece.size()) {
+        piece.resize(std::min(most, size - offset));
+        if (!offered.read(offset, piece)) return false;
+        hash.update(piece);
+        sink(piece);
+    }
+    return hash.finish() == digest;
+}
 
 /// What this site gives to other sites, by digest. Thread-safe.
 class Offers {

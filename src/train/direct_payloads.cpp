@@ -67,6 +67,10 @@ payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::Par
     payload::Decoder decoder(layout, part.part, values);
     decoder.begin();
     auto const take = [&](std::span<std::byte const> piece) { decoder.add(piece); };
+    auto const own = bridges_->offers().find(part.sha256, part.bytes);
+    if (own && bridge::read_offered(*own, part.sha256, take) && decoder.finish())
+        return memory.share(std::move(values));
+    decoder.begin();
     auto const fetched = bridges_->fetch(*owner, part.sha256, part.bytes, take,
                                          std::min(until, monotonic_now() + timeout_));
     if (!fetched) return failed(fetched.error());

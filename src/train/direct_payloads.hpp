@@ -34,7 +34,8 @@ class DirectPayloads {
     {
         bridges_->set_members(own, members);
     }
-    /// Fetches a payload and verifies it. Returns null if that fails or has not ended by `until`.
+    /// Fetches a payload from the site that made it, or takes it from what this site offers, and
+    /// verifies it. Returns null if that fails or has not ended by `until`.
     [[nodiscard]] payload::Values fetch(payload::Layout const& layout, rounds::PartRef const& part,
                                         payload::ValueMemory const& memory, MonoTime until);
     /// Counts a payload that was read from the store.

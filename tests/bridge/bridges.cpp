@@ -18,6 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr Seconds long_enough{20};
 MemberId const a{"A.00000001.1"};
@@ -154,8 +155,8 @@ TEST_F(Meeting, AnEndedConnectionIsNotMadeAgain)
     wait_for([&] { return connected(*first, b); });
     second.reset();
     wait_for([&] { return !connected(*first, b); });
-    EXPECT_THAT(logged(), HasSubstr("no MPI connection with B"));
-    EXPECT_THAT(logged(), HasSubstr("uses the store"));
+    EXPECT_THAT(logged(), HasSubstr("the MPI connection with B has ended: it has left"));
+    EXPECT_THAT(logged(), Not(HasSubstr("no MPI connection")));
 }
 
 TEST_F(Meeting, ASiteThatDoesNotConnectIsNotWaitedForLong)

@@ -40,7 +40,7 @@ TEST(Frame, OtherBytesAreNone)
     }
     std::vector<std::byte> bytes(largest_frame, std::byte{1});
     EXPECT_TRUE(decode(bytes));
-    for (int const type : {0, 5, 255}) {
+    for (int const type : {0, 6, 255}) {
         bytes[0] = static_cast<std::byte>(type);
         EXPECT_FALSE(decode(bytes)) << type;
     }
