@@ -21,10 +21,11 @@ from chaos_account import BLOCK, read_store
 from chaos_faults import Plan, play
 from chaos_lives import Checks
 from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
-from chaos_slurm import Clusters, SlurmFederation
+from chaos_slurm import SlurmFederation
 from chaos_tampering import check_that_changes_are_noticed
 from harness import Failure, execute, expect, held_out_loss, main, program, use_docs_as_corpus
 from object_storage import ObjectStorage
+from slurm_clusters import Clusters
 
 TOLERANCE_NATS = 0.1
 TRAINING_SEEDS = 3
@@ -159,7 +160,7 @@ def storage():
 @functools.cache
 def clusters():
     """The clusters for all runs of this process: those of --clusters, or own ones."""
-    found = Clusters(options.clusters)
+    found = Clusters(SITES, options.clusters)
     atexit.register(found.close)
     return found
 

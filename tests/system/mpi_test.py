@@ -1,139 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sites that exchange payloads over MPI. Each has a job of its own; the store is a folder. Then
-parts of the bridge between them die, hang or cannot be built: the sites go on over the store."""
-import os
+"""Two sites exchange payloads over MPI. Then processes of one of them die or hang, or the sites
+cannot connect: every round goes on over the store.
+
+mpi_test.py [NAME...]   the tests, or those with these names
+mpi_test.py --seeds N-M for each number, breaks one process at a moment that depends on it"""
+import argparse
+import functools
+import json
 import random
 import signal
 import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-from harness import (SmallRun, alive, descendants, expect, kill, main, program, program_of,
-                     wait_for)
+from harness import alive, execute, expect, kill, main, program, wait_for
+from mpi_sites import SITES, TwoSites, wait_for_transfer
+from slurm_clusters import Clusters
 
-MPI = {"connect": "auto", "interface": "lo", "peers": ["127.0.0.0/8"], "ports": "43000-43900",
-       "timeout_s": 5}
-# Payloads of some megabytes, so that a transfer has several pieces.
-MODEL = {"name": "middle", "depth": 2, "sequence": 32, "vocabulary": 300}
-LONG = "--long" in sys.argv
+PATIENCE_S = 5  # after so long without progress, a transfer has failed
+PAYLOAD = 8_000_000
 
 
-class TwoSites:
-    def __init__(self, start=True, **changes):
-        self.run = SmallRun(model=MODEL)
-        self.begin = start
-        self.jobs = {}
-        for site in ("A", "B"):
-            self.run.change_site(site, mpi={**MPI, **changes.get(site, {})})
-
-    def __enter__(self):
-        if self.begin:
-            self.jobs = {site: self.run.start_training(site, ranks=1) for site in ("A", "B")}
-        return self
-
-    def __exit__(self, kind, *_):
-        if kind is not None:
-            print(self.run.log()[-6000:], file=sys.stderr)
-        self.run.close()
-
-    def read(self, site, way):
-        return sum(event[f"{way}_bytes"]
-                   for event in self.run.events(site, "payloads-read"))
-
-    def merges(self):
-        return sum(len({d["member"].split(".")[0] for d in commit["decided"]
-                        if d["outcome"] == "included" and d["tokens"] > 0}) == 2
-                   for commit in self.run.commits())
-
-    def wait_for_mpi(self):
-        wait_for(lambda: all(self.read(site, "mpi") > 0 for site in "AB"), "payloads over MPI", 60)
-
-    def wait_for_merges(self, count):
-        before = self.merges()
-        wait_for(lambda: self.merges() >= before + count, f"{count} merges", 60)
-
-    def processes(self, site, name):
-        """The processes of this name that belong to the site's bridges."""
-        return [pid for pid in descendants(self.jobs[site].pid) if program_of(pid) == name and
-                (name != "mpirun" or program_of(parent_of(pid)) == "curtail-train")]
-
-    def end(self, sites="AB"):
-        pids = [pid for site in sites for pid in descendants(self.jobs[site].pid)]
-        for site in sites:
-            self.jobs[site].send_signal(signal.SIGUSR1)
-        for site in sites:
-            expect(self.jobs[site].wait(30) == 0, f"{site}: exit code {self.jobs[site].returncode}")
-        wait_for(lambda: not any(alive(pid) for pid in pids), "the end of all processes", 20)
-        self.run.verify()
-        folders = list(Path(os.environ.get("TMPDIR", "/tmp")).glob("curtail-bridge-*"))
-        expect(not [f for f in folders if f.stat().st_mtime > self.began], folders)
-
-    began = time.time()
-
-
-def parent_of(pid):
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-
-
-def warnings(log):
-    return [line for line in log.splitlines() if "no MPI connection" in line]
-
-
-def payloads_come_over_mpi():
-    with TwoSites() as two:
+def payloads_come_over_mpi(clusters):
+    with TwoSites(clusters) as two:
         two.wait_for_mpi()
         two.wait_for_merges(3)
+        for site, other in zip(SITES, reversed(SITES)):
+            expect(f"exchanges payloads with {other} (" in two.log(), f"no message of {site}")
+            metrics = [line for line in two.run.metrics(site) if line.get("mpi_bytes", 0) > 0]
+            expect(metrics and "store_bytes" in metrics[0], "metrics.jsonl has no bytes over MPI")
+        for site in two.status()["sites"]:
+            expect(site["payloads_read"]["mpi_bytes"] > 0, site)
         two.end()
-        log = two.run.log()
-        expect("exchanges payloads with B (" in log, "no message of A")
-        expect("exchanges payloads with A (" in log, "no message of B")
+        execute(program("curtail-report"), two.run.run_file)
+        report = json.loads((two.run.out / "report.json").read_text())
+        expect(sum(r["mpi_bytes"] or 0 for r in report["rounds"]) > PAYLOAD, report["rounds"])
 
 
-def break_one(number, name, how):
-    """Breaks one process of the bridge at a random moment. Both sites go on."""
-    source = random.Random(number)
-    with TwoSites() as two:
-        two.wait_for_mpi()
-        site = source.choice("AB")
-        found = two.processes(site, name)
-        if not found:  # only the older member has an ompi-server
-            site = "B" if site == "A" else "A"
-            found = two.processes(site, name)
-        time.sleep(source.random())
-        kill(found[0], how)
-        two.wait_for_merges(3)
+def break_and_go_on(clusters, source, name, how, in_transfer):
+    """Breaks a process of one site. The other site completes every round in time."""
+    with TwoSites(clusters) as two:
+        wait_for(lambda: all(two.leader(site) for site in SITES), "both leaders", 30, 0.005)
+        site = source.choice(SITES)
+        other = "B" if site == "A" else "A"
+        if in_transfer:
+            two.wait_for_mpi()
+            wait_for_transfer(source.randrange(PAYLOAD))
+        else:  # while they meet, connect and begin
+            time.sleep(source.uniform(0, 3))
+        # It may not have started yet, and only the older member has an ompi-server.
+        victims = wait_for(lambda: two.processes(site, name) or two.processes(other, name), name)
+        if victims[0] in two.processes(other, name):
+            site, other = other, site
+        kill(victims[0], how)
+        moment = time.monotonic()
+        whole_site = name in ("curtail-train", "mpirun")
+        if whole_site:
+            two.wait_for_commits(2)
+        else:
+            two.wait_for_merges(3)
+        took = time.monotonic() - moment
+        # A fetch that hangs costs the patience, once for each site.
+        expect(took < 2 * PATIENCE_S + 15, f"{took:.1f} s until the next commits")
         if how == signal.SIGSTOP:
-            kill(found[0], signal.SIGCONT)
-        two.end()
+            kill(victims[0], signal.SIGCONT)
+        if whole_site and how == signal.SIGKILL:
+            wait_for(lambda: not two.is_queued(site), f"the end of the job of {site}", 30)
+            two.end(other, leaves_folder=True)
+        else:
+            two.end()
 
 
-def broken_bridges_cost_no_round():
-    moments = 20 if LONG else 1
-    for name in ("curtail-bridge", "mpirun", "ompi-server"):
-        for how in (signal.SIGKILL, signal.SIGSTOP):
-            for number in range(moments):
-                print(f"      {name}, {how.name}, seed {number}", flush=True)
-                break_one(number, name, how)
+def broken_bridges_cost_no_round(clusters):
+    for number, (name, how) in enumerate((("curtail-bridge", signal.SIGKILL),
+                                          ("bridge-mpirun", signal.SIGKILL),
+                                          ("curtail-bridge", signal.SIGSTOP),
+                                          ("bridge-mpirun", signal.SIGSTOP))):
+        print(f"      {name}, {how.name}, seed {number}", flush=True)
+        break_and_go_on(clusters, random.Random(number), name, how, True)
 
 
-def killed_site_ends_its_bridges_and_no_other():
-    with TwoSites() as two:
+def killed_site_comes_back_and_connects_again(clusters):
+    with TwoSites(clusters) as two:
         two.wait_for_mpi()
-        job = two.jobs["B"]
         bridges = two.processes("B", "curtail-bridge") + two.processes("B", "ompi-server")
-        for pid in [job.pid, *(p for p in descendants(job.pid) if program_of(p) == "curtail-train")]:
-            kill(pid)
-        job.wait(20)
+        kill(two.leader("B"))
         wait_for(lambda: not any(alive(pid) for pid in bridges), "the end of B's bridges", 20)
-        before = len(two.run.commits())
-        wait_for(lambda: len(two.run.commits()) > before + 1, "later commits of A", 60)
+        two.wait_for_commits(1)
         # B comes back as another member. It removes what its killed process has left.
+        wait_for(lambda: not two.is_queued("B"), "the end of B's job", 30)
         read = two.read("B", "mpi")
-        two.jobs["B"] = two.run.start_training("B", ranks=1)
+        two.start("B")
         wait_for(lambda: two.read("B", "mpi") > read, "payloads over MPI again", 60)
         two.end()
+
+
+def sites_that_cannot_connect_use_the_store(clusters):
+    taken = socket.create_server(("0.0.0.0", 0))
+    port = taken.getsockname()[1]
+    far = {"peers": ["10.9.0.0/16"]}
+    for changes, why in (
+            ({"A": {"interface": "no0"}}, "no network interface no0; set mpi.interface to one of:"),
+            ({"A": far, "B": far}, "in no network of mpi.peers"),
+            ({"A": {"ports": f"{port}-{port}"}}, "listen at no port of")):
+        with TwoSites(clusters, **changes) as two:
+            two.wait_for_merges(1)
+            found = wait_for(two.warnings, f"a warning for {changes}", 60)
+            expect(len(found) == 1 and why in found[0], found)
+            expect(all(two.read(site, "mpi") == 0 for site in SITES), "payloads came over MPI")
+            two.end()
 
 
 def start_check(two, site):
@@ -141,10 +117,10 @@ def start_check(two, site):
                              site], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def check_tries_the_connection():
-    with TwoSites(start=False) as two:
-        checks = [start_check(two, site) for site in "AB"]
-        for site, other, check in zip("AB", "BA", checks):
+def check_tries_the_connection(clusters):
+    with TwoSites(clusters, start=False) as two:
+        checks = [start_check(two, site) for site in SITES]
+        for site, other, check in zip(SITES, reversed(SITES), checks):
             out, errors = check.communicate(timeout=60)
             expect(check.returncode == 0, errors)
             for text in (f"site       {site} on ", "interface  lo, ports 43000-43900", "Open MPI v4",
@@ -153,8 +129,8 @@ def check_tries_the_connection():
                 expect(text in out, (text, out))
     for changes, why in (({"connect": "off"}, "mpi.connect is off in the file of site A"),
                          ({"interface": "no0"}, "no network interface no0")):
-        with TwoSites(start=False, A=changes) as two:
-            checks = [start_check(two, site) for site in "AB"]
+        with TwoSites(clusters, start=False, A=changes) as two:
+            checks = [start_check(two, site) for site in SITES]
             out, errors = checks[0].communicate(timeout=90)
             expect(checks[0].returncode == 69 and not out, (checks[0].returncode, out))
             expect(why in errors and "this site uses the store" in errors, errors)
@@ -162,23 +138,35 @@ def check_tries_the_connection():
             checks[1].communicate()
 
 
-def sites_that_cannot_connect_use_the_store():
-    taken = socket.create_server(("0.0.0.0", 0))
-    port = taken.getsockname()[1]
-    for changes, why in (({"A": {"interface": "no0"}}, "no network interface no0; set mpi.interface to one of:"),
-                         ({"A": {"peers": ["10.9.0.0/16"]}, "B": {"peers": ["10.9.0.0/16"]}},
-                          "mpi.peers"),
-                         ({"A": {"ports": f"{port}-{port}"}}, "listen at no port of")):
-        with TwoSites(**changes) as two:
-            two.wait_for_merges(2)
-            wait_for(lambda: warnings(two.run.log()), f"a warning for {changes}", 60)
-            expect(any(why in line for line in warnings(two.run.log())), warnings(two.run.log()))
-            expect(all(two.read(site, "mpi") == 0 for site in "AB"), "payloads came over MPI")
-            two.end()
+def seeded(clusters, seed):
+    """Seeds up to 100 kill a process, half of them in a transfer; others stop one in a transfer."""
+    source = random.Random(seed)
+    kills = seed <= 100
+    names = ["curtail-train", "curtail-bridge", "bridge-mpirun", "ompi-server"]
+    if kills:
+        names.append("mpirun")
+    name, how = source.choice(names), signal.SIGKILL if kills else signal.SIGSTOP
+    in_transfer = not kills or seed % 2 == 0
+    print(f"seed {seed}: {how.name} of {name}{' in a transfer' if in_transfer else ''}", flush=True)
+    break_and_go_on(clusters, source, name, how, in_transfer)
 
 
 if __name__ == "__main__":
-    sys.argv = [argument for argument in sys.argv if argument != "--long"]
-    main([payloads_come_over_mpi, broken_bridges_cost_no_round,
-          killed_site_ends_its_bridges_and_no_other, sites_that_cannot_connect_use_the_store,
-          check_tries_the_connection])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", metavar="N-M")
+    parser.add_argument("tests", nargs="*")
+    options = parser.parse_args()
+    sys.argv[1:] = options.tests
+    shared = Clusters(SITES)
+    try:
+        if options.seeds:
+            first, last = map(int, options.seeds.split("-"))
+            for seed in range(first, last + 1):
+                seeded(shared, seed)
+        else:
+            main([functools.update_wrapper(functools.partial(test, shared), test) for test in (
+                payloads_come_over_mpi, broken_bridges_cost_no_round,
+                killed_site_comes_back_and_connects_again,
+                sites_that_cannot_connect_use_the_store, check_tries_the_connection)])
+    finally:
+        shared.close()

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import SHORT_FOLDER, SOURCE, Failure, expect, wait_for
+from harness import SHORT_FOLDER, SOURCE, Failure, execute, expect, wait_for
 
 SCRIPT = SOURCE / "slurm/private_clusters.sh"
 SITE = "A"
@@ -83,3 +83,31 @@ class HardCluster:
         self.clusters("down")
         expect(not self.folder.exists() or not any(self.folder.iterdir()), "`down` left files")
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Clusters:
+    """A cluster per site: those that private_clusters.sh has started in `folder`, or own ones."""
+
+    def __init__(self, sites, folder=None):
+        self.own = folder is None
+        # The path of munge's socket must be short.
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="curtail-c-", dir=SHORT_FOLDER))
+        kept = {n: v for n, v in os.environ.items() if not n.startswith(("SLURM_", "SBATCH_"))}
+        self.environment = {**kept, "CURTAIL_CLUSTERS": str(self.folder)}
+        if self.own:
+            self.script("up", *sites)
+
+    def script(self, *arguments):
+        execute(SCRIPT, *arguments, environment=self.environment)
+
+    def configuration(self, site):
+        return self.folder / site / "slurm.conf"
+
+    def run(self, site, *command, code=0):
+        environment = {**self.environment, "SLURM_CONF": str(self.configuration(site))}
+        return execute(*command, code=code, environment=environment)
+
+    def close(self):
+        if self.own:
+            self.script("down")
+            shutil.rmtree(self.folder, ignore_errors=True)

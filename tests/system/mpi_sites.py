@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sites that exchange payloads over MPI, as jobs of two private Slurm clusters. The store is a
+folder."""
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from harness import (BUILD, PACED, SOURCE, SmallRun, alive, descendants, expect, program_of,
+                     wait_for)
+
+MPI = {"connect": "auto", "interface": "lo", "peers": ["127.0.0.0/8"], "ports": "43000-43900",
+       "timeout_s": 5}
+SITES = ("A", "B")
+# A payload of 8 MB, so that a transfer takes some milliseconds.
+MODEL = {"name": "middle", "depth": 3, "sequence": 32, "vocabulary": 300}
+
+
+def parent_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def bytes_over_loopback():
+    line = next(l for l in Path("/proc/net/dev").read_text().splitlines() if "lo:" in l)
+    return int(line.split(":")[1].split()[0])
+
+
+def wait_for_transfer(size, timeout=30):
+    """Returns as soon as `size` bytes of one transfer have come over the loopback interface."""
+    deadline = time.monotonic() + timeout
+    began = last = bytes_over_loopback()
+    changed = time.monotonic()
+    while last - began < size:
+        now = bytes_over_loopback()
+        if now != last:
+            last, changed = now, time.monotonic()
+        elif time.monotonic() > changed + 0.02:
+            began = last
+        expect(time.monotonic() < deadline, "no transfer over MPI")
+
+
+class TwoSites:
+    """Keyword arguments change the key `mpi` of a site: A={"interface": "eth0"}."""
+
+    def __init__(self, clusters, start=True, **changes):
+        self.clusters = clusters
+        self.run = SmallRun(model=MODEL, training={"batch_tokens": 128, **PACED})
+        self.began = time.time()
+        self.jobs = {}
+        for site in SITES:
+            self.run.change_site(site, mpi={**MPI, **changes.get(site, {})})
+        if start:
+            for site in SITES:
+                self.start(site)
+
+    def start(self, site):
+        script = SOURCE / "slurm/site_train.sh"
+        self.jobs[site] = self.slurm(
+            site, "sbatch", "--parsable", "--ntasks=1", f"--chdir={self.run.folder}",
+            "--no-requeue", f"--export=ALL,CURTAIL_BUILD={BUILD},OMP_NUM_THREADS=1",
+            f"--output={self.run.folder}/job-{site}-%j.out", script, self.run.run_file,
+            site).stdout.strip()
+
+    def slurm(self, site, *command, code=0):
+        return self.clusters.run(site, *command, code=code)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            print(self.log()[-6000:], file=sys.stderr)
+        for site in self.jobs:
+            self.slurm(site, "scancel", "--full", "--signal=KILL", self.jobs[site], code=None)
+        for site in self.jobs:
+            wait_for(lambda s=site: not self.is_queued(s), f"the end of the job of {site}", 30)
+        self.run.close()
+
+    def is_queued(self, site):
+        shown = self.slurm(site, "squeue", "--noheader", "--format=%i").stdout.split()
+        return self.jobs[site] in shown
+
+    def log(self):
+        return "\n".join(path.read_text(errors="replace")
+                         for path in sorted(self.run.folder.glob("job-*.out")))
+
+    def warnings(self):
+        return [line for line in self.log().splitlines() if "no MPI connection" in line]
+
+    def leader(self, site):
+        """The process that trains the site."""
+        wanted = f"{self.run.run_file}\0--site\0{site}\0"
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and program_of(entry.name) == "curtail-train":
+                try:
+                    if wanted in (entry / "cmdline").read_text():
+                        return int(entry.name)
+                except OSError:
+                    pass
+        return None
+
+    def processes(self, site, name):
+        """The processes of this name that belong to the site: curtail-train, mpirun (of the job),
+        bridge-mpirun, ompi-server or curtail-bridge."""
+        leader = self.leader(site)
+        if leader is None:
+            return []
+        if name == "curtail-train":
+            return [leader]
+        if name == "mpirun":
+            return [parent_of(leader)]
+        program = name.removeprefix("bridge-")
+        return [pid for pid in descendants(leader) if program_of(pid) == program]
+
+    def read(self, site, way):
+        return sum(event[f"{way}_bytes"] for event in self.run.events(site, "payloads-read"))
+
+    def merges(self):
+        """The times of the commits to which both sites contributed."""
+        return [commit["time"] for commit in self.run.commits()
+                if len({d["member"].split(".")[0] for d in commit["decided"]
+                        if d["outcome"] == "included" and d["tokens"] > 0}) == 2]
+
+    def wait_for_mpi(self):
+        wait_for(lambda: all(self.read(site, "mpi") > 0 for site in SITES), "payloads over MPI", 60)
+
+    def wait_for_merges(self, count, timeout=60):
+        before = len(self.merges())
+        wait_for(lambda: len(self.merges()) >= before + count, f"{count} merges", timeout)
+
+    def wait_for_commits(self, count):
+        before = len(self.run.commits())
+        wait_for(lambda: len(self.run.commits()) >= before + count, f"{count} commits", 60)
+
+    def end(self, sites=SITES, leaves_folder=False):
+        """Ends the jobs as the poller does. They must end well, and leave nothing. Only the folder of
+        a killed leader remains until the next start."""
+        leaders = [self.leader(site) for site in sites]
+        expect(all(leaders), f"leaders {leaders}")
+        pids = [pid for leader in leaders for pid in (leader, *descendants(leader))]
+        for site in sites:
+            self.slurm(site, "scancel", "--batch", "--signal=USR1", self.jobs[site])
+        wait_for(lambda: not any(alive(pid) for pid in pids), "the end of all processes", 20)
+        for site in sites:
+            code = self.run.events(site, "trainer-exit")[-1]["code"]
+            expect(code == 0, f"{site}: exit code {code}")
+        self.run.verify()
+        if leaves_folder:
+            return
+        folders = list(Path(os.environ.get("TMPDIR", "/tmp")).glob("curtail-bridge-*"))
+        expect(not [f for f in folders if f.stat().st_mtime > self.began], folders)
+
+    def status(self):
+        done = self.clusters.run("A", BUILD / "bin/curtail-status", self.run.run_file, "--json")
+        return json.loads(done.stdout)
