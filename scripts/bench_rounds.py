@@ -10,7 +10,7 @@ Rows that need more than the build are left out where it is missing:
 * CURTAIL_PEER_PYTHON names a Python with numpy and boto3 1.44, peers that Curtail does not need.
 * CURTAIL_BUILD_D3CCB0C names the build folder of commit d3ccb0c, of which `cut-to-adopt` needs
   curtail-train and curtail-data.
-* The rows `requests` and `s3-*` need the Ceph programs that scripts/rgw.sh names.
+* The rows `requests`, `mpi-s3` and `s3-*` need the Ceph programs that scripts/rgw.sh names.
 
 examples:
   scripts/bench_rounds.py
@@ -42,6 +42,10 @@ ROWS = {
     "requests": ("site_rows", "requests", [CEPH]),
     "simulation": ("simulation", "simulation", []),
     "join": ("site_rows", "join", []),
+    "mpi-transfer": ("mpi_rows", "transfer", []),
+    "mpi-connect": ("mpi_rows", "connect", []),
+    "mpi-folder": ("mpi_rows", "from_folder", []),
+    "mpi-s3": ("mpi_rows", "from_s3", [CEPH]),
     "cut-to-adopt": ("cut_to_adopt", "cut_to_adopt", [OLD]),
 }
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_mpi_transfer MODE BYTES REPEATS: moves a payload over MPI as sites do, and prints one line
-// of JSON for each repeat.
+// Times the transfer of one large payload over MPI, and prints one line of JSON: seconds of the
+// second transfer and, between jobs, of the start of both ends until they have shown their tokens.
 //
-// between-jobs: from one job of mpirun to another, with curtail-bridge at both ends.
-// one-job: from rank 0 to rank 1 of one job. Run it with `mpirun -n 2`, and with the variables of
-// the bridge. The same messages, and the receiver computes their digest.
+//     bench_mpi_transfer between-jobs BYTES
+//     mpirun -n 2 ... bench_mpi_transfer one-job BYTES
+//
+// between-jobs: as sites do it, from one job of mpirun to another, with curtail-bridge at both
+// ends. one-job: from rank 0 to rank 1, without bridges. The same messages, and the receiver
+// computes their digest, too. scripts/bench/mpi_rows.py gives mpirun the variables of a bridge.
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
+#include <string>
 
 #include "bridge/bridge_process.hpp"
 #include "bridge/connection.hpp"
@@ -26,7 +30,7 @@ constexpr Seconds long_enough{120};
 
 [[noreturn]] void stop(std::string const& why)
 {
-    std::cerr << "bench_mpi_transfer: " << why << "\n";
+    fmt::print(stderr, "bench_mpi_transfer: {}\n", why);
     std::_Exit(1);
 }
 template <class T>
@@ -53,7 +57,9 @@ struct Side {
     std::unique_ptr<bridge::Connection> connection;
 };
 
-void between_jobs(std::size_t bytes, int repeats)
+constexpr int transfers = 2;  // the first one needs new memory
+
+void between_jobs(std::size_t bytes)
 {
     auto const all = content(bytes);
     auto const digest = sha256(all);
@@ -61,7 +67,6 @@ void between_jobs(std::size_t bytes, int repeats)
     auto const ends = bridge::process_ends({programs / "curtail-bridge", "lo", {}});
     auto const begin = monotonic_now();
     auto older = must(ends.wait_at_port(call()));
-    double const port_s = seconds_since(begin);
     auto newer = must(ends.connect_to(older->address(), call()));
     must(older->wait_until_connected(call()));
     must(newer->wait_until_connected(call()));
@@ -79,7 +84,7 @@ void between_jobs(std::size_t bytes, int repeats)
                                    return true;
                                }});
     std::vector<std::byte> place(bytes);
-    for (int i = 0; i < repeats; ++i) {
+    for (int i = 0; i < transfers; ++i) {
         auto const start = monotonic_now();
         std::size_t have = 0;
         auto const take = [&](std::span<std::byte const> piece) {
@@ -88,14 +93,12 @@ void between_jobs(std::size_t bytes, int repeats)
         };
         auto const done = taker.connection->fetch(digest, std::ssize(all), take, later());
         if (!done) stop(done.error());
-        std::cout << fmt::format(
-            R"({{"bytes":{},"seconds":{:.4f},"port_s":{:.3f},"connect_s":{:.3f}}})"
-            "\n",
-            bytes, seconds_since(start), port_s, connect_s);
+        if (i + 1 == transfers)
+            fmt::print("{{\"seconds\": {}, \"connect_s\": {}}}\n", seconds_since(start), connect_s);
     }
 }
 
-void one_job(std::size_t bytes, int repeats)
+void one_job(std::size_t bytes)
 {
     using comm::Intercommunicator;
     must(Intercommunicator::start_mpi());
@@ -109,7 +112,7 @@ void one_job(std::size_t bytes, int repeats)
     auto const all = content(bytes);
     auto const digest = sha256(all);
     std::vector<std::byte> place(bytes);
-    for (int i = 0; i < repeats; ++i) {
+    for (int i = 0; i < transfers; ++i) {
         MPI_Barrier(MPI_COMM_WORLD);
         auto const start = monotonic_now();
         Sha256 hash;
@@ -132,22 +135,21 @@ void one_job(std::size_t bytes, int repeats)
         while (must(other.progress())) {}
         if (rank == 0) continue;
         if (hash.finish() != digest) stop("the digest differs");
-        std::cout << fmt::format(R"({{"bytes":{},"seconds":{:.4f}}})"
-                                 "\n",
-                                 bytes, seconds_since(start));
+        if (i + 1 == transfers) fmt::print("{{\"seconds\": {}}}\n", seconds_since(start));
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    std::cout.flush();
-    std::_Exit(0);
+    MPI_Finalize();
 }
 
 }  // namespace
 
 int main(int argc, char** argv)
 {
-    if (argc != 4) stop("expected MODE BYTES REPEATS");
-    auto const bytes = static_cast<std::size_t>(std::atoll(argv[2]));
-    auto const run = std::string_view(argv[1]) == "one-job" ? one_job : between_jobs;
-    run(bytes, std::atoi(argv[3]));
+    std::string_view const mode = argc == 3 ? argv[1] : "";
+    if (mode != "between-jobs" && mode != "one-job") {
+        std::fputs("usage: bench_mpi_transfer between-jobs|one-job BYTES\n", stderr);
+        return 64;
+    }
+    (mode == "one-job" ? one_job : between_jobs)(std::stoul(argv[2]));
     return 0;
 }
