@@ -73,6 +73,26 @@ double cpu_seconds_of_account(std::int64_t rounds, std::int64_t steps)
     return best;
 }
 
+TEST(Rounds, SayWhatCameByMpiAndWhyNot)
+{
+    auto files = long_run(3, 4);
+    auto const read = [&](std::size_t site, runlog::PayloadsRead const& what) {
+        auto const name = files.run.sites[site].site.value;
+        files.sites[site].events.push_back(runlog::to_event(what, at(0), name));
+    };
+    read(0, {2, {100}, {}, ""});
+    read(1, {2, {50}, {7}, "it has left\n"});
+    read(1, {3, {}, {9}, ""});
+    auto const rounds = work_of(files, timeline_of(files)).rounds;
+    ASSERT_EQ(rounds.size(), 3U);
+    EXPECT_EQ(rounds[0].by_mpi, Bytes{150});
+    EXPECT_EQ(rounds[0].from_store, Bytes{7});
+    EXPECT_EQ(rounds[0].note, "WEST read 7 bytes from the store and not by MPI: it has left\\x0a");
+    EXPECT_EQ(rounds[1].by_mpi, Bytes{0});
+    EXPECT_EQ(rounds[1].from_store, Bytes{9});
+    EXPECT_EQ(rounds[2].by_mpi, std::nullopt);
+}
+
 TEST(Rounds, CountEachStepInTheRoundInWhichItEnded)
 {
     auto const files = long_run(4, 10);

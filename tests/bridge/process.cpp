@@ -100,6 +100,20 @@ TEST(BridgeProcess, AStalePortGivesUpInTime)
     EXPECT_LT(monotonic_now() - began, Seconds{8});
 }
 
+TEST(BridgeProcess, OnlyOpenMpi4ConnectsJobs)
+{
+    EXPECT_TRUE(check_library("Open MPI v4.1.4, package: Debian OpenMPI"));
+    for (auto const& [library, why] :
+         {std::pair{"Open MPI v5.0.3, package: x", "v5.0.3 connects jobs of one allocation only"},
+          {"MPICH Version:\t4.0.2", "is not Open MPI 4"},
+          {"", "is not Open MPI 4"}}) {
+        auto const checked = check_library(library);
+        ASSERT_FALSE(checked) << library;
+        EXPECT_EQ(checked.error().code, ExitCode::unavailable);
+        EXPECT_THAT(checked.error().message(), HasSubstr(why));
+    }
+}
+
 TEST(BridgeProcess, AnInterfaceThatDoesNotExistIsSaid)
 {
     auto wrong = settings();

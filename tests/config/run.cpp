@@ -394,6 +394,50 @@ TEST_F(RunFile, RejectsAFolderThatIsAFile)
                 HasSubstr("inputs/runs/demo.json is not a folder"));
 }
 
+TEST_F(RunFile, ReadsHowASiteConnectsOverMpi)
+{
+    auto const with = [&](std::string const& mpi) {
+        return message_with("\"poll_period_s\": 2,", "\"poll_period_s\": 2, \"mpi\": " + mpi + ",",
+                            "inputs/sites/nem_sa.json");
+    };
+    EXPECT_EQ(with(R"({})"), "");
+    EXPECT_EQ(with(R"({"connect": "off", "interface": "ib0"})"), "");
+    EXPECT_EQ(with(R"({"connect": "auto", "interface": "ib0", "peers": ["10.1.0.0/16", "10.2.0.7"],
+                       "ports": "50000-50100", "timeout_s": 3})"),
+              "");
+    for (auto const& [mpi, why] : std::vector<std::pair<std::string, std::string>>{
+             {R"({"connect": "on"})", "mpi.connect"},
+             {R"({"connect": "auto"})", "mpi.interface: must be the name of a network interface"},
+             {R"({"connect": "auto", "interface": "ib0"})", "mpi.peers: must name the networks"},
+             {R"({"connect": "auto", "interface": "ib0", "peers": []})", "mpi.peers"},
+             {R"({"connect": "auto", "interface": "ib0", "peers": ["10.1.0.1/16"]})", "mpi.peers"},
+             {R"({"connect": "auto", "interface": "ib0", "peers": ["ib0"]})", "mpi.peers"},
+             {R"({"connect": "auto", "interface": "ib0,lo", "peers": ["10.1.0.0/16"]})",
+              "mpi.interface"},
+             {R"({"ports": "50100-50000"})", "mpi.ports: must be two ports"},
+             {R"({"ports": "0-10"})", "mpi.ports"},
+             {R"({"timeout_s": -1})", "mpi.timeout_s"},
+             {R"({"interfaces": "ib0"})", "did you mean \"interface\"?"}})
+        EXPECT_THAT(with(mpi), HasSubstr(why)) << mpi;
+}
+
+TEST_F(RunFile, TheDemoOverMpiDiffersFromTheDemoInItsConnections)
+{
+    auto const demo = read_run(test::source_folder() / "inputs/runs/demo.json");
+    auto const over_mpi = read_run(test::source_folder() / "inputs/runs/demo-mpi.json");
+    ASSERT_TRUE(demo);
+    ASSERT_TRUE(over_mpi) << over_mpi.error().message();
+    EXPECT_EQ(over_mpi->training.batch_tokens, demo->training.batch_tokens);
+    EXPECT_EQ(over_mpi->rounds.round_time, demo->rounds.round_time);
+    ASSERT_EQ(over_mpi->sites.size(), demo->sites.size());
+    for (std::size_t i = 0; i < demo->sites.size(); ++i) {
+        EXPECT_EQ(over_mpi->sites[i].site, demo->sites[i].site);
+        EXPECT_EQ(over_mpi->sites[i].power.training, demo->sites[i].power.training);
+        EXPECT_TRUE(over_mpi->sites[i].mpi.connect);
+        EXPECT_FALSE(demo->sites[i].mpi.connect);
+    }
+}
+
 TEST_F(RunFile, ThePermissionMustSurviveOneLatePoll)
 {
     auto const message = [&](std::string const& keys) {

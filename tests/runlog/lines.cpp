@@ -53,6 +53,21 @@ TEST(Events, ALineWithoutTimeOrTypeIsBroken)
     EXPECT_TRUE(file.events.empty());
 }
 
+TEST(TrainerEvents, PayloadsReadAreStoredAndReadBack)
+{
+    PayloadsRead const read{3, {100}, {20}, "it has left"};
+    auto const event = to_event(read, noon, "A");
+    EXPECT_EQ(line_of(event),
+              R"({"time":"2026-01-11T12:00:00Z","type":"payloads-read","site":"A","round":3,)"
+              R"("mpi_bytes":100,"store_bytes":20,"why_store":"it has left"})"
+              "\n");
+    EXPECT_EQ(payloads_read_in(event), read);
+    EXPECT_FALSE(payloads_read_in({noon, "swept", "A", {}}));
+    // Anybody may write to a journal.
+    EXPECT_EQ(payloads_read_in({noon, "payloads-read", "A", {{"mpi_bytes", -1}, {"why_store", 7}}}),
+              (PayloadsRead{}));
+}
+
 TEST(PollerEvents, LinesAreStoredAsDocumented)
 {
     using Type = JobChange::Type;

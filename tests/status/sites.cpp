@@ -33,6 +33,28 @@ config::Run run_in(std::filesystem::path const& folder)
     return run;
 }
 
+TEST(Sites, WhatCameByMpiIsShown)
+{
+    curtail::test::TemporaryFolder const folder;
+    Overview overview;
+    overview.now = *parse_time("2026-11-21T10:01:00Z");
+    auto const run = run_in(folder.path());
+    ASSERT_TRUE(make_folder(run.site_folder({"A"})));
+    runlog::EventLog const events(run.site_folder({"A"}) / "events.jsonl");
+    for (auto const& read : {runlog::PayloadsRead{2, {2'000'000}, {500'000}, "it has left"},
+                             runlog::PayloadsRead{3, {10'500'000}, {}, ""}})
+        ASSERT_TRUE(events.append(runlog::to_event(read, overview.now, "A")));
+    overview.sites = read_local(run);
+    EXPECT_EQ(overview.sites.sites[0].payloads,
+              (runlog::PayloadsRead{3, {12'500'000}, {500'000}, ""}));
+    EXPECT_EQ(overview.sites.sites[1].payloads, std::nullopt);
+    EXPECT_THAT(overview_text(overview),
+                HasSubstr("read 12.50 MB by MPI, 0.5000 MB from the store\n"));
+    auto const document = json::to_string(overview_json(overview));
+    EXPECT_THAT(document, HasSubstr(R"("payloads_read":{"round":3,"mpi_bytes":12500000,)"));
+    EXPECT_THAT(document, HasSubstr(R"("payloads_read":null)"));
+}
+
 TEST(Sites, TheLastStateOfPollerAndTrainerIsShown)
 {
     curtail::test::TemporaryFolder const folder;
