@@ -87,7 +87,7 @@ clusters=no
 
 run_group "$bin/curtail-model" evaluate "$run" --out "$out/evaluation.json" --quiet > /dev/null
 run_group "$bin/curtail-status" "$run" --verify
-[ $transport = store ] || show_payloads_over_mpi
+[ "$transport" = store ] || show_payloads_over_mpi
 run_group "$bin/curtail-report" "$run" --trace "$trace"
 say "a sample of text from the trained model:"
 run_group "$bin/curtail-model" sample "$run" --prompt "The " --tokens 120 --temperature 0.8 --seed 1

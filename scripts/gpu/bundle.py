@@ -26,8 +26,10 @@ FROM_THE_MACHINE = re.compile(
     r"|libtorch(_\w+)?|libc10(_\w+)?|libcuda|libcudart|libcupti|libnccl|libcu(blas|dnn)\w*)\.so"
 )
 # Open MPI's plugins for fabrics, whose libraries belong to a machine's drivers, and for OpenSHMEM.
+# UCX stays for connections between sites over TCP.
 LEFT_OUT_PLUGINS = re.compile(
-    r"mca_(\w+_(ofi|psm|psm2|ucx|openib|flux|monitoring)|(atomic|memheap|scoll|spml|sshmem)_\w+)\.so"
+    r"mca_(\w+_(ofi|psm|psm2|openib|flux|monitoring)|osc_ucx"
+    r"|(atomic|memheap|scoll|spml|sshmem)_\w+)\.so"
 )
 
 
@@ -137,7 +139,8 @@ class Bundle:
         paths = dict(re.findall(r"(\w+): (/\S+)", output("ompi_info", "--path", "all")))
         prefix = Path(paths["Prefix"])
         programs = Path(os.path.realpath(shutil.which("mpirun"))).parent
-        for name, program in (("mpirun", "orterun"), ("orted", "orted")):
+        for name, program in (("mpirun", "orterun"), ("orted", "orted"),
+                              ("ompi-server", "orte-server")):
             self.copy(programs / program, self.folder / "libexec/curtail" / name)
             self.add_libraries(programs / program)
             shutil.copy(CHECKOUT / "scripts/gpu/open_mpi.sh", self.folder / "bin" / name)

@@ -3,15 +3,13 @@
 // its leader on to the other end over MPI, and those of the other end to its leader. The leader
 // starts it under an mpirun of its own, so that no failure of MPI can end the training.
 #include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <thread>
 
 #include "apps/program.hpp"
 #include "bridge/frame.hpp"
+#include "bridge/local_socket.hpp"
 #include "bridge/message_socket.hpp"
 #include "comm/intercommunicator.hpp"
 #include "core/clock.hpp"
@@ -26,20 +24,6 @@ namespace {
 
 constexpr Millis last_messages{300};  // to send what the leader sent before it went
 constexpr Seconds patience{60};       // a leader that takes no message for so long is of no use
-
-Result<Fd> connect_to_leader(std::string const& path)
-{
-    sockaddr_un name{};
-    name.sun_family = AF_UNIX;
-    if (path.size() >= sizeof name.sun_path)
-        return fail(ExitCode::usage, "SOCKET", "the path is too long for a socket");
-    std::strcpy(name.sun_path, path.c_str());
-    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket || ::connect(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) != 0)
-        return fail(ExitCode::unavailable, "cannot connect to the leader at " + path,
-                    errno_text(errno));
-    return socket;
-}
 
 // Ends this process soon after the leader has gone, whatever MPI is doing then.
 void end_with_leader(int fd)
@@ -114,7 +98,7 @@ Result<void> relay(MessageSocket& leader, Intercommunicator& other)
 
 Result<void> run_bridge(apps::Arguments const& arguments, apps::Console const&)
 {
-    auto socket = connect_to_leader(arguments.text("SOCKET"));
+    auto socket = bridge::connect_to_socket(arguments.text("SOCKET"));
     if (!socket) return tl::unexpected(socket.error());
     MessageSocket leader(std::move(*socket), bridge::largest_frame);
     end_with_leader(leader.fd());

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/bridge_process.hpp"
 
-#include <net/if.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
-#include <random>
 #include <thread>
 
 #include "bridge/frame.hpp"
+#include "bridge/host_network.hpp"
+#include "bridge/local_socket.hpp"
 #include "bridge/message_socket.hpp"
 #include "bridge/private_folder.hpp"
 #include "core/clock.hpp"
@@ -35,18 +27,6 @@ tl::unexpected<Error> cannot(std::string why, std::string remedy = {})
                 std::move(remedy));
 }
 
-Result<void> check_interface(std::string const& name)
-{
-    if (::if_nametoindex(name.c_str()) != 0) return {};
-    std::string others;
-    auto* const all = ::if_nameindex();
-    for (auto const* i = all; i != nullptr && i->if_index != 0; ++i)
-        others += (others.empty() ? "" : ", ") + std::string(i->if_name);
-    if (all != nullptr) ::if_freenameindex(all);
-    return cannot("this machine has no network interface " + name,
-                  "set mpi.interface to one of: " + others);
-}
-
 // What Open MPI has written about an error, without the lines around it.
 std::string in_one_line(std::string_view errors)
 {
@@ -58,26 +38,6 @@ std::string in_one_line(std::string_view errors)
         text += (text.empty() ? "" : " ") + std::string(line);
     }
     return printable(text.substr(0, longest));
-}
-
-// A port of the range at which nobody listens now, so that two processes rarely choose the same
-// one.
-Result<std::string> free_port(PortRange const& range)
-{
-    int const count = range.last - range.first + 1;
-    int const start = static_cast<int>(std::random_device{}() % static_cast<unsigned>(count));
-    for (int i = 0; i < count; ++i) {
-        auto const port = static_cast<std::uint16_t>(range.first + (start + i) % count);
-        Fd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        if (socket &&
-            ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
-            return std::to_string(port);
-    }
-    return cannot("this user can listen at no port of " + range.text(),
-                  "choose other ports in mpi.ports");
 }
 
 // The environment of Open MPI 4. This process's own MPI variables would take the bridge for one of
@@ -116,20 +76,6 @@ Result<Environment> environment_of(ProcessSettings const& settings,
         variables.emplace_back("UCX_TCP_PORT_RANGE", settings.ports->text());
     }
     return variables;
-}
-
-Result<Fd> listen_at(std::filesystem::path const& path)
-{
-    sockaddr_un name{};
-    name.sun_family = AF_UNIX;
-    if (path.string().size() >= sizeof name.sun_path)
-        return cannot("the path " + path.string() + " is too long for a socket");
-    std::strcpy(name.sun_path, path.c_str());
-    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) != 0 ||
-        ::listen(socket.get(), 1) != 0)
-        return cannot("cannot listen at " + path.string() + ": " + errno_text(errno));
-    return socket;
 }
 
 // A command in a thread of its own, which ends with the object.
@@ -267,15 +213,15 @@ Result<void> BridgeProcess::start_bridge(Call const& call)
     if (!environment) return tl::unexpected(environment.error());
     bridge_ = std::make_unique<Program>(std::move(arguments), std::move(*environment));
     for (;;) {
-        pollfd watched{listening->get(), POLLIN, 0};
-        if (::poll(&watched, 1, static_cast<int>(pause.count())) == 1) break;
+        auto socket = accept_from(*listening, pause);
+        if (!socket) return tl::unexpected(socket.error());
+        if (*socket) {
+            socket_.emplace(std::move(**socket), largest_frame);
+            return {};
+        }
         if (auto const why = bridge_->why_ended(); !why.empty()) return cannot("mpirun: " + why);
         if (call.is_over()) return cannot("mpirun did not start it in time");
     }
-    Fd socket(::accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!socket) return cannot(errno_text(errno));
-    socket_.emplace(std::move(socket), largest_frame);
-    return {};
 }
 
 Result<std::string> BridgeProcess::expect(MessageType type, Call const& call)

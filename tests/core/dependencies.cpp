@@ -151,10 +151,10 @@ std::vector<Ban> const bans{
       "chain",   "runlog", "status",     "account",   "reference",   "report",
       "journal", "apps",   "simulator",  "apps/poll", "apps/status", "apps/report"},
      {}},
-    {"only http uses the network",
+    {"only http and bridge use sockets",
      {"curl/", "sys/socket.h", "netdb.h", "netinet/", "arpa/"},
      {},
-     {"http"}},
+     {"http", "bridge"}},
 };
 
 void expect_no_banned_header(fs::path const& file, std::string const& library)

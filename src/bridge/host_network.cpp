@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/host_network.hpp"
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <random>
+
+#include "core/files.hpp"
+
+namespace curtail::bridge {
+namespace {
+
+tl::unexpected<Error> cannot(std::string why, std::string remedy)
+{
+    return fail(ExitCode::unavailable, "cannot start an end of a bridge", std::move(why),
+                std::move(remedy));
+}
+
+}  // namespace
+
+Result<void> check_interface(std::string const& name)
+{
+    if (::if_nametoindex(name.c_str()) != 0) return {};
+    std::string others;
+    auto* const all = ::if_nameindex();
+    for (auto const* i = all; i != nullptr && i->if_index != 0; ++i)
+        others += (others.empty() ? "" : ", ") + std::string(i->if_name);
+    if (all != nullptr) ::if_freenameindex(all);
+    return cannot("this machine has no network interface " + name,
+                  "set mpi.interface to one of: " + others);
+}
+
+// A port of the range at which nobody listens now, so that two processes rarely choose the same
+// one.
+Result<std::string> free_port(PortRange const& range)
+{
+    int const count = range.last - range.first + 1;
+    int const start = static_cast<int>(std::random_device{}() % static_cast<unsigned>(count));
+    for (int i = 0; i < count; ++i) {
+        auto const port = static_cast<std::uint16_t>(range.first + (start + i) % count);
+        Fd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        if (socket &&
+            ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+            return std::to_string(port);
+    }
+    return cannot("this user can listen at no port of " + range.text(),
+                  "choose other ports in mpi.ports");
+}
+
+}  // namespace curtail::bridge

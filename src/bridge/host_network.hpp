@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "core/network.hpp"
+#include "core/result.hpp"
+
+// The network of this machine. The functions fail with `unavailable`.
+namespace curtail::bridge {
+
+/// Fails if this machine has no network interface of this name. The message names those that it
+/// has.
+[[nodiscard]] Result<void> check_interface(std::string const& name);
+/// Returns a port of the range, chosen at random, at which nobody listens now. Fails if there is
+/// none at which this user can listen.
+[[nodiscard]] Result<std::string> free_port(PortRange const& range);
+
+}  // namespace curtail::bridge
