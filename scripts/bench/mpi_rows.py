@@ -32,7 +32,7 @@ def transfers():
     """512 MiB in all ways, in turns: {way: [figures]}."""
     found = {"one-job": [], "between-jobs": [], "folder": []}
     with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as folder:
-        stored = [BUILD / "tests/bench_s3_transfer", "", "", f"file:{folder}", BYTES]
+        stored = [BUILD / "tests/bench_s3_transfer", "", "", f"file://{folder}", BYTES]
         execute(stored[0], "up", *stored[1:], **QUIET)
         for _ in range(REPEATS):
             found["one-job"].append(one_job())

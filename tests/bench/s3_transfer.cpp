@@ -4,7 +4,8 @@
 // Reads twice and times the second read, because a trainer reads each round into the same memory.
 // Prints one line of JSON: seconds, and processor seconds of this process, of the transfer alone.
 //
-//     bench_s3_transfer up|down ENDPOINT CREDENTIALS URL BYTES      URL: s3://BUCKET/PREFIX
+//     bench_s3_transfer up|down ENDPOINT CREDENTIALS URL BYTES      URL: s3://BUCKET/PREFIX, or
+//     file:///FOLDER, for which ENDPOINT and CREDENTIALS are empty
 #include <fmt/format.h>
 #include <sys/resource.h>
 
