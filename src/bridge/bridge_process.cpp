@@ -82,12 +82,15 @@ Result<Environment> environment_of(ProcessSettings const& settings,
 class Program {
   public:
     Program(std::vector<std::string> arguments, Environment environment)
-        : thread_([this, arguments = std::move(arguments),
+        : name_(arguments.at(0)),
+          thread_([this, arguments = std::move(arguments),
                    environment = std::move(environment)](std::stop_token const& stop) {
               constexpr Millis forever{std::int64_t{1} << 40};
               auto const done = process::run_command(
                   {arguments, environment, forever, std::size_t{1} << 20, stop});
               std::lock_guard const lock(mutex_);
+              auto const missing = !done && done.error().code == ExitCode::unavailable;
+              remedy_ = missing ? "install Open MPI 4 (openmpi-bin)" : "";
               why_ = !done ? done.error().why
                            : "it ended with exit code " + std::to_string(done->exit_code) + ": " +
                                  in_one_line(done->errors);
@@ -95,15 +98,18 @@ class Program {
     {
     }
     /// Returns why the program has ended; empty while it runs.
-    [[nodiscard]] std::string why_ended() const
+    [[nodiscard]] std::optional<Error> why_ended() const
     {
         std::lock_guard const lock(mutex_);
-        return why_;
+        if (why_.empty()) return std::nullopt;
+        return cannot(name_ + ": " + why_, remedy_).value();
     }
 
   private:
+    std::string name_;
     mutable std::mutex mutex_;
     std::string why_;
+    std::string remedy_;
     std::jthread thread_;
 };
 
@@ -147,7 +153,7 @@ BridgeProcess::~BridgeProcess()
     // mpirun then ends by itself, and nothing of it remains. It does not if nobody has connected:
     // then it is killed.
     auto const until = monotonic_now() + Millis{500};
-    while (bridge_ && bridge_->why_ended().empty() && monotonic_now() < until)
+    while (bridge_ && !bridge_->why_ended() && monotonic_now() < until)
         std::this_thread::sleep_for(pause);
 }
 
@@ -186,8 +192,7 @@ Result<void> BridgeProcess::start_server(Call const& call)
             address_.server = trim(**text);
             return {};
         }
-        if (auto const why = server_->why_ended(); !why.empty())
-            return cannot("ompi-server: " + why, "install Open MPI 4 (openmpi-bin)");
+        if (auto why = server_->why_ended()) return tl::unexpected(*why);
         if (call.is_over()) return cannot("ompi-server does not report its address");
         std::this_thread::sleep_for(pause);
     }
@@ -219,7 +224,7 @@ Result<void> BridgeProcess::start_bridge(Call const& call)
             socket_.emplace(std::move(**socket), largest_frame);
             return {};
         }
-        if (auto const why = bridge_->why_ended(); !why.empty()) return cannot("mpirun: " + why);
+        if (auto why = bridge_->why_ended()) return tl::unexpected(*why);
         if (call.is_over()) return cannot("mpirun did not start it in time");
     }
 }
@@ -269,8 +274,8 @@ void BridgeProcess::end()
 
 using Made = Result<std::unique_ptr<End>>;
 
-Made make_end(ProcessSettings const& settings,
-              std::function<Result<void>(BridgeProcess&)> const& start)
+Made make_end_once(ProcessSettings const& settings,
+                   std::function<Result<void>(BridgeProcess&)> const& start)
 {
     if (auto usable = check_interface(settings.interface); !usable)
         return tl::unexpected(usable.error());
@@ -279,6 +284,15 @@ Made make_end(ProcessSettings const& settings,
     auto made = std::make_unique<BridgeProcess>(settings, std::move(*folder));
     if (auto started = start(*made); !started) return tl::unexpected(started.error());
     return made;
+}
+
+// Another process may have taken a port after this one had found it free.
+Made make_end(ProcessSettings const& settings, Call const& call,
+              std::function<Result<void>(BridgeProcess&)> const& start)
+{
+    auto made = make_end_once(settings, start);
+    if (made || !settings.ports || call.is_over()) return made;
+    return make_end_once(settings, start);
 }
 
 }  // namespace
@@ -297,11 +311,11 @@ Ends process_ends(ProcessSettings settings)
 {
     Ends ends;
     ends.wait_at_port = [settings](Call const& call) {
-        return make_end(settings,
+        return make_end(settings, call,
                         [&](BridgeProcess& process) { return process.wait_at_port(call); });
     };
     ends.connect_to = [settings](Address const& address, Call const& call) {
-        return make_end(settings,
+        return make_end(settings, call,
                         [&](BridgeProcess& process) { return process.connect_to(address, call); });
     };
     return ends;

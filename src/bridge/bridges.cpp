@@ -64,6 +64,8 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     MemberId own;
     std::string token{make_token()};  ///< of this member's announcement
     bool announced{false};
+    bool complained{false};  ///< the log says why this site is not announced
+    MonoTime complain_at{monotonic_now() + parts.limits.look};
     std::map<MemberId, Partner> partners;
     std::vector<std::shared_ptr<Connection>> retired;  ///< to end, which may take seconds
     int threads{0};
@@ -116,7 +118,13 @@ bool Bridges::State::announce(MemberId const& self)
         write(announcement_name(self),
               encode(Announcement{process::host_name(), token, SystemClock{}.now()}));
     announced = written.has_value() || written.error().code == ExitCode::protocol;
-    return announced;
+    if (announced || complained) return announced;
+    // A store that is away comes back, but rights do not change by themselves.
+    complained = written.error().code == ExitCode::permission || monotonic_now() >= complain_at;
+    if (complained)
+        parts.log.warning("no MPI connections: this site cannot announce itself: " +
+                          written.error().message() + "; this site uses the store");
+    return false;
 }
 
 std::vector<MemberId> Bridges::State::to_look_for()
@@ -130,6 +138,8 @@ std::vector<MemberId> Bridges::State::to_look_for()
             partner.met = true;
             partner.given_up = true;
             partner.why = "it did not meet this site within " + format_duration(parts.limits.look);
+            parts.log.info("no MPI connection with " + site_of(id).value + ": " + partner.why +
+                           "; this site uses the store for its payloads");
         }
     }
     return found;

@@ -70,6 +70,7 @@ payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::Par
     auto const own = bridges_->offers().find(part.sha256, part.bytes);
     if (own && bridge::read_offered(*own, part.sha256, take) && decoder.finish())
         return memory.share(std::move(values));
+    if (is_own(part)) return nullptr;
     decoder.begin();
     auto const fetched = bridges_->fetch(*owner, part.sha256, part.bytes, take,
                                          std::min(until, monotonic_now() + timeout_));
@@ -79,9 +80,25 @@ payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::Par
     return memory.share(std::move(values));
 }
 
-void DirectPayloads::count_store(std::int64_t bytes)
+void DirectPayloads::set_members(MemberId const& own, std::vector<MemberId> const& members)
 {
-    count([&](auto& read) { read.from_store += Bytes{bytes}; });
+    {
+        std::lock_guard const lock(mutex_);
+        own_site_ = rounds::member_parts(own).process.site;
+    }
+    bridges_->set_members(own, members);
+}
+
+bool DirectPayloads::is_own(rounds::PartRef const& part) const
+{
+    auto const owner = rounds::owner_of(part.name);
+    std::lock_guard const lock(mutex_);
+    return owner && rounds::member_parts(*owner).process.site == own_site_;
+}
+
+void DirectPayloads::count_store(rounds::PartRef const& part)
+{
+    if (!is_own(part)) count([&](auto& read) { read.from_store += Bytes{part.bytes}; });
 }
 
 void DirectPayloads::count(std::function<void(runlog::PayloadsRead&)> const& change)

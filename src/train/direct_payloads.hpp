@@ -30,27 +30,26 @@ class DirectPayloads {
     /// Offers the bytes of `file` instead of values that are offered already.
     void offer_file(rounds::PartRef const& part, Fd file);
     void withdraw(rounds::PartRef const& part);
-    void set_members(MemberId const& own, std::vector<MemberId> const& members)
-    {
-        bridges_->set_members(own, members);
-    }
+    void set_members(MemberId const& own, std::vector<MemberId> const& members);
     /// Fetches a payload from the site that made it, or takes it from what this site offers, and
     /// verifies it. Returns null if that fails or has not ended by `until`.
     [[nodiscard]] payload::Values fetch(payload::Layout const& layout, rounds::PartRef const& part,
                                         payload::ValueMemory const& memory, MonoTime until);
-    /// Counts a payload that was read from the store.
-    void count_store(std::int64_t bytes);
+    /// Counts a payload that was read from the store, unless a process of this site made it.
+    void count_store(rounds::PartRef const& part);
     /// Returns what has been read since the last call, without a round; empty if nothing.
     [[nodiscard]] std::optional<runlog::PayloadsRead> take_read();
 
   private:
     [[nodiscard]] payload::Values failed(std::string why);
+    [[nodiscard]] bool is_own(rounds::PartRef const& part) const;
     /// Changes what has been read.
     void count(std::function<void(runlog::PayloadsRead&)> const& change);
 
     std::shared_ptr<bridge::Bridges> bridges_;
     Millis timeout_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
+    SiteId own_site_;
     std::optional<runlog::PayloadsRead> read_;
 };
 

@@ -40,7 +40,7 @@ Values PayloadTransport::get_direct(rounds::PartRef const& part) const
 
 void PayloadTransport::count_store(rounds::PartRef const& part) const
 {
-    if (direct_) direct_->count_store(part.bytes);
+    if (direct_) direct_->count_store(part);
 }
 
 Result<store::ObjectName> PayloadTransport::object(std::string const& name) const

@@ -17,7 +17,7 @@ namespace {
 using test::SocketEnd;
 using testing::HasSubstr;
 
-constexpr Millis patience{300};
+constexpr Millis short_patience{300};
 std::string const token_a(64, 'a');
 std::string const token_b(64, 'b');
 
@@ -42,7 +42,7 @@ constexpr Seconds long_enough{20};
 
 // The side under test. It shows token b, and expects token a.
 struct Side {
-    explicit Side(std::unique_ptr<Stream> stream)
+    explicit Side(std::unique_ptr<Stream> stream, Millis patience = long_enough)
         : connection(std::move(stream), offers,
                      {{token_a, token_b}, patience, [this](std::string const& why) {
                           std::lock_guard const lock(mutex);
@@ -111,10 +111,10 @@ class Other {
 };
 
 struct Pair {
-    Pair()
+    explicit Pair(Millis patience = long_enough)
     {
         auto [one, two] = test::connected_ends();
-        side.emplace(std::move(one));
+        side.emplace(std::move(one), patience);
         other.emplace(std::move(two));
     }
     void meet()
@@ -132,7 +132,7 @@ struct TwoSides {
     {
         auto [one, two] = test::connected_ends();
         a.emplace(std::move(one));
-        b.emplace(std::move(two), offers, Connection::Settings{{token_b, token_a}, patience});
+        b.emplace(std::move(two), offers, Connection::Settings{{token_b, token_a}, long_enough});
         EXPECT_TRUE(a->connection.wait_until_ready(in(long_enough)));
         EXPECT_TRUE(b->wait_until_ready(in(long_enough)));
     }
@@ -207,7 +207,7 @@ TEST(Connection, BytesThatAreNotOfferedAreRefusedAndTheConnectionGoesOn)
 
 TEST(Connection, APeerThatNeverSpeaksEndsIt)
 {
-    Pair pair;
+    Pair pair(short_patience);
     EXPECT_FALSE(pair.side->connection.wait_until_ready(in(long_enough)));
     EXPECT_THAT(pair.side->connection.why_ended(), HasSubstr("did not show its token"));
     EXPECT_FALSE(pair.side->fetch({}, 10));
@@ -307,7 +307,7 @@ std::vector<Nonsense> const nonsense{
 TEST(Connection, NonsenseEndsItAndCostsAtMostThePatience)
 {
     for (auto const& [why, say] : nonsense) {
-        Pair pair;
+        Pair pair(std::string_view(why) == "sent nothing" ? short_patience : Millis{long_enough});
         pair.meet();
         auto const began = monotonic_now();
         std::thread other([&] { say(*pair.other, pair.other->request()); });
@@ -315,7 +315,7 @@ TEST(Connection, NonsenseEndsItAndCostsAtMostThePatience)
         other.join();
         ASSERT_FALSE(found) << why;
         EXPECT_THAT(found.error(), HasSubstr(why));
-        EXPECT_LT(monotonic_now() - began, patience + Seconds{5});
+        EXPECT_LT(monotonic_now() - began, short_patience + Seconds{5});
         EXPECT_THAT(pair.side->connection.why_ended(), HasSubstr(why));
         EXPECT_FALSE(pair.side->fetch({}, 10)) << "it is of no use any more";
         pair.side->wait_until_told();

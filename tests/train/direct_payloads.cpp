@@ -32,9 +32,9 @@ class DirectWay : public testing::Test {
         limits.pause = Millis{5};
         auto const bridges = std::make_shared<bridge::Bridges>(bridge::Bridges::Parts{
             store_, {"test"}, exchange_.ends(), {*Network::parse("127.0.0.0/8")}, Log(), limits});
-        bridges->set_members(own, {a, b});
         bridges_.push_back(bridges);
         auto const direct = std::make_shared<DirectPayloads>(bridges, Seconds{20});
+        direct->set_members(own, {a, b});
         return {direct, PayloadTransport(store_, layout_, direct)};
     }
     void wait_until_connected()
@@ -141,6 +141,7 @@ TEST_F(DirectWay, AnOwnPayloadWhoseValuesHaveChangedIsReadFromTheStore)
     auto const found = a_.transport.get(part, {});
     ASSERT_TRUE(found);
     EXPECT_EQ(**found, *values());
+    EXPECT_FALSE(a_.direct->take_read());
 }
 
 }  // namespace
