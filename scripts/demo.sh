@@ -68,8 +68,8 @@ make_text() {
     say "extracting English prose from Debian's perl-doc"
     run_group scripts/demo_text.sh "$text"
 }
-show_payloads_over_mpi() {
-    "$bin/curtail-status" "$run" | grep -A3 "^[A-Z_]* *window" | grep "by MPI" ||
+show_payloads_by_mpi() {
+    "$bin/curtail-status" "$run" --json | scripts/demo/payloads_by_mpi.py ||
         die 70 "no payload came by MPI; see docs/mpi.md and the logs of the jobs in $out/sites"
 }
 
@@ -87,7 +87,7 @@ clusters=no
 
 run_group "$bin/curtail-model" evaluate "$run" --out "$out/evaluation.json" --quiet > /dev/null
 run_group "$bin/curtail-status" "$run" --verify
-[ "$transport" = store ] || show_payloads_over_mpi
+[ "$transport" = store ] || show_payloads_by_mpi
 run_group "$bin/curtail-report" "$run" --trace "$trace"
 say "a sample of text from the trained model:"
 run_group "$bin/curtail-model" sample "$run" --prompt "The " --tokens 120 --temperature 0.8 --seed 1

@@ -30,12 +30,12 @@ parse_options() { # sets store, transport, run, trace, speed, text and users
         esac
         shift 2
     done
-    case $transport-$store in
-        store-* | mpi-folder) ;;
-        mpi-s3) usage "the demo has --transport mpi or --store s3, not both" ;;
+    case $transport in
+        store) ;;
+        mpi) run=${run:-inputs/runs/demo-mpi.json} ;;
         *) usage "unknown transport $transport; write store or mpi" ;;
     esac
-    [ "$transport" = store ] || run=${run:-inputs/runs/demo-mpi.json}
+    [ "$transport-$store" != mpi-s3 ] || usage "the demo has --transport mpi or --store s3, not both"
     case $store in
         folder) run=${run:-inputs/runs/demo.json} ;;
         s3) run=${run:-inputs/runs/demo-s3.json} ;;

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <map>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include "core/clock.hpp"
 #include "exchange.hpp"
 #include "store/memory_store.hpp"
+#include "support/forwarding_store.hpp"
 
 namespace curtail::bridge {
 namespace {
@@ -167,6 +169,31 @@ TEST_F(Meeting, ASiteThatDoesNotConnectIsNotWaitedForLong)
     older->set_members(a, {a, b});
     wait_for([&] { return state(*older, b).find("did not meet") != std::string::npos; });
     EXPECT_EQ(exchange_.connects, 0);
+}
+
+// A store to which this site may not write.
+class ReadOnlyStore : public test::ForwardingStore {
+  public:
+    using ForwardingStore::ForwardingStore;
+    Result<store::CreateOutcome> create(store::ObjectName const&, std::span<std::byte const>,
+                                        Call const&) override
+    {
+        ++creates;
+        return fail(ExitCode::permission, "cannot create it", "403 Forbidden");
+    }
+    std::atomic<int> creates{0};
+};
+
+TEST_F(Meeting, ASiteThatMayNotAnnounceItselfSaysSoOnce)
+{
+    auto const forbidden = std::make_shared<ReadOnlyStore>(*store_);
+    Bridges::Limits limits;
+    limits.pause = Millis{5};
+    Bridges bridges({forbidden, {"r"}, exchange_.ends(), {local}, log(), limits});
+    bridges.set_members(a, {a, b});
+    wait_for([&] { return forbidden->creates >= 5; });
+    EXPECT_THAT(logged(), HasSubstr("cannot announce itself: cannot create it: 403 Forbidden"));
+    EXPECT_EQ(logged().find("announce"), logged().rfind("announce"));
 }
 
 TEST_F(Meeting, AMemberOfTheSameSiteIsNoPartner)

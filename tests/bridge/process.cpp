@@ -9,7 +9,9 @@
 #include "bridge/bridge_process.hpp"
 #include "bridge/connection.hpp"
 #include "core/clock.hpp"
+#include "core/files.hpp"
 #include "support/paths.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace curtail::bridge {
 namespace {
@@ -23,7 +25,7 @@ Call within(Millis time) { return {{}, in(time)}; }
 
 ProcessSettings settings()
 {
-    return {test::program_path("curtail-bridge"), "lo", PortRange::parse("42000-42400")};
+    return {test::program_path("curtail-bridge"), "lo", PortRange::parse("21000-21400")};
 }
 
 struct Job {
@@ -100,6 +102,57 @@ TEST(BridgeProcess, AStalePortGivesUpInTime)
     EXPECT_LT(monotonic_now() - began, Seconds{8});
 }
 
+// Changes the PATH of the test.
+class OtherPath {
+  public:
+    explicit OtherPath(std::string const& path) : before_(std::getenv("PATH"))
+    {
+        ::setenv("PATH", path.c_str(), 1);
+    }
+    ~OtherPath() { ::setenv("PATH", before_.c_str(), 1); }
+    OtherPath(OtherPath const&) = delete;
+    OtherPath& operator=(OtherPath const&) = delete;
+
+  private:
+    std::string before_;
+};
+
+void write_program(std::filesystem::path const& path, std::string const& text)
+{
+    ASSERT_TRUE(write_file(path, "#!/bin/sh\n" + text + "\n", 0755));
+}
+
+TEST(BridgeProcess, WithoutOpenMpiItSaysWhatToInstall)
+{
+    test::TemporaryFolder const folder;
+    OtherPath const path(folder.path());
+    auto end = process_ends(settings()).wait_at_port(within(long_enough));
+    ASSERT_FALSE(end);
+    EXPECT_THAT(end.error().message(), HasSubstr("ompi-server: "));
+    EXPECT_THAT(end.error().message(), HasSubstr("install Open MPI 4"));
+    end = process_ends(settings()).connect_to({"1.0;tcp://127.0.0.1:1", "1"}, within(long_enough));
+    ASSERT_FALSE(end);
+    EXPECT_THAT(end.error().message(), HasSubstr("mpirun: "));
+    EXPECT_THAT(end.error().message(), HasSubstr("install Open MPI 4"));
+}
+
+TEST(BridgeProcess, AnMpirunThatDoesSomethingElseIsGivenUpInTime)
+{
+    test::TemporaryFolder const folder;
+    OtherPath const path(folder.path().string() + ":/usr/bin:/bin");
+    Address const address{"1.0;tcp://127.0.0.1:1", "1"};
+    write_program(folder / "mpirun", "echo ---; echo Something is wrong >&2; exit 3");
+    auto end = process_ends(settings()).connect_to(address, within(long_enough));
+    ASSERT_FALSE(end);
+    EXPECT_THAT(end.error().message(), HasSubstr("it ended with exit code 3: Something is wrong"));
+    write_program(folder / "mpirun", "exec sleep 100");
+    auto const began = monotonic_now();
+    end = process_ends(settings()).connect_to(address, within(Seconds{1}));
+    ASSERT_FALSE(end);
+    EXPECT_THAT(end.error().message(), HasSubstr("did not start it in time"));
+    EXPECT_LT(monotonic_now() - began, Seconds{6});
+}
+
 TEST(BridgeProcess, OnlyOpenMpi4ConnectsJobs)
 {
     EXPECT_TRUE(check_library("Open MPI v4.1.4, package: Debian OpenMPI"));
@@ -121,6 +174,7 @@ TEST(BridgeProcess, AnInterfaceThatDoesNotExistIsSaid)
     auto const end = process_ends(wrong).wait_at_port(within(long_enough));
     ASSERT_FALSE(end);
     EXPECT_EQ(end.error().code, ExitCode::unavailable);
+    EXPECT_THAT(end.error().message(), HasSubstr("set mpi.interface to one of: "));
 }
 
 }  // namespace

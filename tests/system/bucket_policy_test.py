@@ -109,6 +109,8 @@ ALLOWED = [
     ("PUT", RUN + "repair/1/1.json"), ("PUT", RUN + "status/A.json"),
     ("PUT", RUN + "journal/A/trainer/00000001.jsonl"),
     ("PUT", RUN + "journal/A/evaluation/00000001.jsonl"),
+    ("PUT", RUN + f"mpi/{MEMBER}.json"), ("PUT", RUN + f"mpi/{MEMBER}/{OTHER}.json"),
+    ("PUT", RUN + f"mpi/check/{MEMBER}.json"), ("DELETE", RUN + f"mpi/check/{MEMBER}.json"),
     ("GET", RUN + "journal/B/trainer/00000001.jsonl"),
     ("DELETE", RUN + f"models/1/{OTHER}-1/w0.h5"),
 ]
@@ -116,6 +118,8 @@ DENIED = [
     ("PUT", RUN + "journal/B/trainer/00000002.jsonl"), ("PUT", RUN + "journal/AB/x"),
     ("PUT", RUN + f"contrib/{OTHER}/1.json"), ("PUT", RUN + f"deltas/1/{OTHER}/1/d0.h5"),
     ("PUT", RUN + "amendments/1.json"), ("PUT", RUN + "status/B.json"),
+    ("PUT", RUN + f"mpi/{OTHER}.json"), ("PUT", RUN + f"mpi/{OTHER}/{MEMBER}.json"),
+    ("PUT", RUN + f"mpi/check/{OTHER}.json"), ("DELETE", RUN + f"mpi/{MEMBER}.json"),
     ("PUT", RUN + "else"), ("PUT", "runs/other/run.json"), ("GET", "runs/other/run.json"),
     ("DELETE", RUN + "run.json"), ("DELETE", RUN + "commits/00000001.json"),
     ("DELETE", RUN + f"contrib/{MEMBER}/1.json"),

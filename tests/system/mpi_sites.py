@@ -2,15 +2,14 @@
 """Two sites that exchange payloads over MPI, as jobs of two private Slurm clusters. The store is a
 folder."""
 import json
-import os
 import sys
 import time
 from pathlib import Path
 
-from harness import (BUILD, PACED, SOURCE, SmallRun, alive, descendants, expect, program_of,
-                     wait_for)
+from harness import (BUILD, PACED, SOURCE, SmallRun, alive, descendants, expect, is_mpirun,
+                     program_of, stat_fields, wait_for)
 
-MPI = {"connect": "auto", "interface": "lo", "peers": ["127.0.0.0/8"], "ports": "43000-43900",
+MPI = {"connect": "auto", "interface": "lo", "peers": ["127.0.0.0/8"], "ports": "22000-22900",
        "timeout_s": 5}
 SITES = ("A", "B")
 # A payload of 8 MB, so that a transfer takes some milliseconds.
@@ -18,7 +17,8 @@ MODEL = {"name": "middle", "depth": 3, "sequence": 32, "vocabulary": 300}
 
 
 def parent_of(pid):
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    fields = stat_fields(pid)
+    return int(fields[1]) if fields else None
 
 
 def bytes_over_loopback():
@@ -27,7 +27,8 @@ def bytes_over_loopback():
 
 
 def wait_for_transfer(size, timeout=30):
-    """Returns as soon as `size` bytes of one transfer have come over the loopback interface."""
+    """Returns as soon as `size` bytes of one transfer have come over the loopback interface. What
+    other programs send counts too: then the moment is another one."""
     deadline = time.monotonic() + timeout
     began = last = bytes_over_loopback()
     changed = time.monotonic()
@@ -46,19 +47,17 @@ class TwoSites:
     def __init__(self, clusters, start=True, **changes):
         self.clusters = clusters
         self.run = SmallRun(model=MODEL, training={"batch_tokens": 128, **PACED})
-        self.began = time.time()
         self.jobs = {}
         for site in SITES:
             self.run.change_site(site, mpi={**MPI, **changes.get(site, {})})
-        if start:
-            for site in SITES:
-                self.start(site)
+        self.begin = start
 
     def start(self, site):
         script = SOURCE / "slurm/site_train.sh"
         self.jobs[site] = self.slurm(
             site, "sbatch", "--parsable", "--ntasks=1", f"--chdir={self.run.folder}",
-            "--no-requeue", f"--export=ALL,CURTAIL_BUILD={BUILD},OMP_NUM_THREADS=1",
+            "--no-requeue",
+            f"--export=ALL,CURTAIL_BUILD={BUILD},OMP_NUM_THREADS=1,TMPDIR={self.run.folder}",
             f"--output={self.run.folder}/job-{site}-%j.out", script, self.run.run_file,
             site).stdout.strip()
 
@@ -66,11 +65,20 @@ class TwoSites:
         return self.clusters.run(site, *command, code=code)
 
     def __enter__(self):
+        try:
+            for site in SITES if self.begin else ():
+                self.start(site)
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, kind, *_):
         if kind is not None:
             print(self.log()[-6000:], file=sys.stderr)
+        self.close()
+
+    def close(self):
         for site in self.jobs:
             self.slurm(site, "scancel", "--full", "--signal=KILL", self.jobs[site], code=None)
         for site in self.jobs:
@@ -109,7 +117,8 @@ class TwoSites:
         if name == "curtail-train":
             return [leader]
         if name == "mpirun":
-            return [parent_of(leader)]
+            parent = parent_of(leader)
+            return [parent] if is_mpirun(parent) else []
         program = name.removeprefix("bridge-")
         return [pid for pid in descendants(leader) if program_of(pid) == program]
 
@@ -148,8 +157,8 @@ class TwoSites:
         self.run.verify()
         if leaves_folder:
             return
-        folders = list(Path(os.environ.get("TMPDIR", "/tmp")).glob("curtail-bridge-*"))
-        expect(not [f for f in folders if f.stat().st_mtime > self.began], folders)
+        folders = list(self.run.folder.glob("curtail-bridge-*"))
+        expect(not folders, folders)
 
     def status(self):
         done = self.clusters.run("A", BUILD / "bin/curtail-status", self.run.run_file, "--json")

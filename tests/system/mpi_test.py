@@ -5,6 +5,7 @@ cannot connect: every round goes on over the store.
 mpi_test.py [NAME...]   the tests, or those with these names
 mpi_test.py --seeds N-M for each number, breaks one process at a moment that depends on it"""
 import argparse
+import contextlib
 import functools
 import json
 import random
@@ -61,6 +62,12 @@ def break_and_go_on(clusters, source, name, how, in_transfer):
         else:
             two.wait_for_merges(3)
         took = time.monotonic() - moment
+        if name == "curtail-bridge":
+            # Nothing comes over this connection any more, and both sites say why.
+            wait_for(lambda: len(two.warnings()) == 2, "the warnings of both sites", 30)
+            for broken in SITES:
+                last = two.run.events(broken, "payloads-read")[-1]
+                expect(last["store_bytes"] > 0 and last["why_store"], last)
         # A fetch that hangs costs the patience, once for each site.
         expect(took < 2 * PATIENCE_S + 15, f"{took:.1f} s until the next commits")
         if how == signal.SIGSTOP:
@@ -84,7 +91,8 @@ def broken_bridges_cost_no_round(clusters):
 def killed_site_comes_back_and_connects_again(clusters):
     with TwoSites(clusters) as two:
         two.wait_for_mpi()
-        bridges = two.processes("B", "curtail-bridge") + two.processes("B", "ompi-server")
+        bridges = two.processes("B", "curtail-bridge") + two.processes("B", "bridge-mpirun")
+        expect(len(bridges) == 2, bridges)
         kill(two.leader("B"))
         wait_for(lambda: not any(alive(pid) for pid in bridges), "the end of B's bridges", 20)
         two.wait_for_commits(1)
@@ -97,45 +105,51 @@ def killed_site_comes_back_and_connects_again(clusters):
 
 
 def sites_that_cannot_connect_use_the_store(clusters):
-    taken = socket.create_server(("0.0.0.0", 0))
-    port = taken.getsockname()[1]
     far = {"peers": ["10.9.0.0/16"]}
-    for changes, why in (
-            ({"A": {"interface": "no0"}}, "no network interface no0; set mpi.interface to one of:"),
-            ({"A": far, "B": far}, "in no network of mpi.peers"),
-            ({"A": {"ports": f"{port}-{port}"}}, "listen at no port of")):
-        with TwoSites(clusters, **changes) as two:
-            two.wait_for_merges(1)
-            found = wait_for(two.warnings, f"a warning for {changes}", 60)
-            expect(len(found) == 1 and why in found[0], found)
-            expect(all(two.read(site, "mpi") == 0 for site in SITES), "payloads came over MPI")
-            two.end()
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        port = taken.getsockname()[1]
+        for changes, why in (
+                ({"A": {"interface": "no0"}}, "no network interface no0; set mpi.interface to one of:"),
+                ({"A": far, "B": far}, "in no network of mpi.peers"),
+                ({"A": {"ports": f"{port}-{port}"}}, "listen at no port of")):
+            with TwoSites(clusters, **changes) as two:
+                two.wait_for_merges(1)
+                found = wait_for(two.warnings, f"a warning for {changes}", 60)
+                expect(any(why in line for line in found), found)
+                expect(all(two.read(site, "mpi") == 0 for site in SITES), "payloads came over MPI")
+                two.end()
 
 
-def start_check(two, site):
-    return subprocess.Popen([program("curtail-train"), "--mpi-check", two.run.run_file, "--site",
-                             site], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+@contextlib.contextmanager
+def both_checks(two):
+    checks = [subprocess.Popen([program("curtail-train"), "--mpi-check", two.run.run_file, "--site",
+                                site], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+              for site in SITES]
+    try:
+        yield checks
+    finally:
+        for check in checks:
+            if check.poll() is None:
+                check.kill()
+                check.communicate()
 
 
 def check_tries_the_connection(clusters):
-    with TwoSites(clusters, start=False) as two:
-        checks = [start_check(two, site) for site in SITES]
+    with TwoSites(clusters, start=False) as two, both_checks(two) as checks:
         for site, other, check in zip(SITES, reversed(SITES), checks):
             out, errors = check.communicate(timeout=60)
             expect(check.returncode == 0, errors)
-            for text in (f"site       {site} on ", "interface  lo, ports 43000-43900", "Open MPI v4",
+            for text in (f"site       {site} on ", "interface  lo, ports 22000-22900", "Open MPI v4",
                          "MPI_THREAD_", f"other end  {other} on ", "received   64 MB at ",
                          "sent       64 MB at ", f"{site} and {other} exchange payloads over MPI"):
                 expect(text in out, (text, out))
+        expect(not list(two.run.store.glob("mpi/check/*.json")), "the checks left records")
     for changes, why in (({"connect": "off"}, "mpi.connect is off in the file of site A"),
                          ({"interface": "no0"}, "no network interface no0")):
-        with TwoSites(clusters, start=False, A=changes) as two:
-            checks = [start_check(two, site) for site in SITES]
+        with TwoSites(clusters, start=False, A=changes) as two, both_checks(two) as checks:
             out, errors = checks[0].communicate(timeout=90)
             expect(checks[0].returncode == 69 and not out, (checks[0].returncode, out))
             expect(why in errors and "this site uses the store" in errors, errors)
-            kill(checks[1].pid)
-            checks[1].communicate()
 
 
 def seeded(clusters, seed):
