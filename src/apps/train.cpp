@@ -49,7 +49,7 @@ Result<void> check_connection(std::filesystem::path const& run, SiteId const& si
     auto const checked = train::check_mpi(run, site, console.log);
     if (!checked) {
         auto error = checked.error();
-        if (error.code == ExitCode::unavailable)
+        if (error.what.starts_with("no MPI"))
             error.remedy +=
                 (error.remedy.empty() ? "" : "; ") + std::string("this site uses the store");
         return tl::unexpected(error);

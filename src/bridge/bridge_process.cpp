@@ -85,15 +85,11 @@ class Program {
         : name_(arguments.at(0)),
           thread_([this, arguments = std::move(arguments),
                    environment = std::move(environment)](std::stop_token const& stop) {
-              constexpr Millis forever{std::int64_t{1} << 40};
-              auto const done = process::run_command(
-                  {arguments, environment, forever, std::size_t{1} << 20, stop});
-              std::lock_guard const lock(mutex_);
-              auto const missing = !done && done.error().code == ExitCode::unavailable;
-              remedy_ = missing ? "install Open MPI 4 (openmpi-bin)" : "";
-              why_ = !done ? done.error().why
-                           : "it ended with exit code " + std::to_string(done->exit_code) + ": " +
-                                 in_one_line(done->errors);
+              try {
+                  run(arguments, environment, stop);
+              } catch (std::exception const& error) {
+                  set_why(error.what());
+              }
           })
     {
     }
@@ -106,6 +102,26 @@ class Program {
     }
 
   private:
+    void run(std::vector<std::string> const& arguments, Environment const& environment,
+             std::stop_token const& stop)
+    {
+        constexpr Millis forever{std::int64_t{1} << 40};
+        auto const done =
+            process::run_command({arguments, environment, forever, std::size_t{1} << 20, stop});
+        if (done)
+            set_why("it ended with exit code " + std::to_string(done->exit_code) + ": " +
+                    in_one_line(done->errors));
+        else
+            set_why(done.error().why, done.error().code == ExitCode::unavailable
+                                          ? "install Open MPI 4 (openmpi-bin)"
+                                          : "");
+    }
+    void set_why(std::string why, std::string remedy = {})
+    {
+        std::lock_guard const lock(mutex_);
+        why_ = std::move(why);
+        remedy_ = std::move(remedy);
+    }
     std::string name_;
     mutable std::mutex mutex_;
     std::string why_;

@@ -2,7 +2,10 @@
 #include "bridge/bridges.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "bridge/meeting.hpp"
 #include "core/clock.hpp"
@@ -14,6 +17,7 @@ namespace {
 
 constexpr char const* looking = "it has not met this site yet";
 constexpr char const* meeting = "it is being connected";
+constexpr Millis last_words{200};  // to say that this site leaves
 
 SiteId site_of(MemberId const& member) { return rounds::member_parts(member).process.site; }
 
@@ -29,25 +33,37 @@ struct Bridges::State : std::enable_shared_from_this<State> {
         std::string host;
         std::string library;
         std::shared_ptr<Connection> connection;
+        int number{};  ///< of this entry: a member may leave and return while a thread meets it
+    };
+    struct PartnerKey {
+        MemberId member;
+        int number{};
     };
 
     explicit State(Parts p) : parts(std::move(p)) {}
 
     void look();
-    void look_for(MemberId const& own, MemberId const& other);
-    [[nodiscard]] bool announce(MemberId const& own);
-    [[nodiscard]] std::vector<MemberId> to_look_for();
-    void begin(MemberId const& other, std::function<Result<void>()> const& meet);
-    [[nodiscard]] Result<void> invite(MemberId const& own, MemberId const& other,
+    void look_once();
+    void look_for(MemberId const& own, PartnerKey const& other);
+    void announce(MemberId const& own);
+    [[nodiscard]] std::vector<PartnerKey> to_look_for();
+    void begin(PartnerKey const& other, std::function<Result<void>()> const& meet);
+    [[nodiscard]] Result<void> invite(MemberId const& own, PartnerKey const& other,
                                       Announcement const& theirs);
-    [[nodiscard]] Result<void> follow(MemberId const& other, Invitation const& theirs);
+    [[nodiscard]] Result<void> follow(PartnerKey const& other, Invitation const& theirs);
     struct Found {  ///< how a partner was met
         std::string host;
         std::string library;
         Tokens tokens;
     };
-    [[nodiscard]] Result<void> use(MemberId const& other, std::unique_ptr<End> end, Found found);
-    void give_up(MemberId const& other, std::string const& why);
+    [[nodiscard]] Result<void> use(PartnerKey const& other, std::unique_ptr<End> end, Found found);
+    void give_up(PartnerKey const& other, std::string const& why);
+    /// Returns the entry, or null if it is not there any more. The caller holds the mutex.
+    [[nodiscard]] Partner* find(PartnerKey const& key);
+    /// Runs `body` in a thread of its own, for which the destructor of Bridges waits a little.
+    /// Returns false if none can start. `failed` receives what `body` throws.
+    [[nodiscard]] bool start(std::function<void()> body,
+                             std::function<void(std::string const&)> failed);
 
     [[nodiscard]] Result<std::optional<std::string>> read(std::string const& name) const;
     [[nodiscard]] Result<void> write(std::string const& name, std::string const& text) const;
@@ -63,13 +79,49 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     std::condition_variable changed;
     MemberId own;
     std::string token{make_token()};  ///< of this member's announcement
-    bool announced{false};
-    bool complained{false};  ///< the log says why this site is not announced
+    MemberId announced;               ///< the own member that has been announced
+    std::string why_unknown{};  ///< why nobody can know of this site; empty if the store may know
+    bool complained{false};     ///< the log says why this site is not announced
     MonoTime complain_at{monotonic_now() + parts.limits.look};
     std::map<MemberId, Partner> partners;
     std::vector<std::shared_ptr<Connection>> retired;  ///< to end, which may take seconds
+    int entries{0};
     int threads{0};
 };
+
+bool Bridges::State::start(std::function<void()> body,
+                           std::function<void(std::string const&)> failed)
+{
+    auto const end = [state = shared_from_this()] {
+        std::lock_guard const lock(state->mutex);
+        --state->threads;
+        state->changed.notify_all();
+    };
+    {
+        std::lock_guard const lock(mutex);
+        ++threads;
+    }
+    try {
+        std::thread([body = std::move(body), failed = std::move(failed), end] {
+            try {
+                body();
+            } catch (std::exception const& error) {
+                failed(error.what());
+            }
+            end();
+        }).detach();
+        return true;
+    } catch (std::system_error const&) {
+        end();
+        return false;
+    }
+}
+
+Bridges::State::Partner* Bridges::State::find(PartnerKey const& key)
+{
+    auto const found = partners.find(key.member);
+    return found != partners.end() && found->second.number == key.number ? &found->second : nullptr;
+}
 
 // ---- the store
 
@@ -83,58 +135,75 @@ Result<void> Bridges::State::write(std::string const& name, std::string const& t
 {
     auto const object = chain::object_name(parts.run, parts.folder + "/" + name);
     if (!object) return tl::unexpected(object.error());
-    auto const created = parts.store->create(*object, store::bytes_of(text), call());
-    if (!created) return tl::unexpected(created.error());
-    // Nobody else has a reason to create it.
-    if (*created == store::CreateOutcome::exists)
-        return fail(ExitCode::protocol, "cannot create " + name, "it exists already");
-    return {};
+    bool unsure = false;
+    for (int tries = 0; tries < 3; ++tries) {
+        auto const created = parts.store->create(*object, store::bytes_of(text), call());
+        if (!created) return tl::unexpected(created.error());
+        if (*created == store::CreateOutcome::created) return {};
+        // Nobody else has a reason to create it.
+        if (*created == store::CreateOutcome::exists && unsure) return {};
+        if (*created == store::CreateOutcome::exists)
+            return fail(ExitCode::protocol, "cannot create " + name, "it exists already");
+        unsure = true;
+    }
+    return fail(ExitCode::temporary, "cannot create " + name, "the store does not answer");
 }
 
 // ---- meeting
 
 void Bridges::State::look()
 {
-    while (!stop.stop_requested()) {
-        MemberId self;
-        std::vector<std::shared_ptr<Connection>> ended;
-        {
-            std::unique_lock lock(mutex);
-            changed.wait_for(lock, parts.limits.pause);
-            self = own;
-            ended.swap(retired);
-        }
-        ended.clear();
-        if (stop.stop_requested() || self.value.empty()) continue;
-        if (!announce(self)) continue;
-        for (auto const& other : to_look_for()) look_for(self, other);
-    }
+    while (!stop.stop_requested()) look_once();
 }
 
-bool Bridges::State::announce(MemberId const& self)
+void Bridges::State::look_once()
 {
-    if (announced) return true;
+    MemberId self;
+    std::vector<std::shared_ptr<Connection>> ended;
+    {
+        std::unique_lock lock(mutex);
+        changed.wait_for(lock, parts.limits.pause);
+        self = own;
+        ended.swap(retired);
+    }
+    for (auto const& connection : ended) connection->leave(monotonic_now() + last_words);
+    ended.clear();
+    if (stop.stop_requested() || self.value.empty()) return;
+    announce(self);
+    for (auto const& other : to_look_for()) look_for(self, other);
+}
+
+void Bridges::State::announce(MemberId const& self)
+{
+    if (announced == self || !why_unknown.empty()) return;
     auto const written =
         write(announcement_name(self),
               encode(Announcement{process::host_name(), token, SystemClock{}.now()}));
-    announced = written.has_value() || written.error().code == ExitCode::protocol;
-    if (announced || complained) return announced;
+    if (written || written.error().code == ExitCode::protocol) {
+        announced = self;
+        return;
+    }
     // A store that is away comes back, but rights do not change by themselves.
-    complained = written.error().code == ExitCode::permission || monotonic_now() >= complain_at;
-    if (complained)
-        parts.log.warning("no MPI connections: this site cannot announce itself: " +
-                          written.error().message() + "; this site uses the store");
-    return false;
+    auto const why = "this site cannot announce itself: " + written.error().message();
+    std::lock_guard const lock(mutex);
+    if (written.error().code == ExitCode::permission) why_unknown = why;
+    bool const complain = !why_unknown.empty() || monotonic_now() >= complain_at;
+    if (complain && !std::exchange(complained, true))
+        parts.log.warning("no MPI connections: " + why + "; this site uses the store");
 }
 
-std::vector<MemberId> Bridges::State::to_look_for()
+std::vector<Bridges::State::PartnerKey> Bridges::State::to_look_for()
 {
     std::lock_guard const lock(mutex);
-    std::vector<MemberId> found;
+    std::vector<PartnerKey> found;
     for (auto& [id, partner] : partners) {
         if (partner.met) continue;
-        if (monotonic_now() < partner.since + parts.limits.look) found.push_back(id);
-        else {
+        if (!why_unknown.empty()) {
+            partner.met = partner.given_up = true;
+            partner.why = why_unknown;
+        } else if (monotonic_now() < partner.since + parts.limits.look) {
+            found.push_back({id, partner.number});
+        } else {
             partner.met = true;
             partner.given_up = true;
             partner.why = "it did not meet this site within " + format_duration(parts.limits.look);
@@ -145,10 +214,11 @@ std::vector<MemberId> Bridges::State::to_look_for()
     return found;
 }
 
-void Bridges::State::look_for(MemberId const& self, MemberId const& other)
+void Bridges::State::look_for(MemberId const& self, PartnerKey const& other)
 {
-    bool const newer = is_newer(other, self);
-    auto const text = read(newer ? announcement_name(other) : invitation_name(other, self));
+    bool const newer = is_newer(other.member, self);
+    auto const text =
+        read(newer ? announcement_name(other.member) : invitation_name(other.member, self));
     if (!text || !*text) return;  // a store that does not answer is asked again
     if (newer) {
         auto const theirs = decode_announcement(**text);
@@ -162,37 +232,37 @@ void Bridges::State::look_for(MemberId const& self, MemberId const& other)
 }
 
 // Each pair meets in a thread of its own, so that none waits for another.
-void Bridges::State::begin(MemberId const& other, std::function<Result<void>()> const& meet)
+void Bridges::State::begin(PartnerKey const& other, std::function<Result<void>()> const& meet)
 {
-    std::lock_guard const lock(mutex);
-    auto const found = partners.find(other);
-    if (found == partners.end()) return;
-    found->second.met = true;
-    found->second.why = bridge::meeting;
-    ++threads;
-    std::thread([state = shared_from_this(), other, meet] {
-        if (auto const met = meet(); !met) state->give_up(other, met.error().message());
-        std::lock_guard const at_end(state->mutex);
-        --state->threads;
-        state->changed.notify_all();
-    }).detach();
+    {
+        std::lock_guard const lock(mutex);
+        auto* const partner = find(other);
+        if (partner == nullptr) return;
+        partner->met = true;
+        partner->why = bridge::meeting;
+    }
+    auto const failed = [this, other](std::string const& why) { give_up(other, why); };
+    auto const body = [self = shared_from_this(), meet, failed] {
+        if (auto const met = meet(); !met) failed(met.error().message());
+    };
+    if (!start(body, failed)) failed("this process cannot start a thread");
 }
 
-Result<void> Bridges::State::invite(MemberId const& self, MemberId const& other,
+Result<void> Bridges::State::invite(MemberId const& self, PartnerKey const& other,
                                     Announcement const& theirs)
 {
     auto end = parts.ends.wait_at_port(call(parts.limits.start));
     if (!end) return tl::unexpected(end.error());
     Invitation const invitation{(*end)->address(), process::host_name(), make_token(),
                                 SystemClock{}.now()};
-    if (auto written = write(invitation_name(self, other), encode(invitation)); !written)
+    if (auto written = write(invitation_name(self, other.member), encode(invitation)); !written)
         return written;
     auto library = (*end)->wait_until_connected(call(parts.limits.accept));
     if (!library) return tl::unexpected(library.error());
     return use(other, std::move(*end), {theirs.host, *library, {invitation.token, theirs.token}});
 }
 
-Result<void> Bridges::State::follow(MemberId const& other, Invitation const& theirs)
+Result<void> Bridges::State::follow(PartnerKey const& other, Invitation const& theirs)
 {
     if (auto good = check_address(theirs.address, parts.networks); !good) return good;
     auto const until_connected = call(parts.limits.connect);
@@ -203,42 +273,42 @@ Result<void> Bridges::State::follow(MemberId const& other, Invitation const& the
     return use(other, std::move(*end), {theirs.host, *library, {token, theirs.token}});
 }
 
-Result<void> Bridges::State::use(MemberId const& other, std::unique_ptr<End> end, Found found)
+Result<void> Bridges::State::use(PartnerKey const& other, std::unique_ptr<End> end, Found found)
 {
     Connection::Settings settings{found.tokens, parts.limits.patience};
     settings.ended = [this, other](std::string const& why) { give_up(other, why); };
     auto const connection = std::make_shared<Connection>(std::move(end), offers, settings);
-    if (!connection->wait_until_ready(monotonic_now() + parts.limits.patience))
+    // The connection itself ends after its patience, and says why.
+    if (!connection->wait_until_ready(monotonic_now() + parts.limits.patience + Seconds{1}))
         return fail(ExitCode::unavailable, "cannot connect with MPI", connection->why_ended());
     std::lock_guard const lock(mutex);
-    auto const entry = partners.find(other);
-    if (entry == partners.end() || stop.stop_requested()) return {};
-    auto& partner = entry->second;
-    // It may have ended meanwhile.
-    if (partner.given_up) return {};
-    partner.connection = connection;
-    partner.why.clear();
-    partner.host = found.host;
-    partner.library = found.library;
-    parts.log.info("exchanges payloads with " + site_of(other).value + " (" + found.host +
+    auto* const partner = find(other);
+    // It may have left, and the connection may have ended meanwhile.
+    if (partner == nullptr || partner->given_up || stop.stop_requested()) return {};
+    partner->connection = connection;
+    partner->why.clear();
+    partner->host = found.host;
+    partner->library = found.library;
+    parts.log.info("exchanges payloads with " + site_of(other.member).value + " (" + found.host +
                    ") over MPI");
     return {};
 }
 
-void Bridges::State::give_up(MemberId const& other, std::string const& why)
+void Bridges::State::give_up(PartnerKey const& other, std::string const& why)
 {
     std::lock_guard const lock(mutex);
-    auto const found = partners.find(other);
-    if (found == partners.end() || stop.stop_requested()) return;
-    auto& partner = found->second;
-    if (partner.given_up) return;
-    partner.met = true;
-    partner.given_up = true;
-    partner.why = why;
+    auto* const partner = find(other);
+    if (partner == nullptr || partner->given_up || stop.stop_requested()) return;
+    partner->met = true;
+    partner->given_up = true;
+    partner->why = why;
+    // It has processes and threads, which nobody needs any more.
+    if (partner->connection) retired.push_back(std::move(partner->connection));
+    changed.notify_all();
+    auto const site = site_of(other.member).value;
     if (why == Connection::has_left)
-        return parts.log.info("the MPI connection with " + site_of(other).value +
-                              " has ended: " + why);
-    parts.log.warning("no MPI connection with " + site_of(other).value + ": " + why +
+        return parts.log.info("the MPI connection with " + site + " has ended: " + why);
+    parts.log.warning("no MPI connection with " + site + ": " + why +
                       "; this site uses the store for its payloads, and curtail-train --mpi-check "
                       "tries the connection");
 }
@@ -247,28 +317,31 @@ void Bridges::State::give_up(MemberId const& other, std::string const& why)
 
 Bridges::Bridges(Parts parts) : state_(std::make_shared<State>(std::move(parts)))
 {
-    std::lock_guard const lock(state_->mutex);
-    ++state_->threads;
-    std::thread([state = state_] {
-        state->look();
-        std::lock_guard const at_end(state->mutex);
-        --state->threads;
-        state->changed.notify_all();
-    }).detach();
+    auto const failed = [state = state_](std::string const& why) {
+        state->parts.log.warning("no more MPI connections: " + why + "; this site uses the store");
+    };
+    if (!state_->start([state = state_] { state->look(); }, failed))
+        failed("this process cannot start a thread");
 }
 
 Bridges::~Bridges()
 {
     state_->stop.request_stop();
-    state_->changed.notify_all();
-    std::map<MemberId, State::Partner> partners;
+    std::vector<std::shared_ptr<Connection>> connections;
     {
         std::lock_guard const lock(state_->mutex);
-        partners.swap(state_->partners);
+        connections.swap(state_->retired);
+        for (auto const& [id, partner] : state_->partners)
+            if (partner.connection) connections.push_back(partner.connection);
+        state_->partners.clear();
     }
-    for (auto const& [id, partner] : partners)
-        if (partner.connection) partner.connection->leave(Millis{200});
-    partners.clear();
+    state_->changed.notify_all();
+    for (auto const& connection : connections) connection->say_leave();
+    auto const until = monotonic_now() + last_words;
+    for (auto const& connection : connections) connection->leave(until);
+    // What they wait for may hang.
+    (void)state_->start([last = std::move(connections)]() mutable { last.clear(); },
+                        [](std::string const&) {});
     constexpr Millis longest{1500};
     std::unique_lock lock(state_->mutex);
     state_->changed.wait_for(lock, longest, [&] { return state_->threads == 0; });
@@ -276,22 +349,35 @@ Bridges::~Bridges()
 
 void Bridges::set_members(MemberId const& own, std::vector<MemberId> const& members)
 {
-    std::lock_guard const lock(state_->mutex);
-    bool changed = state_->own != own;
-    state_->own = own;
-    for (auto const& member : members) {
-        if (site_of(member) == site_of(own) || state_->partners.contains(member)) continue;
-        state_->partners[member].since = monotonic_now();
-        changed = true;
-    }
-    std::erase_if(state_->partners, [&](auto const& entry) {
+    auto& state = *state_;
+    std::lock_guard const lock(state.mutex);
+    // A process that was removed comes back as another member: it begins anew with all.
+    bool const is_another = state.own != own;
+    state.own = own;
+    auto const removed = std::erase_if(state.partners, [&](auto const& entry) {
         auto const& [id, partner] = entry;
-        if (std::ranges::find(members, id) != members.end()) return false;
-        if (partner.connection) state_->retired.push_back(partner.connection);
-        changed = true;
+        if (!is_another && std::ranges::find(members, id) != members.end()) return false;
+        if (partner.connection) state.retired.push_back(partner.connection);
         return true;
     });
-    if (changed) state_->changed.notify_all();
+    bool changed = is_another || removed > 0;
+    for (auto const& member : members) {
+        if (site_of(member) == site_of(own) || state.partners.contains(member)) continue;
+        auto& partner = state.partners[member];
+        partner.since = monotonic_now();
+        partner.number = ++state.entries;
+        changed = true;
+    }
+    if (changed) state.changed.notify_all();
+}
+
+std::optional<std::string> Bridges::why_not_connected(MemberId const& member) const
+{
+    std::lock_guard const lock(state_->mutex);
+    auto const found = state_->partners.find(member);
+    if (found == state_->partners.end()) return "its owner is no member any more";
+    if (!found->second.connection) return found->second.why;
+    return std::nullopt;
 }
 
 Offers& Bridges::offers() { return *state_->offers; }
@@ -300,15 +386,14 @@ tl::expected<void, std::string> Bridges::fetch(MemberId const& owner, Digest con
                                                std::int64_t bytes, Connection::Sink const& sink,
                                                MonoTime until)
 {
+    if (auto why = why_not_connected(owner)) return tl::unexpected(*why);
     std::shared_ptr<Connection> connection;
     {
         std::lock_guard const lock(state_->mutex);
         auto const found = state_->partners.find(owner);
-        if (found == state_->partners.end())
-            return tl::unexpected(std::string("its owner is no member any more"));
-        if (!found->second.connection) return tl::unexpected(found->second.why);
-        connection = found->second.connection;
+        if (found != state_->partners.end()) connection = found->second.connection;
     }
+    if (!connection) return tl::unexpected(std::string("the connection has just ended"));
     return connection->fetch(digest, bytes, sink, until);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,13 @@ class Bridges {
     Bridges& operator=(Bridges const&) = delete;
 
     /// Says who the members of the run are. `own` is this process's id. Connects with new members,
-    /// and ends the connections with those that have left. Returns at once.
+    /// and ends the connections with those that have left; with all, if `own` is another one than
+    /// before. Returns at once.
     void set_members(MemberId const& own, std::vector<MemberId> const& members);
     /// What this site gives to others.
     [[nodiscard]] Offers& offers();
+    /// Returns why nothing can be fetched from `member`; empty if it is connected.
+    [[nodiscard]] std::optional<std::string> why_not_connected(MemberId const& member) const;
     /// Fetches the bytes that `owner` offers. Returns why it failed; then the bytes that `sink`
     /// received have no meaning.
     [[nodiscard]] tl::expected<void, std::string> fetch(MemberId const& owner, Digest const& digest,

@@ -14,6 +14,7 @@ namespace curtail::bridge {
 namespace {
 
 constexpr Millis pause{100};
+constexpr std::size_t most = 8;  // members to connect with
 // Announcements of checks that were killed are not met.
 constexpr std::chrono::minutes longest_check{15};
 
@@ -71,8 +72,12 @@ double mb_per_s(FractionalSeconds time)
 // What one side of the check does.
 class Check {
   public:
-    Check(Bridges::Parts parts, SiteId const& site)
-        : store_(parts.store), run_(parts.run), self_(member_of(site)), bridges_(std::move(parts))
+    Check(Bridges::Parts parts, SiteId const& site, std::vector<SiteId> others)
+        : store_(parts.store),
+          run_(parts.run),
+          self_(member_of(site)),
+          others_(std::move(others)),
+          bridges_(std::move(parts))
     {
         bridges_.offers().add(digest_, {check_bytes, [sent = sent_](auto offset, auto place) {
                                             return sent->read(offset, place);
@@ -100,6 +105,7 @@ class Check {
     std::shared_ptr<store::ObjectStore> store_;
     RunId run_;
     MemberId self_;
+    std::vector<SiteId> others_;
     std::string folder_{"runs/" + run_.value + "/" + check_folder + "/"};
     std::shared_ptr<Sent> sent_{std::make_shared<Sent>()};
     Digest digest_{sent_->digest()};
@@ -132,7 +138,10 @@ Result<std::vector<MemberId>> Check::members()
         name = name.substr(folder_.size(), name.size() - folder_.size() - ending.size());
         if (name == self_.value) announced_ = true;
         auto const parts = rounds::parse_member_id(name);
-        if (parts && parts->admitted.value >= oldest) all.push_back({std::string(name)});
+        if (!parts || parts->admitted.value < oldest) continue;
+        // Each costs processes, and anybody who may write to the store can add some.
+        if (std::ranges::find(others_, parts->process.site) != others_.end() && all.size() <= most)
+            all.push_back({std::string(name)});
     }
     return all;
 }
@@ -224,11 +233,11 @@ void Check::remove_records()
 }  // namespace
 
 Result<CheckedConnection> check_connection(Bridges::Parts parts, SiteId const& site,
-                                           CheckLimits const& limits)
+                                           std::vector<SiteId> others, CheckLimits const& limits)
 {
     parts.folder = check_folder;
     parts.log = Log();  // the result says all
-    Check check(std::move(parts), site);
+    Check check(std::move(parts), site, std::move(others));
     auto const other = check.meet(limits.meet);
     if (!other) return tl::unexpected(other.error());
     return check.exchange(*other, limits.exchange);

@@ -26,7 +26,9 @@ struct CheckLimits {
 ///
 /// Returns when the other site has finished, too. Fails with `unavailable` if they cannot connect,
 /// and with the store's error if it does not answer.
+/// `others` are the sites with which to connect.
 [[nodiscard]] Result<CheckedConnection> check_connection(Bridges::Parts parts, SiteId const& site,
+                                                         std::vector<SiteId> others,
                                                          CheckLimits const& limits = {});
 inline constexpr std::int64_t check_bytes = 64'000'000;
 

@@ -2,6 +2,8 @@
 #include "bridge/connection.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <system_error>
 #include <utility>
 
 #include "core/clock.hpp"
@@ -31,8 +33,23 @@ Connection::Connection(std::unique_ptr<Stream> stream, std::shared_ptr<Offers co
     : stream_(std::move(stream)), offers_(std::move(offers)), settings_(std::move(settings))
 {
     enqueue({FrameType::hello, 0, protocol_version}, bytes_of(settings_.tokens.other));
-    reader_ = std::thread([this] { read(); });
-    writer_ = std::thread([this] { write(); });
+    reader_ = std::thread([this] { run(&Connection::read); });
+    try {
+        writer_ = std::thread([this] { run(&Connection::write); });
+    } catch (std::system_error const&) {
+        end("this process cannot start a thread");
+        reader_.join();
+        throw;
+    }
+}
+
+void Connection::run(void (Connection::*work)())
+{
+    try {
+        (this->*work)();
+    } catch (std::exception const& error) {
+        end(error.what());
+    }
 }
 
 Connection::~Connection()
@@ -55,13 +72,20 @@ void Connection::end(std::string const& why)
     settings_.ended(why);
 }
 
-void Connection::leave(Millis longest)
+void Connection::say_leave()
 {
+    Lock const lock(mutex_);
+    if (std::exchange(leaving_, true)) return;
+    enqueue({FrameType::leave, 0, 0}, {});
+    changed_.notify_all();
+}
+
+void Connection::leave(MonoTime until)
+{
+    say_leave();
     {
         Lock lock(mutex_);
-        enqueue({FrameType::leave, 0, 0}, {});
-        changed_.notify_all();
-        changed_.wait_for(lock, longest, [&] { return ended_ || left_; });
+        changed_.wait_until(lock, until, [&] { return ended_ || left_; });
     }
     end("this site leaves");
 }

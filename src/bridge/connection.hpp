@@ -58,9 +58,11 @@ class Connection {
     /// Returns why the connection has ended; empty if it goes on.
     [[nodiscard]] std::string why_ended() const;
     void end(std::string const& why);
-    /// Tells the other end that this site leaves, and ends the connection. Waits at most `longest`
-    /// until the stream has taken the message.
-    void leave(Millis longest);
+    /// Begins to tell the other end that this site leaves.
+    void say_leave();
+    /// Tells it, and ends the connection as soon as the stream has taken the message, at the latest
+    /// at `until`.
+    void leave(MonoTime until);
     /// The reason why a connection ends whose other end has left in this way.
     static constexpr char const* has_left = "it has left";
 
@@ -88,6 +90,8 @@ class Connection {
 
     void read();
     void write();
+    /// Runs read() or write(), and ends the connection if it throws.
+    void run(void (Connection::*work)());
     [[nodiscard]] Why take(Frame const& frame);
     [[nodiscard]] Why take_hello(Frame const& frame);
     [[nodiscard]] Why take_request(Frame const& frame);
@@ -111,6 +115,7 @@ class Connection {
     bool ready_{false};
     bool ended_{false};
     std::string why_;
+    bool leaving_{false};
     bool left_{false};  ///< the stream has taken this side's `leave`
     bool serving_{false};
     std::uint64_t fetches_{0};

@@ -48,6 +48,13 @@ class Offers {
         std::lock_guard const lock(mutex_);
         offers_.insert_or_assign(digest, std::move(offered));
     }
+    /// Replaces an offer. Does nothing if there is none with this digest.
+    void replace(Digest const& digest, Offered offered)
+    {
+        std::lock_guard const lock(mutex_);
+        if (auto const found = offers_.find(digest); found != offers_.end())
+            found->second = std::move(offered);
+    }
     void remove(Digest const& digest)
     {
         std::lock_guard const lock(mutex_);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char const* prefix = "curtail-bridge-";
+constexpr char const* new_prefix = ".curtail-bridge-";
 constexpr char const* lock_name = "lock";
 
 fs::path parent_folder()
@@ -38,10 +40,11 @@ bool is_own_folder(fs::path const& path)
 void remove_left_folders(fs::path const& parent)
 {
     std::error_code ignored;
-    for (auto const& entry : fs::directory_iterator(parent, ignored)) {
-        auto const& path = entry.path();
+    std::error_code error;
+    for (fs::directory_iterator entry(parent, error); !error && entry != fs::directory_iterator();
+         entry.increment(error)) {
+        auto const& path = entry->path();
         if (!path.filename().string().starts_with(prefix) || !is_own_folder(path)) continue;
-        // Its maker may not have locked a new folder yet.
         if (!fs::exists(path / lock_name, ignored)) continue;
         if (auto const lock = FileLock::take(path / lock_name)) fs::remove_all(path, ignored);
     }
@@ -53,7 +56,8 @@ Result<PrivateFolder> PrivateFolder::create()
 {
     auto const parent = parent_folder();
     remove_left_folders(parent);
-    auto path = (parent / prefix).string() + "XXXXXX";
+    // Until it is locked, another process could take it for one that was left.
+    auto path = (parent / new_prefix).string() + "XXXXXX";
     if (::mkdtemp(path.data()) == nullptr)
         return fail(ExitCode::cannot_create, "cannot create " + path, errno_text(errno),
                     "set TMPDIR to a folder that can be written to");
@@ -61,6 +65,10 @@ Result<PrivateFolder> PrivateFolder::create()
     auto lock = FileLock::take(folder.path() / lock_name);
     if (!lock) return tl::unexpected(lock.error());
     folder.lock_ = std::move(*lock);
+    auto const name = parent / (prefix + path.substr(path.size() - 6));
+    if (::rename(path.c_str(), name.c_str()) != 0)
+        return fail(ExitCode::cannot_create, "cannot create " + name.string(), errno_text(errno));
+    folder.path_ = name;
     return folder;
 }
 

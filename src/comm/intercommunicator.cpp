@@ -104,7 +104,10 @@ Result<Intercommunicator> Intercommunicator::make(Meet meet, std::string const& 
     if (code != MPI_SUCCESS) return failed(operation, code);
     MPI_Comm_set_errhandler(state->comm, MPI_ERRORS_RETURN);
     for (auto& receive : state->receives)
-        if (auto posted = state->post(receive); !posted) return tl::unexpected(posted.error());
+        if (auto posted = state->post(receive); !posted) {
+            (void)state.release();  // MPI may use the other buffer
+            return tl::unexpected(posted.error());
+        }
     return Intercommunicator(std::move(state));
 }
 

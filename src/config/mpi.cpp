@@ -46,6 +46,9 @@ Mpi read_mpi(json::ObjectReader& r)
     mpi.ports = read_ports(r, "ports");
     mpi.peers = read_networks(r, "peers");
     mpi.timeout = read_seconds(r, "timeout_s", mpi.timeout);
+    constexpr std::chrono::hours longest{1};
+    r.require(mpi.timeout > Millis{0} && mpi.timeout <= longest, "timeout_s",
+              "must be up to 3600 s");
     if (!mpi.connect && mpi.interface.empty()) return mpi;
     r.require(is_interface(mpi.interface), "interface",
               "must be the name of a network interface, such as ib0");

@@ -30,7 +30,7 @@ void DirectPayloads::offer(payload::Layout const& layout, rounds::PartRef const&
 
 void DirectPayloads::offer_file(rounds::PartRef const& part, Fd file)
 {
-    if (!file || !bridges_->offers().find(part.sha256, part.bytes)) return;
+    if (!file) return;
     auto const read = [shared = std::make_shared<Fd const>(std::move(file))](
                           std::size_t offset, std::span<std::byte> place) {
         while (!place.empty()) {
@@ -43,7 +43,7 @@ void DirectPayloads::offer_file(rounds::PartRef const& part, Fd file)
         }
         return true;
     };
-    bridges_->offers().add(part.sha256, {part.bytes, read});
+    bridges_->offers().replace(part.sha256, {part.bytes, read});
 }
 
 void DirectPayloads::withdraw(rounds::PartRef const& part)
@@ -60,24 +60,30 @@ payload::Values DirectPayloads::failed(std::string why)
 payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::PartRef const& part,
                                       payload::ValueMemory const& memory, MonoTime until)
 {
+    auto const own = bridges_->offers().find(part.sha256, part.bytes);
+    if (!own && is_own(part)) return nullptr;
     auto const owner = rounds::owner_of(part.name);
     if (!owner) return failed("its name does not say who made it");
+    if (auto const why = own ? std::nullopt : bridges_->why_not_connected(*owner))
+        return failed(*why);
     auto values = memory.take(layout.elements());
     values.resize(layout.elements());
     payload::Decoder decoder(layout, part.part, values);
     decoder.begin();
     auto const take = [&](std::span<std::byte const> piece) { decoder.add(piece); };
-    auto const own = bridges_->offers().find(part.sha256, part.bytes);
-    if (own && bridge::read_offered(*own, part.sha256, take) && decoder.finish())
-        return memory.share(std::move(values));
-    if (is_own(part)) return nullptr;
-    decoder.begin();
-    auto const fetched = bridges_->fetch(*owner, part.sha256, part.bytes, take,
-                                         std::min(until, monotonic_now() + timeout_));
-    if (!fetched) return failed(fetched.error());
-    if (!decoder.finish()) return failed("it has another form than this site writes");
-    count([&](auto& read) { read.by_mpi += Bytes{part.bytes}; });
-    return memory.share(std::move(values));
+    std::optional<std::string> why;
+    if (own) {
+        if (!bridge::read_offered(*own, part.sha256, take)) why = "this site's copy is damaged";
+    } else {
+        auto const fetched = bridges_->fetch(*owner, part.sha256, part.bytes, take,
+                                             std::min(until, monotonic_now() + timeout_));
+        if (!fetched) why = fetched.error();
+    }
+    if (!why && !decoder.finish()) why = "it has another form than this site writes";
+    auto found = memory.share(std::move(values));  // gives the memory back if nobody uses it
+    if (why) return failed(*why);
+    if (!own) count([&](auto& read) { read.by_mpi += Bytes{part.bytes}; });
+    return found;
 }
 
 void DirectPayloads::set_members(MemberId const& own, std::vector<MemberId> const& members)

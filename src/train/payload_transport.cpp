@@ -33,9 +33,13 @@ Values PayloadTransport::get_made(rounds::PartRef const& part) const
     return sha256_of(encoded.pieces()) == part.sha256 ? values : nullptr;
 }
 
-Values PayloadTransport::get_direct(rounds::PartRef const& part) const
+Values PayloadTransport::get_direct(rounds::PartRef const& part, Call const& call) const
 {
-    return direct_ ? direct_->fetch(*layout_, part, memory_, direct_until_) : nullptr;
+    if (!direct_ || call.is_over()) return nullptr;
+    // The store needs time, too.
+    auto const now = monotonic_now();
+    auto const half = call.until ? now + (*call.until - now) / 2 : MonoTime::max();
+    return direct_->fetch(*layout_, part, memory_, std::min(direct_until_, half));
 }
 
 void PayloadTransport::count_store(rounds::PartRef const& part) const
@@ -92,7 +96,7 @@ tl::expected<Values, ReadFailure> PayloadTransport::get(rounds::PartRef const& p
                                                         Call const& call) const
 {
     if (auto made = get_made(part)) return made;
-    if (auto direct = get_direct(part)) return direct;
+    if (auto direct = get_direct(part, call)) return direct;
     count_store(part);
     auto values = memory_.take(layout_->elements());
     values.resize(layout_->elements());
@@ -111,7 +115,7 @@ tl::expected<void, ReadFailure> PayloadTransport::pass(rounds::PartRef const& pa
                                                        Call const& call) const
 {
     auto whole = get_made(part);
-    if (!whole) whole = get_direct(part);
+    if (!whole) whole = get_direct(part, call);
     if (whole) {
         payload::pass_in_chunks(*whole, receiver.take);
         return {};

@@ -51,8 +51,8 @@ class PayloadTransport {
     [[nodiscard]] tl::expected<Values, store::ReadFailure> get(rounds::PartRef const& part,
                                                                Call const& call) const;
     /// Reads the payload as get() does, and passes its values on while they arrive. If this fails,
-    /// the values that were passed on have no meaning. Holds a payload as a whole only if it has
-    /// another form than payload::encode() gives.
+    /// the values that were passed on have no meaning. Holds a payload as a whole only if it comes
+    /// directly, or has another form than payload::encode() gives.
     [[nodiscard]] tl::expected<void, store::ReadFailure> pass(rounds::PartRef const& part,
                                                               ValueReceiver const& receiver,
                                                               Call const& call) const;
@@ -71,7 +71,7 @@ class PayloadTransport {
                                                                         Call const& call) const;
 
     [[nodiscard]] Values get_made(rounds::PartRef const& part) const;
-    [[nodiscard]] Values get_direct(rounds::PartRef const& part) const;
+    [[nodiscard]] Values get_direct(rounds::PartRef const& part, Call const& call) const;
     void count_store(rounds::PartRef const& part) const;
 
     std::shared_ptr<store::ObjectStore> store_;

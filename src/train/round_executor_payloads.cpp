@@ -105,10 +105,11 @@ void RoundExecutor::act(rounds::Merge const& merge)
 
 void RoundExecutor::act(rounds::Restore const& restore)
 {
-    auto const work = [this, merges = merges_, restore,
-                       kept = parts_.kept](Call const& call) -> OperationTable::Finish {
+    auto const work = [this, merges = merges_, restore, kept = parts_.kept,
+                       direct = parts_.direct_time](Call const& call) -> OperationTable::Finish {
         std::vector<std::string> warnings;
-        auto const answer = merges.restore(restore, kept.get(), warnings, call);
+        auto const answer = merges.direct_until(monotonic_now() + direct)
+                                .restore(restore, kept.get(), warnings, call);
         return [this, op = restore.op, answer, warnings]() -> Answer {
             for (auto const& text : warnings) parts_.log.warning(text);
             return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());

@@ -36,7 +36,10 @@ Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& 
     if (!store) return tl::unexpected(store.error());
     auto parts = bridge_parts(*run, *site, std::move(*store), log);
     if (!parts) return tl::unexpected(parts.error());
-    auto const checked = bridge::check_connection(std::move(*parts), site_id);
+    std::vector<SiteId> others;
+    for (auto const& other : run->sites)
+        if (other.site != site_id) others.push_back(other.site);
+    auto const checked = bridge::check_connection(std::move(*parts), site_id, std::move(others));
     if (!checked) return tl::unexpected(checked.error());
     return MpiCheck{process::host_name(), site->mpi, *checked};
 }

@@ -27,7 +27,7 @@ class CheckedConnections : public testing::Test {
         Bridges::Parts parts{store_, {"r"},  exchange_.ends(), {*Network::parse(network)},
                              Log(),  meeting};
         return std::async(std::launch::async, [parts, site, limits] {
-            return check_connection(parts, {site}, limits);
+            return check_connection(parts, {site}, {{"A"}, {"B"}, {"C"}}, limits);
         });
     }
     std::shared_ptr<store::MemoryStore> store_{std::make_shared<store::MemoryStore>()};

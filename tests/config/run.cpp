@@ -417,6 +417,8 @@ TEST_F(RunFile, ReadsHowASiteConnectsOverMpi)
              {R"({"ports": "50100-50000"})", "mpi.ports: must be two ports"},
              {R"({"ports": "0-10"})", "mpi.ports"},
              {R"({"timeout_s": -1})", "mpi.timeout_s"},
+             {R"({"timeout_s": 0})", "mpi.timeout_s"},
+             {R"({"timeout_s": 3601})", "mpi.timeout_s: must be up to 3600 s"},
              {R"({"interfaces": "ib0"})", "did you mean \"interface\"?"}})
         EXPECT_THAT(with(mpi), HasSubstr(why)) << mpi;
 }
