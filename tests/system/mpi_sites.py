@@ -46,7 +46,8 @@ class TwoSites:
 
     def __init__(self, clusters, start=True, **changes):
         self.clusters = clusters
-        self.run = SmallRun(model=MODEL, training={"batch_tokens": 128, **PACED})
+        self.run = SmallRun(model=MODEL, training={"batch_tokens": 128, **PACED},
+                            rounds={"keep_models": 100})
         self.jobs = {}
         for site in SITES:
             self.run.change_site(site, mpi={**MPI, **changes.get(site, {})})

@@ -34,6 +34,10 @@ def payloads_come_over_mpi(clusters):
         for site in two.status()["sites"]:
             expect(site["payloads_read"]["mpi_bytes"] > 0, site)
         two.end()
+        # The store's payloads give each merge again: those that came by MPI were the same.
+        done = execute(program("curtail-status"), two.run.run_file, "--verify", "--json")
+        merges = [m for m in json.loads(done.stdout)["models"] if "lone site" not in m["why"]]
+        expect(len(merges) >= 3 and all(m["recomputed"] for m in merges), merges)
         execute(program("curtail-report"), two.run.run_file)
         report = json.loads((two.run.out / "report.json").read_text())
         expect(sum(r["mpi_bytes"] or 0 for r in report["rounds"]) > PAYLOAD, report["rounds"])
