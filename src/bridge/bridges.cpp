@@ -46,7 +46,7 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     void look_once();
     void look_for(MemberId const& own, PartnerKey const& other);
     void announce(MemberId const& own);
-    [[nodiscard]] std::vector<PartnerKey> to_look_for();
+    [[nodiscard]] std::vector<PartnerKey> to_look_for(MemberId const& self);
     void begin(PartnerKey const& other, std::function<Result<void>()> const& meet);
     [[nodiscard]] Result<void> invite(MemberId const& own, PartnerKey const& other,
                                       Announcement const& theirs);
@@ -170,7 +170,7 @@ void Bridges::State::look_once()
     ended.clear();
     if (stop.stop_requested() || self.value.empty()) return;
     announce(self);
-    for (auto const& other : to_look_for()) look_for(self, other);
+    for (auto const& other : to_look_for(self)) look_for(self, other);
 }
 
 void Bridges::State::announce(MemberId const& self)
@@ -192,10 +192,11 @@ void Bridges::State::announce(MemberId const& self)
         parts.log.warning("no MPI connections: " + why + "; this site uses the store");
 }
 
-std::vector<Bridges::State::PartnerKey> Bridges::State::to_look_for()
+std::vector<Bridges::State::PartnerKey> Bridges::State::to_look_for(MemberId const& self)
 {
     std::lock_guard const lock(mutex);
     std::vector<PartnerKey> found;
+    if (own != self) return found;  // it has just become another member
     for (auto& [id, partner] : partners) {
         if (partner.met) continue;
         if (!why_unknown.empty()) {

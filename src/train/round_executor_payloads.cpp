@@ -125,9 +125,10 @@ void RoundExecutor::act(rounds::Restore const& restore)
 void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
                           std::function<void(Values)> use)
 {
-    auto const work = [this, op, part, transport = transport_,
+    auto const work = [this, op, part, transport = transport_, direct = parts_.direct_time,
                        use = std::move(use)](Call const& call) -> OperationTable::Finish {
-        return [this, op, part, use, values = transport.get(part, call)]() -> Answer {
+        auto const limited = transport.direct_until(monotonic_now() + direct);
+        return [this, op, part, use, values = limited.get(part, call)]() -> Answer {
             using Cause = store::ReadFailure::Cause;
             if (values) {
                 to_keep_[part.name] = {part, *values};
