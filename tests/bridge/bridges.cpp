@@ -154,7 +154,7 @@ TEST_F(Meeting, AnEndedConnectionIsNotMadeAgain)
     auto second = site();
     first->set_members(a, {a, b});
     second->set_members(b, {a, b});
-    wait_for([&] { return connected(*first, b); });
+    wait_for([&] { return connected(*first, b) && connected(*second, a); });
     second.reset();
     wait_for([&] { return !connected(*first, b); });
     EXPECT_THAT(logged(), HasSubstr("the MPI connection with B has ended: it has left"));
