@@ -35,7 +35,8 @@ parse_options() { # sets store, transport, run, trace, speed, text and users
         mpi) run=${run:-inputs/runs/demo-mpi.json} ;;
         *) usage "unknown transport $transport; write store or mpi" ;;
     esac
-    [ "$transport-$store" != mpi-s3 ] || usage "the demo has --transport mpi or --store s3, not both"
+    [ "$transport-$store" != mpi-s3 ] ||
+        usage "the demo has --transport mpi or --store s3, not both"
     case $store in
         folder) run=${run:-inputs/runs/demo.json} ;;
         s3) run=${run:-inputs/runs/demo-s3.json} ;;

@@ -58,6 +58,9 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     };
     [[nodiscard]] Result<void> use(PartnerKey const& other, std::unique_ptr<End> end, Found found);
     void give_up(PartnerKey const& other, std::string const& why);
+    /// Returns the connection, or why there is none.
+    [[nodiscard]] tl::expected<std::shared_ptr<Connection>, std::string> connection_with(
+        MemberId const& member) const;
     /// Returns the entry, or null if it is not there any more. The caller holds the mutex.
     [[nodiscard]] Partner* find(PartnerKey const& key);
     /// Runs `body` in a thread of its own, for which the destructor of Bridges waits a little.
@@ -121,6 +124,17 @@ Bridges::State::Partner* Bridges::State::find(PartnerKey const& key)
 {
     auto const found = partners.find(key.member);
     return found != partners.end() && found->second.number == key.number ? &found->second : nullptr;
+}
+
+tl::expected<std::shared_ptr<Connection>, std::string> Bridges::State::connection_with(
+    MemberId const& member) const
+{
+    std::lock_guard const lock(mutex);
+    auto const found = partners.find(member);
+    if (found == partners.end())
+        return tl::unexpected(std::string("its owner is no member any more"));
+    if (!found->second.connection) return tl::unexpected(found->second.why);
+    return found->second.connection;
 }
 
 // ---- the store
@@ -352,7 +366,8 @@ void Bridges::set_members(MemberId const& own, std::vector<MemberId> const& memb
 {
     auto& state = *state_;
     std::lock_guard const lock(state.mutex);
-    // A process that was removed comes back as another member: it begins anew with all.
+    // If the run has removed this process, it joins again with another id. Then the other members
+    // have ended their connections with the old id, and it has to connect with all of them again.
     bool const is_another = state.own != own;
     state.own = own;
     auto const removed = std::erase_if(state.partners, [&](auto const& entry) {
@@ -374,11 +389,8 @@ void Bridges::set_members(MemberId const& own, std::vector<MemberId> const& memb
 
 std::optional<std::string> Bridges::why_not_connected(MemberId const& member) const
 {
-    std::lock_guard const lock(state_->mutex);
-    auto const found = state_->partners.find(member);
-    if (found == state_->partners.end()) return "its owner is no member any more";
-    if (!found->second.connection) return found->second.why;
-    return std::nullopt;
+    auto const connection = state_->connection_with(member);
+    return connection ? std::nullopt : std::optional(connection.error());
 }
 
 Offers& Bridges::offers() { return *state_->offers; }
@@ -387,15 +399,9 @@ tl::expected<void, std::string> Bridges::fetch(MemberId const& owner, Digest con
                                                std::int64_t bytes, Connection::Sink const& sink,
                                                MonoTime until)
 {
-    if (auto why = why_not_connected(owner)) return tl::unexpected(*why);
-    std::shared_ptr<Connection> connection;
-    {
-        std::lock_guard const lock(state_->mutex);
-        auto const found = state_->partners.find(owner);
-        if (found != state_->partners.end()) connection = found->second.connection;
-    }
-    if (!connection) return tl::unexpected(std::string("the connection has just ended"));
-    return connection->fetch(digest, bytes, sink, until);
+    auto const connection = state_->connection_with(owner);
+    if (!connection) return tl::unexpected(connection.error());
+    return (*connection)->fetch(digest, bytes, sink, until);
 }
 
 std::map<MemberId, Bridges::PartnerState> Bridges::states() const

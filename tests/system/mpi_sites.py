@@ -144,8 +144,8 @@ class TwoSites:
         wait_for(lambda: len(self.run.commits()) >= before + count, f"{count} commits", 60)
 
     def end(self, sites=SITES, leaves_folder=False):
-        """Ends the jobs as the poller does. They must end well, and leave nothing. Only the folder of
-        a killed leader remains until the next start."""
+        """Ends the jobs as the poller does. They must end well, and leave nothing. Only the folder
+        of a killed leader remains until the next start."""
         leaders = [self.leader(site) for site in sites]
         expect(all(leaders), f"leaders {leaders}")
         pids = [pid for leader in leaders for pid in (leader, *descendants(leader))]

@@ -113,7 +113,8 @@ def sites_that_cannot_connect_use_the_store(clusters):
     with socket.create_server(("0.0.0.0", 0)) as taken:
         port = taken.getsockname()[1]
         for changes, why in (
-                ({"A": {"interface": "no0"}}, "no network interface no0; set mpi.interface to one of:"),
+                ({"A": {"interface": "no0"}},
+                 "no network interface no0; set mpi.interface to one of:"),
                 ({"A": far, "B": far}, "in no network of mpi.peers"),
                 ({"A": {"ports": f"{port}-{port}"}}, "listen at no port of")):
             with TwoSites(clusters, **changes) as two:
@@ -143,8 +144,8 @@ def check_tries_the_connection(clusters):
         for site, other, check in zip(SITES, reversed(SITES), checks):
             out, errors = check.communicate(timeout=60)
             expect(check.returncode == 0, errors)
-            for text in (f"site       {site} on ", "interface  lo, ports 22000-22900", "Open MPI v4",
-                         "MPI_THREAD_", f"other end  {other} on ", "received   64 MB at ",
+            for text in (f"site       {site} on ", "interface  lo, ports 22000-22900",
+                         "Open MPI v4", "MPI_THREAD_", f"other end  {other} on ", "received   64 MB at ",
                          "sent       64 MB at ", f"{site} and {other} exchange payloads over MPI"):
                 expect(text in out, (text, out))
         expect(not list(two.run.store.glob("mpi/check/*.json")), "the checks left records")
