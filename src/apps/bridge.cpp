@@ -87,7 +87,7 @@ Result<void> relay(MessageSocket& leader, Intercommunicator& other)
         if (!arrived) return tl::unexpected(arrived.error());
         if (*arrived) {
             auto passed = leader.send(MessageType::frame, Pieces(**arrived), now() + patience);
-            if (!passed) return passed;
+            if (!passed) return finish(other, passed.error());
             moved = true;
         }
         if (auto sending = other.progress(); !sending) return tl::unexpected(sending.error());

@@ -209,7 +209,10 @@ Result<void> BridgeProcess::start_server(Call const& call)
             return {};
         }
         if (auto why = server_->why_ended()) return tl::unexpected(*why);
-        if (call.is_over()) return cannot("ompi-server does not report its address");
+        if (call.is_over())
+            return cannot(
+                "ompi-server does not report its address",
+                "check that " + folder_.path().parent_path().string() + " has free space");
         std::this_thread::sleep_for(pause);
     }
 }

@@ -179,9 +179,8 @@ Result<CheckedConnection> Check::exchange(MemberId const& other, Millis longest)
     say_received();
     if (receives_first)
         if (auto waited = wait_for(other, until); !waited) return tl::unexpected(waited.error());
-    // The other end must learn of the end before the connection ends.
+    // What the other end has asked for goes out before the message that this side leaves.
     while (!*told_ && monotonic_now() < until) std::this_thread::sleep_for(pause);
-    std::this_thread::sleep_for(pause);
     return CheckedConnection{rounds::member_parts(other).process.site, state.host, state.library,
                              received_mb_per_s_, mb_per_s(sent_->time())};
 }

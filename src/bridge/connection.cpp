@@ -280,9 +280,10 @@ Result<void> Connection::serve(Request const& request)
         if (!offered->read(offset, piece))
             return fail(ExitCode::io, "cannot serve another site",
                         "this site cannot read what it offered");
-        if (auto waiting = send_waiting(); !waiting) return waiting;
         FrameHead const head{FrameType::data, request.id, offset};
-        sent = offset + piece.size() == size ? send_last(head, piece) : send(head, piece);
+        if (offset + piece.size() == size) return send_last(head, piece);
+        sent = send(head, piece);
+        if (sent) sent = send_waiting();
     }
     return sent;
 }

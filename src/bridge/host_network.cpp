@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/host_network.hpp"
 
-#include <net/if.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
+#include <memory>
 #include <random>
 
 #include "core/files.hpp"
@@ -22,14 +24,22 @@ tl::unexpected<Error> cannot(std::string why, std::string remedy)
 
 Result<void> check_interface(std::string const& name)
 {
-    if (::if_nametoindex(name.c_str()) != 0) return {};
-    std::string others;
-    auto* const all = ::if_nameindex();
-    for (auto const* i = all; i != nullptr && i->if_index != 0; ++i)
-        others += (others.empty() ? "" : ", ") + std::string(i->if_name);
-    if (all != nullptr) ::if_freenameindex(all);
-    return cannot("this machine has no network interface " + name,
-                  "set mpi.interface to one of: " + others);
+    ifaddrs* all = nullptr;
+    if (::getifaddrs(&all) != 0)
+        return cannot("the network interfaces of this machine are unknown: " + errno_text(errno),
+                      "");
+    std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> const owner(all, ::freeifaddrs);
+    std::string usable;
+    bool exists = false;
+    for (auto const* i = all; i != nullptr; i = i->ifa_next) {
+        exists |= name == i->ifa_name;
+        if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET) continue;
+        if (name == i->ifa_name) return {};
+        usable += (usable.empty() ? "" : ", ") + std::string(i->ifa_name);
+    }
+    return cannot(exists ? "the network interface " + name + " of this machine has no IPv4 address"
+                         : "this machine has no network interface " + name,
+                  "set mpi.interface to one of: " + usable);
 }
 
 // A port of the range at which nobody listens now, so that two processes rarely choose the same

@@ -8,8 +8,8 @@
 // The network of this machine. The functions fail with `unavailable`.
 namespace curtail::bridge {
 
-/// Fails if this machine has no network interface of this name. The message names those that it
-/// has.
+/// Fails if this machine has no network interface of this name with an IPv4 address. The message
+/// names those that it has.
 [[nodiscard]] Result<void> check_interface(std::string const& name);
 /// Returns a port of the range, chosen at random, at which nobody listens now. Fails if there is
 /// none at which this user can listen.

@@ -205,6 +205,23 @@ TEST(Connection, BytesThatAreNotOfferedAreRefusedAndTheConnectionGoesOn)
     EXPECT_TRUE(a.fetch(sha256(bytes), bytes.size()));
 }
 
+TEST(Connection, WhatASideHasReadForTheOtherArrivesBeforeItLeaves)
+{
+    for (int n = 0; n < 100; ++n) {
+        TwoSides sides;
+        auto const bytes = random_bytes(1000);
+        auto const offered = offer_of(bytes);
+        sides.offers->add(sha256(bytes), {std::ssize(bytes), [&](auto offset, auto place) {
+                                              sides.b->say_leave();
+                                              return offered.read(offset, place);
+                                          }});
+        auto const found = sides.a->fetch(sha256(bytes), bytes.size());
+        ASSERT_TRUE(found) << found.error();
+        sides.a->wait_until_told();
+        EXPECT_EQ(sides.a->ends.front(), Connection::has_left);
+    }
+}
+
 TEST(Connection, APeerThatNeverSpeaksEndsIt)
 {
     Pair pair(short_patience);

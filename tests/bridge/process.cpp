@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two jobs of mpirun in each test, connected over the loopback interface.
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <net/if.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "bridge/bridge_process.hpp"
 #include "bridge/connection.hpp"
+#include "bridge/host_network.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -167,14 +175,109 @@ TEST(BridgeProcess, OnlyOpenMpi4ConnectsJobs)
     }
 }
 
-TEST(BridgeProcess, AnInterfaceThatDoesNotExistIsSaid)
+TEST(BridgeProcess, AnInterfaceOfNoUseIsSaid)
 {
-    auto wrong = settings();
-    wrong.interface = "no0";
-    auto const end = process_ends(wrong).wait_at_port(within(long_enough));
-    ASSERT_FALSE(end);
-    EXPECT_EQ(end.error().code, ExitCode::unavailable);
-    EXPECT_THAT(end.error().message(), HasSubstr("set mpi.interface to one of: "));
+    auto const check = [](std::string const& name, std::string const& why) {
+        auto wrong = settings();
+        wrong.interface = name;
+        auto const end = process_ends(wrong).wait_at_port(within(long_enough));
+        ASSERT_FALSE(end);
+        EXPECT_EQ(end.error().code, ExitCode::unavailable);
+        EXPECT_THAT(end.error().message(), HasSubstr(why));
+        // The loopback interface has an IPv4 address, and the wrong one has none.
+        auto const remedy = end.error().message();
+        auto const usable = remedy.substr(remedy.find("set mpi.interface to one of: ") + 29);
+        EXPECT_THAT(split(usable, ','), testing::Contains("lo"));
+        EXPECT_THAT(usable, testing::Not(HasSubstr(name)));
+    };
+    check("no0", "no network interface no0");
+    // Some machines have one without an address.
+    auto* const all = ::if_nameindex();
+    for (auto const* i = all; i->if_index != 0; ++i)
+        if (!check_interface(i->if_name)) check(i->if_name, "has no IPv4 address");
+    ::if_freenameindex(all);
+}
+
+// Another program at the address of an invitation, which a network of mpi.peers has.
+class Stranger {
+  public:
+    explicit Stranger(std::string answer) : answer_(std::move(answer))
+    {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const place = reinterpret_cast<sockaddr*>(&address);
+        if (::bind(listening_.get(), place, size) != 0 || ::listen(listening_.get(), 8) != 0 ||
+            ::getsockname(listening_.get(), place, &size) != 0)
+            throw std::runtime_error("no socket");
+        uri_ = "12.0;tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+    [[nodiscard]] std::string const& uri() const { return uri_; }
+
+  private:
+    void serve(std::stop_token const& stop)
+    {
+        std::vector<Fd> clients;
+        while (!stop.stop_requested()) {
+            pollfd watched{listening_.get(), POLLIN, 0};
+            if (::poll(&watched, 1, 20) != 1) continue;
+            clients.emplace_back(::accept(listening_.get(), nullptr, nullptr));
+            (void)::send(clients.back().get(), answer_.data(), answer_.size(), MSG_NOSIGNAL);
+        }
+    }
+    std::string answer_;
+    std::string uri_;
+    Fd listening_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    std::jthread thread_{[this](std::stop_token const& stop) { serve(stop); }};
+};
+
+TEST(BridgeProcess, AnotherProgramAtTheAddressIsGivenUpInTime)
+{
+    for (std::string const answer : {"", "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"}) {
+        Stranger const stranger(answer);
+        auto const began = monotonic_now();
+        auto const until = within(Seconds{2});
+        auto const end = process_ends(settings()).connect_to({stranger.uri(), "12.0:1"}, until);
+        bool const met = end && (*end)->wait_until_connected(until);
+        EXPECT_FALSE(met);
+        EXPECT_LT(monotonic_now() - began, Seconds{7});
+    }
+}
+
+// Makes every write to a file fail while it exists, here and in the programs that this one starts.
+class FullDisk {
+  public:
+    FullDisk()
+    {
+        ::signal(SIGXFSZ, SIG_IGN);
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit const none{0, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &none);
+    }
+    ~FullDisk()
+    {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        ::signal(SIGXFSZ, SIG_DFL);
+    }
+    FullDisk(FullDisk const&) = delete;
+    FullDisk& operator=(FullDisk const&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+TEST(BridgeProcess, AFullDiskIsGivenUpInTime)
+{
+    FullDisk const full;
+    auto const began = monotonic_now();
+    auto const waiting = process_ends(settings()).wait_at_port(within(Seconds{2}));
+    ASSERT_FALSE(waiting);
+    EXPECT_THAT(waiting.error().message(), HasSubstr("has free space"));
+    auto const connecting =
+        process_ends(settings()).connect_to({"1.0;tcp://127.0.0.1:1", "1"}, within(Seconds{2}));
+    ASSERT_FALSE(connecting);
+    EXPECT_LT(monotonic_now() - began, Seconds{14});
 }
 
 }  // namespace

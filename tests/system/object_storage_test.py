@@ -4,6 +4,7 @@ import json
 import signal
 
 from harness import execute, expect, main, program, wait_for
+from mpi_sites import MPI
 from object_storage import ObjectStorage, StoredRun
 
 
@@ -36,6 +37,22 @@ def two_sites_merge_through_a_bucket():
         expect(status["store"] == f"s3://runs/{run.prefix}", status["store"])
         loss = execute(program("curtail-model"), "evaluate", run.run_file, "--quiet", "--json")
         expect(json.loads(loss.stdout)["held_out_loss_nats"] > 0, loss.stdout)
+
+
+def two_sites_meet_in_a_bucket_and_exchange_over_mpi():
+    with StoredRun(storage) as run:
+        for site in ("A", "B"):
+            run.change_site(site, mpi=MPI)
+        checks = [run.start(program("curtail-train"), "--mpi-check", run.run_file, "--site", site)
+                  for site in ("A", "B")]
+        expect([check.wait(60) for check in checks] == [0, 0], run.log())
+        expect(not run.objects("mpi/check/"), "the checks left records")
+        jobs = [run.start_training(site) for site in ("A", "B")]
+        wait_for(lambda: all(any(event["mpi_bytes"] > 0
+                                 for event in run.events(site, "payloads-read"))
+                             for site in ("A", "B")), "payloads over MPI", timeout=150, pause=0.2)
+        leave(run, jobs)
+        expect(len(run.objects("mpi/")) == 3, run.objects("mpi/"))
 
 
 def training_goes_on_after_the_gateway_was_killed():
@@ -129,6 +146,7 @@ def wrong_settings_are_explained():
 
 
 with ObjectStorage() as storage:
-    main([two_sites_merge_through_a_bucket, training_goes_on_after_the_gateway_was_killed,
-          a_site_waits_for_its_new_key, a_site_leaves_if_its_key_stays_refused,
-          a_versioned_bucket_is_refused, wrong_settings_are_explained])
+    main([two_sites_merge_through_a_bucket, two_sites_meet_in_a_bucket_and_exchange_over_mpi,
+          training_goes_on_after_the_gateway_was_killed, a_site_waits_for_its_new_key,
+          a_site_leaves_if_its_key_stays_refused, a_versioned_bucket_is_refused,
+          wrong_settings_are_explained])
