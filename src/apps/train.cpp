@@ -46,7 +46,7 @@ std::optional<Millis> kill_wait_of(apps::Arguments const& arguments)
 Result<void> check_connection(std::filesystem::path const& run, SiteId const& site,
                               apps::Console const& console)
 {
-    auto const checked = train::check_mpi(run, site, console.log);
+    auto const checked = train::check_mpi(run, site);
     if (!checked) {
         auto error = checked.error();
         if (error.what.starts_with("no MPI"))

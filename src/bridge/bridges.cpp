@@ -7,9 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "bridge/meeting.hpp"
 #include "core/clock.hpp"
-#include "process/identity.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::bridge {
@@ -40,23 +38,20 @@ struct Bridges::State : std::enable_shared_from_this<State> {
         int number{};
     };
 
-    explicit State(Parts p) : parts(std::move(p)) {}
+    State(MeetingPlace::Parts p, Log l, BridgeLimits t)
+        : place(std::move(p)), log(std::move(l)), limits(t)
+    {
+    }
 
     void look();
     void look_once();
-    void look_for(MemberId const& own, PartnerKey const& other);
-    void announce(MemberId const& own);
+    void look_for(MemberId const& self, PartnerKey const& other);
+    void announce(MemberId const& self);
     [[nodiscard]] std::vector<PartnerKey> to_look_for(MemberId const& self);
-    void begin(PartnerKey const& other, std::function<Result<void>()> const& meet);
-    [[nodiscard]] Result<void> invite(MemberId const& own, PartnerKey const& other,
-                                      Announcement const& theirs);
-    [[nodiscard]] Result<void> follow(PartnerKey const& other, Invitation const& theirs);
-    struct Found {  ///< how a partner was met
-        std::string host;
-        std::string library;
-        Tokens tokens;
-    };
-    [[nodiscard]] Result<void> use(PartnerKey const& other, std::unique_ptr<End> end, Found found);
+    /// Connects with a member whose record for `self` has the text `record`, in a thread of its
+    /// own, so that no member waits for another.
+    void begin(MemberId const& self, PartnerKey const& other, std::string const& record);
+    [[nodiscard]] Result<void> use(PartnerKey const& other, MeetingPlace::Met met);
     void give_up(PartnerKey const& other, std::string const& why);
     /// Returns the connection, or why there is none.
     [[nodiscard]] tl::expected<std::shared_ptr<Connection>, std::string> connection_with(
@@ -68,24 +63,18 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     [[nodiscard]] bool start(std::function<void()> body,
                              std::function<void(std::string const&)> failed);
 
-    [[nodiscard]] Result<std::optional<std::string>> read(std::string const& name) const;
-    [[nodiscard]] Result<void> write(std::string const& name, std::string const& text) const;
-    [[nodiscard]] Call call(Millis longest = Seconds{30}) const
-    {
-        return {stop.get_token(), monotonic_now() + longest};
-    }
-
-    Parts parts;
+    MeetingPlace const place;
+    Log const log;
+    BridgeLimits const limits;
     std::shared_ptr<Offers> offers{std::make_shared<Offers>()};
     std::stop_source stop;
     mutable std::mutex mutex;
     std::condition_variable changed;
     MemberId own;
-    std::string token{make_token()};  ///< of this member's announcement
-    MemberId announced;               ///< the own member that has been announced
+    MemberId announced;         ///< the own member that has been announced
     std::string why_unknown{};  ///< why nobody can know of this site; empty if the store may know
     bool complained{false};     ///< the log says why this site is not announced
-    MonoTime complain_at{monotonic_now() + parts.limits.look};
+    MonoTime complain_at{monotonic_now() + limits.look};
     std::map<MemberId, Partner> partners;
     std::vector<std::shared_ptr<Connection>> retired;  ///< to end, which may take seconds
     int entries{0};
@@ -137,32 +126,6 @@ tl::expected<std::shared_ptr<Connection>, std::string> Bridges::State::connectio
     return found->second.connection;
 }
 
-// ---- the store
-
-Result<std::optional<std::string>> Bridges::State::read(std::string const& name) const
-{
-    return chain::RunObjects(*parts.store, parts.run, nullptr, call())
-        .record(parts.folder + "/" + name);
-}
-
-Result<void> Bridges::State::write(std::string const& name, std::string const& text) const
-{
-    auto const object = chain::object_name(parts.run, parts.folder + "/" + name);
-    if (!object) return tl::unexpected(object.error());
-    bool unsure = false;
-    for (int tries = 0; tries < 3; ++tries) {
-        auto const created = parts.store->create(*object, store::bytes_of(text), call());
-        if (!created) return tl::unexpected(created.error());
-        if (*created == store::CreateOutcome::created) return {};
-        // Nobody else has a reason to create it.
-        if (*created == store::CreateOutcome::exists && unsure) return {};
-        if (*created == store::CreateOutcome::exists)
-            return fail(ExitCode::protocol, "cannot create " + name, "it exists already");
-        unsure = true;
-    }
-    return fail(ExitCode::temporary, "cannot create " + name, "the store does not answer");
-}
-
 // ---- meeting
 
 void Bridges::State::look()
@@ -176,7 +139,7 @@ void Bridges::State::look_once()
     std::vector<std::shared_ptr<Connection>> ended;
     {
         std::unique_lock lock(mutex);
-        changed.wait_for(lock, parts.limits.pause);
+        changed.wait_for(lock, limits.pause);
         self = own;
         ended.swap(retired);
     }
@@ -190,9 +153,7 @@ void Bridges::State::look_once()
 void Bridges::State::announce(MemberId const& self)
 {
     if (announced == self || !why_unknown.empty()) return;
-    auto const written =
-        write(announcement_name(self),
-              encode(Announcement{process::host_name(), token, SystemClock{}.now()}));
+    auto const written = place.announce(self, stop.get_token());
     if (written || written.error().code == ExitCode::protocol) {
         announced = self;
         return;
@@ -203,7 +164,7 @@ void Bridges::State::announce(MemberId const& self)
     if (written.error().code == ExitCode::permission) why_unknown = why;
     bool const complain = !why_unknown.empty() || monotonic_now() >= complain_at;
     if (complain && !std::exchange(complained, true))
-        parts.log.warning("no MPI connections: " + why + "; this site uses the store");
+        log.warning("no MPI connections: " + why + "; this site uses the store");
 }
 
 std::vector<Bridges::State::PartnerKey> Bridges::State::to_look_for(MemberId const& self)
@@ -216,14 +177,14 @@ std::vector<Bridges::State::PartnerKey> Bridges::State::to_look_for(MemberId con
         if (!why_unknown.empty()) {
             partner.met = partner.given_up = true;
             partner.why = why_unknown;
-        } else if (monotonic_now() < partner.since + parts.limits.look) {
+        } else if (monotonic_now() < partner.since + limits.look) {
             found.push_back({id, partner.number});
         } else {
             partner.met = true;
             partner.given_up = true;
-            partner.why = "it did not meet this site within " + format_duration(parts.limits.look);
-            parts.log.info("no MPI connection with " + site_of(id).value + ": " + partner.why +
-                           "; this site uses the store for its payloads");
+            partner.why = "it did not meet this site within " + format_duration(limits.look);
+            log.info("no MPI connection with " + site_of(id).value + ": " + partner.why +
+                     "; this site uses the store for its payloads");
         }
     }
     return found;
@@ -231,23 +192,12 @@ std::vector<Bridges::State::PartnerKey> Bridges::State::to_look_for(MemberId con
 
 void Bridges::State::look_for(MemberId const& self, PartnerKey const& other)
 {
-    bool const newer = is_newer(other.member, self);
-    auto const text =
-        read(newer ? announcement_name(other.member) : invitation_name(other.member, self));
-    if (!text || !*text) return;  // a store that does not answer is asked again
-    if (newer) {
-        auto const theirs = decode_announcement(**text);
-        if (!theirs) return give_up(other, theirs.error().message());
-        begin(other, [this, self, other, theirs] { return invite(self, other, *theirs); });
-    } else {
-        auto const theirs = decode_invitation(**text);
-        if (!theirs) return give_up(other, theirs.error().message());
-        begin(other, [this, other, theirs] { return follow(other, *theirs); });
-    }
+    auto const record = place.record_of(other.member, self, stop.get_token());
+    // A store that does not answer is asked again.
+    if (record && *record) begin(self, other, **record);
 }
 
-// Each pair meets in a thread of its own, so that none waits for another.
-void Bridges::State::begin(PartnerKey const& other, std::function<Result<void>()> const& meet)
+void Bridges::State::begin(MemberId const& self, PartnerKey const& other, std::string const& record)
 {
     {
         std::lock_guard const lock(mutex);
@@ -257,44 +207,21 @@ void Bridges::State::begin(PartnerKey const& other, std::function<Result<void>()
         partner->why = bridge::meeting;
     }
     auto const failed = [this, other](std::string const& why) { give_up(other, why); };
-    auto const body = [self = shared_from_this(), meet, failed] {
-        if (auto const met = meet(); !met) failed(met.error().message());
+    auto const body = [state = shared_from_this(), self, other, record, failed] {
+        auto met = state->place.meet(other.member, self, record, state->stop.get_token());
+        auto const used = met ? state->use(other, std::move(*met)) : tl::unexpected(met.error());
+        if (!used) failed(used.error().message());
     };
     if (!start(body, failed)) failed("this process cannot start a thread");
 }
 
-Result<void> Bridges::State::invite(MemberId const& self, PartnerKey const& other,
-                                    Announcement const& theirs)
+Result<void> Bridges::State::use(PartnerKey const& other, MeetingPlace::Met met)
 {
-    auto end = parts.ends.wait_at_port(call(parts.limits.start));
-    if (!end) return tl::unexpected(end.error());
-    Invitation const invitation{(*end)->address(), process::host_name(), make_token(),
-                                SystemClock{}.now()};
-    if (auto written = write(invitation_name(self, other.member), encode(invitation)); !written)
-        return written;
-    auto library = (*end)->wait_until_connected(call(parts.limits.accept));
-    if (!library) return tl::unexpected(library.error());
-    return use(other, std::move(*end), {theirs.host, *library, {invitation.token, theirs.token}});
-}
-
-Result<void> Bridges::State::follow(PartnerKey const& other, Invitation const& theirs)
-{
-    if (auto good = check_address(theirs.address, parts.networks); !good) return good;
-    auto const until_connected = call(parts.limits.connect);
-    auto end = parts.ends.connect_to(theirs.address, until_connected);
-    if (!end) return tl::unexpected(end.error());
-    auto library = (*end)->wait_until_connected(until_connected);
-    if (!library) return tl::unexpected(library.error());
-    return use(other, std::move(*end), {theirs.host, *library, {token, theirs.token}});
-}
-
-Result<void> Bridges::State::use(PartnerKey const& other, std::unique_ptr<End> end, Found found)
-{
-    Connection::Settings settings{found.tokens, parts.limits.patience};
+    Connection::Settings settings{met.tokens, limits.patience};
     settings.ended = [this, other](std::string const& why) { give_up(other, why); };
-    auto const connection = std::make_shared<Connection>(std::move(end), offers, settings);
+    auto const connection = std::make_shared<Connection>(std::move(met.end), offers, settings);
     // The connection itself ends after its patience, and says why.
-    if (!connection->wait_until_ready(monotonic_now() + parts.limits.patience + Seconds{1}))
+    if (!connection->wait_until_ready(monotonic_now() + limits.patience + Seconds{1}))
         return fail(ExitCode::unavailable, "cannot connect with MPI", connection->why_ended());
     std::lock_guard const lock(mutex);
     auto* const partner = find(other);
@@ -302,10 +229,10 @@ Result<void> Bridges::State::use(PartnerKey const& other, std::unique_ptr<End> e
     if (partner == nullptr || partner->given_up || stop.stop_requested()) return {};
     partner->connection = connection;
     partner->why.clear();
-    partner->host = found.host;
-    partner->library = found.library;
-    parts.log.info("exchanges payloads with " + site_of(other.member).value + " (" + found.host +
-                   ") over MPI");
+    partner->host = met.host;
+    partner->library = met.library;
+    log.info("exchanges payloads with " + site_of(other.member).value + " (" + met.host +
+             ") over MPI");
     return {};
 }
 
@@ -322,18 +249,19 @@ void Bridges::State::give_up(PartnerKey const& other, std::string const& why)
     changed.notify_all();
     auto const site = site_of(other.member).value;
     if (why == Connection::has_left)
-        return parts.log.info("the MPI connection with " + site + " has ended: " + why);
-    parts.log.warning("no MPI connection with " + site + ": " + why +
-                      "; this site uses the store for its payloads, and curtail-train --mpi-check "
-                      "tries the connection");
+        return log.info("the MPI connection with " + site + " has ended: " + why);
+    log.warning("no MPI connection with " + site + ": " + why +
+                "; this site uses the store for its payloads, and curtail-train --mpi-check "
+                "tries the connection");
 }
 
 // ---- Bridges
 
-Bridges::Bridges(Parts parts) : state_(std::make_shared<State>(std::move(parts)))
+Bridges::Bridges(MeetingPlace::Parts place, Log log, BridgeLimits limits)
+    : state_(std::make_shared<State>(std::move(place), std::move(log), limits))
 {
     auto const failed = [state = state_](std::string const& why) {
-        state->parts.log.warning("no more MPI connections: " + why + "; this site uses the store");
+        state->log.warning("no more MPI connections: " + why + "; this site uses the store");
     };
     if (!state_->start([state = state_] { state->look(); }, failed))
         failed("this process cannot start a thread");

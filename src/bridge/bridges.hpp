@@ -7,14 +7,17 @@
 #include <vector>
 
 #include "bridge/connection.hpp"
-#include "bridge/meeting.hpp"
-#include "bridge/stream.hpp"
+#include "bridge/meeting_place.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
-#include "core/network.hpp"
-#include "store/object_store.hpp"
 
 namespace curtail::bridge {
+
+struct BridgeLimits {
+    Millis look{300'000};    ///< how long members look for each other
+    Millis pause{1'000};     ///< between two looks
+    Millis patience{5'000};  ///< see Connection
+};
 
 /// The connections of this site's leader with the leaders of other sites. They meet in the store:
 /// an older member waits for a newer one, which connects once. A connection that has ended, or that
@@ -24,24 +27,7 @@ namespace curtail::bridge {
 /// for one may outlive the object, so the program must end without exit handlers.
 class Bridges {
   public:
-    struct Limits {
-        Millis start{20'000};    ///< for MPI to open a port
-        Millis accept{60'000};   ///< for the newer member to connect
-        Millis connect{30'000};  ///< for MPI to connect
-        Millis look{300'000};    ///< how long members look for each other
-        Millis pause{1'000};     ///< between two looks
-        Millis patience{5'000};  ///< see Connection
-    };
-    struct Parts {
-        std::shared_ptr<store::ObjectStore> store;
-        RunId run;
-        Ends ends;
-        std::vector<Network> networks;  ///< with whose addresses this site connects
-        Log log;
-        Limits limits{};
-        std::string folder{meeting_folder};  ///< where the members meet
-    };
-    explicit Bridges(Parts parts);
+    Bridges(MeetingPlace::Parts place, Log log, BridgeLimits limits = {});
     ~Bridges();
     Bridges(Bridges const&) = delete;
     Bridges& operator=(Bridges const&) = delete;

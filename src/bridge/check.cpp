@@ -72,12 +72,13 @@ double mb_per_s(FractionalSeconds time)
 // What one side of the check does.
 class Check {
   public:
-    Check(Bridges::Parts parts, SiteId const& site, std::vector<SiteId> others)
+    Check(MeetingPlace::Parts parts, SiteId const& site, std::vector<SiteId> others,
+          BridgeLimits limits)
         : store_(parts.store),
           run_(parts.run),
           self_(member_of(site)),
           others_(std::move(others)),
-          bridges_(std::move(parts))
+          bridges_(std::move(parts), Log(), limits)  // the result says all
     {
         bridges_.offers().add(digest_, {check_bytes, [sent = sent_](auto offset, auto place) {
                                             return sent->read(offset, place);
@@ -231,12 +232,11 @@ void Check::remove_records()
 
 }  // namespace
 
-Result<CheckedConnection> check_connection(Bridges::Parts parts, SiteId const& site,
+Result<CheckedConnection> check_connection(MeetingPlace::Parts place, SiteId const& site,
                                            std::vector<SiteId> others, CheckLimits const& limits)
 {
-    parts.folder = check_folder;
-    parts.log = Log();  // the result says all
-    Check check(std::move(parts), site, std::move(others));
+    place.folder = check_folder;
+    Check check(std::move(place), site, std::move(others), limits.bridges);
     auto const other = check.meet(limits.meet);
     if (!other) return tl::unexpected(other.error());
     return check.exchange(*other, limits.exchange);

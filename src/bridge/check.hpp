@@ -18,16 +18,18 @@ struct CheckedConnection {
 struct CheckLimits {
     Millis meet{600'000};     ///< for the other site to begin its check
     Millis exchange{60'000};  ///< for the transfers in both directions
+    BridgeLimits bridges{};
 };
 
 /// Connects with another site that calls this function at the same time, and transfers
 /// `check_bytes` in both directions, one after the other. Both sites meet in `check_folder` of the
-/// store; the members of the run do not notice it. `parts.folder` is not used.
+/// store; the members of the run do not notice it. `place.folder` is not used.
 ///
 /// Returns when the other site has finished, too. Fails with `unavailable` if they cannot connect,
 /// and with the store's error if it does not answer.
 /// `others` are the sites with which to connect.
-[[nodiscard]] Result<CheckedConnection> check_connection(Bridges::Parts parts, SiteId const& site,
+[[nodiscard]] Result<CheckedConnection> check_connection(MeetingPlace::Parts place,
+                                                         SiteId const& site,
                                                          std::vector<SiteId> others,
                                                          CheckLimits const& limits = {});
 inline constexpr std::int64_t check_bytes = 64'000'000;

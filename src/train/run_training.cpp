@@ -49,11 +49,11 @@ std::shared_ptr<DirectPayloads> direct_payloads(LeaderContext const& context,
 {
     auto const& mpi = context.site.mpi;
     if (!mpi.connect) return nullptr;
-    auto parts = bridge_parts(context.run, context.site, store, context.log);
-    if (parts)
+    auto place = meeting_place(context.run, context.site, store);
+    if (place)
         return std::make_shared<DirectPayloads>(
-            std::make_shared<bridge::Bridges>(std::move(*parts)), mpi.timeout);
-    context.log.warning(parts.error().message() + "; this site uses the store");
+            std::make_shared<bridge::Bridges>(std::move(*place), context.log), mpi.timeout);
+    context.log.warning(place.error().message() + "; this site uses the store");
     return nullptr;
 }
 

@@ -8,9 +8,8 @@
 
 namespace curtail::train {
 
-Result<bridge::Bridges::Parts> bridge_parts(config::Run const& run, config::Site const& site,
-                                            std::shared_ptr<store::ObjectStore> store,
-                                            Log const& log)
+Result<bridge::MeetingPlace::Parts> meeting_place(config::Run const& run, config::Site const& site,
+                                                  std::shared_ptr<store::ObjectStore> store)
 {
     if (auto usable = bridge::check_library(comm::Intercommunicator::library()); !usable)
         return tl::unexpected(usable.error());
@@ -18,12 +17,11 @@ Result<bridge::Bridges::Parts> bridge_parts(config::Run const& run, config::Site
     auto const programs = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
     bridge::ProcessSettings const process{programs / "curtail-bridge", site.mpi.interface,
                                           site.mpi.ports};
-    return bridge::Bridges::Parts{std::move(store), run.run, bridge::process_ends(process),
-                                  site.mpi.peers, log};
+    return bridge::MeetingPlace::Parts{std::move(store), run.run, bridge::process_ends(process),
+                                       site.mpi.peers};
 }
 
-Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site_id,
-                           Log const& log)
+Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site_id)
 {
     auto const run = config::read_run(run_file);
     if (!run) return tl::unexpected(run.error());
@@ -34,12 +32,12 @@ Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& 
                     "mpi.connect is off in the file of site " + site_id.value);
     auto store = store::open_store(run->store_for(*site));
     if (!store) return tl::unexpected(store.error());
-    auto parts = bridge_parts(*run, *site, std::move(*store), log);
-    if (!parts) return tl::unexpected(parts.error());
+    auto place = meeting_place(*run, *site, std::move(*store));
+    if (!place) return tl::unexpected(place.error());
     std::vector<SiteId> others;
     for (auto const& other : run->sites)
         if (other.site != site_id) others.push_back(other.site);
-    auto const checked = bridge::check_connection(std::move(*parts), site_id, std::move(others));
+    auto const checked = bridge::check_connection(std::move(*place), site_id, std::move(others));
     if (!checked) return tl::unexpected(checked.error());
     return MpiCheck{process::host_name(), site->mpi, *checked};
 }

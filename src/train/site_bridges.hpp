@@ -8,12 +8,10 @@
 // The MPI connections of a site, as its site file wants them (docs/mpi.md).
 namespace curtail::train {
 
-/// Returns what the site's connections need. Fails with `unavailable` if this machine's MPI does
+/// Returns where the site meets the others. Fails with `unavailable` if this machine's MPI does
 /// not connect jobs.
-[[nodiscard]] Result<bridge::Bridges::Parts> bridge_parts(config::Run const& run,
-                                                          config::Site const& site,
-                                                          std::shared_ptr<store::ObjectStore> store,
-                                                          Log const& log);
+[[nodiscard]] Result<bridge::MeetingPlace::Parts> meeting_place(
+    config::Run const& run, config::Site const& site, std::shared_ptr<store::ObjectStore> store);
 
 struct MpiCheck {
     std::string host;  ///< name of this machine
@@ -23,7 +21,6 @@ struct MpiCheck {
 /// Tries the connection with another site that does the same (bridge::check_connection). Fails with
 /// `unavailable` and the reason why the site would use the store, and with `config` if the run file
 /// cannot be used.
-[[nodiscard]] Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site,
-                                         Log const& log);
+[[nodiscard]] Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site);
 
 }  // namespace curtail::train

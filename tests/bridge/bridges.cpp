@@ -30,11 +30,11 @@ Network const local = *Network::parse("127.0.0.0/8");
 
 class Meeting : public testing::Test {
   protected:
-    std::unique_ptr<Bridges> site(Bridges::Limits limits = {})
+    std::unique_ptr<Bridges> site(BridgeLimits limits = {})
     {
         limits.pause = Millis{5};
         return std::make_unique<Bridges>(
-            Bridges::Parts{store_, {"r"}, exchange_.ends(), {local}, log(), limits});
+            MeetingPlace::Parts{store_, {"r"}, exchange_.ends(), {local}}, log(), limits);
     }
     Log log()
     {
@@ -163,7 +163,7 @@ TEST_F(Meeting, AnEndedConnectionIsNotMadeAgain)
 
 TEST_F(Meeting, ASiteThatDoesNotConnectIsNotWaitedForLong)
 {
-    Bridges::Limits limits;
+    BridgeLimits limits;
     limits.look = Millis{100};
     auto const older = site(limits);
     older->set_members(a, {a, b});
@@ -187,9 +187,9 @@ class ReadOnlyStore : public test::ForwardingStore {
 TEST_F(Meeting, ASiteThatMayNotAnnounceItselfSaysSoOnce)
 {
     auto const forbidden = std::make_shared<ReadOnlyStore>(*store_);
-    Bridges::Limits limits;
+    BridgeLimits limits;
     limits.pause = Millis{5};
-    Bridges bridges({forbidden, {"r"}, exchange_.ends(), {local}, log(), limits});
+    Bridges bridges({forbidden, {"r"}, exchange_.ends(), {local}}, log(), limits);
     bridges.set_members(a, {a, b});
     wait_for([&] { return state(bridges, b).find("cannot announce itself") != std::string::npos; });
     EXPECT_EQ(forbidden->creates, 1) << "rights do not change by themselves";
@@ -215,9 +215,9 @@ class ForgetfulStore : public test::ForwardingStore {
 TEST_F(Meeting, ALostAnswerOfTheStoreDoesNotPreventTheMeeting)
 {
     auto const forgetful = std::make_shared<ForgetfulStore>(*store_);
-    Bridges::Limits limits;
+    BridgeLimits limits;
     limits.pause = Millis{5};
-    Bridges second({forgetful, {"r"}, exchange_.ends(), {local}, log(), limits});
+    Bridges second({forgetful, {"r"}, exchange_.ends(), {local}}, log(), limits);
     second.set_members(b, {a, b});
     auto const first = site();
     first->set_members(a, {a, b});
@@ -241,7 +241,7 @@ TEST_F(Meeting, AProcessThatBecomesAnotherMemberMeetsAllAgain)
 
 TEST_F(Meeting, AStrangerThatSaysNothingIsNamedAsTheReason)
 {
-    Bridges::Limits limits;
+    BridgeLimits limits;
     limits.patience = Millis{300};
     auto const first = site(limits);
     first->set_members(a, {a, b});

@@ -22,12 +22,11 @@ class CheckedConnections : public testing::Test {
     std::future<Checked> check(std::string const& site, CheckLimits limits = {},
                                std::string const& network = "127.0.0.0/8")
     {
-        Bridges::Limits meeting;
-        meeting.pause = Millis{5};
-        Bridges::Parts parts{store_, {"r"},  exchange_.ends(), {*Network::parse(network)},
-                             Log(),  meeting};
-        return std::async(std::launch::async, [parts, site, limits] {
-            return check_connection(parts, {site}, {{"A"}, {"B"}, {"C"}}, limits);
+        limits.bridges.pause = Millis{5};
+        MeetingPlace::Parts const place{
+            store_, {"r"}, exchange_.ends(), {*Network::parse(network)}};
+        return std::async(std::launch::async, [place, site, limits] {
+            return check_connection(place, {site}, {{"A"}, {"B"}, {"C"}}, limits);
         });
     }
     std::shared_ptr<store::MemoryStore> store_{std::make_shared<store::MemoryStore>()};

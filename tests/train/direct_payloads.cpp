@@ -28,10 +28,12 @@ class DirectWay : public testing::Test {
     };
     Site site(MemberId const& own)
     {
-        bridge::Bridges::Limits limits;
+        bridge::BridgeLimits limits;
         limits.pause = Millis{5};
-        auto const bridges = std::make_shared<bridge::Bridges>(bridge::Bridges::Parts{
-            store_, {"test"}, exchange_.ends(), {*Network::parse("127.0.0.0/8")}, Log(), limits});
+        auto const bridges = std::make_shared<bridge::Bridges>(
+            bridge::MeetingPlace::Parts{
+                store_, {"test"}, exchange_.ends(), {*Network::parse("127.0.0.0/8")}},
+            Log(), limits);
         bridges_.push_back(bridges);
         auto const direct = std::make_shared<DirectPayloads>(bridges, Seconds{20});
         direct->set_members(own, {a, b});
