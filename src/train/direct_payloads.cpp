@@ -71,19 +71,25 @@ payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::Par
     payload::Decoder decoder(layout, part.part, values);
     decoder.begin();
     auto const take = [&](std::span<std::byte const> piece) { decoder.add(piece); };
-    std::optional<std::string> why;
-    if (own) {
-        if (!bridge::read_offered(*own, part.sha256, take)) why = "this site's copy is damaged";
-    } else {
-        auto const fetched = bridges_->fetch(*owner, part.sha256, part.bytes, take,
-                                             std::min(until, monotonic_now() + timeout_));
-        if (!fetched) why = fetched.error();
-    }
+    auto why = read(part, own, *owner, take, until);
     if (!why && !decoder.finish()) why = "it has another form than this site writes";
     auto found = memory.share(std::move(values));  // gives the memory back if nobody uses it
     if (why) return failed(*why);
     if (!own) count([&](auto& read) { read.by_mpi += Bytes{part.bytes}; });
     return found;
+}
+
+std::optional<std::string> DirectPayloads::read(rounds::PartRef const& part,
+                                                std::optional<bridge::Offered> const& own,
+                                                MemberId const& owner,
+                                                bridge::Connection::Sink const& sink,
+                                                MonoTime until)
+{
+    if (own && bridge::read_offered(*own, part.sha256, sink)) return std::nullopt;
+    if (own) return "this site's copy is damaged";
+    auto const fetched = bridges_->fetch(owner, part.sha256, part.bytes, sink,
+                                         std::min(until, monotonic_now() + timeout_));
+    return fetched ? std::nullopt : std::optional(fetched.error());
 }
 
 void DirectPayloads::set_members(MemberId const& own, std::vector<MemberId> const& members)

@@ -42,6 +42,13 @@ class DirectPayloads {
 
   private:
     [[nodiscard]] payload::Values failed(std::string why);
+    /// Passes the payload's bytes to `sink`: from `own`, or else from `owner`. Returns why it
+    /// failed.
+    [[nodiscard]] std::optional<std::string> read(rounds::PartRef const& part,
+                                                  std::optional<bridge::Offered> const& own,
+                                                  MemberId const& owner,
+                                                  bridge::Connection::Sink const& sink,
+                                                  MonoTime until);
     [[nodiscard]] bool is_own(rounds::PartRef const& part) const;
     /// Changes what has been read.
     void count(std::function<void(runlog::PayloadsRead&)> const& change);
