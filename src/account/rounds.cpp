@@ -97,8 +97,8 @@ class PayloadReads {
     void add_to(RoundAccount& round, std::int64_t next_round) const
     {
         auto const [first, last] = reads_.equal_range(next_round);
-        for (auto const& [number, entry] : std::ranges::subrange(first, last)) {
-            auto const& [site, read] = entry;
+        for (auto entry = first; entry != last; ++entry) {
+            auto const& [site, read] = entry->second;
             round.by_mpi = round.by_mpi.value_or(Bytes{}) + read.by_mpi;
             round.from_store = round.from_store.value_or(Bytes{}) + read.from_store;
             if (read.why_store.empty()) continue;

@@ -112,7 +112,7 @@ Result<void> run_bridge(apps::Arguments const& arguments, apps::Console const&)
                                 monotonic_now() + patience);
         return told ? relay(leader, *other) : told;
     };
-    auto const done = work();
+    auto done = work();
     auto const why = done.error().message();
     (void)leader.send(MessageType::failed, Pieces(std::string_view(why)),
                       monotonic_now() + Seconds{1});

@@ -43,15 +43,20 @@ std::optional<Millis> kill_wait_of(apps::Arguments const& arguments)
     return std::chrono::round<Millis>(FractionalSeconds(arguments.number("kill-wait")));
 }
 
-Result<void> check_connection(std::filesystem::path const& run, SiteId const& site,
-                              apps::Console const& console)
+Result<void> check_connection(apps::Arguments const& arguments, SiteId const& site,
+                              train::StopSignal const& stop, apps::Console const& console)
 {
-    auto const checked = train::check_mpi(run, site);
+    if (arguments.flag("alone"))
+        return fail(ExitCode::usage, "--mpi-check", "cannot be combined with --alone");
+    char const* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
+    if (ranks != nullptr && std::string_view(ranks) != "1")
+        return fail(ExitCode::usage, "--mpi-check", "must run once, and mpirun started more ranks");
+    auto const checked = train::check_mpi(arguments.text("RUN"), site, stop, console.log);
     if (!checked) {
         auto error = checked.error();
         if (error.what.starts_with("no MPI"))
             error.remedy +=
-                (error.remedy.empty() ? "" : "; ") + std::string("this site uses the store");
+                (error.remedy.empty() ? "" : "; ") + std::string("this site would use the store");
         return tl::unexpected(error);
     }
     auto const& [host, mpi, found] = *checked;
@@ -78,7 +83,7 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     if (!site) return tl::unexpected(site.error());
     auto const need = permission::parse_need(arguments.text("permission"));
     if (!need) return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
-    if (arguments.flag("mpi-check")) return check_connection(arguments.text("RUN"), *site, console);
+    if (arguments.flag("mpi-check")) return check_connection(arguments, *site, stop, console);
     auto const gpu =
         model::parse_gpu_choice(arguments.text("gpu-kernels"), arguments.text("gpu-attention"));
     if (!gpu) return tl::unexpected(gpu.error());

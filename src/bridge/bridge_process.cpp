@@ -69,10 +69,12 @@ Result<Environment> environment_of(ProcessSettings const& settings,
         {"UCX_NET_DEVICES", settings.interface}};
     variables.insert(variables.end(), own.begin(), own.end());
     if (settings.ports) {
-        auto const port = free_port(*settings.ports);
-        if (!port) return tl::unexpected(port.error());
-        // With a whole range, Open MPI 4.1 names all its ports in its address.
-        variables.emplace_back("OMPI_MCA_oob_tcp_dynamic_ipv4_ports", *port);
+        auto const ports = two_free_ports(*settings.ports);
+        if (!ports) return tl::unexpected(ports.error());
+        // Open MPI 4.1 listens at all ports that it may choose. It opens one for IPv6, too,
+        // although it does not use it.
+        variables.emplace_back("OMPI_MCA_oob_tcp_dynamic_ipv4_ports", ports->first);
+        variables.emplace_back("OMPI_MCA_oob_tcp_dynamic_ipv6_ports", ports->second);
         variables.emplace_back("UCX_TCP_PORT_RANGE", settings.ports->text());
     }
     return variables;
@@ -326,7 +328,7 @@ Result<void> check_library(std::string_view library)
                 printable(library.substr(0, library.find(','))) + why);
 }
 
-Ends process_ends(ProcessSettings settings)
+Ends process_ends(ProcessSettings const& settings)
 {
     Ends ends;
     ends.wait_at_port = [settings](Call const& call) {

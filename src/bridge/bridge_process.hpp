@@ -24,6 +24,6 @@ struct ProcessSettings {
 /// an `ompi-server` of its own, too, with whose help Open MPI 4 connects two jobs.
 ///
 /// The processes of an end end with the object. If this process is killed, they end by themselves.
-[[nodiscard]] Ends process_ends(ProcessSettings settings);
+[[nodiscard]] Ends process_ends(ProcessSettings const& settings);
 
 }  // namespace curtail::bridge

@@ -16,6 +16,18 @@ namespace {
 constexpr char const* looking = "it has not met this site yet";
 constexpr char const* meeting = "it is being connected";
 constexpr Millis last_words{200};  // to say that this site leaves
+constexpr int most_meetings = 8;   // at a time; each has processes, and others wait
+
+using Connections = std::vector<std::shared_ptr<Connection>>;
+
+// Tells the other ends that this site leaves, and ends the connections.
+void leave(Connections& connections)
+{
+    for (auto const& connection : connections) connection->say_leave();
+    auto const until = monotonic_now() + last_words;
+    for (auto const& connection : connections) connection->leave(until);
+    connections.clear();
+}
 
 SiteId site_of(MemberId const& member) { return rounds::member_parts(member).process.site; }
 
@@ -47,10 +59,21 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     void look_once();
     void look_for(MemberId const& self, PartnerKey const& other);
     void announce(MemberId const& self);
+    /// Returns whether the store refuses this site's announcement. A store that is away comes back,
+    /// but rights do not change by themselves.
+    [[nodiscard]] bool is_forbidden() const
+    {
+        return not_announced && not_announced->code == ExitCode::permission;
+    }
+    [[nodiscard]] std::string why_not_announced() const
+    {
+        return "this site cannot announce itself: " + not_announced->message();
+    }
     [[nodiscard]] std::vector<PartnerKey> to_look_for(MemberId const& self);
     /// Connects with a member whose record for `self` has the text `record`, in a thread of its
     /// own, so that no member waits for another.
     void begin(MemberId const& self, PartnerKey const& other, std::string const& record);
+    void end_meeting();
     [[nodiscard]] Result<void> use(PartnerKey const& other, MeetingPlace::Met met);
     void give_up(PartnerKey const& other, std::string const& why);
     /// Returns the connection, or why there is none.
@@ -71,14 +94,15 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     mutable std::mutex mutex;
     std::condition_variable changed;
     MemberId own;
-    MemberId announced;         ///< the own member that has been announced
-    std::string why_unknown{};  ///< why nobody can know of this site; empty if the store may know
-    bool complained{false};     ///< the log says why this site is not announced
-    MonoTime complain_at{monotonic_now() + limits.look};
+    MemberId announced;                  ///< the own member that has been announced
+    std::optional<Error> not_announced;  ///< why the last attempt has failed
+    bool complained{false};              ///< the log says why this site is not announced
+    MonoTime complain_at{};              ///< from then on, it says so
     std::map<MemberId, Partner> partners;
-    std::vector<std::shared_ptr<Connection>> retired;  ///< to end, which may take seconds
+    Connections retired;  ///< to end, which may take seconds
     int entries{0};
     int threads{0};
+    int meetings{0};  ///< that are under way
 };
 
 bool Bridges::State::start(std::function<void()> body,
@@ -136,15 +160,17 @@ void Bridges::State::look()
 void Bridges::State::look_once()
 {
     MemberId self;
-    std::vector<std::shared_ptr<Connection>> ended;
+    Connections ended;
     {
         std::unique_lock lock(mutex);
         changed.wait_for(lock, limits.pause);
         self = own;
         ended.swap(retired);
     }
-    for (auto const& connection : ended) connection->leave(monotonic_now() + last_words);
-    ended.clear();
+    // What they wait for may hang.
+    if (!ended.empty())
+        (void)start([last = std::move(ended)]() mutable { leave(last); },
+                    [](std::string const&) {});
     if (stop.stop_requested() || self.value.empty()) return;
     announce(self);
     for (auto const& other : to_look_for(self)) look_for(self, other);
@@ -152,19 +178,20 @@ void Bridges::State::look_once()
 
 void Bridges::State::announce(MemberId const& self)
 {
-    if (announced == self || !why_unknown.empty()) return;
+    // Nobody else changes these values.
+    if (announced == self || is_forbidden()) return;
     auto const written = place.announce(self, stop.get_token());
+    std::lock_guard const lock(mutex);
+    if (stop.stop_requested()) return;
+    not_announced.reset();
     if (written || written.error().code == ExitCode::protocol) {
         announced = self;
         return;
     }
-    // A store that is away comes back, but rights do not change by themselves.
-    auto const why = "this site cannot announce itself: " + written.error().message();
-    std::lock_guard const lock(mutex);
-    if (written.error().code == ExitCode::permission) why_unknown = why;
-    bool const complain = !why_unknown.empty() || monotonic_now() >= complain_at;
+    not_announced = written.error();
+    bool const complain = is_forbidden() || monotonic_now() >= complain_at;
     if (complain && !std::exchange(complained, true))
-        log.warning("no MPI connections: " + why + "; this site uses the store");
+        log.warning("no MPI connections: " + why_not_announced() + "; this site uses the store");
 }
 
 std::vector<Bridges::State::PartnerKey> Bridges::State::to_look_for(MemberId const& self)
@@ -174,9 +201,9 @@ std::vector<Bridges::State::PartnerKey> Bridges::State::to_look_for(MemberId con
     if (own != self) return found;  // it has just become another member
     for (auto& [id, partner] : partners) {
         if (partner.met) continue;
-        if (!why_unknown.empty()) {
+        if (is_forbidden()) {
             partner.met = partner.given_up = true;
-            partner.why = why_unknown;
+            partner.why = why_not_announced();
         } else if (monotonic_now() < partner.since + limits.look) {
             found.push_back({id, partner.number});
         } else {
@@ -202,7 +229,8 @@ void Bridges::State::begin(MemberId const& self, PartnerKey const& other, std::s
     {
         std::lock_guard const lock(mutex);
         auto* const partner = find(other);
-        if (partner == nullptr) return;
+        if (partner == nullptr || meetings >= most_meetings) return;
+        ++meetings;
         partner->met = true;
         partner->why = bridge::meeting;
     }
@@ -211,8 +239,19 @@ void Bridges::State::begin(MemberId const& self, PartnerKey const& other, std::s
         auto met = state->place.meet(other.member, self, record, state->stop.get_token());
         auto const used = met ? state->use(other, std::move(*met)) : tl::unexpected(met.error());
         if (!used) failed(used.error().message());
+        state->end_meeting();
     };
-    if (!start(body, failed)) failed("this process cannot start a thread");
+    auto const not_begun = [this, failed](std::string const& why) {
+        failed(why);
+        end_meeting();
+    };
+    if (!start(body, not_begun)) not_begun("this process cannot start a thread");
+}
+
+void Bridges::State::end_meeting()
+{
+    std::lock_guard const lock(mutex);
+    --meetings;
 }
 
 Result<void> Bridges::State::use(PartnerKey const& other, MeetingPlace::Met met)
@@ -270,7 +309,7 @@ Bridges::Bridges(MeetingPlace::Parts place, Log log, BridgeLimits limits)
 Bridges::~Bridges()
 {
     state_->stop.request_stop();
-    std::vector<std::shared_ptr<Connection>> connections;
+    Connections connections;
     {
         std::lock_guard const lock(state_->mutex);
         connections.swap(state_->retired);
@@ -279,11 +318,8 @@ Bridges::~Bridges()
         state_->partners.clear();
     }
     state_->changed.notify_all();
-    for (auto const& connection : connections) connection->say_leave();
-    auto const until = monotonic_now() + last_words;
-    for (auto const& connection : connections) connection->leave(until);
     // What they wait for may hang.
-    (void)state_->start([last = std::move(connections)]() mutable { last.clear(); },
+    (void)state_->start([last = std::move(connections)]() mutable { leave(last); },
                         [](std::string const&) {});
     constexpr Millis longest{1500};
     std::unique_lock lock(state_->mutex);
@@ -298,6 +334,7 @@ void Bridges::set_members(MemberId const& own, std::vector<MemberId> const& memb
     // have ended their connections with the old id, and it has to connect with all of them again.
     bool const is_another = state.own != own;
     state.own = own;
+    if (is_another) state.complain_at = monotonic_now() + state.limits.look;
     auto const removed = std::erase_if(state.partners, [&](auto const& entry) {
         auto const& [id, partner] = entry;
         if (!is_another && std::ranges::find(members, id) != members.end()) return false;
@@ -315,6 +352,12 @@ void Bridges::set_members(MemberId const& own, std::vector<MemberId> const& memb
     if (changed) state.changed.notify_all();
 }
 
+std::optional<Error> Bridges::why_not_announced() const
+{
+    std::lock_guard const lock(state_->mutex);
+    return state_->not_announced;
+}
+
 std::optional<std::string> Bridges::why_not_connected(MemberId const& member) const
 {
     auto const connection = state_->connection_with(member);
@@ -325,11 +368,11 @@ Offers& Bridges::offers() { return *state_->offers; }
 
 tl::expected<void, std::string> Bridges::fetch(MemberId const& owner, Digest const& digest,
                                                std::int64_t bytes, Connection::Sink const& sink,
-                                               MonoTime until)
+                                               Call const& call)
 {
     auto const connection = state_->connection_with(owner);
     if (!connection) return tl::unexpected(connection.error());
-    return (*connection)->fetch(digest, bytes, sink, until);
+    return (*connection)->fetch(digest, bytes, sink, call);
 }
 
 std::map<MemberId, Bridges::PartnerState> Bridges::states() const

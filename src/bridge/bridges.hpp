@@ -38,6 +38,9 @@ class Bridges {
     void set_members(MemberId const& own, std::vector<MemberId> const& members);
     /// What this site gives to others.
     [[nodiscard]] Offers& offers();
+    /// Returns why the store does not know of this site yet. `permission` does not change by
+    /// itself.
+    [[nodiscard]] std::optional<Error> why_not_announced() const;
     /// Returns why nothing can be fetched from `member`; empty if it is connected.
     [[nodiscard]] std::optional<std::string> why_not_connected(MemberId const& member) const;
     /// Fetches the bytes that `owner` offers. Returns why it failed; then the bytes that `sink`
@@ -45,7 +48,7 @@ class Bridges {
     [[nodiscard]] tl::expected<void, std::string> fetch(MemberId const& owner, Digest const& digest,
                                                         std::int64_t bytes,
                                                         Connection::Sink const& sink,
-                                                        MonoTime until);
+                                                        Call const& call);
     struct PartnerState {
         bool connected{false};
         bool given_up{false};  ///< will not be connected any more

@@ -13,7 +13,6 @@
 namespace curtail::bridge {
 namespace {
 
-constexpr Millis pause{100};
 constexpr std::size_t most = 8;  // members to connect with
 // Announcements of checks that were killed are not met.
 constexpr std::chrono::minutes longest_check{15};
@@ -73,28 +72,42 @@ double mb_per_s(FractionalSeconds time)
 class Check {
   public:
     Check(MeetingPlace::Parts parts, SiteId const& site, std::vector<SiteId> others,
-          BridgeLimits limits)
+          CheckLimits limits)
         : store_(parts.store),
           run_(parts.run),
           self_(member_of(site)),
           others_(std::move(others)),
-          bridges_(std::move(parts), Log(), limits)  // the result says all
+          limits_(std::move(limits)),
+          bridges_(std::in_place, std::move(parts), Log(), limits_.bridges)  // the result says all
     {
-        bridges_.offers().add(digest_, {check_bytes, [sent = sent_](auto offset, auto place) {
-                                            return sent->read(offset, place);
-                                        }});
+        bridges_->offers().add(digest_, {check_bytes, [sent = sent_](auto offset, auto place) {
+                                             return sent->read(offset, place);
+                                         }});
     }
-    ~Check() { remove_records(); }
+    ~Check()
+    {
+        bridges_.reset();  // it may still write
+        remove_records();
+    }
     Check(Check const&) = delete;
     Check& operator=(Check const&) = delete;
 
     // Waits until another site is connected, and returns it.
-    [[nodiscard]] Result<MemberId> meet(Millis longest);
+    [[nodiscard]] Result<MemberId> meet();
+    // Waits until the check of another site has seen this one, so that it ends, too.
+    void stay_seen() const;
     // Transfers in both directions. The older site receives first.
-    [[nodiscard]] Result<CheckedConnection> exchange(MemberId const& other, Millis longest);
+    [[nodiscard]] Result<CheckedConnection> exchange(MemberId const& other);
 
   private:
-    [[nodiscard]] Result<std::vector<MemberId>> members();
+    // Returns the members whose announcements are in the store, except this one.
+    [[nodiscard]] Result<std::vector<MemberId>> announced() const;
+    void add_members(std::vector<MemberId> const& announced);
+    // Returns why no connection is possible with any member that has been seen; empty if one is
+    // possible, or if none has been seen.
+    [[nodiscard]] std::string why_hopeless(std::vector<MemberId> const& announced) const;
+    // Waits a little.
+    [[nodiscard]] Result<void> wait() const;
     [[nodiscard]] Result<void> receive(MemberId const& other, MonoTime until);
     // Waits until the other site has received all, and says so.
     [[nodiscard]] Result<void> wait_for(MemberId const& other, MonoTime until);
@@ -110,10 +123,11 @@ class Check {
     std::string folder_{"runs/" + run_.value + "/" + check_folder + "/"};
     std::shared_ptr<Sent> sent_{std::make_shared<Sent>()};
     Digest digest_{sent_->digest()};
-    bool announced_{false};
+    std::vector<MemberId> members_{self_};  // that have been seen
     double received_mb_per_s_{0};
     std::shared_ptr<std::atomic<bool>> told_{std::make_shared<std::atomic<bool>>(false)};
-    Bridges bridges_;
+    CheckLimits limits_;
+    std::optional<Bridges> bridges_;
 };
 
 std::string received_text(MemberId const& member) { return member.value + " has received all"; }
@@ -126,54 +140,90 @@ Result<std::vector<store::Listed>> Check::list() const
     return store_->list_all(*folder, {{}, monotonic_now() + Seconds{30}});
 }
 
-Result<std::vector<MemberId>> Check::members()
+Result<std::vector<MemberId>> Check::announced() const
 {
     auto const listed = list();
     if (!listed) return tl::unexpected(listed.error());
     auto const oldest = rounds::member_parts(self_).admitted.value - longest_check.count();
-    std::vector<MemberId> all{self_};
+    std::vector<MemberId> found;
     for (auto const& object : *listed) {
         constexpr std::string_view ending = ".json";
         auto name = std::string_view(object.name);
         if (!name.ends_with(ending)) continue;
         name = name.substr(folder_.size(), name.size() - folder_.size() - ending.size());
-        if (name == self_.value) announced_ = true;
         auto const parts = rounds::parse_member_id(name);
         if (!parts || parts->admitted.value < oldest) continue;
-        // Each costs processes, and anybody who may write to the store can add some.
-        if (std::ranges::find(others_, parts->process.site) != others_.end() && all.size() <= most)
-            all.push_back({std::string(name)});
+        if (std::ranges::find(others_, parts->process.site) != others_.end())
+            found.push_back({std::string(name)});
     }
-    return all;
+    return found;
 }
 
-Result<MemberId> Check::meet(Millis longest)
+void Check::add_members(std::vector<MemberId> const& announced)
 {
-    auto const until = monotonic_now() + longest;
+    // Each costs processes, and anybody who may write to the store can add some.
+    for (auto const& member : announced)
+        if (std::ranges::find(members_, member) == members_.end() && members_.size() <= most)
+            members_.push_back(member);
+    bridges_->set_members(self_, members_);
+}
+
+std::string Check::why_hopeless(std::vector<MemberId> const& announced) const
+{
+    std::string why;
+    for (auto const& [member, state] : bridges_->states()) {
+        bool const there = std::ranges::find(announced, member) != announced.end();
+        if (there && !state.given_up) return {};
+        auto const site = rounds::member_parts(member).process.site.value;
+        if (state.given_up) why = state.why;
+        else if (why.empty())
+            why = "the check of " + site + " has ended without a connection, and says why";
+    }
+    return why;
+}
+
+Result<void> Check::wait() const
+{
+    std::this_thread::sleep_for(limits_.pause);
+    if (limits_.stopped()) return fail(ExitCode::interrupted, "no MPI check", "it was stopped");
+    return {};
+}
+
+Result<MemberId> Check::meet()
+{
+    auto const until = monotonic_now() + limits_.meet;
     for (;;) {
-        auto const all = members();
-        if (!all) return tl::unexpected(all.error());
-        bridges_.set_members(self_, *all);
-        auto const states = bridges_.states();
-        for (auto const& [member, state] : states)
+        bool const late = monotonic_now() >= until;
+        auto const found = announced();
+        // A store that is away comes back.
+        if (!found && (late || found.error().code == ExitCode::permission))
+            return no_connection(found.error().message());
+        if (found) add_members(*found);
+        for (auto const& [member, state] : bridges_->states())
             if (state.connected) return member;
-        // One of them may have been killed.
-        bool const failed = std::ranges::all_of(
-            states, [](auto const& partner) { return partner.second.given_up; });
-        if (failed && !states.empty()) return no_connection(states.begin()->second.why);
-        if (monotonic_now() >= until)
-            return no_connection(announced_ ? "no other site has begun its check within " +
-                                                  format_duration(longest)
-                                            : "this site cannot write to the store");
-        std::this_thread::sleep_for(pause);
+        if (found)
+            if (auto const why = why_hopeless(*found); !why.empty()) return no_connection(why);
+        auto const unknown = bridges_->why_not_announced();
+        if (unknown && (late || unknown->code == ExitCode::permission))
+            return no_connection("this site cannot announce itself: " + unknown->message());
+        if (late)
+            return no_connection("no other site has begun its check within " +
+                                 format_duration(limits_.meet));
+        if (auto waited = wait(); !waited) return tl::unexpected(waited.error());
     }
 }
 
-Result<CheckedConnection> Check::exchange(MemberId const& other, Millis longest)
+void Check::stay_seen() const
 {
-    auto const until = monotonic_now() + longest;
+    for (int looks = 0; looks < 3; ++looks)
+        if (!wait()) return;
+}
+
+Result<CheckedConnection> Check::exchange(MemberId const& other)
+{
+    auto const until = monotonic_now() + limits_.exchange;
     bool const receives_first = is_newer(other, self_);
-    auto const state = bridges_.states()[other];
+    auto const state = bridges_->states()[other];
     if (!receives_first)
         if (auto waited = wait_for(other, until); !waited) return tl::unexpected(waited.error());
     if (auto received = receive(other, until); !received) return tl::unexpected(received.error());
@@ -181,7 +231,8 @@ Result<CheckedConnection> Check::exchange(MemberId const& other, Millis longest)
     if (receives_first)
         if (auto waited = wait_for(other, until); !waited) return tl::unexpected(waited.error());
     // What the other end has asked for goes out before the message that this side leaves.
-    while (!*told_ && monotonic_now() < until) std::this_thread::sleep_for(pause);
+    while (!*told_ && monotonic_now() < until)
+        if (auto waited = wait(); !waited) return tl::unexpected(waited.error());
     return CheckedConnection{rounds::member_parts(other).process.site, state.host, state.library,
                              received_mb_per_s_, mb_per_s(sent_->time())};
 }
@@ -189,8 +240,8 @@ Result<CheckedConnection> Check::exchange(MemberId const& other, Millis longest)
 Result<void> Check::receive(MemberId const& other, MonoTime until)
 {
     auto const began = monotonic_now();
-    auto const got = bridges_.fetch(
-        other, digest_, check_bytes, [](std::span<std::byte const>) {}, until);
+    auto const got = bridges_->fetch(other, digest_, check_bytes, [](std::span<std::byte const>) {},
+                                     {{}, until});
     if (!got) return no_connection(got.error());
     received_mb_per_s_ = mb_per_s(monotonic_now() - began);
     return {};
@@ -200,24 +251,24 @@ Result<void> Check::wait_for(MemberId const& other, MonoTime until)
 {
     auto const text = received_text(other);
     for (;;) {
-        auto const got = bridges_.fetch(
-            other, sha256(text), std::ssize(text), [](std::span<std::byte const>) {}, until);
+        auto const got = bridges_->fetch(other, sha256(text), std::ssize(text),
+                                         [](std::span<std::byte const>) {}, {{}, until});
         if (got) return {};
-        if (!bridges_.states()[other].connected) return no_connection(got.error());
+        if (!bridges_->states()[other].connected) return no_connection(got.error());
         if (monotonic_now() >= until) return no_connection("it does not receive");
-        std::this_thread::sleep_for(pause);
+        if (auto waited = wait(); !waited) return waited;
     }
 }
 
 void Check::say_received()
 {
     auto const text = received_text(self_);
-    bridges_.offers().add(sha256(text),
-                          {std::ssize(text), [told = told_, text](auto offset, auto place) {
-                               *told = true;
-                               return Pieces(std::string_view(text)).copy(offset, place) ==
-                                      place.size();
-                           }});
+    bridges_->offers().add(sha256(text),
+                           {std::ssize(text), [told = told_, text](auto offset, auto place) {
+                                *told = true;
+                                return Pieces(std::string_view(text)).copy(offset, place) ==
+                                       place.size();
+                            }});
 }
 
 void Check::remove_records()
@@ -236,10 +287,11 @@ Result<CheckedConnection> check_connection(MeetingPlace::Parts place, SiteId con
                                            std::vector<SiteId> others, CheckLimits const& limits)
 {
     place.folder = check_folder;
-    Check check(std::move(place), site, std::move(others), limits.bridges);
-    auto const other = check.meet(limits.meet);
-    if (!other) return tl::unexpected(other.error());
-    return check.exchange(*other, limits.exchange);
+    Check check(std::move(place), site, std::move(others), limits);
+    auto const other = check.meet();
+    if (other) return check.exchange(*other);
+    check.stay_seen();
+    return tl::unexpected(other.error());
 }
 
 }  // namespace curtail::bridge

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "bridge/bridges.hpp"
 
@@ -16,8 +18,11 @@ struct CheckedConnection {
 };
 
 struct CheckLimits {
+    /// Returns true if the check must end now.
+    std::function<bool()> stopped = [] { return false; };
     Millis meet{600'000};     ///< for the other site to begin its check
     Millis exchange{60'000};  ///< for the transfers in both directions
+    Millis pause{500};        ///< between two looks into the store, and two questions
     BridgeLimits bridges{};
 };
 
@@ -26,7 +31,7 @@ struct CheckLimits {
 /// store; the members of the run do not notice it. `place.folder` is not used.
 ///
 /// Returns when the other site has finished, too. Fails with `unavailable` if they cannot connect,
-/// and with the store's error if it does not answer.
+/// with `interrupted` if it was stopped, and with the store's error if the store does not answer.
 /// `others` are the sites with which to connect.
 [[nodiscard]] Result<CheckedConnection> check_connection(MeetingPlace::Parts place,
                                                          SiteId const& site,

@@ -177,10 +177,10 @@ Connection::Why Connection::take_request(Frame const& frame)
 Connection::Why Connection::take_reply(FrameHead const& head)
 {
     Lock const lock(mutex_);
-    if (fetch_ == nullptr || fetch_->id != head.id || fetch_->follows)
-        return "it replied to nothing";
+    if (!fetch_ || fetch_->id != head.id || fetch_->follows) return "it replied to nothing";
     fetch_->progress = monotonic_now();
     (head.number == 1 ? fetch_->follows : fetch_->refused) = true;
+    if (fetch_->refused && fetch_->sink == nullptr) fetch_.reset();
     changed_.notify_all();
     return {};
 }
@@ -189,15 +189,21 @@ Connection::Why Connection::take_data(Frame const& frame)
 {
     Lock const lock(mutex_);
     auto const size = static_cast<std::int64_t>(frame.body.size());
-    if (fetch_ == nullptr || fetch_->id != frame.head.id || !fetch_->follows || size == 0 ||
+    if (!fetch_ || fetch_->id != frame.head.id || !fetch_->follows || size == 0 ||
         frame.head.number != static_cast<std::uint64_t>(fetch_->arrived) ||
         size > fetch_->bytes - fetch_->arrived)
         return "it sent data that do not follow";
-    fetch_->hash.update(frame.body);
-    (*fetch_->sink)(frame.body);
+    if (fetch_->sink != nullptr) {
+        fetch_->hash.update(frame.body);
+        (*fetch_->sink)(frame.body);
+    }
     fetch_->arrived += size;
     fetch_->progress = monotonic_now();
     if (fetch_->arrived < fetch_->bytes) return {};
+    if (fetch_->sink == nullptr) {
+        fetch_.reset();
+        return {};
+    }
     if (fetch_->hash.finish() != fetch_->digest) return "it sent bytes with another digest";
     fetch_->complete = true;
     changed_.notify_all();
@@ -291,40 +297,53 @@ Result<void> Connection::serve(Request const& request)
 // ---- fetches
 
 tl::expected<void, std::string> Connection::fetch(Digest const& digest, std::int64_t bytes,
-                                                  Sink const& sink, MonoTime until)
+                                                  Sink const& sink, Call const& call)
 {
-    std::unique_lock const turn(turn_, until);
-    if (!turn) return tl::unexpected(std::string("the connection was busy"));
+    using Text = std::string;
+    std::unique_lock const turn(turn_, call.until.value_or(MonoTime::max()));
+    if (!turn) return tl::unexpected(Text("the connection was busy"));
     Lock lock(mutex_);
     if (ended_) return tl::unexpected(why_);
-    if (!ready_) return tl::unexpected(std::string("it has not shown its token yet"));
-    if (monotonic_now() >= until) return tl::unexpected(std::string("there was no time for it"));
-    Fetch fetch{++fetches_, digest, bytes, &sink};
-    fetch.progress = monotonic_now();
-    fetch_ = &fetch;
-    enqueue({FrameType::request, fetch.id, static_cast<std::uint64_t>(bytes)},
-            std::as_bytes(std::span(digest.bytes)));
-    changed_.notify_all();
-    auto const done = wait_for(fetch, until, lock);
-    fetch_ = nullptr;
-    if (done || fetch.refused) return done;
+    if (!ready_) return tl::unexpected(Text("it has not shown its token yet"));
+    if (call.is_over()) return tl::unexpected(Text("there was no time for it"));
+    if (!fetch_) {
+        auto const id = ++fetches_;
+        enqueue({FrameType::request, id, static_cast<std::uint64_t>(bytes)},
+                std::as_bytes(std::span(digest.bytes)));
+        fetch_ = Fetch{id, digest, bytes, &sink};
+        fetch_->progress = monotonic_now();
+        changed_.notify_all();
+    } else if (monotonic_now() < fetch_->progress + settings_.patience) {
+        return tl::unexpected(Text("it still sends what this site does not need any more"));
+    }
+    auto done = wait_for_fetch(call, lock);
+    if (done || fetch_->refused) {
+        fetch_.reset();
+        return done;
+    }
+    fetch_->sink = nullptr;
+    if (call.cancel.stop_requested()) return done;
     lock.unlock();
     end(done.error());
     return done;
 }
 
-tl::expected<void, std::string> Connection::wait_for(Fetch const& fetch, MonoTime until, Lock& lock)
+tl::expected<void, std::string> Connection::wait_for_fetch(Call const& call, Lock& lock)
 {
+    auto const until = call.until.value_or(MonoTime::max());
     for (;;) {
-        if (fetch.complete) return {};
-        if (fetch.refused) return tl::unexpected(std::string("it does not offer these bytes"));
+        if (fetch_->complete) return {};
+        if (fetch_->refused) return tl::unexpected(std::string("it does not offer these bytes"));
         if (ended_) return tl::unexpected(why_);
+        if (call.cancel.stop_requested())
+            return tl::unexpected(std::string("nobody needs it any more"));
         auto const now = monotonic_now();
         if (now >= until) return tl::unexpected(std::string("the time for the transfer was over"));
-        auto const stuck = fetch.progress + settings_.patience;
+        auto const stuck = fetch_->progress + settings_.patience;
         if (now >= stuck)
             return tl::unexpected("it sent nothing for " + format_duration(settings_.patience));
-        changed_.wait_until(lock, std::min(until, stuck));
+        (void)changed_.wait_until(lock, call.cancel, std::min(until, stuck),
+                                  [&] { return fetch_->complete || fetch_->refused || ended_; });
     }
 }
 

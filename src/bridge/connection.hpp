@@ -52,9 +52,10 @@ class Connection {
     [[nodiscard]] bool wait_until_ready(MonoTime until);
     /// Fetches the bytes with this digest. One fetch is under way at a time; others wait. Returns
     /// why it failed; then the bytes that `sink` received have no meaning. If it fails because the
-    /// other end does not offer the bytes, the connection goes on.
+    /// other end does not offer the bytes, the connection goes on. It also goes on after a
+    /// cancelled fetch. Then the rest of the bytes arrives first, and until then all fetches fail.
     [[nodiscard]] tl::expected<void, std::string> fetch(Digest const& digest, std::int64_t bytes,
-                                                        Sink const& sink, MonoTime until);
+                                                        Sink const& sink, Call const& call);
     /// Returns why the connection has ended; empty if it goes on.
     [[nodiscard]] std::string why_ended() const;
     void end(std::string const& why);
@@ -78,7 +79,7 @@ class Connection {
         std::uint64_t id{};
         Digest digest;
         std::int64_t bytes{};
-        Sink const* sink{};
+        Sink const* sink{};  ///< null if nobody waits for the fetch any more
         Sha256 hash{};
         std::int64_t arrived{};
         bool follows{false};   ///< the other end has said that the data follow
@@ -102,8 +103,9 @@ class Connection {
     /// Sends the frames that wait, but serves no request.
     [[nodiscard]] Result<void> send_waiting();
     void enqueue(FrameHead const& head, std::span<std::byte const> body);
-    [[nodiscard]] tl::expected<void, std::string> wait_for(Fetch const& fetch, MonoTime until,
-                                                           std::unique_lock<std::mutex>& lock);
+    /// Waits for the end of the fetch that is under way.
+    [[nodiscard]] tl::expected<void, std::string> wait_for_fetch(
+        Call const& call, std::unique_lock<std::mutex>& lock);
 
     std::unique_ptr<Stream> stream_;
     std::shared_ptr<Offers const> offers_;
@@ -111,7 +113,7 @@ class Connection {
 
     std::timed_mutex turn_;  ///< of the fetch that is under way
     mutable std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable_any changed_;
     bool ready_{false};
     bool ended_{false};
     std::string why_;
@@ -119,7 +121,7 @@ class Connection {
     bool left_{false};  ///< the stream has taken this side's `leave`
     bool serving_{false};
     std::uint64_t fetches_{0};
-    Fetch* fetch_{nullptr};
+    std::optional<Fetch> fetch_;
     std::deque<Outgoing> outgoing_;
     std::thread reader_;
     std::thread writer_;

@@ -42,23 +42,25 @@ Result<void> check_interface(std::string const& name)
                   "set mpi.interface to one of: " + usable);
 }
 
-// A port of the range at which nobody listens now, so that two processes rarely choose the same
-// one.
-Result<std::string> free_port(PortRange const& range)
+// Two processes that choose at random rarely choose the same port.
+Result<std::pair<std::string, std::string>> two_free_ports(PortRange const& range)
 {
     int const count = range.last - range.first + 1;
     int const start = static_cast<int>(std::random_device{}() % static_cast<unsigned>(count));
+    std::string found;
     for (int i = 0; i < count; ++i) {
         auto const port = static_cast<std::uint16_t>(range.first + (start + i) % count);
         Fd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
-        if (socket &&
-            ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
-            return std::to_string(port);
+        if (!socket ||
+            ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+            continue;
+        if (!found.empty()) return std::pair(found, std::to_string(port));
+        found = std::to_string(port);
     }
-    return cannot("this user can listen at no port of " + range.text(),
+    return cannot("this user can listen at no two ports of " + range.text(),
                   "choose other ports in mpi.ports");
 }
 

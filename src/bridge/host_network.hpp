@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
+#include <utility>
 
 #include "core/network.hpp"
 #include "core/result.hpp"
@@ -11,8 +12,8 @@ namespace curtail::bridge {
 /// Fails if this machine has no network interface of this name with an IPv4 address. The message
 /// names those that it has.
 [[nodiscard]] Result<void> check_interface(std::string const& name);
-/// Returns a port of the range, chosen at random, at which nobody listens now. Fails if there is
-/// none at which this user can listen.
-[[nodiscard]] Result<std::string> free_port(PortRange const& range);
+/// Returns two ports of the range, chosen at random, at which nobody listens now. Fails if there
+/// are no two at which this user can listen.
+[[nodiscard]] Result<std::pair<std::string, std::string>> two_free_ports(PortRange const& range);
 
 }  // namespace curtail::bridge

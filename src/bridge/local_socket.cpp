@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 namespace curtail::bridge {
 namespace {
@@ -20,9 +20,9 @@ Result<Fd> socket_at(std::filesystem::path const& path, int (*use)(int, sockaddr
     };
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
-    if (path.string().size() >= sizeof name.sun_path)
-        return failed("the path is too long for a socket");
-    std::strcpy(name.sun_path, path.c_str());
+    auto const& text = path.native();
+    if (text.size() >= sizeof name.sun_path) return failed("the path is too long for a socket");
+    std::ranges::copy(text, name.sun_path);
     Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket || use(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) != 0)
         return failed(errno_text(errno));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "process/identity.hpp"
 
 namespace curtail::bridge {
 namespace {
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr char const* prefix = "curtail-bridge-";
 constexpr char const* new_prefix = ".curtail-bridge-";
 constexpr char const* lock_name = "lock";
+constexpr char const* host_name = "host";
 
 fs::path parent_folder()
 {
@@ -45,7 +47,9 @@ void remove_left_folders(fs::path const& parent)
          entry.increment(error)) {
         auto const& path = entry->path();
         if (!path.filename().string().starts_with(prefix) || !is_own_folder(path)) continue;
-        if (!fs::exists(path / lock_name, ignored)) continue;
+        // Other machines may share the folder, and not its locks.
+        auto const host = read_file_if_exists(path / host_name, 256);
+        if (!host || *host != process::host_name()) continue;
         if (auto const lock = FileLock::take(path / lock_name)) fs::remove_all(path, ignored);
     }
 }
@@ -63,8 +67,12 @@ Result<PrivateFolder> PrivateFolder::create()
                     "set TMPDIR to a folder that can be written to");
     PrivateFolder folder(path);
     auto lock = FileLock::take(folder.path() / lock_name);
-    if (!lock) return tl::unexpected(lock.error());
+    if (!lock)
+        return fail(lock.error().code, lock.error().what, lock.error().why,
+                    "set TMPDIR to a folder on a local disk");
     folder.lock_ = std::move(*lock);
+    if (auto written = write_file(folder.path() / host_name, process::host_name()); !written)
+        return tl::unexpected(written.error());
     auto const name = parent / (prefix + path.substr(path.size() - 6));
     if (::rename(path.c_str(), name.c_str()) != 0)
         return fail(ExitCode::cannot_create, "cannot create " + name.string(), errno_text(errno));

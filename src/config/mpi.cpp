@@ -2,6 +2,7 @@
 #include "config/mpi.hpp"
 
 #include "config/read.hpp"
+#include "core/text.hpp"
 
 namespace curtail::config {
 namespace {
@@ -21,7 +22,9 @@ std::vector<Network> read_networks(json::ObjectReader& r, std::string const& key
     for (auto const& value : r.list(key, false)) {
         auto const* const text = value.as_text();
         auto const network = text != nullptr ? Network::parse(*text) : std::nullopt;
-        r.require(network.has_value(), key, "must be IPv4 networks: [\"10.1.0.0/16\"]");
+        r.require(network.has_value(), key,
+                  "must be IPv4 networks without bits after the prefix, such as [\"10.1.0.0/16\"]" +
+                      (text != nullptr ? ", and not \"" + printable(*text) + "\"" : ""));
         if (network) networks.push_back(*network);
     }
     return networks;
@@ -33,6 +36,9 @@ std::optional<PortRange> read_ports(json::ObjectReader& r, std::string const& ke
     if (!text) return {};
     auto const range = PortRange::parse(*text);
     r.require(range.has_value(), key, "must be two ports from 1 to 65535: \"50000-50100\"");
+    constexpr int fewest = 16;  // that the programs of one connection use
+    r.require(!range || range->last - range->first + 1 >= fewest, key,
+              "must be at least " + std::to_string(fewest) + " ports");
     return range;
 }
 
@@ -51,7 +57,8 @@ Mpi read_mpi(json::ObjectReader& r)
               "must be up to 3600 s");
     if (!mpi.connect && mpi.interface.empty()) return mpi;
     r.require(is_interface(mpi.interface), "interface",
-              "must be the name of a network interface, such as ib0");
+              "must be the name of a network interface, such as ib0: at most 15 letters, digits, "
+              "dots, underscores and hyphens");
     r.require(!mpi.connect || !mpi.peers.empty(), "peers",
               "must name the networks of the other sites if connect is auto: MPI does not "
               "authenticate");

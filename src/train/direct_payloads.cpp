@@ -58,7 +58,7 @@ payload::Values DirectPayloads::failed(std::string why)
 }
 
 payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::PartRef const& part,
-                                      payload::ValueMemory const& memory, MonoTime until)
+                                      payload::ValueMemory const& memory, Call const& call)
 {
     auto const own = bridges_->offers().find(part.sha256, part.bytes);
     if (!own && is_own(part)) return nullptr;
@@ -71,7 +71,7 @@ payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::Par
     payload::Decoder decoder(layout, part.part, values);
     decoder.begin();
     auto const take = [&](std::span<std::byte const> piece) { decoder.add(piece); };
-    auto why = read(part, own, *owner, take, until);
+    auto why = read(part, own, *owner, take, call);
     if (!why && !decoder.finish()) why = "it has another form than this site writes";
     auto found = memory.share(std::move(values));  // gives the memory back if nobody uses it
     if (why) return failed(*why);
@@ -83,12 +83,13 @@ std::optional<std::string> DirectPayloads::read(rounds::PartRef const& part,
                                                 std::optional<bridge::Offered> const& own,
                                                 MemberId const& owner,
                                                 bridge::Connection::Sink const& sink,
-                                                MonoTime until)
+                                                Call const& call)
 {
     if (own && bridge::read_offered(*own, part.sha256, sink)) return std::nullopt;
     if (own) return "this site's copy is damaged";
-    auto const fetched = bridges_->fetch(owner, part.sha256, part.bytes, sink,
-                                         std::min(until, monotonic_now() + timeout_));
+    auto const until = std::min(call.until.value_or(MonoTime::max()), monotonic_now() + timeout_);
+    auto const fetched =
+        bridges_->fetch(owner, part.sha256, part.bytes, sink, {call.cancel, until});
     return fetched ? std::nullopt : std::optional(fetched.error());
 }
 

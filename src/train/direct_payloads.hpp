@@ -32,9 +32,9 @@ class DirectPayloads {
     void withdraw(rounds::PartRef const& part);
     void set_members(MemberId const& own, std::vector<MemberId> const& members);
     /// Fetches a payload from the site that made it, or takes it from what this site offers, and
-    /// verifies it. Returns null if that fails or has not ended by `until`.
+    /// verifies it. Returns null if that fails or if the call is over.
     [[nodiscard]] payload::Values fetch(payload::Layout const& layout, rounds::PartRef const& part,
-                                        payload::ValueMemory const& memory, MonoTime until);
+                                        payload::ValueMemory const& memory, Call const& call);
     /// Counts a payload that was read from the store, unless a process of this site made it.
     void count_store(rounds::PartRef const& part);
     /// Returns what has been read since the last call, without a round; empty if nothing.
@@ -48,7 +48,7 @@ class DirectPayloads {
                                                   std::optional<bridge::Offered> const& own,
                                                   MemberId const& owner,
                                                   bridge::Connection::Sink const& sink,
-                                                  MonoTime until);
+                                                  Call const& call);
     [[nodiscard]] bool is_own(rounds::PartRef const& part) const;
     /// Changes what has been read.
     void count(std::function<void(runlog::PayloadsRead&)> const& change);

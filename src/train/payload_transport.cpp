@@ -39,7 +39,7 @@ Values PayloadTransport::get_direct(rounds::PartRef const& part, Call const& cal
     // The store needs time, too.
     auto const now = monotonic_now();
     auto const half = call.until ? now + (*call.until - now) / 2 : MonoTime::max();
-    return direct_->fetch(*layout_, part, memory_, std::min(direct_until_, half));
+    return direct_->fetch(*layout_, part, memory_, {call.cancel, std::min(direct_until_, half)});
 }
 
 void PayloadTransport::count_store(rounds::PartRef const& part) const

@@ -21,7 +21,8 @@ Result<bridge::MeetingPlace::Parts> meeting_place(config::Run const& run, config
                                        site.mpi.peers};
 }
 
-Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site_id)
+Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site_id,
+                           StopSignal const& stop, Log const& log)
 {
     auto const run = config::read_run(run_file);
     if (!run) return tl::unexpected(run.error());
@@ -37,7 +38,14 @@ Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& 
     std::vector<SiteId> others;
     for (auto const& other : run->sites)
         if (other.site != site_id) others.push_back(other.site);
-    auto const checked = bridge::check_connection(std::move(*place), site_id, std::move(others));
+    if (others.empty())
+        return fail(ExitCode::config, "no MPI connection", "the run has no other site");
+    bridge::CheckLimits limits;
+    limits.stopped = [&] { return stop.raised(); };
+    log.info("waits up to " + format_duration(limits.meet) +
+             " for a check of another site of the run");
+    auto const checked =
+        bridge::check_connection(std::move(*place), site_id, std::move(others), limits);
     if (!checked) return tl::unexpected(checked.error());
     return MpiCheck{process::host_name(), site->mpi, *checked};
 }

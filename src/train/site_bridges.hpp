@@ -4,6 +4,8 @@
 
 #include "bridge/check.hpp"
 #include "config/run.hpp"
+#include "core/log.hpp"
+#include "train/stop_signal.hpp"
 
 // The MPI connections of a site, as its site file wants them (docs/mpi.md).
 namespace curtail::train {
@@ -19,8 +21,9 @@ struct MpiCheck {
     bridge::CheckedConnection connection;
 };
 /// Tries the connection with another site that does the same (bridge::check_connection). Fails with
-/// `unavailable` and the reason why the site would use the store, and with `config` if the run file
-/// cannot be used.
-[[nodiscard]] Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site);
+/// `unavailable` and the reason why the site would use the store, with `config` if the run file
+/// cannot be used, and with `interrupted` after a stop request.
+[[nodiscard]] Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site,
+                                         StopSignal const& stop, Log const& log);
 
 }  // namespace curtail::train

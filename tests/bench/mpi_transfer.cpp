@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -91,7 +92,7 @@ void between_jobs(std::size_t bytes)
             std::memcpy(place.data() + have, piece.data(), piece.size());
             have += piece.size();
         };
-        auto const done = taker.connection->fetch(digest, std::ssize(all), take, later());
+        auto const done = taker.connection->fetch(digest, std::ssize(all), take, {{}, later()});
         if (!done) stop(done.error());
         if (i + 1 == transfers)
             fmt::print("{{\"seconds\": {}, \"connect_s\": {}}}\n", seconds_since(start), connect_s);
@@ -105,7 +106,7 @@ void one_job(std::size_t bytes)
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     char port[MPI_MAX_PORT_NAME]{};
-    if (rank == 0) std::strcpy(port, must(Intercommunicator::open_port()).c_str());
+    if (rank == 0) std::ranges::copy(must(Intercommunicator::open_port()), port);
     MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
     auto other =
         must(rank == 0 ? Intercommunicator::accept(port) : Intercommunicator::connect(port));

@@ -76,7 +76,7 @@ class Meeting : public testing::Test {
         std::string found;
         auto const take = [&](std::span<std::byte const> piece) { found += store::text_of(piece); };
         return from
-            .fetch(owner, sha256(text), std::ssize(text), take, monotonic_now() + long_enough)
+            .fetch(owner, sha256(text), std::ssize(text), take, {{}, monotonic_now() + long_enough})
             .map([&] { return found; });
     }
     static Offered offer_of(std::string const& text)
@@ -97,10 +97,10 @@ TEST_F(Meeting, MembersMeetInPairsAndFetchFromEachOther)
     std::map<MemberId, std::unique_ptr<Bridges>> sites;
     for (auto const& member : {a, b, c}) sites[member] = site();
     for (auto const& [member, bridges] : sites) bridges->set_members(member, {a, b, c});
-    for (auto const& [member, bridges] : sites) {
-        bridges->offers().add(sha256(member.value), offer_of(member.value));
-        for (auto const& [other, none] : sites)
-            if (other != member) wait_for([&] { return connected(*bridges, other); });
+    for (auto const& one : sites) {
+        one.second->offers().add(sha256(one.first.value), offer_of(one.first.value));
+        for (auto const& other : sites)
+            if (&other != &one) wait_for([&] { return connected(*one.second, other.first); });
     }
     for (auto const& [member, bridges] : sites)
         for (auto const& [other, none] : sites) {
@@ -197,6 +197,19 @@ TEST_F(Meeting, ASiteThatMayNotAnnounceItselfSaysSoOnce)
     EXPECT_EQ(logged().find("announce"), logged().rfind("announce"));
 }
 
+// A store that fails once.
+class FailingStore : public test::ForwardingStore {
+  public:
+    using ForwardingStore::ForwardingStore;
+    Result<store::CreateOutcome> create(store::ObjectName const& name,
+                                        std::span<std::byte const> bytes, Call const& call) override
+    {
+        if (++creates == 1) return fail(ExitCode::temporary, "cannot create it", "503 Slow Down");
+        return ForwardingStore::create(name, bytes, call);
+    }
+    std::atomic<int> creates{0};
+};
+
 // A store whose answers to the first creations are lost.
 class ForgetfulStore : public test::ForwardingStore {
   public:
@@ -222,6 +235,63 @@ TEST_F(Meeting, ALostAnswerOfTheStoreDoesNotPreventTheMeeting)
     auto const first = site();
     first->set_members(a, {a, b});
     wait_for([&] { return connected(*first, b) && connected(second, a); });
+}
+
+TEST_F(Meeting, AStoreThatFailsOnceLateIsNotComplainedAbout)
+{
+    auto const failing = std::make_shared<FailingStore>(*store_);
+    BridgeLimits limits;
+    limits.pause = Millis{5};
+    limits.look = Seconds{1};
+    Bridges second({failing, {"r"}, exchange_.ends(), {local}}, log(), limits);
+    // This process becomes a member later than members look for each other.
+    std::this_thread::sleep_for(limits.look + Millis{100});
+    second.set_members(b, {a, b});
+    auto const first = site();
+    first->set_members(a, {a, b});
+    wait_for([&] { return connected(*first, b) && connected(second, a); });
+    EXPECT_GE(failing->creates, 2);
+    EXPECT_THAT(logged(), Not(HasSubstr("cannot announce itself")));
+}
+
+TEST_F(Meeting, AReadThatHangsDoesNotKeepOthersFromMeeting)
+{
+    BridgeLimits limits;
+    limits.patience = Millis{300};
+    auto const first = site(limits);
+    auto const second = site();
+    first->set_members(a, {a, b});
+    second->set_members(b, {a, b});
+    wait_for([&] { return connected(*first, b) && connected(*second, a); });
+    auto const release = std::make_shared<std::atomic<bool>>(false);
+    first->offers().add(sha256(std::string_view("x")), {1, [release](auto, auto) {
+                                                            while (!*release)
+                                                                std::this_thread::yield();
+                                                            return false;
+                                                        }});
+    std::thread fetching([&] { (void)fetch(*second, a, "x"); });
+    second->set_members({"B.00000002.9"}, {a});  // it leaves
+    auto const third = site();
+    first->set_members(a, {a, c});
+    third->set_members(c, {a, c});
+    wait_for([&] { return connected(*first, c) && connected(*third, a); });
+    *release = true;
+    fetching.join();
+}
+
+TEST_F(Meeting, NotAllMeetAtTheSameTime)
+{
+    std::vector<MemberId> members{a};
+    for (int i = 2; i < 30; ++i)
+        members.push_back({"S" + std::to_string(i) + ".00000001." + std::to_string(i)});
+    for (auto const& member : members)
+        put("mpi/" + announcement_name(member), encode(Announcement{"host", make_token(), {}}));
+    BridgeLimits limits;
+    limits.patience = Millis{200};  // none of them shows a token
+    auto const first = site(limits);
+    first->set_members(a, members);
+    wait_for([&] { return exchange_.waits == 28; });
+    EXPECT_LE(exchange_.most_at_once, 9) << "8, and one that is just ending";
 }
 
 TEST_F(Meeting, AProcessThatBecomesAnotherMemberMeetsAllAgain)

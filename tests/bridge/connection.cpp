@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "socket_end.hpp"
+#include "support/eventually.hpp"
 
 namespace curtail::bridge {
 namespace {
@@ -57,9 +58,8 @@ struct Side {
         auto const take = [&](std::span<std::byte const> piece) {
             found.insert(found.end(), piece.begin(), piece.end());
         };
-        return connection.fetch(digest, static_cast<std::int64_t>(size), take, in(time)).map([&] {
-            return found;
-        });
+        return connection.fetch(digest, static_cast<std::int64_t>(size), take, {{}, in(time)})
+            .map([&] { return found; });
     }
     // Waits until the connection has said that it has ended. It must say so once.
     void wait_until_told()
@@ -158,8 +158,8 @@ TEST(Connection, BothSidesFetchFromEachOtherAtTheSameTime)
             auto const take = [&](std::span<std::byte const> piece) {
                 at_b.insert(at_b.end(), piece.begin(), piece.end());
             };
-            EXPECT_TRUE(
-                b.fetch(sha256(from_a), static_cast<std::int64_t>(size), take, in(long_enough)));
+            EXPECT_TRUE(b.fetch(sha256(from_a), static_cast<std::int64_t>(size), take,
+                                {{}, in(long_enough)}));
         });
         auto const at_a = a.fetch(sha256(from_b), size + 3);
         fetching.join();
@@ -327,7 +327,7 @@ TEST(Connection, NonsenseEndsItAndCostsAtMostThePatience)
         Pair pair(std::string_view(why) == "sent nothing" ? short_patience : Millis{long_enough});
         pair.meet();
         auto const began = monotonic_now();
-        std::thread other([&] { say(*pair.other, pair.other->request()); });
+        std::thread other([&, &speak = say] { speak(*pair.other, pair.other->request()); });
         auto const found = pair.side->fetch(sha256(std::string_view("x")), 10);
         other.join();
         ASSERT_FALSE(found) << why;
@@ -359,6 +359,54 @@ TEST(Connection, AFetchEndsAtItsTime)
     ASSERT_FALSE(found);
     EXPECT_THAT(found.error(), HasSubstr("time for the transfer"));
     EXPECT_LT(monotonic_now() - began, Seconds{5});
+}
+
+TEST(Connection, ACancelledFetchEndsAtOnceAndTheConnectionGoesOn)
+{
+    TwoSides sides;
+    auto const bytes = random_bytes(3 * largest_body);
+    auto const small = random_bytes(10);
+    std::atomic<bool> go_on{false};
+    auto const offered = offer_of(bytes);
+    sides.offers->add(sha256(bytes), {std::ssize(bytes), [&](auto offset, auto place) {
+                                          while (offset > 0 && !go_on) std::this_thread::yield();
+                                          return offered.read(offset, place);
+                                      }});
+    sides.offers->add(sha256(small), offer_of(small));
+    std::stop_source stop;
+    auto const begun = [&](std::span<std::byte const>) { stop.request_stop(); };
+    auto const cancelled = sides.a->connection.fetch(sha256(bytes), std::ssize(bytes), begun,
+                                                     {stop.get_token(), in(long_enough)});
+    ASSERT_FALSE(cancelled);
+    EXPECT_THAT(cancelled.error(), HasSubstr("nobody needs it"));
+    // The other end is still sending.
+    auto const busy = sides.a->fetch(sha256(small), small.size());
+    ASSERT_FALSE(busy);
+    EXPECT_THAT(busy.error(), HasSubstr("still sends"));
+    go_on = true;
+    EXPECT_TRUE(test::eventually([&] { return sides.a->fetch(sha256(small), small.size()); }));
+    auto const again = sides.a->fetch(sha256(bytes), bytes.size());
+    ASSERT_TRUE(again) << again.error();
+    EXPECT_TRUE(*again == bytes);
+}
+
+TEST(Connection, ACancelledFetchThatMakesNoProgressEndsItWithTheNext)
+{
+    Pair pair(short_patience);
+    pair.meet();
+    std::stop_source stop;
+    std::thread other([&] {
+        (void)pair.other->request();
+        stop.request_stop();
+    });
+    EXPECT_FALSE(
+        pair.side->connection.fetch({}, 10, [](auto) {}, {stop.get_token(), in(long_enough)}));
+    other.join();
+    EXPECT_TRUE(test::eventually([&] {
+        (void)pair.side->fetch({}, 10);
+        return !pair.side->connection.why_ended().empty();
+    }));
+    EXPECT_THAT(pair.side->connection.why_ended(), HasSubstr("sent nothing"));
 }
 
 TEST(Connection, TwoRequestsAtATimeEndIt)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <string>
@@ -18,6 +19,8 @@ class Exchange {
     }
     std::string server = "12.0;tcp://127.0.0.1:5000";
     std::atomic<int> connects{0};
+    std::atomic<int> waits{0};         ///< ends that have begun to wait
+    std::atomic<int> most_at_once{0};  ///< of these
 
   private:
     Result<std::unique_ptr<bridge::End>> wait()
@@ -26,7 +29,10 @@ class Exchange {
         auto [mine, theirs] = test::connected_sockets();
         auto const port = std::to_string(++ports_);
         waiting_.emplace(port, std::move(theirs));
-        return std::make_unique<SocketEnd>(std::move(mine), bridge::Address{server, port});
+        ++waits;
+        most_at_once = std::max(most_at_once.load(), ++*open_);
+        std::shared_ptr<void> const counted(nullptr, [open = open_](void*) { --*open; });
+        return std::make_unique<SocketEnd>(std::move(mine), bridge::Address{server, port}, counted);
     }
     Result<std::unique_ptr<bridge::End>> connect(bridge::Address const& address)
     {
@@ -38,6 +44,7 @@ class Exchange {
     }
     std::mutex mutex_;
     int ports_{0};
+    std::shared_ptr<std::atomic<int>> open_{std::make_shared<std::atomic<int>>(0)};
     std::map<std::string, Fd> waiting_;
 };
 

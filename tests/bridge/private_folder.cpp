@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "process/identity.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::bridge {
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 class PrivateFolders : public testing::Test {
-  protected:
+  public:
     PrivateFolders()
     {
         if (char const* before = std::getenv("TMPDIR")) before_ = before;
@@ -25,6 +26,10 @@ class PrivateFolders : public testing::Test {
         if (before_) set(*before_);
         else ::unsetenv("TMPDIR");
     }
+    PrivateFolders(PrivateFolders const&) = delete;
+    PrivateFolders& operator=(PrivateFolders const&) = delete;
+
+  protected:
     static void set(fs::path const& folder) { ::setenv("TMPDIR", folder.c_str(), 1); }
 
     test::TemporaryFolder const parent_{"/tmp"};
@@ -52,15 +57,21 @@ TEST_F(PrivateFolders, ThoseThatKilledProcessesLeftAreRemovedAndNoOthers)
     ASSERT_TRUE(living);
     auto const left = parent_ / "curtail-bridge-left00";
     auto const without_lock = parent_ / "curtail-bridge-new000";
+    auto const elsewhere = parent_ / "curtail-bridge-node17";
     auto const other = parent_ / "curtail-other";
     auto const target = parent_ / "target";
-    for (auto const& path : {left, without_lock, other, target}) fs::create_directory(path);
-    for (auto const& path : {left, other, target}) ASSERT_TRUE(write_file(path / "lock", ""));
+    for (auto const& path : {left, without_lock, elsewhere, other, target})
+        fs::create_directory(path);
+    for (auto const& path : {left, elsewhere, other, target}) {
+        ASSERT_TRUE(write_file(path / "lock", ""));
+        auto const host = path == elsewhere ? "another-machine" : process::host_name();
+        ASSERT_TRUE(write_file(path / "host", host));
+    }
     fs::create_directory_symlink(target, parent_ / "curtail-bridge-link00");
     auto const folder = PrivateFolder::create();
     ASSERT_TRUE(folder);
     EXPECT_FALSE(fs::exists(left));
-    for (auto const& path : {living->path(), without_lock, other, target / "lock"})
+    for (auto const& path : {living->path(), without_lock, elsewhere, other, target / "lock"})
         EXPECT_TRUE(fs::exists(path)) << path;
 }
 

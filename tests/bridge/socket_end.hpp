@@ -18,8 +18,11 @@ namespace curtail::test {
 /// An end of a bridge in this process: a socket instead of MPI.
 class SocketEnd final : public bridge::End {
   public:
-    SocketEnd(Fd socket, bridge::Address address)
-        : socket_(std::move(socket), bridge::largest_frame), address_(std::move(address))
+    /// `owned` lives as long as the end.
+    SocketEnd(Fd socket, bridge::Address address, std::shared_ptr<void> owned = {})
+        : socket_(std::move(socket), bridge::largest_frame),
+          address_(std::move(address)),
+          owned_(std::move(owned))
     {
     }
     [[nodiscard]] bridge::Address const& address() const override { return address_; }
@@ -43,6 +46,7 @@ class SocketEnd final : public bridge::End {
   private:
     bridge::MessageSocket socket_;
     bridge::Address address_;
+    std::shared_ptr<void> owned_;
 };
 
 inline std::pair<Fd, Fd> connected_sockets()

@@ -416,6 +416,7 @@ TEST_F(RunFile, ReadsHowASiteConnectsOverMpi)
               "mpi.interface"},
              {R"({"ports": "50100-50000"})", "mpi.ports: must be two ports"},
              {R"({"ports": "0-10"})", "mpi.ports"},
+             {R"({"ports": "5000-5014"})", "mpi.ports: must be at least 16 ports"},
              {R"({"timeout_s": -1})", "mpi.timeout_s"},
              {R"({"timeout_s": 0})", "mpi.timeout_s"},
              {R"({"timeout_s": 3601})", "mpi.timeout_s: must be up to 3600 s"},

@@ -108,15 +108,29 @@ def killed_site_comes_back_and_connects_again(clusters):
         two.end()
 
 
+@contextlib.contextmanager
+def taken_ports(count=16):
+    """A range of ports at which nobody else can listen."""
+    for first in range(23000, 30000, count):
+        with contextlib.ExitStack() as taken:
+            try:
+                for port in range(first, first + count):
+                    taken.enter_context(socket.create_server(("0.0.0.0", port)))
+            except OSError:
+                continue
+            yield f"{first}-{first + count - 1}"
+            return
+    raise AssertionError("no free ports")
+
+
 def sites_that_cannot_connect_use_the_store(clusters):
     far = {"peers": ["10.9.0.0/16"]}
-    with socket.create_server(("0.0.0.0", 0)) as taken:
-        port = taken.getsockname()[1]
+    with taken_ports() as ports:
         for changes, why in (
                 ({"A": {"interface": "no0"}},
                  "no network interface no0; set mpi.interface to one of:"),
                 ({"A": far, "B": far}, "in no network of mpi.peers"),
-                ({"A": {"ports": f"{port}-{port}"}}, "listen at no port of")):
+                ({"A": {"ports": ports}}, "listen at no two ports of")):
             with TwoSites(clusters, **changes) as two:
                 two.wait_for_merges(1)
                 found = wait_for(two.warnings, f"a warning for {changes}", 60)
@@ -126,10 +140,10 @@ def sites_that_cannot_connect_use_the_store(clusters):
 
 
 @contextlib.contextmanager
-def both_checks(two):
+def running_checks(two, sites=SITES):
     checks = [subprocess.Popen([program("curtail-train"), "--mpi-check", two.run.run_file, "--site",
                                 site], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-              for site in SITES]
+              for site in sites]
     try:
         yield checks
     finally:
@@ -140,7 +154,7 @@ def both_checks(two):
 
 
 def check_tries_the_connection(clusters):
-    with TwoSites(clusters, start=False) as two, both_checks(two) as checks:
+    with TwoSites(clusters, start=False) as two, running_checks(two) as checks:
         for site, other, check in zip(SITES, reversed(SITES), checks):
             out, errors = check.communicate(timeout=60)
             expect(check.returncode == 0, errors)
@@ -149,12 +163,21 @@ def check_tries_the_connection(clusters):
                          "sent       64 MB at ", f"{site} and {other} exchange payloads over MPI"):
                 expect(text in out, (text, out))
         expect(not list(two.run.store.glob("mpi/check/*.json")), "the checks left records")
+    with TwoSites(clusters, start=False) as two, running_checks(two, SITES[:1]) as (check,):
+        wait_for(lambda: list(two.run.store.glob("mpi/check/*.json")), "the record of the check")
+        check.send_signal(signal.SIGINT)
+        out, errors = check.communicate(timeout=20)
+        expect(check.returncode == 130 and "it was stopped" in errors, (check.returncode, errors))
+        expect(not list(two.run.store.glob("mpi/check/*.json")), "the check left a record")
     for changes, why in (({"connect": "off"}, "mpi.connect is off in the file of site A"),
                          ({"interface": "no0"}, "no network interface no0")):
-        with TwoSites(clusters, start=False, A=changes) as two, both_checks(two) as checks:
-            out, errors = checks[0].communicate(timeout=90)
+        with TwoSites(clusters, start=False, A=changes) as two, running_checks(two) as checks:
+            out, errors = checks[0].communicate(timeout=30)
             expect(checks[0].returncode == 69 and not out, (checks[0].returncode, out))
-            expect(why in errors and "this site uses the store" in errors, errors)
+            expect(why in errors and "this site would use the store" in errors, errors)
+            if "interface" in changes:
+                _, errors = checks[1].communicate(timeout=30)
+                expect(checks[1].returncode == 69 and "the check of A has ended" in errors, errors)
 
 
 def seeded(clusters, seed):
