@@ -106,6 +106,9 @@ class Check {
     // Returns why no connection is possible with any member that has been seen; empty if one is
     // possible, or if none has been seen.
     [[nodiscard]] std::string why_hopeless(std::vector<MemberId> const& announced) const;
+    // Returns why nobody need wait for a connection any more; empty if it may still be made.
+    [[nodiscard]] std::string why_to_end(Result<std::vector<MemberId>> const& announced,
+                                         bool late) const;
     // Waits a little.
     [[nodiscard]] Result<void> wait() const;
     [[nodiscard]] Result<void> receive(MemberId const& other, MonoTime until);
@@ -189,26 +192,30 @@ Result<void> Check::wait() const
     return {};
 }
 
+std::string Check::why_to_end(Result<std::vector<MemberId>> const& announced, bool late) const
+{
+    // A store that is away comes back, but rights do not change by themselves.
+    auto const lasts = [&](Error const& error) {
+        return late || error.code == ExitCode::permission;
+    };
+    if (!announced) return lasts(announced.error()) ? announced.error().message() : "";
+    if (auto why = why_hopeless(*announced); !why.empty()) return why;
+    if (auto const unknown = bridges_->why_not_announced(); unknown && lasts(*unknown))
+        return "this site cannot announce itself: " + unknown->message();
+    if (!late) return {};
+    return "no other site has begun its check within " + format_duration(limits_.meet);
+}
+
 Result<MemberId> Check::meet()
 {
     auto const until = monotonic_now() + limits_.meet;
     for (;;) {
         bool const late = monotonic_now() >= until;
         auto const found = announced();
-        // A store that is away comes back.
-        if (!found && (late || found.error().code == ExitCode::permission))
-            return no_connection(found.error().message());
         if (found) add_members(*found);
         for (auto const& [member, state] : bridges_->states())
             if (state.connected) return member;
-        if (found)
-            if (auto const why = why_hopeless(*found); !why.empty()) return no_connection(why);
-        auto const unknown = bridges_->why_not_announced();
-        if (unknown && (late || unknown->code == ExitCode::permission))
-            return no_connection("this site cannot announce itself: " + unknown->message());
-        if (late)
-            return no_connection("no other site has begun its check within " +
-                                 format_duration(limits_.meet));
+        if (auto const why = why_to_end(found, late); !why.empty()) return no_connection(why);
         if (auto waited = wait(); !waited) return tl::unexpected(waited.error());
     }
 }
