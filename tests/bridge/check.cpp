@@ -24,7 +24,7 @@ class CheckedConnections : public testing::Test {
     using Checked = Result<CheckedConnection>;
     std::future<Checked> check(std::string const& site, CheckLimits limits = {},
                                std::string const& network = "127.0.0.0/8",
-                               std::shared_ptr<store::ObjectStore> store = {})
+                               std::shared_ptr<store::ObjectStore> const& store = {})
     {
         limits.pause = limits.bridges.pause = Millis{5};
         MeetingPlace::Parts const place{

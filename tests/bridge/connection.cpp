@@ -176,9 +176,11 @@ TEST(Connection, SeveralFetchesWaitForEachOther)
     auto const& offers = sides.offers;
     auto const bytes = random_bytes(1'000'000);
     offers->add(sha256(bytes), offer_of(bytes));
+    constexpr int count = 8;
     std::vector<std::thread> threads;
+    threads.reserve(count);
     std::atomic<int> good{0};
-    for (int i = 0; i < 8; ++i)
+    for (int i = 0; i < count; ++i)
         threads.emplace_back([&] {
             for (int n = 0; n < 5; ++n) {
                 auto const found = a.fetch(sha256(bytes), bytes.size());
