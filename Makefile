@@ -2,8 +2,8 @@
 # The front door. `make help` lists the targets.
 PRESET ?= release
 JOBS ?= $(shell nproc)
-# ctest counts in half cores (PROCESSORS): a test that mostly waits takes half a core.
-HALF_CORES = $(shell echo $$(( 2 * $(JOBS) )))
+# ctest counts in quarters of a core (PROCESSORS): four tests that mostly wait share a core.
+QUARTERS = $(shell echo $$(( 4 * $(JOBS) )))
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh')
@@ -54,14 +54,14 @@ demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT
 	    $${TEXT:+--text "$$TEXT"}
 
 test: build ## build and run every test
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(HALF_CORES)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(QUARTERS)
 
 test-unit: build ## build everything and run the unit tests
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(HALF_CORES) -L unit
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(QUARTERS) -L unit
 
 test-asan: ## unit tests under address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory build PRESET=asan+ubsan
-	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(HALF_CORES) -L unit
+	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(QUARTERS) -L unit
 
 bench: build ## measure pairs of commands and print their ratios; results in results/bench
 	@exec scripts/bench.py

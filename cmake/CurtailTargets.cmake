@@ -150,15 +150,15 @@ function(_curtail_test_executable target main)
     _curtail_use_precompiled(${target} curtail_test ${folder})
 endfunction()
 
-# curtail_test(FOLDER_FILE [WAITS] [SOURCE file] [LINKS target...] [RANKS n...]
+# curtail_test(FOLDER_FILE [WAITS] [EACH] [SOURCE file] [LINKS target...] [RANKS n...]
 #              [PROGRAMS program...] [LABELS label...] [TIMEOUT seconds] [ENVIRONMENT K=V...])
 #   Adds FILE.cpp of the current folder of tests/ to the folder's executable, and a test that runs
 #   what this file defines. LINKS names libraries of ours (`rounds`) or other targets [FOLDER].
 #   PROGRAMS are built before the test. With RANKS the file becomes an executable of its own, which
-#   runs under mpirun once for each number of ranks. WAITS: the test mostly waits, so it shares a
-#   core with others.
+#   runs under mpirun once for each number of ranks. ctest counts in quarters of a core. WAITS: the
+#   test mostly waits, so it shares a core with three others. EACH: each case is a test of its own.
 function(curtail_test name)
-    cmake_parse_arguments(ARG "WAITS" "SOURCE;TIMEOUT" "LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(ARG "WAITS;EACH" "SOURCE;TIMEOUT" "LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
     get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     string(REGEX REPLACE "^[a-z0-9]+_(.*)$" "\\1" file ${name})
     foreach(default "SOURCE;${file}.cpp" "LINKS;${folder}" "TIMEOUT;60" "LABELS;unit")
@@ -195,25 +195,36 @@ function(curtail_test name)
     if(ARG_RANKS)
         foreach(ranks ${ARG_RANKS})
             if(ARG_WAITS OR ranks EQUAL 1)
-                set(half_cores 2)
+                set(quarters 4)
             else()
-                set(half_cores 4)
+                set(quarters 8)
             endif()
             add_test(NAME ${name}_${ranks} COMMAND mpirun --bind-to none --oversubscribe -n ${ranks}
                 ${command})
-            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS ${half_cores}
+            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS ${quarters}
                 ENVIRONMENT "${environment};${CURTAIL_MPIRUN_ENVIRONMENT}")
         endforeach()
-    else()
-        if(ARG_WAITS)
-            set(half_cores 1)
-        else()
-            set(half_cores 2)
-        endif()
-        add_test(NAME ${name} COMMAND ${command})
-        set_tests_properties(${name} PROPERTIES ${properties} PROCESSORS ${half_cores}
-            ENVIRONMENT "${environment}")
+        return()
     endif()
+    set(quarters 4)
+    if(ARG_WAITS)
+        set(quarters 1)
+    endif()
+    if(ARG_EACH)
+        file(STRINGS ${ARG_SOURCE} cases REGEX "^TEST(_F)?\\(")
+        list(TRANSFORM cases REPLACE "^.*, *([A-Za-z0-9]+)\\).*" "\\1")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARG_SOURCE})
+        foreach(case IN LISTS cases)
+            add_test(NAME ${name}.${case}
+                COMMAND $<TARGET_FILE:${target}> --gtest_filter=*.${case})
+            list(APPEND tests ${name}.${case})
+        endforeach()
+    else()
+        add_test(NAME ${name} COMMAND ${command})
+        set(tests ${name})
+    endif()
+    set_tests_properties(${tests} PROPERTIES ${properties} PROCESSORS ${quarters}
+        ENVIRONMENT "${environment}")
 endfunction()
 
 # curtail_test_library(NAME [OPTIMIZED] SOURCES file... LINKS target...)

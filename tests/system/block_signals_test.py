@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import execute, expect, main, program
+from harness import case, execute, expect, main, program
 
 BLOCK = program("curtail-block-signals")
 # Prints the names of the signals that are blocked and of those that are pending.
@@ -17,6 +17,7 @@ for signals in (blocked, signal.sigpending()):
 """
 
 
+@case()
 def signal_stays_pending_across_exec():
     # The shell sends itself USR1 and becomes another program; unblocked, USR1 would end it.
     script = 'kill -USR1 $$; exec python3 -c "$0"'
@@ -24,6 +25,7 @@ def signal_stays_pending_across_exec():
     expect(done.stdout == "SIGUSR1\nSIGUSR1\n", done.stdout + done.stderr)
 
 
+@case()
 def only_the_named_signals_are_blocked():
     done = execute(BLOCK, "SIGUSR1", "TERM", "--", "python3", "-c", SHOW)
     expect(done.stdout == "SIGTERM SIGUSR1\n\n", done.stdout + done.stderr)
@@ -31,11 +33,13 @@ def only_the_named_signals_are_blocked():
     expect(done.returncode == -signal.SIGTERM, f"exit code {done.returncode}")
 
 
+@case()
 def command_keeps_arguments_and_exit_code():
     done = execute(BLOCK, "USR1", "--", "sh", "-c", 'echo "$1"; exit 3', "x", "-- a b", code=3)
     expect(done.stdout == "-- a b\n", done.stdout)
 
 
+@case()
 def usage_errors_exit_with_64():
     for arguments, error in ((["KILL", "--", "true"], "unknown signal KILL"),
                              (["FOO", "--", "true"], "unknown signal FOO"),
@@ -49,6 +53,7 @@ def usage_errors_exit_with_64():
     expect("Usage:" in execute(BLOCK, "--help").stdout, "--help")
 
 
+@case()
 def missing_command_exits_with_127():
     done = execute(BLOCK, "USR1", "--", "no-such-program", code=127)
     expect("cannot run no-such-program: No such file" in done.stderr, done.stderr)
@@ -61,10 +66,4 @@ def missing_command_exits_with_127():
 
 
 if __name__ == "__main__":
-    main([
-        signal_stays_pending_across_exec,
-        only_the_named_signals_are_blocked,
-        command_keeps_arguments_and_exit_code,
-        usage_errors_exit_with_64,
-        missing_command_exits_with_127,
-    ])
+    main()

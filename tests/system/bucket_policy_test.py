@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two sites train with the policy of scripts/bucket_policy.py, which grants nothing else."""
 import json
+import os
 import signal
 import urllib.error
 
-from harness import SOURCE, execute, expect, main, program, wait_for
-from object_storage import ObjectStorage, StoredRun, s3
+from harness import SOURCE, case, execute, expect, main, program, wait_for
+from object_storage import StoredRun, s3, shared_storage
 
 SCRIPT = SOURCE / "scripts/bucket_policy.py"
 
@@ -20,18 +21,22 @@ def policy_of(run):
     return done.stdout
 
 
-def with_policy():
-    run = StoredRun(storage, rounds={"keep_models": 1, "milestone_every": 0})
-    storage.request("PUT", "/runs", {"policy": ""}, policy_of(run).encode())
+def with_policy(storage):
+    """A run in a bucket of its own, which has the policy."""
+    bucket = f"policy-{os.getpid()}"
+    storage.add_bucket(bucket)
+    run = StoredRun(storage, bucket, rounds={"keep_models": 1, "milestone_every": 0})
+    storage.request("PUT", "/" + bucket, {"policy": ""}, policy_of(run).encode())
     return run
 
 
 def answer(user, method, run, name):
     """The status of a request of `user` for the object `name` of the run."""
+    storage = run.storage
     keys = s3.read_keys(storage.credentials(user))
     body = b"x" if method == "PUT" else b""
     try:
-        s3.request(storage.endpoint, keys, method, f"/runs/{run.prefix}/{name}", body=body)
+        s3.request(storage.endpoint, keys, method, f"/{run.bucket}/{run.prefix}/{name}", body=body)
     except urllib.error.HTTPError as error:
         return error.code
     return 200
@@ -51,8 +56,9 @@ def follow_with_the_key_of_a_site(run):
     expect(shown["held_out"]["site"] == "A", shown["held_out"])
 
 
-def sites_need_no_other_right():
-    with with_policy() as run:
+@case(seconds=13)
+def sites_need_no_other_right(storage):
+    with with_policy(storage) as run:
         jobs = [run.start_training(site) for site in "AB"]
         merges = lambda: sum(merged_sites(commit) == {"A", "B"} for commit in run.commits())
         wait_for(lambda: merges() >= 4, "four commits merged from two sites", timeout=150,
@@ -75,8 +81,9 @@ def sites_need_no_other_right():
             expect("fault" not in done.stdout, done.stdout)
 
 
-def site_stores_a_lost_model_of_another_again():
-    with with_policy() as run:
+@case(seconds=11)
+def site_stores_a_lost_model_of_another_again(storage):
+    with with_policy(storage) as run:
         for _ in range(5):
             before = len(run.commits())
             jobs = [run.start_training(site) for site in "AB"]
@@ -127,8 +134,9 @@ DENIED = [
 ]
 
 
-def site_has_the_rights_of_its_own_site_only():
-    with with_policy() as run:
+@case()
+def site_has_the_rights_of_its_own_site_only(storage):
+    with with_policy(storage) as run:
         name = RUN + "journal/B/trainer/00000001.jsonl"
         expect(answer("B", "PUT", run, name) == 200, name)
         foreign = "runs/other/run.json"
@@ -142,20 +150,23 @@ def site_has_the_rights_of_its_own_site_only():
         expect(answer("A", "GET", run, RUN + "commits/00000002.json") == 404, "missing object")
 
 
-def stranger_has_no_right():
-    execute(SOURCE / "scripts/rgw.sh", "user", "C", storage.folder)
-    with with_policy() as run:
+@case()
+def stranger_has_no_right(storage):
+    storage.add_user("C")
+    with with_policy(storage) as run:
         expect(answer("A", "PUT", run, RUN + "run.json") == 200, "run.json")
         for method in ("GET", "PUT", "DELETE"):
             found = answer("C", method, run, RUN + "run.json")
             expect(found == 403, f"{method}: {found}")
 
 
-def owner_amends_the_run():
-    with with_policy() as run:
+@case()
+def owner_amends_the_run(storage):
+    with with_policy(storage) as run:
         expect(answer("owner", "PUT", run, RUN + "amendments/1.json") == 200, "amendment")
 
 
+@case()
 def worked_example_is_what_the_script_prints():
     done = execute(SCRIPT, "s3://curtail/mine", "mine", "--owner", arn("ada"),
                    f"plains={arn('plains')}", f"coast={arn('coast')}")
@@ -169,18 +180,21 @@ def as_xml(value):
     return "".join(f"<{key}>{as_xml(inner)}</{key}>" for key, inner in value.items())
 
 
-def the_gateway_accepts_the_documented_lifecycle_rule():
+@case()
+def the_gateway_accepts_the_documented_lifecycle_rule(storage):
     page = (SOURCE / "docs/two-centres.md").read_text()
     text = page[page.index('{"Rules"'):]
     rule = json.JSONDecoder().raw_decode(text)[0]["Rules"][0]
     body = f"<LifecycleConfiguration><Rule>{as_xml(rule)}</Rule></LifecycleConfiguration>"
-    storage.request("PUT", "/runs", {"lifecycle": ""}, body.encode())
-    stored = storage.request("GET", "/runs", {"lifecycle": ""}).decode()
-    storage.request("DELETE", "/runs", {"lifecycle": ""})
+    bucket = f"lifecycle-{os.getpid()}"
+    storage.add_bucket(bucket)
+    storage.request("PUT", "/" + bucket, {"lifecycle": ""}, body.encode())
+    stored = storage.request("GET", "/" + bucket, {"lifecycle": ""}).decode()
     for part in rule.items():
         expect(as_xml(dict([part])) in stored, stored)
 
 
+@case()
 def wrong_arguments_are_refused():
     for arguments in ([], ["s3://x/y", "mine", "ada"], ["file:x", "mine", "--owner", "a", "A=a"],
                       ["s3://bucket", "mi ne", "--owner", "a", "A=a"],
@@ -190,8 +204,5 @@ def wrong_arguments_are_refused():
         expect("--help" in done.stderr and not done.stdout, done.stderr)
 
 
-with ObjectStorage() as storage:
-    main([worked_example_is_what_the_script_prints, wrong_arguments_are_refused,
-          the_gateway_accepts_the_documented_lifecycle_rule,
-          site_has_the_rights_of_its_own_site_only, stranger_has_no_right, owner_amends_the_run,
-          sites_need_no_other_right, site_stores_a_lost_model_of_another_again])
+if __name__ == "__main__":
+    main(storage=shared_storage)

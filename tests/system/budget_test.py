@@ -4,13 +4,14 @@ import json
 import signal
 import subprocess
 
-from harness import SmallRun, execute, expect, main, program, wait_for
+from harness import SmallRun, case, execute, expect, main, program, wait_for
 from rig import trace
 
 BUDGET, BLOCK = 300_000, 2048
 BLOCKS = 147  # 300,000 / 2,048, rounded up
 
 
+@case(seconds=28)
 def budget_ends_a_run_in_its_second_window():
     with SmallRun(sites=("A",), epochs=8000,
                   rounds={"block_tokens": BLOCK, "grant_quantum_blocks": 4},
@@ -43,4 +44,4 @@ def budget_ends_a_run_in_its_second_window():
 
 
 if __name__ == "__main__":
-    main([budget_ends_a_run_in_its_second_window])
+    main()

@@ -3,13 +3,14 @@
 waits for 30 s between two queries, so this test takes long and is on its own."""
 import time
 
-from harness import expect, main, wait_for
+from harness import case, expect, main, wait_for
 from rig import (CLOSE_DELAY_S, LIFETIME_S, LONG, MAX_AGE_S, POLL_PERIOD_S, Rig,
                  expect_stop_in_time)
-from slurm_clusters import HardCluster
+from slurm_clusters import shared_cluster
 from watttime_double import WattTimeDouble
 
 
+@case(seconds=67)
 def fail_safe_when_the_provider_is_silent(cluster):
     # WattTime has one value per 5 minutes. The first one is old when the poller receives it, and
     # ends soon.
@@ -37,5 +38,4 @@ def fail_safe_when_the_provider_is_silent(cluster):
 
 
 if __name__ == "__main__":
-    with HardCluster(kill_wait=10, epilog=0) as shared:
-        main(shared.bind([fail_safe_when_the_provider_is_silent]))
+    main(cluster=shared_cluster)

@@ -8,9 +8,9 @@ import signal
 import subprocess
 import time
 
-from harness import expect, main, wait_for
+from harness import case, expect, main, wait_for
 from rig import CLOSE_DELAY_S, LONG, OUTAGE_S, POLL_PERIOD_S, Rig, expect_stop_in_time
-from slurm_clusters import HardCluster
+from slurm_clusters import lone_cluster, shared_cluster
 
 FAKETIME = "/usr/lib/{}/faketime/libfaketime.so.1"
 
@@ -19,6 +19,7 @@ def expect_same_window(rig):
     expect(len(rig.windows()) == 1, f"windows {rig.windows()}")
 
 
+@case(seconds=13)
 def permission_of_a_killed_poller_ends(cluster):
     with Rig(cluster) as rig:
         rig.start_poller()
@@ -33,6 +34,7 @@ def permission_of_a_killed_poller_ends(cluster):
         rig.check_steps()
 
 
+@case(seconds=9)
 def permission_ends_while_the_poller_s_disk_is_full(cluster):
     with Rig(cluster) as rig:
         ignored = lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -47,6 +49,7 @@ def permission_ends_while_the_poller_s_disk_is_full(cluster):
         rig.check_steps()
 
 
+@case(seconds=5)
 def permission_survives_the_loss_of_the_poller_s_state(cluster):
     with Rig(cluster) as rig:
         rig.start_poller()
@@ -61,34 +64,36 @@ def permission_survives_the_loss_of_the_poller_s_state(cluster):
         expect(len(rig.run.events("A", "trainer-start")) == 1, "the running job was not adopted")
 
 
-def permission_is_renewed_while_the_controller_is_stopped(cluster):
-    with Rig(cluster) as rig:
+@case(seconds=25)
+def permission_is_renewed_while_the_controller_is_stopped(lone_cluster):
+    with Rig(lone_cluster) as rig:
         rig.start_poller()
         rig.wait_for_steps(5, "training")
-        cluster.clusters("controller", "stop", "A")
+        lone_cluster.clusters("controller", "stop", "A")
         try:
             end = time.monotonic() + OUTAGE_S
             while time.monotonic() < end:
                 rig.wait_for_steps(1, "training without a controller")
         finally:
-            cluster.clusters("controller", "start", "A")
+            lone_cluster.clusters("controller", "start", "A")
         rig.wait_for_steps(5, "training after the controller's return")
         expect_same_window(rig)
         expect(len(rig.jobs()) == 1, f"jobs {rig.jobs()}")
         rig.check_steps()
 
 
-def permission_ends_at_the_close_of_the_window_without_a_controller(cluster):
+@case(seconds=19)
+def permission_ends_at_the_close_of_the_window_without_a_controller(lone_cluster):
     open_s = 15 if not LONG else 300
-    with Rig(cluster, [(open_s, 50), (7200, 500)]) as rig:
+    with Rig(lone_cluster, [(open_s, 50), (7200, 500)]) as rig:
         begun = time.monotonic()
         rig.start_poller()
         rig.wait_for_steps(5, "training")
-        cluster.clusters("controller", "stop", "A")
+        lone_cluster.clusters("controller", "stop", "A")
         try:
             expect_stop_in_time(rig, begun, open_s + CLOSE_DELAY_S + 2 * POLL_PERIOD_S)
         finally:
-            cluster.clusters("controller", "start", "A")
+            lone_cluster.clusters("controller", "start", "A")
         expect_same_window(rig)
         rig.check_steps()
 
@@ -103,6 +108,7 @@ def faketime(rig_folder, offset):
             "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
+@case(seconds=7)
 def fail_safe_when_the_poller_s_clock_is_an_hour_back(cluster):
     with Rig(cluster) as rig:
         environment = faketime(rig.run.folder, "+0")
@@ -116,9 +122,10 @@ def fail_safe_when_the_poller_s_clock_is_an_hour_back(cluster):
         rig.check_steps()
 
 
+@case(seconds=10)
 def fail_safe_when_the_job_s_clock_is_an_hour_back(cluster):
-    folder = cluster.folder / "clock"
-    folder.mkdir(exist_ok=True)
+    folder = cluster.folder / f"clock-{os.getpid()}"
+    folder.mkdir()
     environment = faketime(folder, "+0")
     exports = "".join(f"export {name}={value}\n" for name, value in environment.items())
     with Rig(cluster, prologue=exports) as rig:
@@ -134,13 +141,4 @@ def fail_safe_when_the_job_s_clock_is_an_hour_back(cluster):
 
 
 if __name__ == "__main__":
-    with HardCluster(kill_wait=10, epilog=0) as shared:
-        main(shared.bind([
-            permission_of_a_killed_poller_ends,
-            permission_ends_while_the_poller_s_disk_is_full,
-            permission_survives_the_loss_of_the_poller_s_state,
-            permission_is_renewed_while_the_controller_is_stopped,
-            permission_ends_at_the_close_of_the_window_without_a_controller,
-            fail_safe_when_the_poller_s_clock_is_an_hour_back,
-            fail_safe_when_the_job_s_clock_is_an_hour_back,
-        ]))
+    main(cluster=shared_cluster, lone_cluster=lone_cluster)

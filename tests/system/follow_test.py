@@ -4,7 +4,7 @@ import json
 import shutil
 import signal
 
-from harness import (STREAMS, SmallRun, execute, expect, kill, main, program, published,
+from harness import (STREAMS, SmallRun, case, execute, expect, kill, main, program, published,
                      read_json_lines, wait_for)
 
 
@@ -62,6 +62,7 @@ def check_readers(run):
            [line["commit"] for line in published_lines(run)], report["held_out"])
 
 
+@case(seconds=6)
 def each_model_has_one_line_although_a_follower_is_killed():
     with small_run() as run:
         first = run.start(*follower(run))
@@ -84,6 +85,7 @@ def each_model_has_one_line_although_a_follower_is_killed():
         check_readers(run)
 
 
+@case(seconds=3)
 def a_stop_request_ends_a_follower_with_0():
     with small_run() as run:
         run.start_training("A", ranks=1)
@@ -96,6 +98,7 @@ def a_stop_request_ends_a_follower_with_0():
             expect(published_lines(run) == local_lines(run), "all lines must be published")
 
 
+@case()
 def options_are_refused_that_cannot_work():
     with small_run() as run:
         for option in (("--site", "B"), ("--every", 5)):
@@ -106,6 +109,5 @@ def options_are_refused_that_cannot_work():
         expect('did you mean "B"?' in unknown.stderr, unknown.stderr)
 
 
-main([each_model_has_one_line_although_a_follower_is_killed,
-      a_stop_request_ends_a_follower_with_0,
-      options_are_refused_that_cannot_work])
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from harness import SmallRun, execute, expect, main, program
+from harness import SmallRun, case, execute, expect, main, program
 
 
 def fork(run, *options, code=0, **settings):
@@ -19,6 +19,7 @@ def records(run, name):
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
 
 
+@case(seconds=3)
 def a_complete_run_continues_as_a_fork():
     with SmallRun(training={"tokens": 2900}) as run:
         run.train("A")
@@ -55,6 +56,7 @@ def check_readers(run, file, tip):
     execute(program("curtail-store"), "verify", copy)
 
 
+@case()
 def an_interrupted_fork_is_no_run_and_can_be_resumed():
     with SmallRun(training={"tokens": 2900}) as run:
         run.train("A")
@@ -72,6 +74,7 @@ def an_interrupted_fork_is_no_run_and_can_be_resumed():
         expect("had this fork already" in fork(run, **more).stdout, "a third call")
 
 
+@case()
 def unfit_forks_are_refused():
     with SmallRun(training={"tokens": 2900}) as run:
         run.train("A")
@@ -97,5 +100,5 @@ def unfit_forks_are_refused():
         expect("has another run fork" in done.stderr, done.stderr)
 
 
-main([a_complete_run_continues_as_a_fork, an_interrupted_fork_is_no_run_and_can_be_resumed,
-      unfit_forks_are_refused])
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 import signal
 import subprocess
 
-from harness import alive, execute, expect, kill, main, program, wait_for
+from harness import alive, case, execute, expect, kill, main, program, wait_for
 
 FORWARD = program("curtail-forward-stop")
 # Reports its blocked signals and each signal that it handles; after that many, it exits with 3.
@@ -49,6 +49,7 @@ def count(signals):
     return Command("python3", "-c", COUNT, str(signals))
 
 
+@case()
 def term_arrives_as_usr2_and_usr1_unchanged():
     for number, name in ((signal.SIGTERM, "SIGUSR2"), (signal.SIGUSR1, "SIGUSR1")):
         with count(1) as command:
@@ -59,6 +60,7 @@ def term_arrives_as_usr2_and_usr1_unchanged():
             expect((code, output) == (3, name + "\n"), f"{number}: {code} {output} {errors}")
 
 
+@case(seconds=4)
 def lost_stop_is_repeated():
     with count(3) as command:
         command.line()
@@ -66,6 +68,7 @@ def lost_stop_is_repeated():
         expect(command.end()[:2] == (3, "SIGUSR2\n" * 3), "the command did not get three signals")
 
 
+@case()
 def term_to_all_processes_does_not_end_the_command():
     with count(1) as command:
         own = int(command.line().split()[1])
@@ -75,6 +78,7 @@ def term_to_all_processes_does_not_end_the_command():
         expect((code, output) == (3, "SIGUSR2\n"), f"exit code {code}: {output}")
 
 
+@case()
 def interrupt_and_hangup_arrive_unchanged():
     for name in ("SIGINT", "SIGHUP"):
         with count(1) as command:
@@ -83,6 +87,7 @@ def interrupt_and_hangup_arrive_unchanged():
             expect(command.end()[:2] == (3, f"{name}\n"), f"{name} did not arrive")
 
 
+@case()
 def command_without_a_handler_ends_cleanly():
     with Command("sleep", "60") as command:
         started = lambda: execute("pgrep", "-P", command.process.pid, "-x", "sleep", code=None)
@@ -92,6 +97,7 @@ def command_without_a_handler_ends_cleanly():
         expect(code == 0 and "there was nothing to save" in errors, f"{code}: {errors}")
 
 
+@case()
 def command_dies_with_a_killed_program():
     with count(1) as command:
         own = int(command.line().split()[1])
@@ -99,6 +105,7 @@ def command_dies_with_a_killed_program():
         wait_for(lambda: not alive(own), "the end of the command")
 
 
+@case()
 def exit_code_is_the_command_s():
     for script, code, message in (("exit 0", 0, ""), ("exit 70", 70, ""),
                                   ("exit 3", 3, "sh: exit code 3\n"),
@@ -113,6 +120,7 @@ def exit_code_is_the_command_s():
     expect("no-such-program: No such file" in done.stderr, done.stderr)
 
 
+@case()
 def usage_errors_exit_with_64():
     for arguments in ([], ["--block", "true"]):
         expect("--help" in execute(FORWARD, *arguments, code=64).stderr, arguments)
@@ -120,13 +128,4 @@ def usage_errors_exit_with_64():
 
 
 if __name__ == "__main__":
-    main([
-        term_arrives_as_usr2_and_usr1_unchanged,
-        lost_stop_is_repeated,
-        term_to_all_processes_does_not_end_the_command,
-        interrupt_and_hangup_arrive_unchanged,
-        command_without_a_handler_ends_cleanly,
-        command_dies_with_a_killed_program,
-        exit_code_is_the_command_s,
-        usage_errors_exit_with_64,
-    ])
+    main()

@@ -5,7 +5,7 @@ import fcntl
 import os
 import signal
 
-from harness import expect, kill, main, wait_for
+from harness import case, expect, kill, main, wait_for
 from stub_checkout import Checkout, exit_code
 
 PROGRAMS = ("curtail-data", "curtail-poll", "curtail-status", "curtail-report", "curtail-model")
@@ -25,6 +25,7 @@ def starts(checkout):
     return [" ".join(words[:2]) for words in lines if not words[1].startswith("SIG")]
 
 
+@case()
 def demo_runs_its_steps_in_order():
     with demo_checkout() as checkout:
         checkout.run("scripts/demo.sh")
@@ -58,6 +59,7 @@ AFTER_ANOTHER = ["demo.previous/clock.json", "demo.previous/poller/state.json",
                  "demo.previous/store/commit", "demo/clock.json", "demo/data/shard"]
 
 
+@case()
 def last_run_is_kept_next_to_the_new_one():
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout)
@@ -71,6 +73,7 @@ def last_run_is_kept_next_to_the_new_one():
         expect("is kept in" in output and "demo.last" not in output, output)
 
 
+@case()
 def demo_that_cannot_start_loses_nothing():
     for name, code in (("private_clusters.sh", 75), ("curtail-data", 65), ("curtail-poll", 65)):
         with demo_checkout() as checkout:
@@ -86,6 +89,7 @@ def demo_that_cannot_start_loses_nothing():
         expect("no trace" in output and files() == before, files())
 
 
+@case()
 def killed_demo_loses_nothing():
     for started in (True, False):
         with demo_checkout() as checkout:
@@ -108,6 +112,7 @@ def killed_demo_loses_nothing():
             expect(files() == expected, f"started {started}: {files()}")
 
 
+@case()
 def data_and_text_stay_wherever_they_are_in_the_folder():
     with demo_checkout() as checkout:
         with_a_last_run(checkout)
@@ -124,6 +129,7 @@ def data_and_text_stay_wherever_they_are_in_the_folder():
         expect((out.parent / "demo.previous/words").exists(), "the last run was not kept")
 
 
+@case()
 def last_run_that_cannot_be_moved_stays():
     refuses = "#!/bin/sh\ncase $* in *%s*) exit 1 ;; esac\nexec /bin/mv \"$@\"\n"
     for entry in ("demo/clock.json", "demo/store"):
@@ -145,6 +151,7 @@ def last_run_that_cannot_be_moved_stays():
         expect(files() == AFTER_ANOTHER, files())
 
 
+@case()
 def demo_killed_before_the_first_move_loses_nothing():
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout)
@@ -155,6 +162,7 @@ def demo_killed_before_the_first_move_loses_nothing():
         expect(files() == before and "is kept" not in output, f"{files()}: {output}")
 
 
+@case()
 def run_in_use_is_not_changed():
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout)
@@ -176,6 +184,7 @@ def run_in_use_is_not_changed():
         expect(files() == before and not prepared, checkout.log())
 
 
+@case()
 def demo_ignores_options_in_the_environment():
     with demo_checkout() as checkout:
         checkout.run("scripts/demo.sh", CURTAIL_JSON="1")
@@ -183,6 +192,7 @@ def demo_ignores_options_in_the_environment():
         expect("curtail-poll ends" in checkout.log() and not inherits, checkout.log())
 
 
+@case()
 def paths_are_relative_to_the_caller():
     with demo_checkout() as checkout:
         caller = checkout.folder / "elsewhere"
@@ -202,6 +212,7 @@ DRAINED = ["curtail-poll SIGTERM", "curtail-poll ends", "private_clusters.sh dow
            "private_clusters.sh ends"]
 
 
+@case()
 def signal_while_the_poller_runs_drains_and_stops_the_clusters():
     for how, code in (("ctrl-c", 130), ("TERM", 143), ("closed terminal", 129)):
         with demo_checkout() as checkout:
@@ -220,6 +231,7 @@ def signal_while_the_poller_runs_drains_and_stops_the_clusters():
             expect(checkout.log()[at:] == DRAINED, f"{how}: {checkout.log()}")
 
 
+@case()
 def second_ctrl_c_reaches_the_poller_but_not_the_clusters():
     with demo_checkout() as checkout:
         checkout.hold("curtail-poll", 2)
@@ -237,6 +249,7 @@ def second_ctrl_c_reaches_the_poller_but_not_the_clusters():
         expect(checkout.log()[-4:] == DRAINED, checkout.log())
 
 
+@case()
 def signal_ends_the_other_steps_too():
     for name, last in (("curtail-data", "curtail-data ends"),
                        ("curtail-report", "curtail-report ends")):
@@ -250,6 +263,7 @@ def signal_ends_the_other_steps_too():
             expect(checkout.log()[-1] == last, checkout.log())
 
 
+@case()
 def interrupted_start_of_the_clusters_completes_and_is_undone():
     with demo_checkout() as checkout:
         checkout.hold("private_clusters.sh")
@@ -264,6 +278,7 @@ def interrupted_start_of_the_clusters_completes_and_is_undone():
         expect(checkout.log()[-4:] == expected, checkout.log())
 
 
+@case()
 def demo_exits_with_the_code_of_the_step_that_failed():
     for name, code in (("private_clusters.sh", 71), ("curtail-data", 65), ("curtail-status", 66)):
         with demo_checkout() as checkout:
@@ -279,6 +294,7 @@ def demo_exits_with_the_code_of_the_step_that_failed():
         expect("curtail-data" not in " ".join(checkout.log()), checkout.log())
 
 
+@case()
 def second_demo_is_refused():
     with demo_checkout() as checkout:
         checkout.hold("curtail-poll")
@@ -290,6 +306,7 @@ def second_demo_is_refused():
         first.communicate(timeout=15)
 
 
+@case()
 def unknown_options_are_refused():
     with demo_checkout() as checkout:
         for command in (["demo.sh", "-x"], ["demo.sh", "--speed"], ["demo.sh", "--text", ""],
@@ -306,6 +323,7 @@ def unknown_options_are_refused():
         expect(checkout.log() == [], checkout.log())
 
 
+@case()
 def make_builds_in_a_path_with_a_space():
     with demo_checkout() as checkout:
         checkout.stub(checkout.root / "scripts/setup.sh")
@@ -321,6 +339,7 @@ def make_builds_in_a_path_with_a_space():
         checkout.run("make", "build", code=2)
 
 
+@case()
 def make_refuses_an_unknown_store():
     with demo_checkout() as checkout:
         checkout.stub(checkout.root / "scripts/setup.sh")
@@ -330,6 +349,7 @@ def make_refuses_an_unknown_store():
         expect("curtail-" not in " ".join(checkout.log()), checkout.log())
 
 
+@case()
 def make_passes_preset_text_and_store_to_the_demo():
     with demo_checkout() as checkout:
         checkout.stub(checkout.root / "scripts/setup.sh")
@@ -344,25 +364,4 @@ def make_passes_preset_text_and_store_to_the_demo():
 
 
 if __name__ == "__main__":
-    main([
-        demo_runs_its_steps_in_order,
-        last_run_is_kept_next_to_the_new_one,
-        demo_that_cannot_start_loses_nothing,
-        killed_demo_loses_nothing,
-        data_and_text_stay_wherever_they_are_in_the_folder,
-        last_run_that_cannot_be_moved_stays,
-        demo_killed_before_the_first_move_loses_nothing,
-        run_in_use_is_not_changed,
-        demo_ignores_options_in_the_environment,
-        paths_are_relative_to_the_caller,
-        signal_while_the_poller_runs_drains_and_stops_the_clusters,
-        second_ctrl_c_reaches_the_poller_but_not_the_clusters,
-        signal_ends_the_other_steps_too,
-        interrupted_start_of_the_clusters_completes_and_is_undone,
-        demo_exits_with_the_code_of_the_step_that_failed,
-        second_demo_is_refused,
-        unknown_options_are_refused,
-        make_builds_in_a_path_with_a_space,
-        make_refuses_an_unknown_store,
-        make_passes_preset_text_and_store_to_the_demo,
-    ])
+    main()

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import BUILD, MPI_ENVIRONMENT, SOURCE, expect, main
+from harness import BUILD, MPI_ENVIRONMENT, SOURCE, case, expect, main
 
 CHECK = """#!/bin/sh
 case "$*" in
@@ -102,6 +102,7 @@ def wait_until(condition, what):
         time.sleep(0.02)
 
 
+@case(seconds=3)
 def every_part_is_measured_though_kernels_are_wrong_and_die():
     with Rig() as rig:
         results = rig.measure(ANSWERS, code=70)
@@ -143,6 +144,7 @@ def page_has_the_figures(folder):
         expect(text in page, f"{text} is missing: {page}")
 
 
+@case()
 def a_peer_without_enough_memory_halves_its_rows():
     with Rig() as rig:
         results = rig.measure(SMALL, "--parts", "training,compiled,eager", code=0)
@@ -153,6 +155,7 @@ def a_peer_without_enough_memory_halves_its_rows():
         expect("out of memory" in (rig.out / "stderr.txt").read_text(), "no stderr of the peer")
 
 
+@case(seconds=3)
 def a_peer_that_fails_or_hangs_costs_no_figure_of_ours():
     for peer, why in ((FAILS, "no kernel image"), (HANGS, "no answer within 1 s")):
         with Rig() as rig:
@@ -162,6 +165,7 @@ def a_peer_that_fails_or_hangs_costs_no_figure_of_ours():
             expect(last["tokens_per_s"] is None and why in last["why"], last)
 
 
+@case()
 def the_last_parts_are_left_out_if_the_time_is_short():
     with Rig() as rig:
         results = rig.measure(ANSWERS, "--pace", "1000", "--parts", "machine,compiled,eager",
@@ -171,6 +175,7 @@ def the_last_parts_are_left_out_if_the_time_is_short():
         expect(results[-1]["skipped"] == ["machine", "compiled", "eager"], results[-1])
 
 
+@case(seconds=3)
 def a_kernel_that_hangs_ends_at_its_limit():
     with Rig(hanging="square_relu") as rig:
         results = rig.measure(ANSWERS, "--parts", "kernels,nccl", code=70, seconds=5)
@@ -181,6 +186,7 @@ def a_kernel_that_hangs_ends_at_its_limit():
         expect(results[-1]["skipped"] == ["kernels", "nccl"], results[-1])
 
 
+@case()
 def garbage_costs_no_other_figure():
     """A flood of lines, a line without end, other JSON, and a peer that answers nonsense."""
     flood = """yes '{"name": "x", "seconds": 1}' | head -n 20000"""
@@ -200,6 +206,7 @@ def garbage_costs_no_other_figure():
         expect("no measurement" in of(results, "peers", "compiled")[-1]["why"], results)
 
 
+@case()
 def a_child_that_leaves_its_output_open_costs_no_time():
     with Rig() as rig:
         check = rig.folder / "bin/curtail-gpu-check"
@@ -211,6 +218,7 @@ def a_child_that_leaves_its_output_open_costs_no_time():
         expect(took < 20, f"the kernels took {took} s; the limit of one is 40 s")
 
 
+@case()
 def a_folder_takes_one_measurement_at_a_time():
     with Rig(hanging="square_relu") as rig, contextlib.ExitStack() as stack:
         first = rig.start(ANSWERS, "--parts", "kernels")
@@ -225,6 +233,7 @@ def a_folder_takes_one_measurement_at_a_time():
         expect(of(rig.results(), "kernels", "before the end"), "the first one's figures are lost")
 
 
+@case()
 def a_closed_output_and_unknown_parts():
     with Rig() as rig:
         process = rig.start(ANSWERS, "--parts", "kernels,nccl")
@@ -235,6 +244,7 @@ def a_closed_output_and_unknown_parts():
         expect("--parts" in process.communicate()[0] and process.returncode == 64, "not refused")
 
 
+@case()
 def a_killed_measurement_loses_only_the_part_that_was_running():
     for number in (signal.SIGKILL, signal.SIGTERM):
         with Rig(hanging="square_relu") as rig:
@@ -264,11 +274,4 @@ def children_of(pid):
 
 
 if __name__ == "__main__":
-    main([every_part_is_measured_though_kernels_are_wrong_and_die,
-          a_peer_without_enough_memory_halves_its_rows,
-          a_peer_that_fails_or_hangs_costs_no_figure_of_ours,
-          the_last_parts_are_left_out_if_the_time_is_short,
-          a_kernel_that_hangs_ends_at_its_limit, garbage_costs_no_other_figure,
-          a_child_that_leaves_its_output_open_costs_no_time,
-          a_folder_takes_one_measurement_at_a_time, a_closed_output_and_unknown_parts,
-          a_killed_measurement_loses_only_the_part_that_was_running])
+    main()

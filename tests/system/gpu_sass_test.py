@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import SOURCE, expect, main
+from harness import SOURCE, case, expect, main
 
 SASS = SOURCE / "scripts/gpu/sass.py"
 RECORDED = Path(__file__).resolve().parent / "gpu_kernels.txt"
@@ -105,6 +105,7 @@ def made_up(lines):
                              for i, line in enumerate(lines))
 
 
+@case()
 def figures_are_those_counted_by_hand():
     with rig() as it:
         output, errors = it.run("--json")
@@ -122,6 +123,7 @@ def figures_are_those_counted_by_hand():
         expect(not found, found)
 
 
+@case()
 def table_has_at_most_100_columns():
     with rig() as it:
         output, _ = it.run()
@@ -132,6 +134,7 @@ def table_has_at_most_100_columns():
         expect(it.run("--quiet") == ("", ""), "--quiet prints something")
 
 
+@case()
 def lane_without_packs_and_code_moved_away_do_not_count():
     for elements, loads, stores, per_element in ((8, 2, 1, 10 / 8), (4, 1, 1, None)):
         with rig() as it:
@@ -146,6 +149,7 @@ def lane_without_packs_and_code_moved_away_do_not_count():
                    (per_element is None), errors)
 
 
+@case()
 def unrolled_loop_belongs_to_the_pass_that_it_repeats():
     loop = ("LDC R1, c[0x0][0x28]", *["LDG.E.128 R4, desc[UR6][R2.64]"] * 4, "@P1 BRA 0x10",
             "LDG.E.128 R4, desc[UR6][R2.64]", "@P1 BRA 0x60", "EXIT")
@@ -158,6 +162,7 @@ def unrolled_loop_belongs_to_the_pass_that_it_repeats():
         expect(counted == [(5, 16), (2, 4)] and of_pass["per_element"] == 0.5, of_pass)
 
 
+@case()
 def call_is_on_no_fast_path():
     loop = ("LDG.E.128 R4, desc[UR6][R2.64]", "@P0 BRA 0x40", "CALL.REL.NOINC 0x80", "BRA 0x70",
             "FADD R4, R4, R4", "FADD R4, R4, R4", "FADD R4, R4, R4", "@P1 BRA 0x0", "EXIT")
@@ -169,6 +174,7 @@ def call_is_on_no_fast_path():
         expect(figures["per_element"] == 6 / 4, figures)
 
 
+@case()
 def exceeded_limit_names_kernel_figure_limit_and_reason():
     for figure, bound, message in (
             ("registers", {"most": 29}, "registers 30, limit: at most 29."),
@@ -181,6 +187,7 @@ def exceeded_limit_names_kernel_figure_limit_and_reason():
             expect(errors.count("\n") == 2 and "limits.json" in errors, errors)
 
 
+@case()
 def limits_hold_for_one_compiler():
     for release, code, prefix in ((b"13.0", 70, "sass.py: "), (b"13.2", 0, "sass.py: warning: ")):
         with rig() as it:
@@ -195,6 +202,7 @@ def limits_hold_for_one_compiler():
         expect("nothing was checked" in it.run_on_object(b"13.0", "sm_80", 0), "sm_80")
 
 
+@case()
 def missing_kernels_are_named_on_both_sides():
     with rig() as it:
         it.group("mix_kernel<float>", 1, 1)
@@ -206,12 +214,14 @@ def missing_kernels_are_named_on_both_sides():
         expect(f"{RELU} has no limits" in errors and RELU in output, errors)
 
 
+@case()
 def limits_of_the_project_fit_the_recorded_kernels():
     _, errors = start("--disassembly", RECORDED, "--quiet", code=70)
     others = [line for line in errors.splitlines()[:-1] if "the build lacks it" not in line]
     expect(not others and f"{RELU} has" not in errors and f"{LOSSES} has" not in errors, errors)
 
 
+@case()
 def what_cannot_be_read_has_its_own_exit_code():
     with rig() as it:
         for text in ("", "ELF", MADE_UP, made_up(["BRX R2 -0x70"]), made_up(["BRA `(.L_x_1)"])):
@@ -230,6 +240,7 @@ def what_cannot_be_read_has_its_own_exit_code():
         expect("is not a file of limits: KeyError: 'spills'" in it.run(code=65)[1], "limits")
 
 
+@case()
 def usage_errors_are_64():
     for arguments in (("--what",), ("--json", "--quiet"), ("a", "b"),
                       ("--disassembly", RECORDED, "object")):
@@ -239,10 +250,4 @@ def usage_errors_are_64():
 
 
 if __name__ == "__main__":
-    main([figures_are_those_counted_by_hand, table_has_at_most_100_columns,
-          lane_without_packs_and_code_moved_away_do_not_count,
-          unrolled_loop_belongs_to_the_pass_that_it_repeats, call_is_on_no_fast_path,
-          exceeded_limit_names_kernel_figure_limit_and_reason,
-          limits_hold_for_one_compiler, missing_kernels_are_named_on_both_sides,
-          limits_of_the_project_fit_the_recorded_kernels,
-          what_cannot_be_read_has_its_own_exit_code, usage_errors_are_64])
+    main()

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import SOURCE, expect, main
+from harness import SOURCE, case, expect, main
 
 VERSION = "__version__ = '{version}'\ncuda: Optional[str] = {cuda}\n"
 # Prints what run.sh has set.
@@ -62,6 +62,7 @@ class Bundle:
         shutil.rmtree(self.folder)
 
 
+@case()
 def programs_get_the_libraries_of_the_named_pytorch():
     with Bundle() as bundle:
         output = bundle.run("run.sh", "curtail-gpu-check", "--seconds", "1 2", code=7,
@@ -74,12 +75,14 @@ def programs_get_the_libraries_of_the_named_pytorch():
         expect("OPAL_PREFIX=\n" in output, f"Open MPI is not in this bundle: {output}")
 
 
+@case()
 def pytorch_is_that_of_python3_and_is_not_imported():
     with Bundle() as bundle:
         output = bundle.run("run.sh", "curtail-gpu-check", code=7, PYTHONPATH=bundle.torch.parent)
         expect(f"LD_LIBRARY_PATH={bundle.torch}/lib:" in output, output)
 
 
+@case()
 def open_mpi_of_the_bundle_finds_its_files():
     with Bundle() as bundle:
         bundle.program("orted")
@@ -87,6 +90,7 @@ def open_mpi_of_the_bundle_finds_its_files():
         expect(f"OPAL_PREFIX={bundle.root}\n" in output, output)
 
 
+@case()
 def open_mpi_works_as_root_without_ssh_outside_a_job():
     show = """#!/bin/sh
 env | grep '^OMPI_'
@@ -103,6 +107,7 @@ env | grep '^OMPI_'
             expect(allowed == (os.geteuid() == 0), found)
 
 
+@case()
 def measuring_needs_pytorch_and_its_own_arguments():
     with Bundle() as bundle:
         for name in ("measure.sh", "measure.py", "measure_children.py", "measure_training.py"):
@@ -117,6 +122,7 @@ def measuring_needs_pytorch_and_its_own_arguments():
             bundle.run("measure.sh", *arguments, code=64, CURTAIL_TORCH_ROOT=bundle.torch)
 
 
+@case()
 def other_versions_of_pytorch_are_refused():
     for version, cuda, library, message in (
             ("2.10.0+cu130", "'13.0'", "libtorch_cuda.so", "is PyTorch 2.10.0+cu130"),
@@ -130,6 +136,7 @@ def other_versions_of_pytorch_are_refused():
             expect(message in output and "arguments" not in output, output)
 
 
+@case()
 def missing_pytorch_is_named_with_its_remedy():
     with Bundle() as bundle:
         shutil.rmtree(bundle.torch)
@@ -142,6 +149,7 @@ def missing_pytorch_is_named_with_its_remedy():
             expect(message in output and "set CURTAIL_TORCH_ROOT" in output, output)
 
 
+@case()
 def older_glibc_is_refused():
     with Bundle() as bundle:
         (bundle.root / "share/curtail").mkdir(parents=True)
@@ -152,6 +160,7 @@ def older_glibc_is_refused():
             expect(("need glibc 99.1 and this machine has 2." in output) == (code == 69), output)
 
 
+@case()
 def usage_errors_are_64():
     with Bundle() as bundle:
         for arguments in ((), ("--what",)):
@@ -160,8 +169,4 @@ def usage_errors_are_64():
 
 
 if __name__ == "__main__":
-    main([programs_get_the_libraries_of_the_named_pytorch,
-          pytorch_is_that_of_python3_and_is_not_imported, open_mpi_of_the_bundle_finds_its_files,
-          open_mpi_works_as_root_without_ssh_outside_a_job,
-          measuring_needs_pytorch_and_its_own_arguments, other_versions_of_pytorch_are_refused,
-          missing_pytorch_is_named_with_its_remedy, older_glibc_is_refused, usage_errors_are_64])
+    main()

@@ -2,7 +2,9 @@
 """Shared by the end-to-end tests: a small run in a temporary folder, the programs under test, and
 helpers that find and end processes by pid."""
 import atexit
+import contextlib
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -15,6 +17,8 @@ from pathlib import Path
 
 SOURCE = Path(os.environ.get("CURTAIL_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
+# The folder of shared.py, if ctest has started what several cases use.
+SHARED = os.environ.get("CURTAIL_SHARED")
 # Programs also read options from the environment; the caller's must not change the tests.
 for name in [n for n in os.environ if n.startswith("CURTAIL_")]:
     del os.environ[name]
@@ -61,8 +65,27 @@ PACED = {"step_at_least_s": 0.1}
 SMALL_MODEL = {"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300}
 
 
+CASES = []
+
+
 class Failure(AssertionError):
     pass
+
+
+def case(seconds=1, quarters=1):
+    """Declares a case of a test file. Each is a test of ctest, so cases run side by side. `seconds`
+    it takes on an idle machine, and `quarters` of a core it needs. Its parameters name fixtures, which
+    main() gets."""
+    def declare(function):
+        CASES.append(function)
+        return function
+    return declare
+
+
+def shared(name):
+    """The folder of what shared.py has started under this name; None if a case has to start its
+    own."""
+    return Path((Path(SHARED) / name).read_text()) if SHARED else None
 
 
 def expect(condition, message):
@@ -206,6 +229,11 @@ def held_out_loss(run):
     return json.loads(done.stdout)["held_out_loss_nats"]
 
 
+def prepare_data(corpus, folder):
+    execute(program("curtail-data"), "prepare", corpus, "--out", folder, "--vocabulary", 300,
+            "--held-out", 0.2, "--seed", 1)
+
+
 class SmallRun:
     """A small run with sites A and B in a temporary folder; all share data prepared once."""
 
@@ -240,18 +268,13 @@ class SmallRun:
 
     @classmethod
     def data(cls):
+        if cls.corpus == CORPUS and SHARED:
+            return shared("data")
         if cls.prepared is None:
             cls.prepared = Path(tempfile.mkdtemp(prefix="curtail-system-data-"))
-            atexit.register(cls.forget_data)
-            execute(program("curtail-data"), "prepare", cls.corpus, "--out", cls.prepared / "data",
-                    "--vocabulary", 300, "--held-out", 0.2, "--seed", 1)
+            atexit.register(shutil.rmtree, cls.prepared, ignore_errors=True)
+            prepare_data(cls.corpus, cls.prepared / "data")
         return cls.prepared / "data"
-
-    @classmethod
-    def forget_data(cls):
-        if cls.prepared is not None:
-            shutil.rmtree(cls.prepared, ignore_errors=True)
-            cls.prepared = None
 
     @property
     def run_file(self):
@@ -362,19 +385,32 @@ class SmallRun:
         self.close()
 
 
-def main(tests):
-    """Runs all tests, or those named on the command line; prints one line for each."""
-    # Exit normally on TERM, so that the running test cleans up.
+def main(**fixtures):
+    """Runs all cases of the file, or those named on the command line; prints one line for each.
+    `fixtures` has the context manager of each parameter's name."""
+    # Exit normally on TERM, so that the running case cleans up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    chosen = [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
+    known = [c.__name__ for c in CASES]
+    unknown = [name for name in sys.argv[1:] if name not in known]
+    if unknown:
+        sys.exit(f"no case {unknown[0]}; the cases are {', '.join(known)}")
+    chosen = [c for c in CASES if not sys.argv[1:] or c.__name__ in sys.argv[1:]]
     failed = 0
-    for test in chosen:
-        started = time.monotonic()
-        try:
-            test()
-            print(f"ok    {test.__name__} ({time.monotonic() - started:.1f} s)", flush=True)
-        except Exception as error:  # also an error in the test itself
-            failed += 1
-            print(f"FAIL  {test.__name__}: {type(error).__name__}: {error}", flush=True)
+    with contextlib.ExitStack() as stack:
+        names = {name for c in chosen for name in inspect.signature(c).parameters}
+        values = {name: stack.enter_context(fixtures[name]()) for name in sorted(names)}
+        for function in chosen:
+            failed += not passes(function, values)
     print(f"{len(chosen) - failed} passed, {failed} failed")
-    sys.exit(1 if failed or not chosen else 0)
+    sys.exit(1 if failed else 0)
+
+
+def passes(function, values):
+    started = time.monotonic()
+    try:
+        function(*(values[name] for name in inspect.signature(function).parameters))
+    except Exception as error:  # also an error in the case itself
+        print(f"FAIL  {function.__name__}: {type(error).__name__}: {error}", flush=True)
+        return False
+    print(f"ok    {function.__name__} ({time.monotonic() - started:.1f} s)", flush=True)
+    return True

@@ -6,7 +6,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import BUILD, SOURCE, SmallRun, execute, expect, main, mpirun
+from harness import BUILD, SOURCE, SmallRun, case, execute, expect, main, mpirun
 
 # Libraries that a login node need not have.
 TRAINING_LIBRARIES = ("libmpi", "libtorch", "libc10", "libhdf5", "libcuda")
@@ -30,6 +30,7 @@ def moved_prefix():
         yield (folder / "installed").rename(folder / "moved/here")
 
 
+@case()
 def moved_programs_find_their_files():
     with moved_prefix() as prefix:
         page = prefix.parent / "report.html"
@@ -42,18 +43,21 @@ def moved_programs_find_their_files():
         expect(str(SOURCE) not in help_text, help_text)
 
 
+@case()
 def help_shows_examples():
     for name in ("poll", "train", "data", "model", "status", "store", "report"):
         help_text = execute(BUILD / f"bin/curtail-{name}", "--help").stdout
         expect("\nExample" in help_text, help_text)
 
 
+@case(seconds=2)
 def installed_trainer_runs_under_mpirun():
     with moved_prefix() as prefix, SmallRun(training={"steps": 2}) as run:
         execute(*mpirun(2, prefix / "bin/curtail-train", run.run_file, "--site", "A", "--alone"))
         expect(len(run.metrics("A")) == 2, run.metrics("A"))
 
 
+@case(seconds=9)
 def poller_needs_no_training_library():
     # This folder stays, so that the next test run builds only what changed. It is as deep as BUILD:
     # paths relative to it are equal, so ccache has most of the files.
@@ -78,5 +82,5 @@ def poller_needs_no_training_library():
                 expect(not found, f"{built} loads {found}")
 
 
-main([moved_programs_find_their_files, help_shows_examples, installed_trainer_runs_under_mpirun,
-      poller_needs_no_training_library])
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ import socket
 import time
 from pathlib import Path
 
-from harness import (PACED, SmallRun, descendants, execute, expect, kill, main, program,
+from harness import (PACED, SmallRun, case, descendants, execute, expect, kill, main, program,
                      read_json_lines, wait_for)
 
 SPEED = 300  # trace seconds per real second: a sample each second
@@ -110,6 +110,7 @@ def logs_line(report):
     return next(line["text"] for line in report["audit"]["lines"] if line["key"] == "logs")
 
 
+@case(seconds=19)
 def any_owner_makes_the_bill():
     with Owners() as owners:
         owners.replay()
@@ -129,6 +130,7 @@ def any_owner_makes_the_bill():
                     owners.report("A", "--trace", owners.run.folder / "trace.csv"), "replay")
 
 
+@case(seconds=21)
 def every_program_reads_the_store_alone():
     with Owners() as owners:
         owners.replay()
@@ -174,6 +176,7 @@ def damage(path):
     path.write_bytes(bytes_of_it)
 
 
+@case(seconds=9)
 def missing_end_is_named():
     """The trainer of B is killed, and nothing publishes what it left. A trains on."""
     with SmallRun(training=PACED, rounds={"drop_after_s": 2}) as run:
@@ -197,6 +200,7 @@ def missing_end_is_named():
         expect(report["totals"]["sites"]["A"]["energy_is_whole"], f"{report['totals']}")
 
 
+@case(seconds=4)
 def next_process_publishes_what_a_killed_one_left():
     with SmallRun(sites=("A",), training=PACED) as run:
         job = run.start_training("A", ranks=1)
@@ -219,6 +223,7 @@ def next_process_publishes_what_a_killed_one_left():
         run.check_journal("A")
 
 
+@case(seconds=10)
 def store_that_does_not_answer_delays_no_poll():
     """A server that accepts connections and never answers."""
     with SmallRun(sites=("A",)) as run, socket.create_server(("127.0.0.1", 0)) as server:
@@ -261,6 +266,5 @@ def published_steps(run):
     return read_json_lines(Path(steps))
 
 
-main([any_owner_makes_the_bill, every_program_reads_the_store_alone, missing_end_is_named,
-      next_process_publishes_what_a_killed_one_left,
-      store_that_does_not_answer_delays_no_poll])
+if __name__ == "__main__":
+    main()

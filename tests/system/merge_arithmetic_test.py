@@ -10,7 +10,7 @@ import sys
 import h5py
 import numpy
 
-from harness import (SmallRun, descendants, execute, expect, is_rank, kill, main, program,
+from harness import (SmallRun, case, descendants, execute, expect, is_rank, kill, main, program,
                      wait_for)
 
 ETA, MU = 0.7, 0.9
@@ -126,10 +126,12 @@ def check_verification(run, commits):
     expect(f"models    {len(merges)} recomputed with the same bits" in shown, shown)
 
 
+@case(seconds=4)
 def merges_by_average_equal_numpy():
     merges_of_two_sites({"kind": "average"}, check_average)
 
 
+@case(seconds=4)
 def merges_with_nesterov_momentum_equal_numpy():
     merges_of_two_sites({"kind": "nesterov", "eta": ETA, "mu": MU}, check_nesterov)
 
@@ -156,6 +158,7 @@ def propose_a_third_site_and_another_outer_step(run):
     expect("site C may enter" in shown and "created amendments/1.json" in shown, shown)
 
 
+@case(seconds=4)
 def an_amendment_adds_a_site_and_changes_the_outer_step():
     """The amendment governs the merges after the commit that takes it in."""
     with SmallRun(ranks=1, rounds={"keep_models": KEPT}) as run:
@@ -175,5 +178,4 @@ def an_amendment_adds_a_site_and_changes_the_outer_step():
 
 
 if __name__ == "__main__":
-    sys.exit(main([merges_by_average_equal_numpy, merges_with_nesterov_momentum_equal_numpy,
-                   an_amendment_adds_a_site_and_changes_the_outer_step]))
+    main()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sites that exchange payloads over MPI, as jobs of two private Slurm clusters. The store is a
+"""Two sites that exchange payloads over MPI, as jobs of a private Slurm cluster. The store is a
 folder."""
 import json
 import sys
 import time
 from pathlib import Path
 
-from harness import (BUILD, PACED, SOURCE, SmallRun, alive, descendants, expect, is_mpirun,
-                     program_of, stat_fields, wait_for)
+from harness import (BUILD, PACED, SOURCE, SmallRun, alive, descendants, execute, expect, is_mpirun,
+                     program, program_of, stat_fields, wait_for)
 
 MPI = {"connect": "auto", "interface": "lo", "peers": ["127.0.0.0/8"], "ports": "22000-22900",
        "timeout_s": 5}
@@ -44,8 +44,8 @@ def wait_for_transfer(size, timeout=30):
 class TwoSites:
     """Keyword arguments change the key `mpi` of a site: A={"interface": "eth0"}."""
 
-    def __init__(self, clusters, start=True, **changes):
-        self.clusters = clusters
+    def __init__(self, cluster, start=True, **changes):
+        self.cluster = cluster
         self.run = SmallRun(model=MODEL, training={"batch_tokens": 128, **PACED},
                             rounds={"keep_models": 100})
         self.jobs = {}
@@ -55,15 +55,10 @@ class TwoSites:
 
     def start(self, site):
         script = SOURCE / "slurm/site_train.sh"
-        self.jobs[site] = self.slurm(
-            site, "sbatch", "--parsable", "--ntasks=1", f"--chdir={self.run.folder}",
-            "--no-requeue",
+        self.jobs[site] = self.cluster.submit(
+            "--ntasks=1", f"--chdir={self.run.folder}", "--no-requeue", "--nodelist=node1",
             f"--export=ALL,CURTAIL_BUILD={BUILD},OMP_NUM_THREADS=1,TMPDIR={self.run.folder}",
-            f"--output={self.run.folder}/job-{site}-%j.out", script, self.run.run_file,
-            site).stdout.strip()
-
-    def slurm(self, site, *command, code=0):
-        return self.clusters.run(site, *command, code=code)
+            f"--output={self.run.folder}/job-{site}-%j.out", script, self.run.run_file, site)
 
     def __enter__(self):
         try:
@@ -81,14 +76,13 @@ class TwoSites:
 
     def close(self):
         for site in self.jobs:
-            self.slurm(site, "scancel", "--full", "--signal=KILL", self.jobs[site], code=None)
+            self.cluster.run("scancel", "--full", "--signal=KILL", self.jobs[site], code=None)
         for site in self.jobs:
             wait_for(lambda s=site: not self.is_queued(s), f"the end of the job of {site}", 30)
         self.run.close()
 
     def is_queued(self, site):
-        shown = self.slurm(site, "squeue", "--noheader", "--format=%i").stdout.split()
-        return self.jobs[site] in shown
+        return self.jobs[site] in self.cluster.run("squeue", "--noheader", "--format=%i").split()
 
     def log(self):
         return "\n".join(path.read_text(errors="replace")
@@ -150,7 +144,7 @@ class TwoSites:
         expect(all(leaders), f"leaders {leaders}")
         pids = [pid for leader in leaders for pid in (leader, *descendants(leader))]
         for site in sites:
-            self.slurm(site, "scancel", "--batch", "--signal=USR1", self.jobs[site])
+            self.cluster.run("scancel", "--batch", "--signal=USR1", self.jobs[site])
         wait_for(lambda: not any(alive(pid) for pid in pids), "the end of all processes", 20)
         for site in sites:
             code = self.run.events(site, "trainer-exit")[-1]["code"]
@@ -162,5 +156,4 @@ class TwoSites:
         expect(not folders, folders)
 
     def status(self):
-        done = self.clusters.run("A", BUILD / "bin/curtail-status", self.run.run_file, "--json")
-        return json.loads(done.stdout)
+        return json.loads(execute(program("curtail-status"), self.run.run_file, "--json").stdout)

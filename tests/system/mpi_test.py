@@ -6,7 +6,6 @@ mpi_test.py [NAME...]   the tests, or those with these names
 mpi_test.py --seeds N-M for each number, breaks one process at a moment that depends on it"""
 import argparse
 import contextlib
-import functools
 import json
 import random
 import signal
@@ -15,16 +14,17 @@ import subprocess
 import sys
 import time
 
-from harness import alive, execute, expect, kill, main, program, wait_for
+from harness import alive, case, execute, expect, kill, main, program, wait_for
 from mpi_sites import SITES, TwoSites, wait_for_transfer
-from slurm_clusters import Clusters
+from slurm_clusters import shared_cluster
 
 PATIENCE_S = 5  # after so long without progress, a transfer has failed
 PAYLOAD = 8_000_000
 
 
-def payloads_come_over_mpi(clusters):
-    with TwoSites(clusters) as two:
+@case(seconds=11, quarters=2)
+def payloads_come_over_mpi(cluster):
+    with TwoSites(cluster) as two:
         two.wait_for_mpi()
         two.wait_for_merges(3)
         for site, other in zip(SITES, reversed(SITES)):
@@ -43,9 +43,9 @@ def payloads_come_over_mpi(clusters):
         expect(sum(r["mpi_bytes"] or 0 for r in report["rounds"]) > PAYLOAD, report["rounds"])
 
 
-def break_and_go_on(clusters, source, name, how, in_transfer):
+def break_and_go_on(cluster, source, name, how, in_transfer):
     """Breaks a process of one site. The other site completes every round in time."""
-    with TwoSites(clusters) as two:
+    with TwoSites(cluster) as two:
         wait_for(lambda: all(two.leader(site) for site in SITES), "both leaders", 30, 0.005)
         site = source.choice(SITES)
         other = "B" if site == "A" else "A"
@@ -88,17 +88,29 @@ def break_and_go_on(clusters, source, name, how, in_transfer):
             two.end()
 
 
-def broken_bridges_cost_no_round(clusters):
-    for number, (name, how) in enumerate((("curtail-bridge", signal.SIGKILL),
-                                          ("bridge-mpirun", signal.SIGKILL),
-                                          ("curtail-bridge", signal.SIGSTOP),
-                                          ("bridge-mpirun", signal.SIGSTOP))):
-        print(f"      {name}, {how.name}, seed {number}", flush=True)
-        break_and_go_on(clusters, random.Random(number), name, how, True)
+@case(seconds=10, quarters=2)
+def killed_bridge_costs_no_round(cluster):
+    break_and_go_on(cluster, random.Random(0), "curtail-bridge", signal.SIGKILL, True)
 
 
-def killed_site_comes_back_and_connects_again(clusters):
-    with TwoSites(clusters) as two:
+@case(seconds=10, quarters=2)
+def killed_mpirun_of_a_bridge_costs_no_round(cluster):
+    break_and_go_on(cluster, random.Random(1), "bridge-mpirun", signal.SIGKILL, True)
+
+
+@case(seconds=11, quarters=2)
+def stopped_bridge_costs_no_round(cluster):
+    break_and_go_on(cluster, random.Random(2), "curtail-bridge", signal.SIGSTOP, True)
+
+
+@case(seconds=11, quarters=2)
+def stopped_mpirun_of_a_bridge_costs_no_round(cluster):
+    break_and_go_on(cluster, random.Random(3), "bridge-mpirun", signal.SIGSTOP, True)
+
+
+@case(seconds=15, quarters=2)
+def killed_site_comes_back_and_connects_again(cluster):
+    with TwoSites(cluster) as two:
         two.wait_for_mpi()
         bridges = two.processes("B", "curtail-bridge") + two.processes("B", "bridge-mpirun")
         expect(len(bridges) == 2, bridges)
@@ -128,7 +140,8 @@ def taken_ports(count=16):
     raise AssertionError("no free ports")
 
 
-def sites_that_cannot_connect_use_the_store(clusters):
+@case(seconds=18, quarters=2)
+def sites_that_cannot_connect_use_the_store(cluster):
     far = {"peers": ["10.9.0.0/16"]}
     with taken_ports() as ports:
         for changes, why in (
@@ -136,7 +149,7 @@ def sites_that_cannot_connect_use_the_store(clusters):
                  "no network interface no0; set mpi.interface to one of:"),
                 ({"A": far, "B": far}, "in no network of mpi.peers"),
                 ({"A": {"ports": ports}}, "listen at no two ports of")):
-            with TwoSites(clusters, **changes) as two:
+            with TwoSites(cluster, **changes) as two:
                 two.wait_for_merges(1)
                 found = wait_for(two.warnings, f"a warning for {changes}", 60)
                 expect(any(why in line for line in found), found)
@@ -158,8 +171,9 @@ def running_checks(two, sites=SITES):
                 check.communicate()
 
 
-def check_tries_the_connection(clusters):
-    with TwoSites(clusters, start=False) as two, running_checks(two) as checks:
+@case(seconds=11, quarters=2)
+def check_tries_the_connection(cluster):
+    with TwoSites(cluster, start=False) as two, running_checks(two) as checks:
         for site, other, check in zip(SITES, reversed(SITES), checks):
             out, errors = check.communicate(timeout=60)
             expect(check.returncode == 0, errors)
@@ -168,7 +182,7 @@ def check_tries_the_connection(clusters):
                          "sent       64 MB at ", f"{site} and {other} exchange payloads over MPI"):
                 expect(text in out, (text, out))
         expect(not list(two.run.store.glob("mpi/check/*.json")), "the checks left records")
-    with TwoSites(clusters, start=False) as two, running_checks(two, SITES[:1]) as (check,):
+    with TwoSites(cluster, start=False) as two, running_checks(two, SITES[:1]) as (check,):
         wait_for(lambda: list(two.run.store.glob("mpi/check/*.json")), "the record of the check")
         check.send_signal(signal.SIGINT)
         out, errors = check.communicate(timeout=20)
@@ -176,7 +190,7 @@ def check_tries_the_connection(clusters):
         expect(not list(two.run.store.glob("mpi/check/*.json")), "the check left a record")
     for changes, why in (({"connect": "off"}, "mpi.connect is off in the file of site A"),
                          ({"interface": "no0"}, "no network interface no0")):
-        with TwoSites(clusters, start=False, A=changes) as two, running_checks(two) as checks:
+        with TwoSites(cluster, start=False, A=changes) as two, running_checks(two) as checks:
             out, errors = checks[0].communicate(timeout=30)
             expect(checks[0].returncode == 69 and not out, (checks[0].returncode, out))
             expect(why in errors and "this site would use the store" in errors, errors)
@@ -185,7 +199,7 @@ def check_tries_the_connection(clusters):
                 expect(checks[1].returncode == 69 and "the check of A has ended" in errors, errors)
 
 
-def seeded(clusters, seed):
+def seeded(cluster, seed):
     """Seeds up to 100 kill a process, half of them in a transfer; others stop one in a transfer."""
     source = random.Random(seed)
     kills = seed <= 100
@@ -195,25 +209,25 @@ def seeded(clusters, seed):
     name, how = source.choice(names), signal.SIGKILL if kills else signal.SIGSTOP
     in_transfer = not kills or seed % 2 == 0
     print(f"seed {seed}: {how.name} of {name}{' in a transfer' if in_transfer else ''}", flush=True)
-    break_and_go_on(clusters, source, name, how, in_transfer)
+    break_and_go_on(cluster, source, name, how, in_transfer)
+
+
+def parse_seeds():
+    """The numbers of --seeds N-M. Only the names of cases stay on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", metavar="N-M")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    sys.argv[1:] = options.names
+    first, last = map(int, (options.seeds or "1-0").split("-"))
+    return range(first, last + 1)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", metavar="N-M")
-    parser.add_argument("tests", nargs="*")
-    options = parser.parse_args()
-    sys.argv[1:] = options.tests
-    shared = Clusters(SITES)
-    try:
-        if options.seeds:
-            first, last = map(int, options.seeds.split("-"))
-            for seed in range(first, last + 1):
-                seeded(shared, seed)
-        else:
-            main([functools.update_wrapper(functools.partial(test, shared), test) for test in (
-                payloads_come_over_mpi, broken_bridges_cost_no_round,
-                killed_site_comes_back_and_connects_again,
-                sites_that_cannot_connect_use_the_store, check_tries_the_connection)])
-    finally:
-        shared.close()
+    seeds = parse_seeds()
+    if seeds:
+        with shared_cluster() as own:
+            for seed in seeds:
+                seeded(own, seed)
+    else:
+        main(cluster=shared_cluster)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private S3 server, and small runs that keep their objects in it."""
+import contextlib
 import json
 import os
 import shutil
@@ -9,7 +10,7 @@ import urllib.error
 import xml.etree.ElementTree
 from pathlib import Path
 
-from harness import PACED, SOURCE, SmallRun, execute
+from harness import PACED, SOURCE, SmallRun, execute, shared
 
 sys.path.insert(0, str(SOURCE / "scripts/rgw"))
 import s3  # noqa: E402
@@ -18,24 +19,30 @@ SCRIPT = SOURCE / "scripts/rgw.sh"
 
 
 class ObjectStorage:
-    """The RADOS Gateway, with the bucket `runs` and one user for each site. With `folder`, the one
-    that rgw.sh has started there, and that has the users already."""
+    """The RADOS Gateway, with the bucket `runs` and one user for each site: the one that was started
+    in `folder`, or an own one."""
 
     def __init__(self, sites=("A", "B"), folder=None):
-        self.sites, self.parent = sites, None
-        self.folder = folder
+        self.sites, self.folder, self.parent = sites, folder, None
         if folder is None:
             self.parent = Path(tempfile.mkdtemp(prefix="curtail-rgw-"))
             self.folder = self.parent / "rgw"
-            execute(SCRIPT, "up", "--while", os.getpid(), self.folder)
-            for site in sites:
-                execute(SCRIPT, "user", site, self.folder)
+            self.start(self.folder, sites)
         self.endpoint = (self.folder / "endpoint").read_text().strip()
-        if folder is None:
-            self.add_bucket("runs")
 
-    def add_bucket(self, name):
-        execute(SCRIPT, "bucket", name, self.folder, *self.sites)
+    @staticmethod
+    def start(folder, sites=("A", "B"), pid=os.getpid()):
+        """Starts it in `folder`. It ends with the process `pid`."""
+        execute(SCRIPT, "up", "--while", pid, folder)
+        for site in sites:
+            execute(SCRIPT, "user", site, folder)
+        execute(SCRIPT, "bucket", "runs", folder, *sites)
+
+    def add_bucket(self, name, users=None):
+        execute(SCRIPT, "bucket", name, self.folder, *(users or self.sites))
+
+    def add_user(self, name):
+        execute(SCRIPT, "user", name, self.folder)
 
     def remove_bucket(self, name):
         for key in self.list("", name):
@@ -87,37 +94,48 @@ class ObjectStorage:
             shutil.rmtree(self.parent, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def shared_storage():
+    """An S3 server for several cases at a time. Each changes nothing but its own objects, or users
+    and buckets that it has added."""
+    with ObjectStorage(folder=shared("storage")) as found:
+        yield found
+
+
 class StoredRun(SmallRun):
-    """A small run in the bucket of an ObjectStorage. Each site has a key of its own."""
+    """A small run in a bucket of an ObjectStorage. Each site has a key of its own: that of the user
+    with its name, or of `users[site]`."""
 
     number = 0
 
-    def __init__(self, storage, training=PACED, **options):
+    def __init__(self, storage, bucket="runs", users=None, training=PACED, **options):
         super().__init__(training=training, **options)
         StoredRun.number += 1
-        self.storage = storage
-        self.prefix = f"test-{StoredRun.number}"
+        self.storage, self.bucket = storage, bucket
+        self.prefix = f"test-{os.getpid()}-{StoredRun.number}"
         self.store_folder.rmdir()
-        self.config["store"] = f"s3://runs/{self.prefix}"
+        self.config["store"] = f"s3://{bucket}/{self.prefix}"
         self.config["s3"] = {"endpoint": storage.endpoint,
                              "credentials": str(storage.credentials())}
         self.save()
         for name in self.config["sites"]:
             site = json.loads((self.folder / name).read_text())
-            site["s3"] = {"credentials": str(storage.credentials(site["site"]))}
+            user = (users or {}).get(site["site"], site["site"])
+            site["s3"] = {"credentials": str(storage.credentials(user))}
             self.write(name, site)
 
     def objects(self, below):
         """The keys below runs/small/, for example those of `commits/`."""
-        return self.storage.list(f"{self.prefix}/runs/small/{below}")
+        return self.storage.list(f"{self.prefix}/runs/small/{below}", self.bucket)
+
+    def read(self, key):
+        return self.storage.request("GET", f"/{self.bucket}/{key}")
 
     def pieces(self, site, stream):
-        return [self.storage.request("GET", "/runs/" + key)
-                for key in self.objects(f"journal/{site}/{stream}/")]
+        return [self.read(key) for key in self.objects(f"journal/{site}/{stream}/")]
 
     def commits(self):
         try:
-            return [json.loads(self.storage.request("GET", "/runs/" + key))
-                    for key in self.objects("commits/")]
+            return [json.loads(self.read(key)) for key in self.objects("commits/")]
         except (OSError, urllib.error.URLError):  # the gateway is down
             return []

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two sites train one run through an S3 server. Each has a key of its own."""
 import json
+import os
 import signal
 
-from harness import execute, expect, main, program, wait_for
+from harness import case, execute, expect, main, program, wait_for
 from mpi_sites import MPI
-from object_storage import ObjectStorage, StoredRun
+from object_storage import ObjectStorage, StoredRun, shared_storage
 
 
 def is_merge_of_two_sites(commit):
@@ -27,7 +28,8 @@ def leave(run, jobs):
         run.check_journal(site)
 
 
-def two_sites_merge_through_a_bucket():
+@case(seconds=8)
+def two_sites_merge_through_a_bucket(storage):
     with StoredRun(storage) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
         wait_for(lambda: merges(run) >= 3, "three commits merged from two sites", timeout=150,
@@ -39,7 +41,8 @@ def two_sites_merge_through_a_bucket():
         expect(json.loads(loss.stdout)["held_out_loss_nats"] > 0, loss.stdout)
 
 
-def two_sites_meet_in_a_bucket_and_exchange_over_mpi():
+@case(seconds=8)
+def two_sites_meet_in_a_bucket_and_exchange_over_mpi(storage):
     with StoredRun(storage) as run:
         for site in ("A", "B"):
             run.change_site(site, mpi=MPI)
@@ -55,9 +58,11 @@ def two_sites_meet_in_a_bucket_and_exchange_over_mpi():
         expect(len(run.objects("mpi/")) == 3, run.objects("mpi/"))
 
 
+@case(seconds=5)
 def training_goes_on_after_the_gateway_was_killed():
     # With steps of a fixed duration, a site always holds blocks for one more round.
-    with StoredRun(storage, training={"step_at_least_s": 0.05}) as run:
+    with ObjectStorage() as storage, \
+            StoredRun(storage, training={"step_at_least_s": 0.05}) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
         wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=150, pause=0.2)
         before = merges(run)
@@ -72,27 +77,39 @@ def training_goes_on_after_the_gateway_was_killed():
         leave(run, jobs)
 
 
-def a_site_waits_for_its_new_key():
-    with StoredRun(storage, rounds={"drop_after_s": 120}) as run:
+def run_of_a_new_user(storage, **rounds):
+    """A run whose site A has the key of a user of its own, which the case may replace."""
+    user = f"turning-{os.getpid()}"
+    storage.add_user(user)
+    storage.add_bucket(user, [user, "B"])
+    run = StoredRun(storage, user, {"A": user}, rounds=rounds)
+    run.user = user
+    return run
+
+
+@case(seconds=38)
+def a_site_waits_for_its_new_key(storage):
+    with run_of_a_new_user(storage, drop_after_s=120) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
         wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=150, pause=0.2)
-        rotated = storage.rotate_key("A")
+        rotated = storage.rotate_key(run.user)
         wait_for(lambda: "SignatureDoesNotMatch" in run.log(), "the old key is refused",
                  timeout=60, pause=0.2)
-        rotated.rename(storage.credentials("A"))
+        rotated.rename(storage.credentials(run.user))
         before = merges(run)
         wait_for(lambda: merges(run) >= before + 2, "two more merges", timeout=150, pause=0.2)
         leave(run, jobs)
 
 
-def a_site_leaves_if_its_key_stays_refused():
-    with StoredRun(storage, rounds={"drop_after_s": 4}) as run:
+@case(seconds=11)
+def a_site_leaves_if_its_key_stays_refused(storage):
+    with run_of_a_new_user(storage, drop_after_s=4) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
         wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=150, pause=0.2)
-        rotated = storage.rotate_key("A")
+        rotated = storage.rotate_key(run.user)
         expect(jobs[0].wait(90) == 77, "site A must exit with 77")
         expect("the run's store has refused access for" in run.log(), run.log()[-2000:])
-        rotated.rename(storage.credentials("A"))
+        rotated.rename(storage.credentials(run.user))
         before = len(run.commits())
         wait_for(lambda: len(run.commits()) >= before + 2, "two more commits of site B",
                  timeout=60, pause=0.2)
@@ -101,23 +118,26 @@ def a_site_leaves_if_its_key_stays_refused():
         run.verify()
 
 
-def a_versioned_bucket_is_refused():
+@case(seconds=5)
+def a_versioned_bucket_is_refused(storage):
     # With versioning, the gateway ignores the condition of a create.
-    storage.add_bucket("versioned")
-    storage.request("PUT", "/versioned", {"versioning": ""},
+    bucket = f"versioned-{os.getpid()}"
+    storage.add_bucket(bucket)
+    storage.request("PUT", "/" + bucket, {"versioning": ""},
                     b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>")
     with StoredRun(storage) as run:
-        run.config["store"] = "s3://versioned/x"
+        run.config["store"] = f"s3://{bucket}/x"
         run.save()
         done = run.train("A", code=76)
         expect("no versioned bucket" in done.stderr, done.stderr)
         done = execute(program("curtail-store"), "doctor", run.run_file, code=76)
         expect("fault    versioning" in done.stdout, done.stdout)
-        keys = storage.list("x/", "versioned")
+        keys = storage.list("x/", bucket)
         expect(not any("/commits/" in key or key.endswith("run.json") for key in keys), keys)
 
 
-def wrong_settings_are_explained():
+@case(seconds=11)
+def wrong_settings_are_explained(storage):
     with StoredRun(storage) as run:
         run.config["store"] = "s3://no-such-bucket/x"
         run.save()
@@ -145,8 +165,5 @@ def wrong_settings_are_explained():
         expect("chmod" in done.stderr, done.stderr)
 
 
-with ObjectStorage() as storage:
-    main([two_sites_merge_through_a_bucket, two_sites_meet_in_a_bucket_and_exchange_over_mpi,
-          training_goes_on_after_the_gateway_was_killed, a_site_waits_for_its_new_key,
-          a_site_leaves_if_its_key_stays_refused, a_versioned_bucket_is_refused,
-          wrong_settings_are_explained])
+if __name__ == "__main__":
+    main(storage=shared_storage)

@@ -4,18 +4,10 @@ stuck in COMPLETING: on a real Slurm cluster that soon forgets ended jobs."""
 import json
 import os
 import subprocess
-import time
 
-from harness import BUILD, SOURCE, execute, expect, main, program, wait_for
+from harness import BUILD, SOURCE, case, execute, expect, main, program, wait_for
 from rig import Rig
-from slurm_clusters import HardCluster
-
-
-def change_launcher(rig, **changes):
-    path = rig.run.folder / "site_A.json"
-    site = json.loads(path.read_text())
-    site["launcher"].update(changes)
-    path.write_text(json.dumps(site))
+from slurm_clusters import HardCluster, lone_cluster, shared_cluster
 
 
 def status(rig):
@@ -31,14 +23,14 @@ def resume(rig):
     execute(program("curtail-poll"), rig.run.run_file, "--resume", "A")
 
 
-def expect_no_further_job(rig, jobs, seconds):
-    """No job may be submitted for `seconds`: the poller polls once a second."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        expect(len(rig.jobs()) == jobs, f"jobs {rig.jobs()}")
-        time.sleep(0.2)
+def expect_no_further_job(rig, jobs, polls=3):
+    """No job may be submitted in the next polls. Each reads a new sample of the signal."""
+    wanted = rig.samples() + polls + 1  # the first may have begun before
+    wait_for(lambda: rig.samples() >= wanted, "polls", timeout=60)
+    expect(len(rig.jobs()) == jobs, f"jobs {rig.jobs()}")
 
 
+@case(seconds=16)
 def cancelled_running_job_stays_cancelled(cluster):
     with Rig(cluster) as rig:
         rig.start_poller()
@@ -50,54 +42,51 @@ def cancelled_running_job_stays_cancelled(cluster):
         trained = sum(step["tokens"] for step in rig.steps())
         expect(rig.run.commits()[-1]["totals"]["tokens"] == trained, "the work is not in a commit")
         wait_for_hold(rig, "cancel")
-        expect_no_further_job(rig, 1, 5)
+        expect_no_further_job(rig, 1)
         expect("was cancelled by a person" in str(status(rig)["sites"][0]["hold"]), "no hold shown")
         resume(rig)
         rig.wait_for_steps(5, "training after --resume")
         expect(not rig.run.poller_events("job-failed"), "a cancel counted as a failure")
 
 
+@case(seconds=6)
 def cancelled_queued_job_stays_cancelled(cluster):
     with Rig(cluster) as rig:
-        cluster.run("scontrol", "update", "partition=train", "state=down")
-        try:
+        with rig.closed_partition():
             rig.start_poller()
             wait_for(rig.jobs, "a job")
             cluster.run("scancel", rig.jobs()[0])
             wait_for_hold(rig, "cancel")
-        finally:
-            cluster.run("scontrol", "update", "partition=train", "state=up")
-        expect_no_further_job(rig, 1, 4)
+        expect_no_further_job(rig, 1)
 
 
 def cancel_a_queued_job_behind_the_poller_s_back(cluster, rig):
     """The poller submits a job and dies; a person cancels the job, and Slurm forgets it."""
-    cluster.run("scontrol", "update", "partition=train", "state=down")
-    try:
+    with rig.closed_partition():
         rig.start_poller()
         wait_for(rig.jobs, "a job")
         rig.kill_poller()
-        cluster.run("scancel", rig.jobs()[0])
         job = rig.jobs()[0]
+        cluster.run("scancel", job)
         wait_for(lambda: not cluster.state(job), "Slurm's forgetting the job", 90, pause=0.1)
-    finally:
-        cluster.run("scontrol", "update", "partition=train", "state=up")
 
 
+@case(seconds=13)
 def cancelled_queued_job_that_slurm_forgot_stays_cancelled(cluster):
     with Rig(cluster) as rig:
         cancel_a_queued_job_behind_the_poller_s_back(cluster, rig)
         rig.start_poller()
         wait_for_hold(rig, "cancel")
-        expect_no_further_job(rig, 1, 4)
+        expect_no_further_job(rig, 1)
 
 
+@case(seconds=18)
 def queued_job_that_vanished_without_a_record_is_no_failure(cluster):
     with Rig(cluster) as rig:
         cancel_a_queued_job_behind_the_poller_s_back(cluster, rig)
-        with cluster.no_completion_log():
-            rig.start_poller()
-            wait_for(lambda: len(rig.jobs()) == 2, "the next job")
+        rig.hide_completion_log()
+        rig.start_poller()
+        wait_for(lambda: len(rig.jobs()) == 2, "the next job")
         ended = rig.run.poller_events("job-ended")[0]
         expect((ended["job"], ended["state"]) == (rig.jobs()[0], "GONE"), f"{ended}")
         shown = status(rig)["sites"][0]
@@ -105,6 +94,7 @@ def queued_job_that_vanished_without_a_record_is_no_failure(cluster):
         expect(not rig.run.poller_events("hold"), f"{rig.run.poller_events('hold')}")
 
 
+@case(seconds=3)
 def trainer_that_a_person_started_is_shown(cluster):
     with Rig(cluster) as rig:
         job = cluster.submit("-n", "2", f"--output={rig.run.folder}/by-hand.log",
@@ -121,27 +111,29 @@ def trainer_that_a_person_started_is_shown(cluster):
         expect("which this poller did not submit" not in shown, shown)
 
 
-def preempted_job_contributes_and_is_followed(cluster):
-    with Rig(cluster) as rig:
-        change_launcher(rig, partition="preemptable")
+@case(seconds=39)
+def preempted_job_contributes_and_is_followed(lone_cluster):
+    with Rig(lone_cluster) as rig:
+        rig.change_launcher(partition="preemptable")
         rig.start_poller()
         rig.wait_for_steps(5, "training")
-        urgent = cluster.submit("--partition=urgent", "--nodes=2", "--exclusive", "--wrap=sleep 8",
+        urgent = lone_cluster.submit("--partition=urgent", "--nodes=2", "--exclusive", "--wrap=sleep 8",
                                 "--output=/dev/null")
         rig.wait_for_stop(40)
         expect(rig.run.events("A", "trainer-exit")[-1]["code"] == 0, "the trainer failed")
         trained = sum(step["tokens"] for step in rig.steps())
         expect(rig.run.commits()[-1]["totals"]["tokens"] == trained, "the work is not in a commit")
-        cluster.wait_for_state(urgent, "COMPLETED", "", timeout=40)
+        lone_cluster.wait_for_state(urgent, "COMPLETED", "", timeout=40)
         rig.wait_for_steps(5, "training after the urgent job")
         expect(not rig.run.poller_events("hold"), f"{rig.run.poller_events('hold')}")
 
 
-def preempted_job_gets_an_early_signal_where_slurm_sends_one(_):
+@case(seconds=7)
+def preempted_job_gets_an_early_signal_where_slurm_sends_one():
     # The signal of sbatch --signal arrives when the grace time begins, long before TERM.
     with HardCluster(kill_wait=10, epilog=0, grace=60, user_signal=1) as cluster:
         with Rig(cluster) as rig:
-            change_launcher(rig, partition="preemptable")
+            rig.change_launcher(partition="preemptable")
             rig.start_poller()
             rig.wait_for_steps(5, "training")
             cluster.submit("--partition=urgent", "--nodes=2", "--exclusive", "--wrap=true",
@@ -151,39 +143,41 @@ def preempted_job_gets_an_early_signal_where_slurm_sends_one(_):
             expect((ending["code"], ending["cause"]) == (0, "drain"), f"{ending}")
 
 
+@case(seconds=26)
 def job_that_keeps_failing_is_held(cluster):
     # Each job fails after it has run for a while.
     failing = "sleep 2; echo 'error: the disk of node1 is broken' >&2; exit 3\n"
     with Rig(cluster, prologue=failing) as rig:
-        change_launcher(rig, failures_before_hold=2)
+        rig.change_launcher(failures_before_hold=2)
         rig.start_poller()
         wait_for_hold(rig, "failures")
         hold = rig.run.poller_events("hold")[-1]["why"]
         for part in ("2 jobs failed in a row", "exit code 3", "(log: "):
             expect(part in hold, hold)
-        expect_no_further_job(rig, 2, 4)
+        expect_no_further_job(rig, 2)
         (rig.run.folder / "prologue.sh").write_text("true\n")
         resume(rig)
         rig.wait_for_steps(5, "training after --resume")
 
 
-def job_stuck_in_completing_does_not_block_the_site(cluster):
-    with Rig(cluster) as rig:
-        change_launcher(rig, completing_s=5)
+@case(seconds=12)
+def job_stuck_in_completing_does_not_block_the_site(lone_cluster):
+    with Rig(lone_cluster) as rig:
+        rig.change_launcher(completing_s=5)
         rig.start_poller()
         rig.wait_for_steps(5, "training")
-        cluster.hold_epilog()
+        lone_cluster.hold_epilog()
         try:
-            cluster.run("scancel", "--batch", "--signal=USR1", rig.jobs()[0])
+            lone_cluster.run("scancel", "--batch", "--signal=USR1", rig.jobs()[0])
             rig.wait_for_stop(15)
             wait_for(lambda: len(rig.jobs()) == 2, "the next job", timeout=40)
             log = (rig.run.folder / "poller.log").read_text()
             expect("has been COMPLETING for more than 5.0 s" in log, log[-1500:])
             # Slurm finds another node for it.
-            cluster.wait_for_state(rig.jobs()[1], "RUNNING")
-            expect(cluster.state(rig.jobs()[0]) == "COMPLETING", "the first job is not stuck")
+            lone_cluster.wait_for_state(rig.jobs()[1], "RUNNING")
+            expect(lone_cluster.state(rig.jobs()[0]) == "COMPLETING", "the first job is not stuck")
         finally:
-            cluster.release_epilog()
+            lone_cluster.release_epilog()
         rig.wait_for_steps(5, "training after the stuck job")
 
 
@@ -193,6 +187,7 @@ def poll_with(rig, *options):
                           capture_output=True, text=True, check=False)
 
 
+@case(seconds=4)
 def pause_before_the_first_poll_keeps_the_run_usable(cluster):
     with Rig(cluster) as rig:
         for reason, why in ((b"K\xfchlung", "must be one line of UTF-8 text"),
@@ -216,34 +211,22 @@ def pause_before_the_first_poll_keeps_the_run_usable(cluster):
         rig.wait_for_steps(5, "training")
 
 
-def stop_without_a_controller_ends_the_job(cluster):
-    with Rig(cluster) as rig:
+@case(seconds=8)
+def stop_without_a_controller_ends_the_job(lone_cluster):
+    with Rig(lone_cluster) as rig:
         rig.start_poller()
         rig.wait_for_steps(5, "training")
         done = poll_with(rig, "--pause", "A")
         expect(done.returncode == 64 and "a pause needs a reason" in done.stderr, done.stderr)
-        cluster.clusters("controller", "stop", "A")
+        lone_cluster.clusters("controller", "stop", "A")
         try:
             execute(program("curtail-poll"), rig.run.run_file, "--stop", "--reason", "maintenance")
             rig.wait_for_stop(15)
         finally:
-            cluster.clusters("controller", "start", "A")
+            lone_cluster.clusters("controller", "start", "A")
         resume(rig)
         rig.wait_for_steps(5, "training after --resume")
 
 
 if __name__ == "__main__":
-    with HardCluster(kill_wait=10, epilog=0, grace=4) as shared:
-        main(shared.bind([
-            cancelled_running_job_stays_cancelled,
-            cancelled_queued_job_stays_cancelled,
-            cancelled_queued_job_that_slurm_forgot_stays_cancelled,
-            queued_job_that_vanished_without_a_record_is_no_failure,
-            trainer_that_a_person_started_is_shown,
-            preempted_job_contributes_and_is_followed,
-            preempted_job_gets_an_early_signal_where_slurm_sends_one,
-            job_that_keeps_failing_is_held,
-            job_stuck_in_completing_does_not_block_the_site,
-            pause_before_the_first_poll_keeps_the_run_usable,
-            stop_without_a_controller_ends_the_job,
-        ]))
+    main(cluster=shared_cluster, lone_cluster=lone_cluster)

@@ -5,8 +5,8 @@ import signal
 import sys
 import time
 
-from harness import (PACED, SOURCE, SmallRun, descendants, expect, is_rank, kill, main, rank_of,
-                     wait_for)
+from harness import (PACED, SOURCE, SmallRun, case, descendants, expect, is_rank, kill, main,
+                     rank_of, wait_for)
 
 GRACE_S = 6
 RANK_TIMEOUT_S = 3
@@ -50,6 +50,7 @@ class Job:
         self.run.verify()
 
 
+@case(seconds=12)
 def stopped_rank_ends_the_job_within_the_grace():
     for rank in (0, 1) if LONG else (0,):
         with Job() as job:
@@ -63,6 +64,7 @@ def stopped_rank_ends_the_job_within_the_grace():
                        "the exit is not in the events")
 
 
+@case(seconds=8)
 def stopped_rank_ends_the_job_without_a_stop_request():
     for rank in (0, 1) if LONG else (1,):
         with Job(rank_timeout_s=RANK_TIMEOUT_S) as job:
@@ -70,6 +72,7 @@ def stopped_rank_ends_the_job_without_a_stop_request():
             job.expect_end(69, RANK_TIMEOUT_S, "a rank did not arrive within 3.0 s")
 
 
+@case(seconds=15)
 def killed_rank_ends_the_job_and_the_next_one_continues():
     for rank in (0, 1):
         with Job() as job:
@@ -100,18 +103,21 @@ def expect_to_go_on_after(job, pids, seconds):
     job.run.verify()
 
 
+@case(seconds=8)
 def suspended_job_goes_on():
     training, seconds = ({}, 60) if LONG else ({"rank_timeout_s": RANK_TIMEOUT_S}, 5)
     with Job(**training) as job:
         expect_to_go_on_after(job, job.ranks.values(), seconds)
 
 
+@case(seconds=12)
 def suspended_rank_delays_the_others():
     for rank in (0, 1):
         with Job() as job:
             expect_to_go_on_after(job, [job.ranks[rank]], 60 if LONG else 3)
 
 
+@case(seconds=11)
 def idle_leader_keeps_its_followers():
     with Job(rank_timeout_s=RANK_TIMEOUT_S) as job:
         away = job.run.store_folder.with_name("away")
@@ -126,12 +132,4 @@ def idle_leader_keeps_its_followers():
 
 
 if __name__ == "__main__":
-    sys.argv = [argument for argument in sys.argv if argument != "--long"]
-    main([
-        stopped_rank_ends_the_job_within_the_grace,
-        stopped_rank_ends_the_job_without_a_stop_request,
-        killed_rank_ends_the_job_and_the_next_one_continues,
-        suspended_job_goes_on,
-        suspended_rank_delays_the_others,
-        idle_leader_keeps_its_followers,
-    ])
+    main()

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 
-from harness import PACED, SmallRun, execute, expect, main, program, wait_for
+from harness import PACED, SmallRun, case, execute, expect, main, program, wait_for
 
 REPAIR_WAIT_S = 12
 
@@ -57,6 +57,7 @@ def repaired(run, site):
     return [name for event in run.events(site, "repaired") for name in event["names"]]
 
 
+@case(seconds=7)
 def starting_site_stores_its_copy_again():
     with small_run() as run:
         train_two_sites(run)
@@ -73,6 +74,7 @@ def starting_site_stores_its_copy_again():
         run.verify()
 
 
+@case(seconds=27)
 def reader_waits_for_a_resting_site():
     """The model of a lone site cannot be computed once more: only the site has a copy."""
     with small_run() as run:
@@ -107,6 +109,7 @@ def can_recompute(run):
     return included and not any(d["inline"] for d in included)
 
 
+@case(seconds=8)
 def model_without_copies_is_computed_once_more():
     with small_run(checkpoint_interval_s=5) as run:
         for attempt in range(8):
@@ -127,6 +130,7 @@ def model_without_copies_is_computed_once_more():
         run.verify()
 
 
+@case(seconds=14)
 def sites_train_on_while_models_disappear():
     with small_run() as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
@@ -144,5 +148,4 @@ def sites_train_on_while_models_disappear():
 
 
 if __name__ == "__main__":
-    main([starting_site_stores_its_copy_again, reader_waits_for_a_resting_site,
-          model_without_copies_is_computed_once_more, sites_train_on_while_models_disappear])
+    main()

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of one site with a poller on a real Slurm cluster, for tests that break something in it."""
+import contextlib
 import datetime
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
-from harness import PACED, SOURCE, SmallRun, expect, kill, program, wait_for
+from harness import PACED, SOURCE, SmallRun, expect, kill, program, read_json_lines, wait_for
 
 LONG = "--long" in sys.argv
 if LONG:
@@ -57,14 +60,14 @@ class Rig:
 
     def __init__(self, cluster, segments=((7200, 50),), prologue=None, source=None, changes=None):
         self.cluster = cluster
-        launcher = {"script": str(SOURCE / "slurm/site_train.sh"), "grace_s": 10,
-                    "slurm_conf": cluster.environment["SLURM_CONF"], "partition": "train"}
-        self.run = SmallRun(sites=("A",), launcher=launcher, training=PACED)
+        self.launcher = {"script": str(SOURCE / "slurm/site_train.sh"), "grace_s": 10,
+                         "slurm_conf": cluster.environment["SLURM_CONF"], "partition": "train"}
+        self.run = SmallRun(sites=("A",), launcher=self.launcher, training=PACED)
         if prologue is not None:
             (self.run.folder / "prologue.sh").write_text(prologue)
-            launcher["prologue"] = "prologue.sh"
+            self.launcher["prologue"] = "prologue.sh"
         self.run.write("site_A.json", {
-            "site": "A", "ranks": 2, "region": "A", "launcher": launcher,
+            "site": "A", "ranks": 2, "region": "A", "launcher": self.launcher,
             "poll_period_s": POLL_PERIOD_S, "permission_lifetime_s": LIFETIME_S,
             "signal_max_age_s": MAX_AGE_S, "window": {"close_delay_s": CLOSE_DELAY_S},
             **(changes or {})})
@@ -83,6 +86,24 @@ class Rig:
              "1"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=before,
             env={**os.environ, **(environment or {})})
         return self.poller
+
+    def change_launcher(self, **changes):
+        self.launcher.update(changes)
+        self.run.change_site("A", launcher=self.launcher)
+
+    @contextlib.contextmanager
+    def closed_partition(self):
+        """Meanwhile, jobs of the site wait."""
+        with self.cluster.closed_partition() as name:
+            self.change_launcher(partition=name)
+            yield
+
+    def hide_completion_log(self):
+        """From now on, `sacct --completion` finds no job for the poller."""
+        text = Path(self.launcher["slurm_conf"]).read_text()
+        hidden = self.run.folder / "slurm.conf"
+        hidden.write_text(re.sub("(?m)^JobCompLoc=.*$", f"JobCompLoc={self.run.folder}/none", text))
+        self.change_launcher(slurm_conf=str(hidden))
 
     def kill_poller(self):
         kill(self.poller.pid)
@@ -107,6 +128,10 @@ class Rig:
 
     def windows(self):
         return [e["window"] for e in self.run.poller_events("window-open")]
+
+    def samples(self):
+        """The number of samples that the poller has received; the trace has a new one for each poll."""
+        return len(read_json_lines(self.run.out / "poller/sites/A/signals.jsonl"))
 
     def jobs(self):
         return [e["job"] for e in self.run.poller_events("job-submitted")]

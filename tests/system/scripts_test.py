@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 
-from harness import alive, expect, kill, main, started_at, wait_for
+from harness import alive, case, expect, kill, main, started_at, wait_for
 from stub_checkout import Checkout
 
 # One package of the list is missing until apt-get has installed it.
@@ -72,6 +72,7 @@ def wheels(checkout):
     return (checkout.root / "wheels").read_text()
 
 
+@case()
 def setup_installs_once_and_starts_no_service():
     with setup_checkout() as checkout:
         output = setup(checkout)
@@ -89,6 +90,7 @@ def setup_installs_once_and_starts_no_service():
         expect(checkout.log() == log, "the second set-up installed again")
 
 
+@case()
 def setup_goes_on_without_promtool():
     with setup_checkout(dpkg=FAILS) as checkout:
         output = setup(checkout)
@@ -98,6 +100,7 @@ def setup_goes_on_without_promtool():
         expect("promtool.new" not in left and "promtool" not in left, left)
 
 
+@case()
 def dry_run_changes_nothing():
     with setup_checkout() as checkout:
         output = setup(checkout, "--dry-run")
@@ -107,6 +110,7 @@ def dry_run_changes_nothing():
         expect(not checkout.policy.exists(), "the dry run wrote a policy")
 
 
+@case()
 def interrupted_setup_leaves_no_policy():
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         with setup_checkout() as checkout:
@@ -122,6 +126,7 @@ def interrupted_setup_leaves_no_policy():
             expect(not checkout.policy.exists(), f"signal {number}: the policy was not removed")
 
 
+@case()
 def next_setup_removes_a_leftover_policy():
     with setup_checkout() as checkout:
         checkout.hold("apt-get")
@@ -142,6 +147,7 @@ def next_setup_removes_a_leftover_policy():
                "the policy was not removed when no package was missing")
 
 
+@case()
 def policy_of_another_program_stays():
     with setup_checkout() as checkout:
         checkout.policy.write_text("#!/bin/sh\nexit 104\n")
@@ -149,6 +155,7 @@ def policy_of_another_program_stays():
         expect("exit 104" in checkout.policy.read_text(), "another program's policy was changed")
 
 
+@case()
 def second_setup_waits_for_the_first():
     with setup_checkout() as checkout:
         checkout.hold("apt-get")
@@ -161,6 +168,7 @@ def second_setup_waits_for_the_first():
         expect(checkout.log().count("apt-get install") == 1, checkout.log())
 
 
+@case()
 def another_libtorch_needs_no_torch_wheels():
     with setup_checkout() as checkout:
         setup(checkout, CURTAIL_TORCH_ROOT="/opt/torch")
@@ -170,6 +178,7 @@ def another_libtorch_needs_no_torch_wheels():
         expect("torch==" in wheels(checkout), "the full set was not fetched later")
 
 
+@case(seconds=2)
 def gpu_wheels_are_fetched_on_request_and_without_what_the_machine_has():
     for nvcc, cuobjdump, nvdisasm in (("13.0", "13.0", True), ("13.0", "12.4", True),
                                       ("12.4", "13.0", False)):
@@ -191,6 +200,7 @@ def gpu_wheels_are_fetched_on_request_and_without_what_the_machine_has():
             expect("the wheels are in .deps/gpu" in output, f"fetched twice: {output}")
 
 
+@case()
 def without_root_setup_unpacks_wheels_and_names_missing_packages():
     user = {"id": ORDINARY_USER, "sudo": FAILS}
     for package, use, buildable in (("munge", "for the demo: munge", True),
@@ -207,12 +217,14 @@ def without_root_setup_unpacks_wheels_and_names_missing_packages():
             expect("the wheels are in" in output, f"the wheels were fetched twice: {output}")
 
 
+@case()
 def missing_packages_are_named_even_if_the_wheels_fail():
     with setup_checkout(id=ORDINARY_USER, sudo=FAILS, python3=PIP_FAILS) as checkout:
         output = setup(checkout, code=69)
         expect("--no-install-recommends munge" in output and "pip could not" in output, output)
 
 
+@case()
 def leftover_policy_is_removed_through_sudo():
     sudo = '#!/bin/sh\n[ "$1" != -n ] || shift\necho "sudo $1" >> "{root}/log"\nexec "$@"\n'
     for stub, removed in ((sudo, True), (FAILS, False)):
@@ -228,6 +240,7 @@ def leftover_policy_is_removed_through_sudo():
             expect(("sudo rm" in checkout.log()) == removed, checkout.log())
 
 
+@case()
 def errors_name_their_cause():
     for stub, code, cause in (
             ({"df": "#!/bin/sh\necho; echo x 1 1 900 1%\n"}, 73, "900 MB"),
@@ -253,6 +266,7 @@ def soak_checkout():
     return checkout
 
 
+@case(seconds=6)
 def soak_runs_once_in_the_background_from_any_folder():
     with soak_checkout() as checkout:
         checkout.hold("cmake")
@@ -270,6 +284,7 @@ def soak_runs_once_in_the_background_from_any_folder():
         expect(not inherits, "an item inherited the lock")
 
 
+@case(seconds=12)
 def each_state_of_a_modified_tree_has_its_own_results():
     with soak_checkout() as checkout:
         git = ("git", "-c", "user.name=a", "-c", "user.email=a@b")
@@ -282,6 +297,7 @@ def each_state_of_a_modified_tree_has_its_own_results():
         expect(len(folders) == 2, "two states share a folder")
 
 
+@case()
 def interrupted_benchmark_ends_its_processes():
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         with Checkout(("curtail-data", "curtail-train")) as checkout:
@@ -298,6 +314,7 @@ def interrupted_benchmark_ends_its_processes():
                    f"signal {number}: exit code {bench.returncode}: {output}")
 
 
+@case()
 def clusters_stop_under_a_different_tmpdir():
     with Checkout() as checkout:
         place = checkout.folder / "place"
@@ -326,6 +343,7 @@ def clusters_stop_under_a_different_tmpdir():
             expect(f"CURTAIL_CLUSTER_{name}={value}" in output, output)
 
 
+@case()
 def clusters_refuse_a_folder_whose_path_is_too_long_for_jobs():
     with Checkout() as checkout:
         folder = "/tmp/" + "x" * 75  # munge's socket would fit
@@ -334,6 +352,7 @@ def clusters_refuse_a_folder_whose_path_is_too_long_for_jobs():
         expect("shorter folder" in output and not os.path.exists(folder), output)
 
 
+@case()
 def commit_hook_checks_the_subject():
     long = "store: " + "x" * 65
     with Checkout() as checkout:
@@ -347,6 +366,7 @@ def commit_hook_checks_the_subject():
             checkout.run("scripts/hooks/commit-msg", message, code=code)
 
 
+@case()
 def commit_hook_checks_the_staged_files():
     with Checkout() as checkout:
         for name in ("clang-format", "ctest"):
@@ -379,25 +399,4 @@ def commit_hook_checks_the_staged_files():
 
 
 if __name__ == "__main__":
-    main([
-        setup_installs_once_and_starts_no_service,
-        setup_goes_on_without_promtool,
-        dry_run_changes_nothing,
-        interrupted_setup_leaves_no_policy,
-        next_setup_removes_a_leftover_policy,
-        policy_of_another_program_stays,
-        second_setup_waits_for_the_first,
-        another_libtorch_needs_no_torch_wheels,
-        gpu_wheels_are_fetched_on_request_and_without_what_the_machine_has,
-        without_root_setup_unpacks_wheels_and_names_missing_packages,
-        missing_packages_are_named_even_if_the_wheels_fail,
-        leftover_policy_is_removed_through_sudo,
-        errors_name_their_cause,
-        soak_runs_once_in_the_background_from_any_folder,
-        each_state_of_a_modified_tree_has_its_own_results,
-        interrupted_benchmark_ends_its_processes,
-        clusters_stop_under_a_different_tmpdir,
-        clusters_refuse_a_folder_whose_path_is_too_long_for_jobs,
-        commit_hook_checks_the_subject,
-        commit_hook_checks_the_staged_files,
-    ])
+    main()

@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private Slurm clusters for a test, and Slurm's commands."""
 import contextlib
-import functools
 import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import SHORT_FOLDER, SOURCE, Failure, execute, expect, wait_for
+from harness import SHORT_FOLDER, SOURCE, Failure, execute, expect, shared, wait_for
 
 SCRIPT = SOURCE / "slurm/private_clusters.sh"
 SITE = "A"
 
 
 class HardCluster:
-    """The cluster of site A, started by `private_clusters.sh up --hard`. Settings are named as the
-    script's environment variables: kill_wait=4 sets CURTAIL_CLUSTER_KILL_WAIT."""
+    """The cluster of site A, started by `private_clusters.sh up --hard`: the one that shared.py has
+    started in `folder`, or an own one. Settings are named as the script's environment variables:
+    kill_wait=4 sets CURTAIL_CLUSTER_KILL_WAIT."""
 
-    def __init__(self, **settings):
+    def __init__(self, folder=None, **settings):
+        self.own = folder is None
         # The path of munge's socket must be short.
-        self.folder = Path(tempfile.mkdtemp(prefix="curtail-c-", dir=SHORT_FOLDER))
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="curtail-c-", dir=SHORT_FOLDER))
         kept = {n: v for n, v in os.environ.items() if not n.startswith(("SLURM_", "SBATCH_"))}
         named = {f"CURTAIL_CLUSTER_{n.upper()}": str(v) for n, v in settings.items()}
         self.environment = {**kept, **named, "CURTAIL_CLUSTERS": str(self.folder),
@@ -61,28 +62,51 @@ class HardCluster:
         (self.folder / SITE / "hooks/epilog_s").write_text("0\n")
 
     @contextlib.contextmanager
-    def no_completion_log(self):
-        """Hides the file from which `sacct --completion` reads."""
-        log = self.folder / SITE / "log/jobcomp.txt"
-        hidden = log.with_suffix(".hidden")
-        log.rename(hidden)
+    def closed_partition(self):
+        """A partition in which jobs wait. Yields its name."""
+        name = f"closed{os.getpid()}"
+        self.run("scontrol", "create", f"partition={name}", "nodes=ALL", "state=down",
+                 "maxtime=infinite")
         try:
-            yield
+            yield name
         finally:
-            hidden.rename(log)
+            self.run("scontrol", "update", f"partition={name}", "state=up")
 
-    def bind(self, tests):
-        """The tests as functions without arguments; each takes this cluster."""
-        return [functools.update_wrapper(functools.partial(test, self), test) for test in tests]
-
-    def __enter__(self):
+    def up(self):
         self.clusters("up", "--hard", SITE)
-        return self
 
-    def __exit__(self, *_):
+    def down(self):
         self.clusters("down")
         expect(not self.folder.exists() or not any(self.folder.iterdir()), "`down` left files")
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self):
+        if self.own:
+            self.up()
+        return self
+
+    def __exit__(self, *_):
+        if self.own:
+            self.down()
+
+
+# Jobs of many cases run side by side, most of them waiting.
+SHARED_SETTINGS = {"cpus": 64, "kill_wait": 60, "epilog": 0}
+LONE_SETTINGS = {"kill_wait": 10, "epilog": 0, "grace": 4}
+
+
+@contextlib.contextmanager
+def shared_cluster():
+    """A cluster for several cases at a time. Each changes nothing but its own jobs and partitions."""
+    with HardCluster(shared("cluster"), **SHARED_SETTINGS) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def lone_cluster():
+    """A cluster for one case at a time, which may stop its controller or fill its nodes."""
+    with HardCluster(shared("lone_cluster"), **LONE_SETTINGS) as found:
+        yield found
 
 
 class Clusters:

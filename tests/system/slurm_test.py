@@ -5,8 +5,8 @@ import os
 import time
 from pathlib import Path
 
-from harness import BUILD, SOURCE, SmallRun, expect, is_rank, main, stat_fields, wait_for
-from slurm_clusters import HardCluster
+from harness import BUILD, SOURCE, SmallRun, case, expect, is_rank, main, stat_fields, wait_for
+from slurm_clusters import shared_cluster
 
 SCRIPT = SOURCE / "slurm/site_train.sh"
 KILL_WAIT = 60
@@ -76,23 +76,28 @@ def check_stopped_job_contributes(cluster, options, stop):
         run.verify()
 
 
+@case(seconds=24)
 def cancelled_job_contributes(cluster):
     check_stopped_job_contributes(cluster, ["--nodes=1"], ["scancel"])
 
 
+@case(seconds=17)
 def cancelled_job_on_two_nodes_contributes(cluster):
     check_stopped_job_contributes(cluster, ["--nodes=2"], ["scancel"])
 
 
+@case(seconds=13)
 def term_to_the_script_alone_contributes(cluster):
     # As proctrack/cgroup delivers TERM: only to the process that Slurm started itself.
     check_stopped_job_contributes(cluster, ["--nodes=2"], ["scancel", "--batch", "--signal=TERM"])
 
 
+@case(seconds=11)
 def drain_signal_contributes(cluster):
     check_stopped_job_contributes(cluster, ["--nodes=1"], ["scancel", "--batch", "--signal=USR1"])
 
 
+@case(seconds=2)
 def log_is_named_by_job_and_node(cluster):
     with SmallRun(sites=("A",)) as run:
         job = submit(cluster, run, "--nodelist=node2")
@@ -103,11 +108,4 @@ def log_is_named_by_job_and_node(cluster):
 
 
 if __name__ == "__main__":
-    with HardCluster(kill_wait=KILL_WAIT, epilog=0) as shared:
-        main(shared.bind([
-            cancelled_job_contributes,
-            cancelled_job_on_two_nodes_contributes,
-            term_to_the_script_alone_contributes,
-            drain_signal_contributes,
-            log_is_named_by_job_and_node,
-        ]))
+    main(cluster=shared_cluster)

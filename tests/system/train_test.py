@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import (PACED, SmallRun, descendants, execute, expect, is_rank, main, program,
+from harness import (PACED, SmallRun, case, descendants, execute, expect, is_rank, main, program,
                      stat_fields, wait_for)
 
 
@@ -18,6 +18,7 @@ def losses(run, site="A"):
     return [m["loss"] for m in run.metrics(site)]
 
 
+@case(seconds=8)
 def any_number_of_ranks_gives_the_same_losses():
     curves = {}
     for ranks in (1, 2, 4):
@@ -32,6 +33,7 @@ def any_number_of_ranks_gives_the_same_losses():
     expect(last < first - 0.1, f"the model did not learn: {first} to {last}")
 
 
+@case(seconds=4)
 def bfloat16_and_recomputed_activations_train_the_same_model():
     curves = {}
     for name, options in {"plain": {}, "recomputed": {"checkpoint_activations": True},
@@ -44,6 +46,7 @@ def bfloat16_and_recomputed_activations_train_the_same_model():
     expect(0 < worst < 0.02 * curves["plain"][0], f"losses in bfloat16 differ by {worst}")
 
 
+@case(seconds=5)
 def resumed_run_continues_bit_exactly():
     with SmallRun(training={"steps": 20}) as whole:
         whole.train("A", "--alone")
@@ -58,6 +61,7 @@ def resumed_run_continues_bit_exactly():
            f"losses differ after the resume: {found[8:11]} instead of {expected[8:11]}")
 
 
+@case(seconds=10)
 def resumes_with_other_numbers_of_ranks_and_from_the_older_slot():
     with SmallRun(training={"steps": 20}) as whole:
         whole.train("A", "--alone", ranks=1)
@@ -82,6 +86,7 @@ def resumes_with_other_numbers_of_ranks_and_from_the_older_slot():
         expect(losses(run)[20:] == found[15:], "the older slot gives other losses")
 
 
+@case(seconds=3)
 def lone_site_commits_and_leaves_in_time():
     with SmallRun(training=PACED) as run:
         job = run.start_training("A")
@@ -109,6 +114,7 @@ def is_merge_of_two_sites(commit):
     return len({d["member"].split(".")[0] for d in included}) == 2
 
 
+@case(seconds=7)
 def two_sites_merge():
     with SmallRun(training=PACED) as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
@@ -129,6 +135,7 @@ def two_sites_merge():
         run.verify()
 
 
+@case(seconds=4)
 def complete_stream_ends_the_run():
     with SmallRun(epochs=1) as run:
         run.train("A")
@@ -140,6 +147,7 @@ def complete_stream_ends_the_run():
         run.verify()
 
 
+@case(seconds=4)
 def token_budget_ends_the_run_at_a_whole_block():
     # 2900 tokens are 22.7 blocks of 128, and 5.75 steps of 4 blocks.
     with SmallRun(training={"tokens": 2900}) as run:
@@ -159,6 +167,7 @@ def token_budget_ends_the_run_at_a_whole_block():
                done.stderr)
 
 
+@case(seconds=5)
 def a_changed_budget_is_a_warning():
     with SmallRun(training={"tokens": 20_000}) as run:
         job = run.start_training("A")
@@ -173,6 +182,7 @@ def a_changed_budget_is_a_warning():
         expect(run.commits()[-1]["totals"]["tokens"] == 157 * 128, "the terms must hold")
 
 
+@case(seconds=3)
 def an_amendment_changes_a_run_that_trains():
     with SmallRun(training=PACED) as run:
         job = run.start_training("A")
@@ -194,6 +204,7 @@ def an_amendment_changes_a_run_that_trains():
         run.verify()
 
 
+@case(seconds=2)
 def token_budget_ends_training_without_a_store():
     with SmallRun(training={"tokens": 2900}) as run:
         run.train("A", "--alone")
@@ -201,6 +212,7 @@ def token_budget_ends_training_without_a_store():
         expect(trained == 23 * 128, f"trained {trained} tokens")
 
 
+@case(seconds=8)
 def token_budget_larger_than_the_data_is_refused():
     with SmallRun(training={"tokens": 10_000_000}, epochs=2) as run:
         done = run.train("A", code=78)
@@ -221,6 +233,7 @@ def processor_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@case(seconds=6)
 def paced_ranks_rest_and_stop_in_time():
     pace = 2
     with SmallRun(training={"step_at_least_s": pace}) as run:
@@ -243,6 +256,7 @@ def paced_ranks_rest_and_stop_in_time():
         run.verify()
 
 
+@case(seconds=7)
 def another_configuration_is_refused():
     with SmallRun(epochs=1) as run:
         run.train("A")
@@ -259,6 +273,7 @@ def another_configuration_is_refused():
         expect("model" in done.stderr and "snapshot" not in done.stderr, done.stderr)
 
 
+@case(seconds=6)
 def errors_name_damaged_inputs():
     with SmallRun(training={"steps": 4}) as run:
         run.train("A", "--alone")
@@ -280,6 +295,7 @@ def errors_name_damaged_inputs():
         expect(shard.name in done.stderr, done.stderr)
 
 
+@case(seconds=3)
 def unmounted_store_is_refused():
     with SmallRun() as run:
         run.store_folder.rmdir()
@@ -288,6 +304,7 @@ def unmounted_store_is_refused():
         expect(not run.store_folder.exists(), "the trainer created the store")
 
 
+@case(seconds=3)
 def unusable_store_is_an_error():
     with SmallRun() as run:
         run.store_folder.rmdir()
@@ -298,6 +315,7 @@ def unusable_store_is_an_error():
         expect("store" in done.stderr, done.stderr)
 
 
+@case(seconds=3)
 def terminal_shows_progress():
     with SmallRun(training=PACED) as run:
         ours, theirs = pty.openpty()
@@ -317,6 +335,7 @@ def terminal_shows_progress():
         os.close(ours)
 
 
+@case(seconds=5)
 def site_on_gpus_needs_programs_for_gpus():
     with SmallRun() as run:
         site = json.loads((run.folder / "site_A.json").read_text())
@@ -326,6 +345,7 @@ def site_on_gpus_needs_programs_for_gpus():
             expect("this curtail-train was built for CPUs" in done.stderr, done.stderr)
 
 
+@case(seconds=3)
 def model_larger_than_the_memory_is_refused():
     with SmallRun() as run:
         run.write("large.json", {"name": "large", "depth": 100, "sequence": 32, "vocabulary": 300})
@@ -335,21 +355,12 @@ def model_larger_than_the_memory_is_refused():
         expect("the model large of" in done.stderr and "GB are free" in done.stderr, done.stderr)
 
 
+@case()
 def unknown_site_names_the_nearest():
     with SmallRun() as run:
         done = execute(program("curtail-train"), run.run_file, "--site", "AB", code=78)
         expect('did you mean "A"' in done.stderr, done.stderr)
 
 
-main([any_number_of_ranks_gives_the_same_losses,
-      bfloat16_and_recomputed_activations_train_the_same_model, resumed_run_continues_bit_exactly,
-      resumes_with_other_numbers_of_ranks_and_from_the_older_slot,
-      lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
-      token_budget_ends_the_run_at_a_whole_block, a_changed_budget_is_a_warning,
-      an_amendment_changes_a_run_that_trains,
-      token_budget_ends_training_without_a_store,
-      token_budget_larger_than_the_data_is_refused, paced_ranks_rest_and_stop_in_time,
-      another_configuration_is_refused, errors_name_damaged_inputs, unmounted_store_is_refused,
-      unusable_store_is_an_error, terminal_shows_progress,
-      site_on_gpus_needs_programs_for_gpus, model_larger_than_the_memory_is_refused,
-      unknown_site_names_the_nearest])
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Starts and stops what several cases of the end-to-end tests use, as fixtures of ctest: prepared
+data, two Slurm clusters, and an S3 server. The file NAME in CURTAIL_SHARED names the folder of each.
+It ends with the process that ran `up`, if nothing runs `down` before.
+
+    shared.py up|down data|cluster|lone_cluster|storage
+"""
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from harness import CORPUS, SHARED, execute, prepare_data, shared, started_at
+from object_storage import SCRIPT as RGW, ObjectStorage
+from slurm_clusters import LONE_SETTINGS, SHARED_SETTINGS, HardCluster
+
+CLUSTERS = {"cluster": SHARED_SETTINGS, "lone_cluster": LONE_SETTINGS}
+
+
+def start(name):
+    """Returns the folder of what it has started."""
+    if name in CLUSTERS:
+        cluster = HardCluster(**CLUSTERS[name])
+        cluster.up()
+        return cluster.folder
+    folder = Path(tempfile.mkdtemp(prefix="curtail-shared-")) / name
+    if name == "data":
+        prepare_data(CORPUS, folder)
+    else:
+        ObjectStorage.start(folder, pid=os.getppid())
+    return folder
+
+
+def stop(name, folder):
+    if name in CLUSTERS:
+        HardCluster(folder).down()
+        return
+    if name == "storage":
+        execute(RGW, "down", folder)
+    shutil.rmtree(folder.parent)
+
+
+def stop_with(pid, name, folder):
+    """Waits in the background for the end of the process `pid`, and then stops what still runs."""
+    begun = started_at(pid)
+    if os.fork() != 0:
+        return
+    os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    for descriptor in range(3):
+        os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+    while started_at(pid) == begun and folder.exists():
+        time.sleep(0.5)
+    if folder.exists():
+        stop(name, folder)
+    os._exit(0)
+
+
+def main(action, name):
+    record = Path(SHARED) / name
+    if action == "up":
+        record.parent.mkdir(parents=True, exist_ok=True)
+        folder = start(name)
+        record.write_text(str(folder))
+        stop_with(os.getppid(), name, folder)
+    else:
+        stop(name, shared(name))
+        record.unlink()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
