@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# chaos.sh [--foreground] [--status] [--seed N]
-# Runs the chaos runs of the seeds 1 to 200 in the background, about two hours on an idle machine of
-# two cores (docs/chaos.md). With --foreground it runs them in this terminal. With --status it
-# prints the results so far. With --seed it repeats one run in this terminal, whatever its result
-# was. EVERY=3 in the environment runs every third seed; with EVERY=2, all stores would be buckets.
-# FIRST=1 LAST=80 in the environment runs these seeds only. So several clones can share the seeds.
+# chaos.sh [--foreground] [--status] [--seed N [--short]]
+# Runs the fixed chaos runs of tests/system/chaos_seeds.txt and those of 200 seeds in the background,
+# about two hours on an idle machine of two cores (docs/chaos.md). The seeds begin with the commit's.
+# With --foreground it runs them in this terminal. With --status it prints the results so far. With
+# --seed it repeats one run in this terminal, whatever its result was; --short as `make test` does.
+# FIRST=1 COUNT=80 in the environment runs 80 seeds from 1 on. So several clones can share the seeds.
 # If you start it again on the same commit, it skips the seeds that passed. Results are in
 # results/chaos/<commit>/: a log and a line of summary.jsonl per seed, the losses of undisturbed
 # runs, and the folders of failed runs.
@@ -14,11 +14,9 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$here"
 list=chaos
-local_seeds=170 # sites of greater seeds are jobs of Slurm; chaos_test.py has this number too
-seeds=200
-every=${EVERY:-1}
-first=${FIRST:-1}
-last=${LAST:-$seeds}
+slurm_every=7 # the sites of these seeds are jobs of Slurm; chaos_test.py has this number too
+first=${FIRST:-$(scripts/seed_of_commit.sh)}
+count=${COUNT:-200}
 # shellcheck source=scripts/items.sh
 source scripts/items.sh
 
@@ -29,17 +27,17 @@ run_seed() { # SEED [OPTION...]
         --folder "$out" "$@"
 }
 
-for number in "$every" "$first" "$last"; do
-    [[ $number =~ ^[1-9][0-9]*$ ]] || die 64 "EVERY, FIRST and LAST must be numbers from 1 on"
+for number in "$first" "$count"; do
+    [[ $number =~ ^[1-9][0-9]*$ ]] || die 64 "FIRST and COUNT must be numbers from 1 on"
 done
-((first <= last && last <= seeds)) || die 64 "FIRST must be at most LAST, and LAST at most $seeds"
 case ${1:-} in
     "" | --foreground) [ $# -le 1 ] || die 64 "too many arguments"; begin "$@" ;;
     --status) show_status ;;
     --seed)
-        [[ ${2:-} =~ ^[0-9]+$ ]] || die 64 "--seed needs a number"
+        [[ ${2:-} =~ ^[0-9]+$ && ${3:---short} = --short ]] ||
+            die 64 "--seed needs a number; after it may be --short"
         mkdir -p "$out"
-        run_seed "$2"
+        run_seed "${@:2}"
         exit ;;
     -h | --help) sed -n '3,13s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die 64 "unknown option $1; see chaos.sh --help" ;;
@@ -61,17 +59,24 @@ start_gateway() {
     for site in A B C; do scripts/rgw.sh user $site "$servers/rgw"; done
 }
 
+start_clusters() {
+    [ -e "$CURTAIL_CLUSTERS" ] || slurm/private_clusters.sh up A B C > "$out/clusters.log" 2>&1 9>&- ||
+        die 71 "the clusters did not start: $out/clusters.log"
+}
+
 item build cmake --build "$build"
 trap stop_servers EXIT
 start_gateway > "$out/gateway.log" 2>&1 || die 71 "the gateway did not start: $out/gateway.log"
-for seed in $(seq "$first" "$every" $((last < local_seeds ? last : local_seeds))); do
-    item "chaos-$seed" run_seed "$seed" --gateway "$servers/rgw"
-done
-if ((last <= local_seeds)); then finish; fi
-slurm/private_clusters.sh up A B C > "$out/clusters.log" 2>&1 9>&- ||
-    die 71 "the clusters did not start: $out/clusters.log"
-first_slurm=$((first > local_seeds ? first : local_seeds + 1))
-for seed in $(seq "$first_slurm" "$every" "$last"); do
-    item "chaos-$seed" run_seed "$seed" --gateway "$servers/rgw" --clusters "$CURTAIL_CLUSTERS"
-done
+run_item() { # SEED [--short]
+    local options=(--gateway "$servers/rgw")
+    if [ $(($1 % slurm_every)) = 0 ] && [ $# = 1 ]; then
+        start_clusters
+        options+=(--clusters "$CURTAIL_CLUSTERS")
+    fi
+    item "chaos-$1${2:-}" run_seed "$@" "${options[@]}"
+}
+while read -r seed option _; do
+    run_item "$seed" ${option:+"$option"}
+done < <(sed 's/#.*//; /^ *$/d' tests/system/chaos_seeds.txt)
+for seed in $(seq "$first" $((first + count - 1))); do run_item "$seed"; done
 finish

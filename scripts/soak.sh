@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # soak.sh [--foreground] [--status]
-# Repeats long tests in the background: the kill test with twenty seeds, the disturbed runs with a
-# hundred, the tests of ranks and the fail-safe tests at the times of a real centre, the simulator
-# of the round protocol with 500 million steps, connections over MPI that break at 120 moments, and
-# the unit tests under sanitizers. --foreground runs them in this terminal, --status prints the
-# results so far. The build, each test, each seed of the kill test and of the disturbed runs, 2000
-# seeds of the simulator, and ten moments of MPI are separate items. With ONLY=rounds in the
+# Repeats long tests in the background: the tests of ranks and the fail-safe tests at the times of a
+# real centre, the simulator of the round protocol with 500 million steps, connections over MPI that
+# break at 120 moments, and the unit tests under sanitizers. `make chaos` is a list of its own.
+# --foreground runs them in this terminal, --status prints the results so far. The build, each test,
+# 2000 seeds of the simulator, and ten moments of MPI are separate items. With ONLY=rounds in the
 # environment, it runs only the items whose names begin with `rounds`. If you start it again on the
 # same commit, it skips the items that passed. Results are in results/soak/<commit>/: a log and a
 # line of summary.jsonl per item.
@@ -15,8 +14,6 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$here"
 list=soak
-seeds=20
-disturbed_seeds=100
 mpi_parts=12       # of 10 moments at which a process of a connection over MPI is killed or stopped
 simulated_parts=100 # of 2000 seeds, or five million steps
 # shellcheck source=scripts/items.sh
@@ -26,19 +23,11 @@ source scripts/items.sh
 case ${1:-} in
     "" | --foreground) begin "$@" ;;
     --status) show_status ;;
-    -h | --help) sed -n '3,12s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,11s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die 64 "unknown option $1; see soak.sh --help" ;;
 esac
 
 item build cmake --build "$build"
-for seed in $(seq $seeds); do
-    item "kill-$seed" env CURTAIL_BUILD="$build" \
-        /usr/bin/python3 tests/system/kill_test.py --seed "$seed"
-done
-for seed in $(seq $disturbed_seeds); do
-    item "disturbed-$seed" env CURTAIL_BUILD="$build" \
-        python3 tests/system/disturbed_test.py --seed "$seed"
-done
 item ranks env CURTAIL_BUILD="$build" python3 tests/system/ranks_test.py --long
 item fail-safe env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_test.py --long
 item fail-safe-signal env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_signal_test.py --long

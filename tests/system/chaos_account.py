@@ -68,6 +68,7 @@ class Record:
     tip: dict
     decided: dict  # (member, seq) -> entry of `decided`
     removed: dict  # member -> Removal
+    held: dict  # member -> tokens of the blocks that it last held
     stored: dict = field(default_factory=dict)  # (member, seq) -> tokens that the store has received
     refused: Counter = field(default_factory=Counter)  # reason -> tokens
 
@@ -79,7 +80,7 @@ class Chain:
         self.store = store
         self.run, self.digest = read_record(store, "run.json")
         self.parent, self.done, self.tokens = None, set(), 0
-        self.decided, self.removed, self.admitted = {}, {}, set()
+        self.decided, self.removed, self.held, self.admitted = {}, {}, {}, set()
 
     def read(self):
         names = sorted(self.store.names("commits/"))
@@ -92,7 +93,7 @@ class Chain:
             self.check_members(commit)
             self.check_model(commit)
             self.parent, self.digest = commit, digest
-        return Record(self.parent, self.decided, self.removed)
+        return Record(self.parent, self.decided, self.removed, self.held)
 
     def check_decisions(self, commit):
         held = {m["id"]: blocks_of(m["held"]) for m in (self.parent or {"members": []})["members"]}
@@ -120,6 +121,7 @@ class Chain:
     def check_members(self, commit):
         before = {m["id"] for m in self.parent["members"]} if self.parent else set()
         after = {m["id"] for m in commit["members"]}
+        self.held |= {m["id"]: BLOCK * len(blocks_of(m["held"])) for m in commit["members"]}
         for entry in commit["removed"]:
             member = entry["member"]
             expect(member not in self.removed and entry["reason"], f"removal of {member}")
@@ -213,12 +215,14 @@ def read_contributions(store, patience_s):
     return record
 
 
-def read_store(store, total_blocks, patience_s):
-    """Checks the store of a complete run, as read_contributions() does."""
+def read_store(store, total_blocks, patience_s, poisoned):
+    """Checks the store of a complete run, as read_contributions() does. Only in a `poisoned` run may
+    blocks have been set aside."""
     record = read_contributions(store, patience_s)
-    done = blocks_of(record.tip["data"]["done"])
-    expect(record.tip["complete"] and done == set(range(total_blocks)),
-           f"the run ended with {len(done)} of {total_blocks} blocks")
+    done, aside = (blocks_of(record.tip["data"][key]) for key in ("done", "aside"))
+    expect(record.tip["complete"] and not done & aside and
+           done | aside == set(range(total_blocks)),
+           f"the run ended with {len(done)} of {total_blocks} blocks, and {len(aside)} set aside")
     expect(not record.tip["members"], "a member has not left")
-    expect(not record.tip["data"]["aside"] and not record.tip["skipped"], "blocks were skipped")
+    expect(poisoned or not aside and not record.tip["skipped"], "blocks were skipped")
     return record

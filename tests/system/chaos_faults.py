@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The faults of the chaos runs, and how a seed chooses them."""
 import errno
+import json
 import random
 import signal
 import time
@@ -63,6 +64,38 @@ class KillRank(Fault):
 
     def strike(self, job, _):
         kill(sorted(job.ranks)[self.rank])
+
+
+class KillMpirun(Fault):
+    name, lossy = "kill-mpirun", True
+
+    def strike(self, job, _):
+        kill(job.mpirun)
+
+
+class KillMerger(KillSite):
+    """Kills the ranks of the site that has just taken the lease for a merge."""
+    name = "kill-merger"
+
+    def begin(self, federation):
+        newest = federation.run.objects().newest("merge/")
+        if newest is None or newest[1] > 0.5:
+            return False
+        lease = json.loads(federation.run.objects().read(newest[0]))
+        self.site = lease["member"].split(".")[0]
+        return super().begin(federation)
+
+
+class KillPoller(Fault):
+    name, target = "kill-poller", "poller"
+
+    def begin(self, federation):
+        kill(federation.poller.pid)
+        federation.poller.wait()
+        return True
+
+    def end(self, federation):
+        federation.start_poller()
 
 
 class Pause(Fault):
@@ -184,10 +217,17 @@ class Plan:
 
     def __init__(self, seed, latest_s, in_bucket, can_fill):
         self.random = random.Random(seed)
-        of_sites = [self.kill_site, self.kill_rank, self.pause, self.stop]
-        of_stores = [self.restart, self.cut, self.cut] if in_bucket else [self.fill]
-        kinds = self.random.choices([*of_sites, *of_stores], k=self.random.randint(1, 3))
-        chosen = [kind(self.random.uniform(0, latest_s), self.random.choice(SITES))
+        self.closed = self.choose_windows(latest_s)
+        sites = [site for site in SITES if self.closed.get(site, (1, 1))[0] > 0]
+        self.poison = {}
+        if self.random.random() < 0.25:
+            self.poison[self.random.choice(sites)] = \
+                f"{self.random.randint(10, 200)} {self.random.choice([1, 3, 12, 40])}"
+        of_sites = [self.kill_site, self.kill_part, self.pause, self.stop]
+        of_stores = [self.restart, self.cut, self.cut] if in_bucket else [self.fill, self.kill_merger]
+        kinds = self.random.choices([*of_sites, *of_stores, self.kill_poller],
+                                    k=self.random.randint(1, 3))
+        chosen = [kind(self.random.uniform(0, latest_s), self.random.choice(sites))
                   for kind in kinds]
         if len(chosen) > 1 and self.random.random() < 0.5:
             # The second fault begins during the first one.
@@ -196,20 +236,40 @@ class Plan:
         self.left_out = [f for f in chosen if isinstance(f, FullStore) and not can_fill]
         self.faults = [fault for fault in chosen if fault not in self.left_out]
 
+    def choose_windows(self, latest_s):
+        """Usually, all windows stay open. Those of up to two sites never open, and one may close for a
+        while."""
+        taking_part = self.random.choices([1, 2, 3], [15, 15, 70])[0]
+        closed = {site: (0, 600) for site in SITES[taking_part:]}
+        if self.random.random() < 0.3:
+            begin = self.random.randint(6, 6 + int(latest_s))
+            closed[SITES[0]] = (begin, begin + self.random.randint(2, 8))
+        return closed
+
     def __str__(self):
         text = ", ".join(map(str, self.faults)) or "nothing"
         if self.left_out:
             left_out = ", ".join(map(str, self.left_out))
             text += f" (left out, because mounting is not allowed: {left_out})"
+        for site, (begin, end) in self.closed.items():
+            text += f", {site} closed from {begin} to {end} s"
+        for site, messages in self.poison.items():
+            text += f", NaN in messages of {site}: {messages}"
         return text
 
     def kill_site(self, after, site):
         return KillSite(after, site)
 
-    def kill_rank(self, after, site):
-        fault = KillRank(after, site)
+    def kill_part(self, after, site):
+        fault = self.random.choice([KillRank, KillMpirun])(after, site)
         fault.rank = self.random.randrange(2)
         return fault
+
+    def kill_merger(self, after, _):
+        return KillMerger(after)
+
+    def kill_poller(self, after, _):
+        return KillPoller(after)
 
     def pause(self, after, site):
         long = self.random.random() < 0.3

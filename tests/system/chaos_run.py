@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three sites of one run. Each is a real mpirun of curtail-train with two ranks; a real poller starts
 it, and starts it again after a fault."""
+import json
 import os
 import secrets
 import shutil
 import signal
 import subprocess
+import time
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from chaos_account import time_of
 from chaos_lives import GRACE_S, read_lives
-from harness import SOURCE, SmallRun, execute, expect, kill, program, wait_for
-from rig import trace
+from harness import BUILD, SOURCE, SmallRun, execute, expect, kill, program, wait_for
 from tcp_proxy import TcpProxy
 
 SITES = ("A", "B", "C")
@@ -23,7 +25,9 @@ ROUNDS = {
     "status_interval_s": 1,
     "keep_models": 1000,  # the account recomputes every model
 }
-LOCAL = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": GRACE_S}
+LOCAL = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": GRACE_S,
+         # NaN in the gradients may end one job after the other.
+         "failures_before_hold": 1000}
 STORE_MIB = 64
 
 
@@ -58,6 +62,15 @@ class FolderObjects:
 
     def time(self, name):
         return (self.folder / name).stat().st_mtime
+
+    def newest(self, prefix):
+        """The name and age in seconds of the newest object, or None."""
+        try:
+            times = {name: self.time(name) for name in self.names(prefix)}
+        except FileNotFoundError:  # a temporary file, which has its final name now
+            return None
+        name = max(times, key=times.get, default=None)
+        return name and (name, time.time() - times[name])
 
 
 class FolderRun(SmallRun):
@@ -124,6 +137,10 @@ class BucketRun(SmallRun):
     def objects(self):
         return BucketObjects(self.storage, self.bucket)
 
+    def pieces(self, site, stream):
+        objects = self.objects()
+        return [objects.read(name) for name in sorted(objects.names(f"journal/{site}/{stream}/"))]
+
     def save_objects(self):
         objects = self.objects()
         for name in objects.names(""):
@@ -175,16 +192,43 @@ class Job:
         return [self.starter, self.mpirun, *self.ranks]
 
 
-class Federation:
-    """A run and the poller that keeps its sites training."""
+def write_trace(path, closed):
+    """A trace of ten minutes with a sample a second. `closed` has, for each site whose window does not
+    stay open, the second at which it closes and that at which it opens again."""
+    begin, lines = datetime(2026, 1, 11, 17, 0, tzinfo=timezone.utc), ["point_time," + ",".join(SITES)]
+    for second in range(600):
+        shut = [site for site in closed if closed[site][0] <= second < closed[site][1]]
+        cells = ",".join("500" if site in shut else "50" for site in SITES)
+        lines.append(f"{(begin + timedelta(seconds=second)).isoformat()},{cells}")
+    path.write_text("\n".join(lines) + "\n")
 
-    def __init__(self, run):
-        self.run = run
-        (run.folder / "trace.csv").write_text(trace([(7200, 50)]))
+
+class Federation:
+    """A run and the poller that keeps its sites training. `closed` is as in write_trace(); a site whose
+    window never opens takes no part. `poison` has, for each site whose ranks send NaN, which messages."""
+
+    def __init__(self, run, closed=None, poison=None):
+        self.run, self.closed, self.poisoned = run, closed or {}, set(poison or {})
+        self.sites = [site for site in SITES if self.closed.get(site, (1, 1))[0] > 0]
+        self.resumed = {}
+        write_trace(run.folder / "trace.csv", self.closed)
         for site in SITES:
-            run.change_site(site, region="A")
-        self.poller = run.start(program("curtail-poll"), run.run_file, "--watch", "--trace",
-                                run.folder / "trace.csv", "--look-every", 0.5)
+            run.change_site(site, poll_period_s=1, signal_max_age_s=10, permission_lifetime_s=20,
+                            window={"close_delay_s": 1})
+        for site, messages in (poison or {}).items():
+            self.poison(site, messages)
+        self.start_poller()
+
+    def poison(self, site, messages):
+        prologue = self.run.folder / f"prologue_{site}.sh"
+        prologue.write_text(f"export LD_PRELOAD={BUILD}/tests/libnan_in_gradients.so\n"
+                            f"export CURTAIL_TEST_NAN='{messages}'\n")
+        launcher = json.loads((self.run.folder / f"site_{site}.json").read_text())["launcher"]
+        self.run.change_site(site, launcher={**launcher, "prologue": prologue.name})
+
+    def start_poller(self):
+        self.poller = self.run.start(program("curtail-poll"), self.run.run_file, "--watch", "--trace",
+                                     self.run.folder / "trace.csv", "--look-every", 0.5)
 
     def job(self, site):
         return Job(self.run, site)
@@ -200,11 +244,22 @@ class Federation:
         return (self.run.out / "complete.json").exists()
 
     def wait_for_all_sites(self):
-        wait_for(lambda: all(map(self.has_trained, SITES)), "a step of each site", 90,
+        wait_for(lambda: all(map(self.has_trained, self.sites)), "a step of each site", 90,
                  pause=0.05)
 
+    def resume_after_nan(self):
+        """A site whose training has diverged waits for a person."""
+        for site in self.poisoned:
+            held = sum(e["site"] == site for e in self.run.poller_events("hold"))
+            if held > self.resumed.get(site, 0):
+                self.resumed[site] = held
+                execute(program("curtail-poll"), self.run.run_file, "--resume", site)
+
     def wait_for_completion(self, timeout):
-        wait_for(self.complete, "the end of the run", timeout, pause=0.1)
+        def complete():
+            self.resume_after_nan()
+            return self.complete()
+        wait_for(complete, "the end of the run", timeout, pause=0.1)
         wait_for(lambda: not any(self.job(site).ranks for site in SITES), "the end of all jobs", 60,
                  pause=0.1)
 
@@ -217,6 +272,19 @@ class Federation:
 
     def end_jobs(self):
         """Ends what outlives a killed poller; the run does that for local jobs."""
+
+    def check_jobs(self):
+        """No two jobs of a site may have run at the same time."""
+        for site in SITES:
+            jobs = []
+            for path in (self.run.out / "sites" / site / "jobs").glob("*.json"):
+                end, record = path.with_suffix(".exit"), json.loads(path.read_text())
+                jobs.append((time_of(record["started"]), end.exists() and end.stat().st_mtime,
+                             record["comment"]))
+            jobs.sort()
+            for (_, ended, _), (started, _, comment) in zip(jobs, jobs[1:]):
+                expect(ended and ended <= started + 0.2,
+                       f"site {site}: {comment} started before the previous job had ended")
 
     def lives(self):
         return [life for site in SITES

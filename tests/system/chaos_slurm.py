@@ -10,13 +10,13 @@ from harness import SOURCE
 class SlurmFederation(Federation):
     """Sites that the poller starts with sbatch."""
 
-    def __init__(self, run, clusters):
+    def __init__(self, run, clusters, *arguments):
         self.clusters = clusters
         for site in SITES:
             run.change_site(site, launcher={
                 "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": GRACE_S,
-                "slurm_conf": str(clusters.configuration(site))})
-        super().__init__(run)
+                "slurm_conf": str(clusters.configuration(site)), "failures_before_hold": 1000})
+        super().__init__(run, *arguments)
 
     def signal(self, job, name):
         # The job may be over by now.

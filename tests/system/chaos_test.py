@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of three sites under faults at seeded moments. docs/chaos.md describes what is injected, and
-what is checked after each run.
+"""Runs of up to three sites under faults at seeded moments. docs/chaos.md describes what is injected,
+and what is checked after each run.
 
-    chaos_test.py                    a short run of one seed
+    chaos_test.py                    short runs of three seeds that depend on the commit
     chaos_test.py --seed 7           one seed; a failure names its seed and keeps its folder
 """
 import argparse
@@ -23,13 +23,14 @@ from chaos_lives import Checks
 from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
 from chaos_slurm import SlurmFederation
 from chaos_tampering import check_that_changes_are_noticed
-from harness import Failure, execute, expect, held_out_loss, main, program, use_docs_as_corpus
+from harness import (SOURCE, Failure, case, execute, expect, held_out_loss, main, program, shared,
+                     use_docs_as_corpus)
 from object_storage import ObjectStorage
 from slurm_clusters import Clusters
 
-TOLERANCE_NATS = 0.1
+TOLERANCE_NATS, TOLERANCE_OF_ONE_NATS = 0.1, 0.05
 TRAINING_SEEDS = 3
-LOCAL_SEEDS = 170  # sites of greater seeds are jobs of Slurm; scripts/chaos.sh has this number too
+SLURM_EVERY = 7  # sites of these seeds are jobs of Slurm; scripts/chaos.sh has this number too
 
 
 @dataclass
@@ -37,16 +38,6 @@ class Size:
     """How much a run trains, and until when its faults begin."""
     tokens: int
     latest_fault_s: float
-
-
-@dataclass
-class Kind:
-    """Where a run keeps its objects, and what starts its sites."""
-    in_bucket: bool
-    by_slurm: bool
-
-    def __str__(self):
-        return ("bucket" if self.in_bucket else "folder") + (", Slurm" if self.by_slurm else "")
 
 
 LONG, SHORT = Size(240_000, 12), Size(120_000, 5)
@@ -97,12 +88,16 @@ class Undisturbed:
     def options(self):
         return run_options(training_seed(self.seed), self.size.tokens)
 
-    def check(self, loss):
-        while loss > max(self.losses) + TOLERANCE_NATS and len(self.losses) <= self.most:
-            self.add_run()
-        low, high = min(self.losses) - TOLERANCE_NATS, max(self.losses) + TOLERANCE_NATS
-        expect(low <= loss <= high,
-               f"held-out loss {loss:.4f}, not within {TOLERANCE_NATS} of {self}")
+    def check(self, loss, sites):
+        """One site learns what the undisturbed one learned, in the same order."""
+        if len(sites) == 1:
+            low, high, tolerance = self.losses[0], self.losses[0], TOLERANCE_OF_ONE_NATS
+        else:
+            while loss > max(self.losses) + TOLERANCE_NATS and len(self.losses) <= self.most:
+                self.add_run()
+            low, high, tolerance = min(self.losses), max(self.losses), TOLERANCE_NATS
+        expect(low - tolerance <= loss <= high + tolerance,
+               f"held-out loss {loss:.4f} of {len(sites)} sites, not within {tolerance} of {self}")
 
     def __str__(self):
         return (f"{min(self.losses):.4f} to {max(self.losses):.4f} ({len(self.losses)} undisturbed "
@@ -116,12 +111,15 @@ class Result:
         run, self.faults, self.blocks = federation.run, faults, -(-size.tokens // BLOCK)
         execute(program("curtail-status"), run.run_file, "--verify", timeout=120)
         self.loss = held_out_loss(run)
-        self.objects, self.lives = run.objects(), federation.lives()
+        self.objects, self.lives, self.poisoned = run.objects(), federation.lives(), federation.poisoned
         self.record, self.lost = self.account(self.objects, self.lives)
+        federation.check_jobs()
+        for site in SITES:
+            run.check_journal(site)
 
     def account(self, objects, lives):
-        checks = Checks(lives, self.faults)
-        record = read_store(objects, self.blocks, checks.patience_s())
+        checks = Checks(lives, self.faults, self.poisoned)
+        record = read_store(objects, self.blocks, checks.patience_s(), self.poisoned)
         return record, checks.check(record)
 
 
@@ -166,55 +164,97 @@ def clusters():
 
 
 @contextlib.contextmanager
-def federation_of(run, by_slurm):
-    federation = SlurmFederation(run, clusters()) if by_slurm else Federation(run)
+def federation_of(run, by_slurm, chosen):
+    arguments = (chosen.closed, chosen.poison)
+    federation = SlurmFederation(run, clusters(), *arguments) if by_slurm else \
+        Federation(run, *arguments)
     try:
         yield federation
     finally:
         federation.end_jobs()
 
 
-def one_run(seed, size, kind, folder):
-    began = time.monotonic()
-    undisturbed = Undisturbed(seed, size, folder)
+def one_run(seed, size, by_slurm=False):
+    """The store of an odd seed is a bucket."""
+    began, in_bucket = time.monotonic(), seed % 2 == 1
+    undisturbed = Undisturbed(seed, size, options.folder)
     limited = can_mount()
-    chosen = Plan(seed, size.latest_fault_s, kind.in_bucket, limited)
-    with new_run(seed, size, kind.in_bucket, limited) as run:
+    chosen = Plan(seed, size.latest_fault_s, in_bucket, limited)
+    with new_run(seed, size, in_bucket, limited) as run:
         try:
-            with federation_of(run, kind.by_slurm) as federation:
+            with federation_of(run, by_slurm, chosen) as federation:
                 result = conclude(federation, chosen.faults, size)
-            undisturbed.check(result.loss)
+            undisturbed.check(result.loss, federation.sites)
         except Exception as error:
-            raise Failure(f"{error}\n  faults: {chosen}\n  folder: {keep(run, seed, folder)}\n"
-                          f"  repeat: scripts/chaos.sh --seed {seed}") from error
-        print(f"      seed {seed}, {kind}: {chosen}; {result.record.tip['number']} commits; "
+            short = " --short" if size is SHORT else ""
+            raise Failure(f"{error}\n  faults: {chosen}\n  folder: {keep(run, seed, options.folder)}\n"
+                          f"  repeat: scripts/chaos.sh --seed {seed}{short}\n"
+                          "  Add this seed to tests/system/chaos_seeds.txt.") from error
+        print(f"      seed {seed}, {'bucket' if in_bucket else 'folder'}"
+              f"{', Slurm' if by_slurm else ''}: {chosen}; {result.record.tip['number']} commits; "
               f"lost {sum(lost.tokens for lost in result.lost)} tokens; "
               f"refused {dict(result.record.refused)}; held-out loss {result.loss:.4f}, "
               f"allowed near {undisturbed}; {time.monotonic() - began:.0f} s", flush=True)
 
 
+def first_seed():
+    """The first of three seeds with the same training seed; it depends on the commit."""
+    return 6 * (int(execute(SOURCE / "scripts/seed_of_commit.sh").stdout) // 6)
+
+
+@case(seconds=25, quarters=2)
+def work_in_a_folder_counts_once(undisturbed):
+    one_run(first_seed(), SHORT)
+
+
+@case(seconds=30, quarters=2)
+def work_in_a_bucket_counts_once(undisturbed):
+    one_run(first_seed() + 1, SHORT)
+
+
+@case(seconds=25, quarters=2)
+def work_counts_once_under_other_faults(undisturbed):
+    one_run(first_seed() + 2, SHORT)
+
+
+@case()
+def short_seeds_that_once_failed_pass(undisturbed):
+    for line in (SOURCE / "tests/system/chaos_seeds.txt").read_text().splitlines():
+        seed, *words = line.partition("#")[0].split() or ("",)
+        if words == ["--short"]:
+            one_run(int(seed), SHORT)
+
+
+@contextlib.contextmanager
+def undisturbed_runs():
+    """The folder with the losses of undisturbed runs."""
+    options.folder = shared("undisturbed")
+    yield options.folder
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--short", action="store_true", help="as `make test` runs the seed")
+    parser.add_argument("--undisturbed", type=Path, metavar="FOLDER",
+                        help="write the losses of undisturbed runs to FOLDER")
     parser.add_argument("--folder", type=Path, help="for failed runs and results to use again")
     parser.add_argument("--gateway", type=Path, help="folder of a running scripts/rgw.sh")
     parser.add_argument("--clusters", type=Path,
                         help="folder of running private clusters A, B and C")
+    parser.add_argument("cases", nargs="*")
     found = parser.parse_args()
-    sys.argv[1:] = []
+    sys.argv[1:] = found.cases
     return found
 
 
-options = parse()
-
-
-def contributions_are_in_the_model_once():
+if __name__ == "__main__":
+    options = parse()
     use_docs_as_corpus()
-    if options.seed is None:
-        one_run(1, SHORT, Kind(False, False), options.folder)
+    if options.undisturbed:
+        Undisturbed(first_seed(), SHORT, options.undisturbed)
+    elif options.seed is not None:
+        one_run(options.seed, SHORT if options.short else LONG,
+                not options.short and options.seed % SLURM_EVERY == 0)
     else:
-        kind = Kind(in_bucket=options.seed % 2 == 1, by_slurm=options.seed > LOCAL_SEEDS)
-        one_run(options.seed, LONG, kind, options.folder)
-
-
-main([contributions_are_in_the_model_once])
+        main(undisturbed=undisturbed_runs)

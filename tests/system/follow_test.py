@@ -9,7 +9,7 @@ from harness import (STREAMS, SmallRun, case, execute, expect, kill, main, progr
 
 
 def small_run():
-    return SmallRun(sites=("A", "B"), training={"tokens": 8000, "step_at_least_s": 0.2},
+    return SmallRun(sites=("A", "B"), training={"tokens": 12_000, "step_at_least_s": 0.2},
                     rounds={"keep_models": 100, "checkpoint_interval_s": 0.5})
 
 
@@ -67,10 +67,10 @@ def each_model_has_one_line_although_a_follower_is_killed():
     with small_run() as run:
         first = run.start(*follower(run))
         wait_for(lambda: "has no commit yet" in run.log(), "the wait for the run")
-        trainer = run.start_training("A", ranks=1)
-        wait_for(lambda: len(local_lines(run)) >= 2, "two lines", timeout=60)
         refused = execute(*follower(run), code=75)
         expect("cannot follow run small at site B" in refused.stderr, refused.stderr)
+        trainer = run.start_training("A", ranks=1)
+        wait_for(lambda: len(local_lines(run)) >= 2, "two lines", timeout=60)
         kill(first.pid)
         first.wait()
         made = len(models(run))

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -232,8 +233,9 @@ def what_cannot_be_read_has_its_own_exit_code():
         _, errors = start(missing, code=66)
         expect("run make gpu-build" in errors, errors)
         (it.folder / "bin").mkdir()
-        for name in ("bash", "dirname", "env", "python3"):
+        for name in ("bash", "dirname", "env"):
             (it.folder / "bin" / name).symlink_to(shutil.which(name))
+        (it.folder / "bin/python3").symlink_to(sys.executable)
         _, errors = it.run(code=69, environment={"PATH": str(it.folder / "bin")})
         expect("c++filt" in errors, errors)
         del it.limits["common"]["spills"]

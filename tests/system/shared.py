@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Starts and stops what several cases of the end-to-end tests use, as fixtures of ctest: prepared
-data, two Slurm clusters, and an S3 server. The file NAME in CURTAIL_SHARED names the folder of each.
-It ends with the process that ran `up`, if nothing runs `down` before.
+data, two Slurm clusters, an S3 server, and results of undisturbed chaos runs. The file NAME in
+CURTAIL_SHARED names the folder of each. It ends with the process that ran `up`, if nothing runs
+`down` before.
 
-    shared.py up|down data|cluster|lone_cluster|storage
+    shared.py up|down data|cluster|lone_cluster|storage|undisturbed
 """
 import os
 import shutil
@@ -14,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import CORPUS, SHARED, execute, prepare_data, shared, started_at
+from harness import CORPUS, SHARED, SOURCE, execute, prepare_data, shared, started_at
 from object_storage import SCRIPT as RGW, ObjectStorage
 from slurm_clusters import LONE_SETTINGS, SHARED_SETTINGS, HardCluster
 
@@ -30,6 +31,10 @@ def start(name):
     folder = Path(tempfile.mkdtemp(prefix="curtail-shared-")) / name
     if name == "data":
         prepare_data(CORPUS, folder)
+    elif name == "undisturbed":
+        folder.mkdir()
+        execute(sys.executable, SOURCE / "tests/system/chaos_test.py", "--undisturbed", folder,
+                timeout=300)
     else:
         ObjectStorage.start(folder, pid=os.getppid())
     return folder

@@ -99,7 +99,7 @@ class Checkout:
         """Runs a command, checks its exit code and returns its output (stdout, then stderr)."""
         done = subprocess.run([str(part) for part in command], cwd=cwd or self.root,
                               env=self.environment(**environment), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=30)
+                              capture_output=True, text=True, timeout=120)
         output = done.stdout + done.stderr
         assert done.returncode == code, \
             f"{command}: exit code {done.returncode}, expected {code}\n{output}"
@@ -133,7 +133,7 @@ class Checkout:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def exit_code(pid, timeout=15):
+def exit_code(pid, timeout=60):
     """Waits for a child started by `pty.fork`; returns its exit code, or 128 + n after signal n."""
     ended = lambda: os.waitpid(pid, os.WNOHANG)[0:2] if alive(pid) is False else None
     status = wait_for(ended, f"the end of {pid}", timeout)[1]
