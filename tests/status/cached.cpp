@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many requests the programs send to the store of a run with 15,000 commits. Three sites
+// How many requests the programs send to the store of a run with 5,000 commits. Three sites
 // publish a journal.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace curtail::status {
 namespace {
 
-constexpr int commits = 15'000;
+constexpr int commits = 5'000;
 
 class LongRun : public testing::Test {
   protected:
@@ -141,7 +141,7 @@ TEST_F(LongRun, VerificationReadsEveryCommitFromTheStore)
 {
     int const first = requests_of("first verification", verify);
     EXPECT_GE(first, commits);
-    EXPECT_LT(first, commits + 400) << "no request for each model that was deleted";
+    EXPECT_LT(first, commits + 300) << "no request for each model that was deleted";
     EXPECT_GE(requests_of("second verification", verify), commits);
     EXPECT_LT(requests_of("report after a verification", report), 10);
 }
