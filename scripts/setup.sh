@@ -8,7 +8,7 @@
 # unpacks the rest and exits: with 69 if sudo is missing, with 77 if sudo refuses or cannot ask for
 # a password.
 # With --dry-run it only prints what is missing.
-# With CURTAIL_TORCH_ROOT (another LibTorch) the only wheel it unpacks is plotly, for the report.
+# With CURTAIL_TORCH_ROOT (another LibTorch) the only wheels it unpacks are plotly and lizard.
 # With --gpu it also unpacks NCCL into .deps/gpu and, unless the machine has a CUDA toolkit 13 with
 # them, the compiler nvcc and the disassembler cuobjdump (scripts/wheels-gpu.txt).
 set -euo pipefail

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Unpacks the pinned wheels into .deps/site, and those for GPUs into .deps/gpu. They are for
-# Debian 12's Python whichever Python runs pip, because Python never imports them.
+# Debian 12's Python whichever Python runs pip. Only `make metrics` imports one, which fits any.
 
 wanted_wheels() {
     if [ -n "${CURTAIL_TORCH_ROOT:-}" ]; then
-        grep '^plotly==' scripts/wheels.txt
+        grep -E '^(plotly|lizard)==' scripts/wheels.txt
     else
         cat scripts/wheels.txt
     fi
