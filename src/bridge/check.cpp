@@ -133,6 +133,11 @@ class Check {
     std::optional<Bridges> bridges_;
 };
 
+tl::unexpected<Error> was_stopped()
+{
+    return fail(ExitCode::interrupted, "no MPI check", "it was stopped");
+}
+
 std::string received_text(MemberId const& member) { return member.value + " has received all"; }
 
 Result<std::vector<store::Listed>> Check::list() const
@@ -188,7 +193,7 @@ std::string Check::why_hopeless(std::vector<MemberId> const& announced) const
 Result<void> Check::wait() const
 {
     std::this_thread::sleep_for(limits_.pause);
-    if (limits_.stopped()) return fail(ExitCode::interrupted, "no MPI check", "it was stopped");
+    if (limits_.stopped()) return was_stopped();
     return {};
 }
 
@@ -247,8 +252,12 @@ Result<CheckedConnection> Check::exchange(MemberId const& other)
 Result<void> Check::receive(MemberId const& other, MonoTime until)
 {
     auto const began = monotonic_now();
-    auto const got = bridges_->fetch(other, digest_, check_bytes, [](std::span<std::byte const>) {},
-                                     {{}, until});
+    std::stop_source stop;
+    auto const sink = [&](std::span<std::byte const>) {
+        if (limits_.stopped()) stop.request_stop();
+    };
+    auto const got = bridges_->fetch(other, digest_, check_bytes, sink, {stop.get_token(), until});
+    if (stop.stop_requested()) return was_stopped();
     if (!got) return no_connection(got.error());
     received_mb_per_s_ = mb_per_s(monotonic_now() - began);
     return {};

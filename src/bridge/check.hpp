@@ -30,8 +30,8 @@ struct CheckLimits {
 /// `check_bytes` in both directions, one after the other. Both sites meet in `check_folder` of the
 /// store; the members of the run do not notice it. `place.folder` is not used.
 ///
-/// Returns when the other site has finished, too. Fails with `unavailable` if they cannot connect,
-/// with `interrupted` if it was stopped, and with the store's error if the store does not answer.
+/// Returns when the other site has finished, too. Fails with `unavailable` if they cannot connect
+/// or the store does not answer, and with `interrupted` if it was stopped, even in a transfer.
 /// `others` are the sites with which to connect.
 [[nodiscard]] Result<CheckedConnection> check_connection(MeetingPlace::Parts place,
                                                          SiteId const& site,
