@@ -12,8 +12,8 @@
 #include "chain/run_objects.hpp"
 #include "core/clock.hpp"
 #include "exchange.hpp"
-#include "store/memory_store.hpp"
 #include "support/forwarding_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::bridge {
 namespace {

@@ -10,9 +10,9 @@
 #include "chain/run_objects.hpp"
 #include "core/clock.hpp"
 #include "exchange.hpp"
-#include "store/memory_store.hpp"
 #include "support/eventually.hpp"
 #include "support/forwarding_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::bridge {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
-#include "store/memory_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::chain {
 namespace {

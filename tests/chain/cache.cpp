@@ -4,7 +4,7 @@
 #include <random>
 
 #include "chain/cache_fixture.hpp"
-#include "store/faulty_store.hpp"
+#include "support/faulty_store.hpp"
 
 namespace curtail::chain {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
-#include "store/memory_store.hpp"
 #include "support/counting_store.hpp"
+#include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::chain {

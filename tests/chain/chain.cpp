@@ -7,8 +7,8 @@
 
 #include "chain/pending.hpp"
 #include "chain/small_run.hpp"
-#include "store/faulty_store.hpp"
-#include "store/memory_store.hpp"
+#include "support/faulty_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::chain {
 namespace {

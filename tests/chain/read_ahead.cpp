@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "rounds/names.hpp"
-#include "store/memory_store.hpp"
 #include "support/counting_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::chain {
 namespace {

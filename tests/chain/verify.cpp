@@ -8,9 +8,9 @@
 
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
-#include "store/faulty_store.hpp"
-#include "store/memory_store.hpp"
+#include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::chain {
 namespace {

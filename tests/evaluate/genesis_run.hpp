@@ -12,7 +12,7 @@
 #include "model/payload_layout.hpp"
 #include "payload/payload.hpp"
 #include "rounds/next.hpp"
-#include "store/memory_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::test {
 

@@ -14,7 +14,7 @@
 #include "evaluate/held_out.hpp"
 #include "follow/evaluation_log.hpp"
 #include "journal/reader.hpp"
-#include "store/faulty_store.hpp"
+#include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "journal/reader.hpp"
 #include "journal/stream_writer.hpp"
-#include "store/faulty_store.hpp"
-#include "store/memory_store.hpp"
+#include "support/faulty_store.hpp"
+#include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 
 /// A local file that is published in a store in memory.

@@ -11,7 +11,7 @@
 #include "maintain/ending_store.hpp"
 #include "maintain/stores.hpp"
 #include "rounds/names.hpp"
-#include "store/faulty_store.hpp"
+#include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 
 namespace curtail::maintain {

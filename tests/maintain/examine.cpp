@@ -12,8 +12,8 @@
 
 #include "maintain/stores.hpp"
 #include "s3/bucket.hpp"
-#include "store/faulty_store.hpp"
 #include "store/posix_root.hpp"
+#include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 
 namespace curtail::maintain {

@@ -2,8 +2,8 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "store/memory_store.hpp"
 #include "store/posix_store.hpp"
+#include "support/memory_store.hpp"
 #include "support/rgw.hpp"
 #include "support/temporary_folder.hpp"
 

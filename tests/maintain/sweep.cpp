@@ -17,7 +17,7 @@
 #include "maintain/stores.hpp"
 #include "rounds/names.hpp"
 #include "s3/bucket.hpp"
-#include "store/faulty_store.hpp"
+#include "support/faulty_store.hpp"
 
 namespace curtail::maintain {
 namespace {

@@ -13,8 +13,8 @@
 #include "journal/reader.hpp"
 #include "journal/stream_writer.hpp"
 #include "status/chain_view.hpp"
-#include "store/memory_store.hpp"
 #include "support/counting_store.hpp"
+#include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::status {

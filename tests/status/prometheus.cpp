@@ -7,8 +7,8 @@
 
 #include "chain/small_run.hpp"
 #include "core/files.hpp"
-#include "store/memory_store.hpp"
 #include "support/child_process.hpp"
+#include "support/memory_store.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -6,7 +6,7 @@
 #include "runlog/event.hpp"
 #include "status/documents.hpp"
 #include "status/text.hpp"
-#include "store/memory_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::status {
 namespace {

@@ -7,10 +7,10 @@
 #include <random>
 #include <thread>
 
-#include "store/faulty_store.hpp"
-#include "store/memory_store.hpp"
 #include "store/posix_store.hpp"
 #include "store/verified.hpp"
+#include "support/faulty_store.hpp"
+#include "support/memory_store.hpp"
 #include "support/rgw.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/faulty_store.hpp"
+#include "support/faulty_store.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "store/memory_store.hpp"
 #include "store/verified.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::store {
 namespace {

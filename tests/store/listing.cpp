@@ -9,11 +9,11 @@
 #include <fstream>
 
 #include "s3/bucket.hpp"
-#include "store/faulty_store.hpp"
-#include "store/memory_store.hpp"
 #include "store/posix_listing.hpp"
 #include "store/posix_store.hpp"
 #include "store/s3_store.hpp"
+#include "support/faulty_store.hpp"
+#include "support/memory_store.hpp"
 #include "support/rgw.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "rounds/fixtures.hpp"
 #include "rounds/names.hpp"
-#include "store/memory_store.hpp"
 #include "support/eventually.hpp"
+#include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "train/round_thread.hpp"
 

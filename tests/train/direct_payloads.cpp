@@ -7,8 +7,8 @@
 #include "bridge/exchange.hpp"
 #include "core/clock.hpp"
 #include "rounds/names.hpp"
-#include "store/memory_store.hpp"
 #include "support/eventually.hpp"
+#include "support/memory_store.hpp"
 #include "train/payload_transport.hpp"
 
 namespace curtail::train {

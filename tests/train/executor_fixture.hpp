@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "rounds/names.hpp"
-#include "store/memory_store.hpp"
 #include "support/eventually.hpp"
+#include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "train/round_executor.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two sites train to the end of their run, whatever faults their store has.
-#include "store/faulty_store.hpp"
+#include "support/faulty_store.hpp"
 
 #include <gmock/gmock.h>
 

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include "store/memory_store.hpp"
 #include "support/forwarding_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::train::test {
 

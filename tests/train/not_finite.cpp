@@ -2,7 +2,7 @@
 // A non-finite value, wherever it comes from, costs some work and nothing else.
 #include <gmock/gmock.h>
 
-#include "store/memory_store.hpp"
+#include "support/memory_store.hpp"
 #include "train/leader_training.hpp"
 
 namespace curtail::train {

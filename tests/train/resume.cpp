@@ -2,7 +2,7 @@
 // What a site reads from its folder at start, and what it leaves there.
 #include <gmock/gmock.h>
 
-#include "store/faulty_store.hpp"
+#include "support/faulty_store.hpp"
 #include "train/small_training.hpp"
 #include "train/training_id.hpp"
 

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "chain/chain.hpp"
-#include "store/memory_store.hpp"
 #include "support/forwarding_store.hpp"
+#include "support/memory_store.hpp"
 #include "train/counting_site.hpp"
 
 namespace curtail::train {

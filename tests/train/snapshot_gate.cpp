@@ -8,7 +8,7 @@
 #include <set>
 
 #include "chain/chain.hpp"
-#include "store/faulty_store.hpp"
+#include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 #include "train/counting_site.hpp"
 #include "train/executor_fixture.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/faulty_store.hpp"
+#include "support/faulty_store.hpp"
 
 #include <condition_variable>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/memory_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::store {
 
