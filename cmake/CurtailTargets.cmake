@@ -55,16 +55,24 @@ if(CURTAIL_PRECOMPILED_HEADERS)
 endif()
 add_custom_target(programs)
 
-# curtail_library(NAME DEPENDS library... USES external... PUBLIC_USES external...)
+# curtail_library(NAME [IN tests] DEPENDS library... USES external... PUBLIC_USES external...)
 #   Builds the sources of src/NAME and its subfolders as the static library curtail::NAME. It may
 #   include headers only from the libraries that DEPENDS lists, and from those that they list. USES
-#   and PUBLIC_USES name external libraries.
+#   and PUBLIC_USES name external libraries. With IN, it builds those of tests/NAME without its
+#   subfolders: its program and its tests.
 function(curtail_library name)
-    cmake_parse_arguments(ARG "" "" "DEPENDS;USES;PUBLIC_USES" ${ARGN})
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+    cmake_parse_arguments(ARG "" "IN" "DEPENDS;USES;PUBLIC_USES" ${ARGN})
+    if(ARG_IN)
+        file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${ARG_IN}/${name}/*.cpp)
+    else()
+        file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+    endif()
     add_library(curtail_${name} STATIC ${sources})
     add_library(curtail::${name} ALIAS curtail_${name})
     target_include_directories(curtail_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    if(ARG_IN)
+        target_include_directories(curtail_${name} PUBLIC ${PROJECT_SOURCE_DIR}/${ARG_IN})
+    endif()
     target_link_libraries(curtail_${name} PRIVATE curtail_flags ${ARG_USES})
     foreach(dependency ${ARG_DEPENDS})
         target_link_libraries(curtail_${name} PUBLIC curtail::${dependency})
@@ -90,12 +98,15 @@ function(_curtail_add_cuda name)
     target_link_libraries(curtail_${name} PRIVATE curtail_${name}_cuda)
 endfunction()
 
-# curtail_program(curtail-NAME DEPENDS library...)
-#   Builds src/apps/NAME.cpp or src/apps/NAME/*.cpp.
+# curtail_program(curtail-NAME [FOLDER folder] DEPENDS library...)
+#   Builds NAME.cpp or NAME/*.cpp of the current folder, or FOLDER/*.cpp.
 function(curtail_program program)
-    cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+    cmake_parse_arguments(ARG "" "FOLDER" "DEPENDS" ${ARGN})
     string(REPLACE "curtail-" "" name ${program})
     string(REPLACE "-" "_" name ${name})
+    if(ARG_FOLDER)
+        set(name ${ARG_FOLDER})
+    endif()
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cpp
         ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
     add_executable(${program} ${sources})
@@ -110,7 +121,8 @@ function(curtail_program program)
     if(ARG_DEPENDS)
         _curtail_use_precompiled(${program} curtail ${name})
     endif()
-    _curtail_record_dependencies(apps/${name} ${ARG_DEPENDS})
+    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    _curtail_record_dependencies(${folder}/${name} ${ARG_DEPENDS})
 endfunction()
 
 # Writes the allowed dependencies to a file, one line per library and program, for the test that

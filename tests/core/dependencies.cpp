@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks every #include of src/ against the dependencies that CMake declares.
+// Checks every #include of the libraries and programs against the dependencies that CMake declares.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,6 +18,9 @@ namespace fs = std::filesystem;
 using Dependencies = std::map<std::string, std::set<std::string>>;
 
 fs::path const source_folder = test::source_folder() / "src";
+// Some libraries with a program of their own lie in tests/, beside their tests.
+fs::path const tests_folder = test::source_folder() / "tests";
+constexpr char const* libraries_in_tests[] = {"simulator"};
 
 Dependencies declared_dependencies()
 {
@@ -61,21 +64,25 @@ std::vector<std::string> includes_of(fs::path const& file)
 template <class Visit>
 void each_source(Visit visit)
 {
-    for (auto const& entry : fs::recursive_directory_iterator(source_folder)) {
-        auto const extension = entry.path().extension();
-        for (auto const* const ours : {".hpp", ".cpp", ".cuh", ".cu"})
-            if (extension == ours) visit(entry.path());
-    }
+    std::vector<fs::path> folders{source_folder};
+    for (auto const* library : libraries_in_tests) folders.push_back(tests_folder / library);
+    for (auto const& folder : folders)
+        for (auto const& entry : fs::recursive_directory_iterator(folder)) {
+            if (entry.path().parent_path() == folder / "tests") continue;
+            auto const extension = entry.path().extension();
+            for (auto const* const ours : {".hpp", ".cpp", ".cuh", ".cu"})
+                if (extension == ours) visit(entry.path());
+        }
 }
 
-// The folder of src/ that a file lies in. In apps each program is a library of its own,
-// `apps/poll`; what they share is `apps`.
+// The folder of src/ or tests/ that a file lies in. Each program is a library of its own,
+// `apps/poll`; what the programs in apps share is `apps`.
 std::string library_of(fs::path const& file, Dependencies const& dependencies)
 {
-    auto const inside = fs::relative(file, source_folder);
-    auto library = inside.begin()->string();
-    if (library != "apps") return library;
-    auto const program = "apps/" + std::next(inside.begin())->stem().string();
+    auto inside = file.lexically_relative(source_folder);
+    if (*inside.begin() == "..") inside = file.lexically_relative(tests_folder);
+    auto const library = inside.begin()->string();
+    auto const program = library + "/" + std::next(inside.begin())->stem().string();
     return dependencies.count(program) ? program : library;
 }
 
@@ -89,7 +96,8 @@ std::map<std::string, fs::path> reached_from(fs::path const& file)
         open.pop_back();
         for (auto const& name : includes_of(at)) {
             if (!reached.emplace(name, at).second) continue;
-            for (auto const& ours : {source_folder / name, at.parent_path() / name})
+            for (auto const& ours :
+                 {source_folder / name, tests_folder / name, at.parent_path() / name})
                 if (fs::exists(ours)) open.push_back(ours);
         }
     }

@@ -1,88 +1,185 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/campaign.hpp"
 
-#include <gmock/gmock.h>
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <mutex>
+#include <thread>
 
-#include "core/files.hpp"
 #include "simulator/plan.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace curtail::rounds::simulator {
 namespace {
 
-Outcome run(Campaign const& campaign)
+constexpr std::size_t trace_lines = 40;
+
+// The seed of one run of a campaign's seed.
+std::uint64_t seed_of_run(std::uint64_t seed, std::int64_t run)
 {
-    return run_campaign(campaign, [](std::int64_t) {}).value();
+    return seed * 1'000'003 + static_cast<std::uint64_t>(run);
 }
 
-TEST(Campaign, FindsNoBrokenInvariantAndVisitsEveryState)
+void count(Simulator const& s, Amount& amount)
 {
-    auto const outcome = run({.first = 0, .last = 24, .steps = 1'000, .threads = 2});
-    for (auto const& failure : outcome.failures)
-        ADD_FAILURE() << "seed " << failure.seed << ": " << failure.text;
-    EXPECT_GE(outcome.amount.steps, 25 * 1'000);
-    for (auto state = State::probe; state <= State::exited;
-         state = static_cast<State>(static_cast<int>(state) + 1))
-        EXPECT_TRUE(outcome.amount.states.contains(state)) << to_text(state);
+    ++amount.runs;
+    amount.steps += s.steps();
+    amount.events += s.events();
+    amount.commits += static_cast<std::int64_t>(s.store().chain().size());
+    for (auto const& [state, n] : s.states()) amount.states[state] += n;
 }
 
-TEST(Campaign, WaitsForAQuarantineThatAClockJumpExtended)
+std::vector<std::string> last_lines(std::vector<std::string> const& log)
 {
-    EXPECT_TRUE(run({.first = 48567, .last = 48567, .steps = 1'000}).failures.empty());
+    auto const n = static_cast<std::ptrdiff_t>(std::min(log.size(), trace_lines));
+    return {log.end() - n, log.end()};
 }
 
-TEST(Campaign, LetsASiteLookForACommitAfterTheEndOfItsRound)
+// Simulates one run again, with its log.
+std::vector<std::string> trace_of(std::uint64_t seed, Policy policy)
 {
-    EXPECT_TRUE(run({.first = 138876, .last = 138876, .steps = 1'000}).failures.empty());
+    auto const plan = plan_of(seed);
+    Simulator s(plan.run, seed, plan.chaos, policy);
+    s.keep_log(true);
+    try {
+        complete_run(s, plan);
+    } catch (Violation const&) {
+    }
+    return last_lines(s.log());
 }
 
-TEST(Campaign, HasTheSameResultWithAnyNumberOfThreads)
+// Simulates one run, adds it to `amount`, and returns true unless it broke an invariant.
+std::optional<Violation> simulate(std::uint64_t seed, Policy policy, std::ostream* log,
+                                  Amount& amount)
 {
-    auto const one = run({.first = 3, .last = 8, .steps = 500, .threads = 1});
-    auto const three = run({.first = 3, .last = 8, .steps = 500, .threads = 3});
-    EXPECT_EQ(one.amount.steps, three.amount.steps);
-    EXPECT_EQ(one.amount.events, three.amount.events);
-    EXPECT_EQ(one.amount.states, three.amount.states);
+    auto const plan = plan_of(seed);
+    Simulator s(plan.run, seed, plan.chaos, policy);
+    s.trace_to(log);
+    std::optional<Violation> violation;
+    try {
+        complete_run(s, plan);
+    } catch (Violation const& v) {
+        violation = v;
+    }
+    count(s, amount);
+    return violation;
 }
 
-TEST(Campaign, CountsFinishedSeeds)
+// One seed of a campaign.
+struct SeedOutcome {
+    Amount amount{};
+    std::optional<Failure> failure{};
+};
+
+SeedOutcome run_seed(std::uint64_t seed, std::int64_t steps, Policy policy, std::ostream* log)
 {
-    std::vector<std::int64_t> finished;
-    Campaign const campaign{.first = 1, .last = 3, .steps = 1, .threads = 2};
-    ASSERT_TRUE(run_campaign(campaign, [&](std::int64_t n) { finished.push_back(n); }));
-    EXPECT_THAT(finished, testing::ElementsAre(1, 2, 3));
+    SeedOutcome outcome;
+    while (outcome.amount.steps < steps && !outcome.failure) {
+        auto const of_run = seed_of_run(seed, outcome.amount.runs);
+        auto const violation = simulate(of_run, policy, log, outcome.amount);
+        if (!violation) continue;
+        outcome.failure = Failure{seed,
+                                  outcome.amount.runs,
+                                  outcome.amount.steps,
+                                  violation->invariant,
+                                  violation->what(),
+                                  trace_of(of_run, policy)};
+    }
+    return outcome;
 }
 
-TEST(Campaign, LogsTheSameSeedInTheSameWay)
-{
-    curtail::test::TemporaryFolder const folder;
-    auto const log_of = [&](std::string const& name) {
-        std::filesystem::create_directory(folder / name);
-        auto const outcome =
-            run({.first = 7, .last = 7, .steps = 1, .log_folder = (folder / name).string()});
-        EXPECT_EQ(outcome.amount.runs, 1);
-        return read_file(folder / name / "7.log").value();
-    };
-    auto const first = log_of("first");
-    EXPECT_THAT(first, testing::HasSubstr("< Tick"));
-    EXPECT_EQ(first, log_of("second"));
-}
+// The threads of a campaign: what they share.
+class Crew {
+  public:
+    Crew(Campaign const& campaign, std::function<void(std::int64_t)> const& progress)
+        : campaign_(campaign), progress_(progress), next_(campaign.first)
+    {
+    }
 
-TEST(Campaign, NamesALogThatItCannotWrite)
-{
-    auto const outcome =
-        run_campaign({.steps = 1, .log_folder = "/no/such/folder"}, [](std::int64_t) {});
-    ASSERT_FALSE(outcome);
-    EXPECT_EQ(outcome.error().code, ExitCode::cannot_create);
-    EXPECT_THAT(outcome.error().message(), testing::HasSubstr("/no/such/folder/0.log"));
-}
+    void work()
+    {
+        for (auto seed = next_++; seed <= campaign_.last; seed = next_++) {
+            auto log = open_log(seed);
+            bool const logs = !campaign_.log_folder.empty();
+            add(run_seed(seed, campaign_.steps, campaign_.policy(), logs ? &log : nullptr));
+            if (logs && !log.flush()) fail_log(seed);
+        }
+    }
 
-TEST(Plans, HaveTwoToEightSites)
-{
-    std::set<std::size_t> counts;
-    for (std::uint64_t seed = 0; seed < 200; ++seed) counts.insert(plan_of(seed).run.sites.size());
-    EXPECT_THAT(counts, testing::ElementsAre(2, 3, 4, 5, 6, 7, 8));
-}
+    Result<Outcome> take()
+    {
+        if (error_) return tl::unexpected(*error_);
+        std::sort(outcome_.failures.begin(), outcome_.failures.end(),
+                  [](Failure const& a, Failure const& b) { return a.seed < b.seed; });
+        return std::move(outcome_);
+    }
+
+  private:
+    [[nodiscard]] std::string log_path(std::uint64_t seed) const
+    {
+        return campaign_.log_folder + "/" + std::to_string(seed) + ".log";
+    }
+    [[nodiscard]] std::ofstream open_log(std::uint64_t seed) const
+    {
+        if (campaign_.log_folder.empty()) return {};
+        return std::ofstream(log_path(seed));
+    }
+    void fail_log(std::uint64_t seed)
+    {
+        std::lock_guard const lock(mutex_);
+        error_ = Error{ExitCode::cannot_create, "cannot write the log " + log_path(seed),
+                       "the folder is missing, not writable or full", "choose another folder"};
+        next_ = campaign_.last + 1;
+    }
+    void add(SeedOutcome seed)
+    {
+        std::lock_guard const lock(mutex_);
+        outcome_.amount += seed.amount;
+        if (seed.failure) outcome_.failures.push_back(std::move(*seed.failure));
+        progress_(++finished_);
+    }
+
+    Campaign const& campaign_;
+    std::function<void(std::int64_t)> const& progress_;
+    std::atomic<std::uint64_t> next_;
+    std::mutex mutex_;
+    std::int64_t finished_{0};
+    Outcome outcome_;
+    std::optional<Error> error_;
+};
 
 }  // namespace
+
+Amount& Amount::operator+=(Amount const& other)
+{
+    runs += other.runs;
+    steps += other.steps;
+    events += other.events;
+    commits += other.commits;
+    for (auto const& [state, n] : other.states) states[state] += n;
+    return *this;
+}
+
+Detection detect(Fault fault, std::uint64_t first, std::int64_t limit)
+{
+    Detection detection{fault, 0, {}};
+    for (auto seed = first; detection.steps < limit && !detection.failure; ++seed) {
+        auto outcome = run_seed(seed, 1, Saboteur::policy(fault), nullptr);
+        detection.steps += outcome.amount.steps;
+        detection.failure = std::move(outcome.failure);
+    }
+    return detection;
+}
+
+Result<Outcome> run_campaign(Campaign const& campaign,
+                             std::function<void(std::int64_t)> const& progress)
+{
+    Crew crew(campaign, progress);
+    std::vector<std::jthread> threads;
+    for (unsigned i = 1; i < campaign.threads; ++i) threads.emplace_back([&] { crew.work(); });
+    crew.work();
+    threads.clear();
+    return crew.take();
+}
+
 }  // namespace curtail::rounds::simulator

@@ -1,88 +1,332 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated store refuses what breaks an invariant.
 #include "simulator/store.hpp"
 
-#include <gtest/gtest.h>
-
-#include "rounds/fixtures.hpp"
-#include "rounds/next.hpp"
+#include "rounds/refusal.hpp"
+#include "rounds/terms.hpp"
 
 namespace curtail::rounds::simulator {
-namespace {
 
-class Store : public testing::Test {
-  protected:
-    Store()
-    {
-        auto const bytes = encode(run).bytes;
-        store.create(run_name, bytes);
-        auto const model = store.put("w0", model_name({1}, test::member("A", 0), 1, "w0"),
-                                     Payload(Tickets(store.blocks(), 0)));
-        commit(genesis(run, sha256(bytes), {test::member("A", 0), 1}, now, {model}));
+Tickets tickets_of(Ranges const& ranges, std::size_t blocks)
+{
+    Tickets t(blocks, 0);
+    for (auto const& r : ranges.list())
+        for (auto b = r.begin; b < r.end; ++b) t[static_cast<std::size_t>(b)] = 1;
+    return t;
+}
+
+Tickets operator+(Tickets a, Tickets const& b)
+{
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+    return a;
+}
+
+Tickets operator-(Tickets a, Tickets const& b)
+{
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+    return a;
+}
+
+std::string bytes_of(Tickets const& t)
+{
+    std::string s;
+    for (int const v : t) s += std::to_string(v) + " ";
+    return s;
+}
+
+Payload::Payload(Tickets tickets) : Payload(tickets, values_of(tickets)) {}
+
+Payload::Payload(Tickets tickets, Values numbers) : content(std::move(tickets)), values(numbers)
+{
+    auto text = bytes_of(content);
+    for (float const value : values) text += exact(value);
+    bytes = static_cast<std::int64_t>(text.size());
+    sha256 = curtail::sha256(text);
+}
+
+SimStore::SimStore(RunSpec run)
+    : run_(std::move(run)), blocks_(static_cast<std::size_t>(run_.stream_blocks()))
+{
+}
+
+bool SimStore::create(std::string const& name, std::string const& bytes, bool damages)
+{
+    auto const [object, fresh] = small_.emplace(name, bytes);
+    if (!fresh) return false;
+    if (name.rfind("commits/", 0) == 0) committed(name, bytes);
+    if (name.rfind("contrib/", 0) == 0) contributed(name, bytes);
+    if (damages) object->second.back() ^= 1;
+    return true;
+}
+
+void SimStore::store_again(std::string const& name, std::string const& bytes)
+{
+    bool const header = name.rfind("contrib/", 0) == 0;
+    if (header && !headers_as_sent_.contains(name)) contributed(name, bytes);
+    require(!header || headers_as_sent_.at(name) == bytes, Invariant::decision,
+            [&] { return name + " is stored again with other content"; });
+    small_.insert_or_assign(name, bytes);
+}
+
+std::optional<std::string> SimStore::get(std::string const& name) const
+{
+    auto const it = small_.find(name);
+    return it == small_.end() ? std::nullopt : std::optional(it->second);
+}
+
+bool SimStore::overwrite(std::string const& name, std::string const& bytes)
+{
+    auto const it = small_.find(name);
+    if (it == small_.end()) return create(name, bytes);
+    if (it->second == bytes) return false;
+    require(name == commit_name(chain_.back().number), Invariant::commit,
+            [&] { return name + " changes under its successor"; });
+    small_.erase(it);
+    chain_.pop_back();
+    digests_.pop_back();
+    return create(name, bytes);
+}
+
+PartRef SimStore::put(std::string const& part, std::string const& name, Payload content)
+{
+    auto const damaged = damaged_.find(name);
+    require(damaged == damaged_.end() || damaged->second.sha256 == content.sha256, Invariant::model,
+            [&] { return name + " was repaired with other content"; });
+    damaged_.erase(name);
+    auto const& payload = payloads_.insert_or_assign(name, std::move(content)).first->second;
+    spoiled_.erase(name);
+    return {part, name, payload.bytes, payload.sha256};
+}
+
+void SimStore::spoil(std::string const& name)
+{
+    spoil(name, 100);
+    spoiled_.insert(name);
+}
+
+void SimStore::damage(std::string const& name, bool remove)
+{
+    damaged_.try_emplace(name, payloads_.at(name));
+    if (remove) payloads_.erase(name);
+    else spoil(name, 100);
+}
+
+void SimStore::spoil(std::string const& name, int by)
+{
+    auto const& payload = payloads_.at(name);
+    auto content = payload.content;
+    content[0] += by;
+    payloads_.at(name) = Payload(std::move(content), payload.values);
+}
+
+void SimStore::heal()
+{
+    for (auto const& [name, content] : damaged_) payloads_.insert_or_assign(name, content);
+    damaged_.clear();
+    for (auto const& [name, bytes] : headers_as_sent_) small_.insert_or_assign(name, bytes);
+    for (auto const& name : spoiled_)
+        if (payloads_.contains(name)) spoil(name, -100);
+    spoiled_.clear();
+}
+
+void SimStore::remove(std::string const& name)
+{
+    payloads_.erase(name);
+    damaged_.erase(name);
+    kept();
+}
+
+Tickets const* SimStore::payload(PartRef const& ref) const
+{
+    auto const* stored = whole(ref);
+    return stored == nullptr ? nullptr : &stored->content;
+}
+
+Payload const* SimStore::whole(PartRef const& ref) const
+{
+    auto const it = payloads_.find(ref.name);
+    bool const same = it != payloads_.end() && it->second.sha256 == ref.sha256;
+    return same ? &it->second : nullptr;
+}
+
+Payload const* SimStore::original(PartRef const& ref) const
+{
+    auto const damaged = damaged_.find(ref.name);
+    return damaged == damaged_.end() ? whole(ref) : &damaged->second;
+}
+
+Values SimStore::values(PartRef const& ref) const
+{
+    auto const* payload = original(ref);
+    return payload == nullptr ? Values{} : payload->values;
+}
+
+chain::VerifySource SimStore::source() const
+{
+    return {
+        [this](std::string const& name) -> Result<std::optional<std::string>> { return get(name); },
+        [this](std::string const& name) -> Result<std::optional<chain::PayloadFacts>> {
+            auto const it = payloads_.find(name);
+            if (it == payloads_.end()) return std::nullopt;
+            return chain::PayloadFacts{it->second.bytes, it->second.sha256};
+        }};
+}
+
+void SimStore::committed(std::string const& name, std::string const& bytes)
+{
+    auto const commit = decoder_->commit(bytes, name);
+    require(commit.has_value(), Invariant::commit,
+            [&] { return "invalid commit: " + commit.error().message(); });
+    require(commit->number.value == static_cast<std::int64_t>(chain_.size()) + 1, Invariant::commit,
+            "a commit beyond the end of the chain");
+    auto const error = chain_.empty() ? check_genesis(run_, sha256(small_.at(run_name)), *commit)
+                                      : check(run_, chain_.back(), digests_.back(), *commit);
+    require(!error, Invariant::commit, [&] { return error->message(); });
+    auto const* model = original(commit->model.parts.at(0));
+    require(model != nullptr, Invariant::kept, [&] {
+        return "the model of commit " + std::to_string(commit->number.value) +
+               " is missing in the store";
+    });
+    require(model->content == tickets_of(commit->done, blocks_), Invariant::model, [&] {
+        return "commit " + std::to_string(commit->number.value) + " has model " +
+               bytes_of(model->content) + "but ledger " + commit->done.to_string();
+    });
+    amended(*commit);
+    decisions(*commit);
+    merged(*commit);
+    for (auto const& d : commit->decided) {
+        if (!d.header) continue;
+        auto const header = get(header_name(d.member, d.seq));
+        require(header && sha256(*header) == *d.header, Invariant::decision,
+                "a decided contribution has no such header in the store");
     }
-    void commit(Commit const& c) { store.create(commit_name(c.number), encode(c).bytes); }
-    [[nodiscard]] Commit next_with(Intents const& intents)
-    {
-        return *next(run, store.chain().back(), store.digests().back(), {test::member("A", 0), 2},
-                     now, {}, intents);
+    for (auto const& d : commit->decided) last_[d.member] = d.seq;
+    for (auto const& r : commit->removed)
+        if (r.reason == Removal::left)
+            require(!headers_.contains({r.member, last_[r.member].next()}), Invariant::identity,
+                    [&] { return r.member.value + " left with an undecided contribution"; });
+    for (auto const& m : commit->members) {
+        bool const fresh = member_parts(m.id).admitted == commit->number;
+        if (fresh)
+            require(ever_.insert({m.id, commit->number}).second, Invariant::identity,
+                    [&] { return "id admitted twice: " + m.id.value; });
     }
-    [[nodiscard]] Commit join()
-    {
-        Intents intents;
-        intents.admit = Admission{{{"A"}, 7}, 0};
-        return next_with(intents);
+    chain_.push_back(*commit);
+    digests_.push_back(sha256(bytes));
+    pending();
+    kept();
+}
+
+void SimStore::decisions(Commit const& commit) const
+{
+    if (chain_.empty()) return;
+    auto const& parent = chain_.back();
+    auto const rules = in_force(run_, parent);
+    std::map<MemberId, Ranges> held;
+    for (auto const& m : parent.members) held[m.id] = m.held;
+    for (auto const& d : commit.decided) {
+        auto const it = headers_.find({d.member, d.seq});
+        if (it != headers_.end() && d.refused != Refusal::digest)
+            require(d.refused == refusal(rules, parent, held[d.member], it->second),
+                    Invariant::decision, [&] {
+                        return "the decision on " + d.member.value + "." +
+                               std::to_string(d.seq.value) +
+                               " does not follow from the parent's terms";
+                    });
+        held[d.member] -= d.ranges + d.skipped;
     }
-    static void expect_violation(Invariant invariant, std::function<void()> const& act)
-    {
-        try {
-            act();
-            ADD_FAILURE() << "no violation";
-        } catch (Violation const& violation) {
-            EXPECT_STREQ(to_text(violation.invariant), to_text(invariant)) << violation.what();
+}
+
+void SimStore::merged(Commit const& commit) const
+{
+    if (commit.kind != Commit::Kind::merge) return;
+    auto const& parent = chain_.back();
+    std::vector<Term> terms;
+    for (auto const& d : commit.decided) {
+        if (d.refused || d.ranges.empty()) continue;
+        if (d.inlined) return;
+        auto const delta = tickets_of({}, blocks_) - tickets_of(d.ranges, blocks_);
+        terms.push_back({values_of(delta), d.scale});
+    }
+    auto const outer = in_force(run_, parent).outer;
+    auto const momentum = parent.outer ? values(parent.outer->parts.at(0)) : Values{};
+    auto const right = merge_values(values(parent.model.parts.at(0)), momentum, terms,
+                                    {commit.outer_step, outer.eta, outer.mu});
+    require(values(commit.model.parts.at(0)) == right.model, Invariant::model,
+            "the model is not the merge of the included contributions by their scales");
+    require(!commit.outer_step || values(commit.outer->parts.at(0)) == right.momentum,
+            Invariant::model, "the momentum is not that of the merge");
+}
+
+// The terms are those of the amendment that the commit names, or stay as they are.
+void SimStore::amended(Commit const& commit) const
+{
+    if (chain_.empty() || commit.amended == chain_.back().amended) return;
+    auto const name = amendment_name(commit.amended->n);
+    auto const bytes = get(name);
+    require(bytes && sha256(*bytes) == commit.amended->sha256, Invariant::terms,
+            "a commit names no such amendment");
+    auto const amendment = decode_amendment(*bytes, name);
+    bool const changed = commit.terms != chain_.back().terms;
+    require(!changed || (amendment && commit.terms == amendment->terms), Invariant::terms,
+            "the terms are not those of the amendment");
+    bool const valid =
+        amendment && amendment->previous == last_amendment() && !obstacle(run_, commit, *amendment);
+    require(!valid || commit.terms == amendment->terms, Invariant::terms,
+            "a valid amendment was taken for void");
+}
+
+Digest SimStore::last_amendment() const
+{
+    auto const& last = chain_.back().amended;
+    return last ? last->sha256 : sha256(small_.at(run_name));
+}
+
+void SimStore::contributed(std::string const& name, std::string const& bytes)
+{
+    auto const header = decoder_->header(bytes, name);
+    require(header.has_value(), Invariant::pending,
+            [&] { return "invalid header: " + header.error().message(); });
+    headers_[{header->member, header->seq}] = *header;
+    headers_as_sent_.emplace(name, bytes);
+    pending();
+}
+
+void SimStore::pending() const
+{
+    if (chain_.empty()) return;
+    for (auto const& m : chain_.back().members) {
+        auto held = m.held;
+        for (Seq seq = m.seq.next(); headers_.contains({m.id, seq}); seq = seq.next()) {
+            auto const& h = headers_.at({m.id, seq});
+            auto const which = [&] { return m.id.value + "." + std::to_string(seq.value); };
+            require(held.contains(h.ranges), Invariant::pending, [&] {
+                return "pending contribution " + which() +
+                       " is outside the blocks that its member holds";
+            });
+            held -= h.ranges;
+            for (auto const& part : h.parts) {
+                auto const it = payloads_.find(part.payload.name);
+                require(it != payloads_.end(), Invariant::pending,
+                        [&] { return "delta of pending " + which() + " is missing"; });
+                auto const right = tickets_of({}, blocks_) - tickets_of(h.ranges, blocks_);
+                require(payload(part.payload) == nullptr || it->second.content == right,
+                        Invariant::pending,
+                        [&] { return which() + " contains other work than announced"; });
+            }
         }
     }
-    RunSpec run{small_run(8, {{"A"}, {"B"}})};
-    SimStore store{run};
-    Time now{from_unix_ms(1'700'000'000'000)};
-};
-
-TEST_F(Store, TakesAValidCommit)
-{
-    commit(join());
-    EXPECT_EQ(store.chain().size(), 2U);
 }
 
-TEST_F(Store, RefusesABlockWithTwoHolders)
+void SimStore::kept() const
 {
-    commit(join());
-    Intents intents;
-    intents.admit = Admission{{{"B"}, 8}, 0};
-    auto second = next_with(intents);
-    second.members.at(1).held = second.members.at(0).held;
-    expect_violation(Invariant::commit, [&] { commit(second); });
+    if (chain_.empty()) return;
+    auto const newest = chain_.back().round.value;
+    auto const keep = run_.params.keep_models;
+    for (auto const& c : chain_)
+        if (c.kind != Commit::Kind::roster && c.round.value > newest - keep)
+            require(original(c.model.parts.at(0)) != nullptr, Invariant::kept, [&] {
+                return "model of round " + std::to_string(c.round.value) + " was deleted";
+            });
 }
 
-TEST_F(Store, RefusesTheDeletionOfANewModel)
-{
-    auto const name = store.chain().back().model.parts.at(0).name;
-    expect_violation(Invariant::kept, [&] { store.remove(name); });
-}
-
-TEST_F(Store, RefusesAHeaderOutsideTheHolding)
-{
-    commit(join());
-    auto const& me = store.chain().back().members.at(0);
-    Header header;
-    header.run = run.run;
-    header.member = me.id;
-    header.seq = {1};
-    header.base_round = {1};
-    header.ranges = Ranges::between(7, 8);
-    header.tokens = run.params.block_tokens;
-    expect_violation(Invariant::pending, [&] {
-        store.create(header_name(header.member, header.seq), encode(header).bytes);
-    });
-}
-
-}  // namespace
 }  // namespace curtail::rounds::simulator

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every header of src/ compiles alone: a source that includes nothing else needs no other include.
+"""Every header of the libraries compiles alone: a source that includes nothing else needs no other
+include.
 
 If the source of the same name includes a header first, `make compilers`, which does without
 precompiled headers, compiles that header alone. This test compiles the other headers.
@@ -20,14 +21,24 @@ import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+FOLDERS = [CHECKOUT / name for name in ("src", "tests/simulator")]
+
+
+def included_as(file: Path) -> Path | None:
+    """The path by which #include names a header; None for files of other folders."""
+    for folder in FOLDERS:
+        if file.is_relative_to(folder) and file.parent != folder / "tests":
+            return file.relative_to(CHECKOUT / folder.relative_to(CHECKOUT).parts[0])
+    return None
 
 
 def flags_by_folder(build: Path) -> dict[str, tuple[str, list[str]]]:
-    """Folder of src/ -> working folder and compiler command, up to the options of one source."""
+    """Folder -> working folder and compiler command, up to the options of one source."""
     flags = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = Path(entry["file"])
-        if not file.is_relative_to(CHECKOUT / "src"):
+        name = included_as(file)
+        if name is None:
             continue
         words = shlex.split(entry["command"])
         kept = []
@@ -46,14 +57,13 @@ def flags_by_folder(build: Path) -> dict[str, tuple[str, list[str]]]:
                 "-O2",
             ) and word != str(file):
                 kept.append(word)
-        folder = file.relative_to(CHECKOUT / "src").parent
-        for name in (str(folder), folder.parts[0]):
-            flags.setdefault(name, (entry["directory"], kept))
+        for folder in (str(name.parent), name.parts[0]):
+            flags.setdefault(folder, (entry["directory"], kept))
     return flags
 
 
 def check(header: Path, directory: str, command: list[str], out: Path) -> str:
-    name = header.relative_to(CHECKOUT / "src")
+    name = included_as(header)
     source = out / (str(name).replace("/", "-") + ".cpp")
     content = f'#include "{name}"\n'
     if not source.exists() or source.read_text() != content:
@@ -84,7 +94,7 @@ def is_first_include(header: Path) -> bool:
     if not source.exists():
         return False
     first = re.search(r"^#include .*", source.read_text(), re.MULTILINE)
-    return first is not None and first[0] == f'#include "{header.relative_to(CHECKOUT / "src")}"'
+    return first is not None and first[0] == f'#include "{included_as(header)}"'
 
 
 def main() -> int:
@@ -92,12 +102,17 @@ def main() -> int:
     out = build / "generated/headers"
     out.mkdir(parents=True, exist_ok=True)
     flags = flags_by_folder(build)
-    headers = sorted((CHECKOUT / "src").rglob("*.hpp"))
+    headers = sorted(
+        header
+        for folder in FOLDERS
+        for header in folder.rglob("*.hpp")
+        if included_as(header) is not None
+    )
     others = [header for header in headers if not is_first_include(header)]
     jobs = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for header in others:
-            folder = header.relative_to(CHECKOUT / "src").parent
+            folder = included_as(header).parent
             directory, command = flags.get(str(folder)) or flags[folder.parts[0]]
             jobs.append(pool.submit(check, header, directory, command, out))
     failures = [job.result() for job in jobs if job.result()]
