@@ -20,7 +20,7 @@ using Dependencies = std::map<std::string, std::set<std::string>>;
 fs::path const source_folder = test::source_folder() / "src";
 // Some libraries with a program of their own lie in tests/, beside their tests.
 fs::path const tests_folder = test::source_folder() / "tests";
-constexpr char const* libraries_in_tests[] = {"simulator"};
+constexpr char const* libraries_in_tests[] = {"gpu", "simulator"};
 
 Dependencies declared_dependencies()
 {

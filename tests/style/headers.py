@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-FOLDERS = [CHECKOUT / name for name in ("src", "tests/simulator")]
+FOLDERS = [CHECKOUT / name for name in ("src", "tests/gpu", "tests/simulator")]
 
 
 def included_as(file: Path) -> Path | None:

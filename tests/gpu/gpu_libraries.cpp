@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/gpu_libraries.hpp"
+#include "gpu/gpu_libraries.hpp"
 
 #include <ATen/Context.h>
 #include <cuda_runtime_api.h>

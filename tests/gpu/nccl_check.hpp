@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "check/operations.hpp"
 #include "comm/nccl_api.hpp"
+#include "gpu/operations.hpp"
 
 namespace curtail::check {
 

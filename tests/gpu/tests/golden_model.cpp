@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/golden_model.hpp"
+#include "gpu/golden_model.hpp"
 
 #include <gtest/gtest.h>
 

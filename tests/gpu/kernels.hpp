@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "check/measured.hpp"
+#include "gpu/measured.hpp"
 #include "model/kernels/comparison.hpp"
 
 namespace curtail::check {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/kernels.hpp"
+#include "gpu/kernels.hpp"
 
-#include "check/device_time.hpp"
+#include "gpu/device_time.hpp"
 
 namespace curtail::check {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/measured.hpp"
+#include "gpu/measured.hpp"
 
 #include <fmt/format.h>
 

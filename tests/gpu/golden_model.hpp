@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "check/measured.hpp"
 #include "core/result.hpp"
+#include "gpu/measured.hpp"
 #include "model/kernels/kernels.hpp"
 
 namespace curtail::check {

@@ -5,16 +5,16 @@
 #include <fmt/ranges.h>
 
 #include "apps/program.hpp"
-#include "check/fat_binary.hpp"
-#include "check/golden_model.hpp"
-#include "check/gpu_libraries.hpp"
-#include "check/kernels.hpp"
-#include "check/nccl_check.hpp"
-#include "check/operations.hpp"
 #include "comm/nccl_api.hpp"
 #include "core/build_info.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "gpu/fat_binary.hpp"
+#include "gpu/golden_model.hpp"
+#include "gpu/gpu_libraries.hpp"
+#include "gpu/kernels.hpp"
+#include "gpu/nccl_check.hpp"
+#include "gpu/operations.hpp"
 #include "model/gpu_operators.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/operations.hpp"
+#include "gpu/operations.hpp"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -10,7 +10,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "check/device_time.hpp"
+#include "gpu/device_time.hpp"
 #include "model/attention.hpp"
 #include "model/gpu_operators.hpp"
 #include "model/kernels/comparison.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/nccl_check.hpp"
+#include "gpu/nccl_check.hpp"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
@@ -7,9 +7,9 @@
 
 #include <span>
 
-#include "check/device_time.hpp"
 #include "comm/nccl_collectives.hpp"
 #include "core/clock.hpp"
+#include "gpu/device_time.hpp"
 
 namespace curtail::check {
 namespace {

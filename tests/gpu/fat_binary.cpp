@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/fat_binary.hpp"
+#include "gpu/fat_binary.hpp"
 
 #include <elf.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/device_time.hpp"
+#include "gpu/device_time.hpp"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
