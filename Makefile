@@ -10,7 +10,7 @@ SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.
 
 .PHONY: help setup configure programs build gpu-build gpu-check gpu-bundle \
     install package demo test test-unit test-asan bench bench-rounds \
-    soak chaos compilers docs format format-check tidy metrics clean cluster-up cluster-down
+    soak chaos mutants compilers docs format format-check tidy metrics clean cluster-up cluster-down
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -47,7 +47,7 @@ package: programs ## write a tarball of the programs into build/release
 	@cd $(BUILD) && cpack --config CPackConfig.cmake
 
 # Scripts use this build.
-demo bench bench-rounds soak chaos: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
+demo bench bench-rounds soak chaos mutants: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
 
 demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT=path: your text; STORE=s3: over S3; TRANSPORT=mpi: also over MPI)
 	@exec scripts/demo.sh $${STORE:+--store "$$STORE"} $${TRANSPORT:+--transport "$$TRANSPORT"} \
@@ -74,6 +74,9 @@ soak: build ## repeat the fault tests many times; resumable; results in results/
 
 chaos: build ## break rounds of three real sites at 200 seeded moments; resumable; results in results/chaos
 	@exec scripts/chaos.sh
+
+mutants: configure ## break one rule of the round protocol after the other: the simulator must notice; resumable; results in results/mutants
+	@exec scripts/mutants.sh
 
 compilers: setup ## check all sources with g++-11, g++-12 and clang-14, without precompiled headers
 	@exec scripts/check_compilers.py

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by soak.sh and chaos.sh: a list of items that runs in the background, and that can be
-# started again. Its results are in results/$list/<commit>/: a log and a line of summary.jsonl per
-# item. The caller sets `list` (its name) and `here` (the checkout), and works in the checkout.
+# Sourced by soak.sh, chaos.sh and mutants.sh: a list of items that runs in the background, and that
+# can be started again. Its results are in results/$list/<commit>/: a log and a line of
+# summary.jsonl per item. The caller sets `list` (its name) and `here` (the checkout), and works in
+# the checkout.
 
 commit=$(git rev-parse --short=12 HEAD 2> /dev/null || echo unknown)
 # Every state of a modified tree has a result folder of its own.

@@ -22,13 +22,12 @@ bool names_each_part(RunSpec const& run, std::vector<PartRef> const& parts,
 }  // namespace
 
 Commit first_of_fork(RunSpec const& run, Digest const& run_sha256, Commit const& origin,
-                     Writer const& by, Time now, Policy policy)
+                     Writer const& by, Time now)
 {
     auto c = genesis(run, run_sha256, by, now, origin.model.parts);
     c.round = c.model.round = origin.round;
     c.recent = {{origin.round, c.number}};
     c.outer = origin.outer;
-    if (policy.breaks(Fault::restart_fork)) return c;
     c.totals = origin.totals;
     c.done = origin.done;
     c.aside = origin.aside;

@@ -27,15 +27,13 @@ MemberIterator find_member(std::vector<Member>& members, MemberId const& id)
 // Step 1: includes or refuses every contribution that is next in its member's order.
 class Decisions {
   public:
-    Decisions(RunSpec const& run, Commit const& parent, Commit& out, Policy policy)
-        : run_(run), parent_(parent), out_(out), policy_(policy)
+    Decisions(RunSpec const& run, Commit const& parent, Commit& out)
+        : run_(run), parent_(parent), out_(out)
     {
     }
 
     void decide_all(std::vector<Found const*> const& found)
     {
-        for (auto const* f : found)
-            if (f->header.leaving) leavers_.insert(f->header.member);
         for (auto const* f : found) decide(*f);
     }
     [[nodiscard]] bool has(MemberId const& id) const { return decided_.contains(id); }
@@ -47,32 +45,17 @@ class Decisions {
     {
         auto const& header = found.header;
         auto const member = find_member(out_.members, header.member);
-        if (member == out_.members.end()) return decide_of_removed(found);
-        bool const in_order = header.seq == member->seq.next();
-        if (!in_order && !policy_.breaks(Fault::decide_twice)) return;
+        if (member == out_.members.end() || header.seq != member->seq.next()) return;
         auto const reason = found.bad ? found.bad : refusal(run_, parent_, member->held, header);
-        if (reason == Refusal::stale && policy_.breaks(Fault::skip_stale)) return;
         out_.decided.push_back(decision(found, reason));
         if (!reason) include(header);
         update(*member, header, reason);
         decided_.insert(header.member);
         bool const strikes_out = member->refused >= refusals_until_quarantine;
-        if (!leaves(header) && !strikes_out) return;
+        if (!header.leaving && !strikes_out) return;
         if (strikes_out) begin_quarantine(run_, member->site, *reason, out_);
         out_.removed.push_back({header.member, strikes_out ? Removal::quarantined : Removal::left});
         out_.members.erase(member);
-    }
-    void decide_of_removed(Found const& found)
-    {
-        if (!policy_.breaks(Fault::include_removed)) return;
-        out_.decided.push_back(decision(found, {}));
-        include(found.header);
-        decided_.insert(found.header.member);
-    }
-    [[nodiscard]] bool leaves(Header const& header) const
-    {
-        bool const early = policy_.breaks(Fault::remove_leaver_early);
-        return header.leaving || (early && leavers_.contains(header.member));
     }
     [[nodiscard]] Decided decision(Found const& found, std::optional<Refusal> reason) const
     {
@@ -100,9 +83,7 @@ class Decisions {
         out_.totals.tokens += header.tokens;
         out_.totals.steps += header.steps;
         forget_skips(header.ranges, out_);
-        int const times = policy_.breaks(Fault::set_aside_at_first_skip) ? 3 : 1;
-        for (int i = 0; i < times; ++i)
-            count_skipped(run_, member_parts(header.member).process.site, header.skipped, out_);
+        count_skipped(run_, member_parts(header.member).process.site, header.skipped, out_);
         if (header.ranges.empty()) return;
         new_model_ = true;
         out_.norms.push_back(delta_norm(header));
@@ -111,23 +92,19 @@ class Decisions {
     RunSpec const& run_;
     Commit const& parent_;
     Commit& out_;
-    Policy policy_;
-    std::set<MemberId> leavers_;
     std::set<MemberId> decided_;
     bool new_model_{false};
 };
 
 // Step 4: admits the process unless an earlier create of its own has landed.
-bool admit(Commit& out, Admission const& admission, Policy policy)
+bool admit(Commit& out, Admission const& admission)
 {
     auto const same = [&](Member const& m) {
         return member_parts(m.id).process == admission.process;
     };
-    bool const again = policy.breaks(Fault::join_twice);
-    if (!again && std::any_of(out.members.begin(), out.members.end(), same)) return false;
+    if (std::any_of(out.members.begin(), out.members.end(), same)) return false;
     if (!may_enter(out, admission.process.site, out.time)) return false;
-    auto const number = policy.breaks(Fault::reuse_id) ? CommitNumber{2} : out.number;
-    Member m{member_id(admission.process, number),
+    Member m{member_id(admission.process, out.number),
              admission.process.site,
              {},
              {},
@@ -196,31 +173,17 @@ bool set_rate(Commit& out, Intents const& intents)
 }
 
 // Step 3. True if it removes a member.
-bool remove_members(Commit& out, Intents const& intents, Decisions const& decisions, Policy policy)
+bool remove_members(Commit& out, Intents const& intents, Decisions const& decisions)
 {
     bool changed = false;
     for (auto const& [id, reason] : intents.remove) {
         auto const member = find_member(out.members, id);
         if (member == out.members.end() || decisions.has(id)) continue;
         out.members.erase(member);
-        if (!policy.breaks(Fault::drop_without_record)) out.removed.push_back({id, reason});
+        out.removed.push_back({id, reason});
         changed = true;
     }
     return changed;
-}
-
-// Step 5.
-void grant_blocks(RunSpec const& rules, Intents const& intents, Policy policy, Commit& out)
-{
-    if (policy.breaks(Fault::free_blocks_of_suspects))
-        for (auto& m : out.members)
-            if (m.missed > 0) m.held = {};
-    if (policy.breaks(Fault::obey_amendments_early) && intents.amend && intents.amend->amendment)
-        return grant(with_terms(rules, intents.amend->amendment->terms), out);
-    if (!policy.breaks(Fault::grant_skipped_again)) return grant(rules, out);
-    auto skips = std::exchange(out.skips, {});
-    grant(rules, out);
-    out.skips = std::move(skips);
 }
 
 // Ends a run whose stream is done, apart from blocks set aside. True if it does.
@@ -329,21 +292,20 @@ void set_scales(RunSpec const& run, std::vector<Decided>& decided)
 
 std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest const& parent_sha256,
                            Writer const& by, Time now, std::span<Found const> found,
-                           Intents const& intents, Policy policy)
+                           Intents const& intents)
 {
     if (parent.complete) return std::nullopt;
     auto const rules = in_force(run, parent);
     auto out = successor(parent, parent_sha256, by, now);
     end_quarantines(out);
-    bool const own = policy.breaks(Fault::refuse_by_own_parameters);
-    Decisions decisions(own ? run : rules, parent, out, policy);
+    Decisions decisions(rules, parent, out);
     decisions.decide_all(in_order(found));
     bool changed = decisions.any();
     changed = set_rate(out, intents) || changed;
-    changed = remove_members(out, intents, decisions, policy) || changed;
+    changed = remove_members(out, intents, decisions) || changed;
     if (decisions.new_model()) begin_round(rules, parent, decisions, out);
-    if (intents.admit) changed = admit(out, *intents.admit, policy) || changed;
-    grant_blocks(rules, intents, policy, out);
+    if (intents.admit) changed = admit(out, *intents.admit) || changed;
+    grant(rules, out);
     changed = complete_if_done(rules, out) || changed;
     changed = take_in(run, intents.amend, out) || changed;
     if (!changed) return std::nullopt;

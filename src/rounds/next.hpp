@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "rounds/names.hpp"
-#include "rounds/policy.hpp"
 #include "rounds/record.hpp"
 
 // The rules by which one commit follows from another (docs/rounds.md).
@@ -52,8 +51,7 @@ struct Intents {
 /// caller must also set `outer` to the new momentum. All other fields are final.
 [[nodiscard]] std::optional<Commit> next(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Writer const& by, Time now,
-                                         std::span<Found const> found, Intents const& intents,
-                                         Policy policy = {});
+                                         std::span<Found const> found, Intents const& intents);
 
 /// Builds commit 1. `model` are the stored initial weights.
 [[nodiscard]] Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by,

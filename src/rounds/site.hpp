@@ -9,7 +9,6 @@
 #include "rounds/messages.hpp"
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
-#include "rounds/policy.hpp"
 
 namespace curtail::rounds {
 
@@ -45,7 +44,6 @@ struct SiteConfig {
     RunSpec run;
     Rate rate{};  ///< as measured by the site's previous process; 0: unknown
     std::shared_ptr<RecordDecoder const> decoder{std::make_shared<RecordDecoder>()};
-    Policy policy{};
 };
 
 /// The current state of a site, for logs, status pages and tests.

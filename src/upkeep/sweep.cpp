@@ -47,13 +47,10 @@ Reason decide_model(Kept const& kept, std::string const& name, ModelPayload cons
     return kept.has_named(name) ? Reason::expired_model : Reason::unused_model;
 }
 
-Reason decide_delta(Kept const& kept, DeltaPayload const& delta, rounds::Policy policy)
+Reason decide_delta(Kept const& kept, DeltaPayload const& delta)
 {
     auto const* const member = kept.member(delta.member);
-    bool const pending = member != nullptr && delta.seq > member->seq;
-    if (pending && policy.breaks(rounds::Fault::sweep_pending_deltas))
-        return Reason::delta_of_leaver;
-    if (pending) return Reason::pending_delta;
+    if (member != nullptr && delta.seq > member->seq) return Reason::pending_delta;
     if (auto const round = kept.decided(delta.member, delta.seq))
         return kept.keeps(*round) ? Reason::recent_delta : Reason::expired_delta;
     if (auto const round = kept.left(delta.member))
@@ -78,9 +75,8 @@ Reason decide(Kept const& kept, Stored const& object, Time now, SweepRules const
     auto const payload = parse_payload_name(object.name);
     if (!payload) return Reason::not_a_payload;
     auto const* const model = std::get_if<ModelPayload>(&*payload);
-    auto const reason = model != nullptr
-                            ? decide_model(kept, object.name, *model)
-                            : decide_delta(kept, std::get<DeltaPayload>(*payload), rules.policy);
+    auto const reason = model != nullptr ? decide_model(kept, object.name, *model)
+                                         : decide_delta(kept, std::get<DeltaPayload>(*payload));
     return is_deletion(reason) && !is_old(object, now, rules) ? Reason::young : reason;
 }
 

@@ -4,7 +4,6 @@
 
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "rounds/policy.hpp"
 #include "upkeep/kept.hpp"
 
 // Which objects of a run a sweep deletes (docs/curtail-store.md). Pure: a program or a member of
@@ -46,7 +45,6 @@ enum class Reason {
 
 struct SweepRules {
     Millis sweep_after{24 * 3'600'000};  ///< what is younger is kept
-    rounds::Policy policy{};             ///< for the simulator
 };
 
 /// Decides about one object. `kept` must have all commits up to one that was the newest after the

@@ -36,10 +36,10 @@ std::vector<std::string> last_lines(std::vector<std::string> const& log)
 }
 
 // Simulates one run again, with its log.
-std::vector<std::string> trace_of(std::uint64_t seed, Policy policy)
+std::vector<std::string> trace_of(std::uint64_t seed, std::optional<Fault> fault)
 {
     auto const plan = plan_of(seed);
-    Simulator s(plan.run, seed, plan.chaos, policy);
+    Simulator s(plan.run, seed, plan.chaos, fault);
     s.keep_log(true);
     try {
         complete_run(s, plan);
@@ -49,11 +49,11 @@ std::vector<std::string> trace_of(std::uint64_t seed, Policy policy)
 }
 
 // Simulates one run, adds it to `amount`, and returns true unless it broke an invariant.
-std::optional<Violation> simulate(std::uint64_t seed, Policy policy, std::ostream* log,
+std::optional<Violation> simulate(std::uint64_t seed, std::optional<Fault> fault, std::ostream* log,
                                   Amount& amount)
 {
     auto const plan = plan_of(seed);
-    Simulator s(plan.run, seed, plan.chaos, policy);
+    Simulator s(plan.run, seed, plan.chaos, fault);
     s.trace_to(log);
     std::optional<Violation> violation;
     try {
@@ -71,19 +71,20 @@ struct SeedOutcome {
     std::optional<Failure> failure{};
 };
 
-SeedOutcome run_seed(std::uint64_t seed, std::int64_t steps, Policy policy, std::ostream* log)
+SeedOutcome run_seed(std::uint64_t seed, std::int64_t steps, std::optional<Fault> fault,
+                     std::ostream* log)
 {
     SeedOutcome outcome;
     while (outcome.amount.steps < steps && !outcome.failure) {
         auto const of_run = seed_of_run(seed, outcome.amount.runs);
-        auto const violation = simulate(of_run, policy, log, outcome.amount);
+        auto const violation = simulate(of_run, fault, log, outcome.amount);
         if (!violation) continue;
         outcome.failure = Failure{seed,
                                   outcome.amount.runs,
                                   outcome.amount.steps,
                                   violation->invariant,
                                   violation->what(),
-                                  trace_of(of_run, policy)};
+                                  trace_of(of_run, fault)};
     }
     return outcome;
 }
@@ -101,7 +102,7 @@ class Crew {
         for (auto seed = next_++; seed <= campaign_.last; seed = next_++) {
             auto log = open_log(seed);
             bool const logs = !campaign_.log_folder.empty();
-            add(run_seed(seed, campaign_.steps, campaign_.policy(), logs ? &log : nullptr));
+            add(run_seed(seed, campaign_.steps, campaign_.fault, logs ? &log : nullptr));
             if (logs && !log.flush()) fail_log(seed);
         }
     }
@@ -164,7 +165,7 @@ Detection detect(Fault fault, std::uint64_t first, std::int64_t limit)
 {
     Detection detection{fault, 0, {}};
     for (auto seed = first; detection.steps < limit && !detection.failure; ++seed) {
-        auto outcome = run_seed(seed, 1, Saboteur::policy(fault), nullptr);
+        auto outcome = run_seed(seed, 1, fault, nullptr);
         detection.steps += outcome.amount.steps;
         detection.failure = std::move(outcome.failure);
     }

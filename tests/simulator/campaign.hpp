@@ -9,8 +9,8 @@
 
 #include "core/result.hpp"
 #include "rounds/site.hpp"
+#include "simulator/fault.hpp"
 #include "simulator/invariant.hpp"
-#include "simulator/saboteur.hpp"
 
 namespace curtail::rounds::simulator {
 
@@ -45,8 +45,6 @@ struct Campaign {
     std::optional<Fault> fault{};  ///< that all sites have
     /// Folder for a complete log of each seed, `SEED.log`; empty: none.
     std::string log_folder{};
-
-    [[nodiscard]] Policy policy() const { return fault ? Saboteur::policy(*fault) : Policy{}; }
 };
 
 /// What came out of a campaign.

@@ -21,7 +21,7 @@ RunSpec forked(RunSpec run)
     return run;
 }
 
-void store_fork(SimStore& store, RunSpec const& run, Origin const& origin, Policy policy)
+void store_fork(SimStore& store, RunSpec const& run, Origin const& origin, bool forgets)
 {
     auto const content = tickets_of(origin.done, store.blocks());
     Commit commit;
@@ -34,8 +34,11 @@ void store_fork(SimStore& store, RunSpec const& run, Origin const& origin, Polic
     commit.totals = {origin.done.count() * run.params.block_tokens, origin.done.count()};
     auto const record = encode(run);
     store.create(run_name, record.bytes);
-    auto const first =
-        first_of_fork(run, record.sha256, commit, {member_id({{"A"}, 0}, {0}), 1}, Time{}, policy);
+    auto first = first_of_fork(run, record.sha256, commit, {member_id({{"A"}, 0}, {0}), 1}, Time{});
+    if (forgets) {
+        first.totals = {};
+        first.done = first.aside = {};
+    }
     store.create(commit_name(first.number), encode(first).bytes);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "rounds/policy.hpp"
 #include "simulator/store.hpp"
 
 namespace curtail::rounds::simulator {
@@ -16,7 +15,8 @@ struct Origin {
 /// Returns `run` as a fork of another run.
 [[nodiscard]] RunSpec forked(RunSpec run);
 
-/// Creates run.json, commit 1 and the payloads of the fork `run`, as `curtail-store fork` does.
-void store_fork(SimStore& store, RunSpec const& run, Origin const& origin, Policy policy);
+/// Creates run.json, commit 1 and the payloads of the fork `run`, as `curtail-store fork` does. If
+/// `forgets` is set, commit 1 states that its model contains no block.
+void store_fork(SimStore& store, RunSpec const& run, Origin const& origin, bool forgets);
 
 }  // namespace curtail::rounds::simulator

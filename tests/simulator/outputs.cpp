@@ -58,7 +58,7 @@ void Outputs::corrupt(std::string& bytes)
 bool Outputs::creates(Create const& o)
 {
     bool const overwrites =
-        shared_.policy.breaks(Fault::overwrite_commits) && o.name.rfind("commits/", 0) == 0;
+        shared_.has(Fault::overwrite_commits) && o.name.rfind("commits/", 0) == 0;
     bool const damages = o.name.rfind("contrib/", 0) == 0 && chance(chaos_.damaged_header);
     return overwrites ? store_.overwrite(o.name, o.bytes) : store_.create(o.name, o.bytes, damages);
 }
@@ -154,8 +154,10 @@ void Outputs::execute(P const& p, Sweep const& o)
         for (auto const& commit : store_.chain()) kept.add(commit);
         for (auto const& [name, content] : store_.payloads()) {
             upkeep::Stored const object{name, {}, o.now - o.sweep_after};
-            upkeep::SweepRules const rules{o.sweep_after, shared_.policy};
-            if (upkeep::is_deletion(upkeep::decide(kept, object, o.now, rules)))
+            auto const reason = upkeep::decide(kept, object, o.now, {o.sweep_after});
+            bool const sweeps_pending =
+                shared_.has(Fault::sweep_pending_deltas) && reason == upkeep::Reason::pending_delta;
+            if (upkeep::is_deletion(reason) || sweeps_pending)
                 later(Millis{pick(1, 5'000)}, [this, name = name] { store_.remove(name); });
         }
     });

@@ -19,7 +19,7 @@ namespace curtail::rounds::simulator {
 /// What the parts of a simulation share.
 struct Shared {
     RunSpec run;
-    Policy policy;  ///< of all sites
+    std::optional<Fault> fault;  ///< of all sites
     Chaos chaos;
     SimTime time;
     SimStore store;
@@ -27,6 +27,8 @@ struct Shared {
     Copies copies{};
     Causes causes{};
     History history{};
+
+    [[nodiscard]] bool has(Fault which) const { return fault == which; }
 };
 
 /// One part of a simulation. The parts have one clock, one stream of random numbers and one store.

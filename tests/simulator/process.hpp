@@ -8,6 +8,7 @@
 
 #include "rounds/site.hpp"
 #include "simulator/header_reads.hpp"
+#include "simulator/saboteur.hpp"
 #include "simulator/signs.hpp"
 #include "simulator/store.hpp"
 #include "simulator/trainer.hpp"
@@ -77,6 +78,7 @@ struct SimProcess {
     Signs signs;
     HeaderReads header_reads;
     std::unique_ptr<Site> machine;
+    std::unique_ptr<Saboteur> saboteur;  ///< all inputs and outputs of `machine` pass through it
     std::unique_ptr<SimTrainer> trainer;
     std::optional<Cut> cut;
     std::optional<std::pair<Adopt, Tickets>> adopt;

@@ -17,10 +17,10 @@ void Processes::start(std::size_t site)
     p->site_index = site;
     p->clock_offset = Millis{time.pick(1, 1'000'000)};
     auto const own = time.nonce();
-    bool const reuses = shared_.policy.breaks(Fault::reuse_identity);
-    Process const process{run.sites[site], reuses ? 1 : own};
-    SiteConfig config{process, run, 0, shared_.store.decoder(), shared_.policy};
+    SiteConfig config{{run.sites[site], own}, run, 0, shared_.store.decoder()};
     config.run.fork.reset();  // only run.json names the origin
+    p->saboteur = saboteur_of(shared_.fault, run, shared_.store);
+    p->saboteur->configure(config);
     p->skew = run.params.skew;
     p->identity = config.process;
     p->machine = std::make_unique<Site>(config);
@@ -73,7 +73,7 @@ void Processes::wake(P const& p)
 std::vector<Output> Processes::outputs_of(SimProcess& p, MonoTime at, Input const& input) const
 {
     try {
-        return p.machine->on(at, input);
+        return p.saboteur->on(*p.machine, at, input);
     } catch (std::logic_error const& e) {
         throw Violation(Invariant::contract, e.what());
     }

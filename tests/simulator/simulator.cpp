@@ -3,8 +3,8 @@
 
 namespace curtail::rounds::simulator {
 
-Simulator::Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, Policy policy)
-    : shared_{run, policy, chaos, SimTime(seed), SimStore(run)},
+Simulator::Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, std::optional<Fault> fault)
+    : shared_{run, fault, chaos, SimTime(seed), SimStore(run)},
       processes_(shared_, [this](P const& p, Output const& output) {
           std::visit([&](auto const& o) { execute(p, o); }, output);
       })
@@ -15,7 +15,7 @@ void Simulator::store_fork(Origin const& origin)
 {
     auto& history = shared_.history;
     if (history.keeps_log) history.log.emplace_back("0 the run begins as a fork");
-    simulator::store_fork(shared_.store, shared_.run, origin, shared_.policy);
+    simulator::store_fork(shared_.store, shared_.run, origin, shared_.has(Fault::restart_fork));
 }
 
 template <class O>

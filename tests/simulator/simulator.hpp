@@ -20,8 +20,8 @@ namespace curtail::rounds::simulator {
 /// determines every choice.
 class Simulator {
   public:
-    /// All sites follow `policy`. The simulator itself checks by the correct one.
-    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, Policy policy = {});
+    /// All sites have the fault. The simulator itself checks by the rules.
+    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, std::optional<Fault> fault = {});
     Simulator(Simulator const&) = delete;  // its parts refer to it
     Simulator& operator=(Simulator const&) = delete;
 

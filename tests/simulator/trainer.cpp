@@ -65,12 +65,8 @@ CutReady SimTrainer::cut(Cut const& order)
     pause();
     auto const tokens = since_.count() * tokens_per_block;
     CutReady ready{order.op, since_, skipped_, steps_, {static_cast<double>(tokens)}, {0}};
-    auto& own = undecided_[order.seq];
-    own.d = own.d.empty() ? a_ - x_ : own.d + (a_ - x_);
-    own.ranges += since_;
-    own.skipped += std::exchange(skipped_, {});
+    undecided_[order.seq] = {a_ - x_, std::exchange(since_, {}), std::exchange(skipped_, {})};
     a_ = x_;
-    since_ = {};
     steps_ = 0;
     cut_kept_model_ = order.with_model;
     return ready;

@@ -35,7 +35,7 @@ bool keeps_failing(Parts const& p)
 void own_decisions(Parts& p)
 {
     p.contributions.remove_decided(p.chain.tip()->find(*p.member));
-    if (p.chain.tip()->kind == Commit::Kind::merge) doubt_headers(p);
+    if (p.chain.tip()->kind == Commit::Kind::merge) p.contributions.doubt();
     for (auto const& r : p.chain.tip()->removed)
         if (r.member == *p.member) p.removal = r.reason;
     for (auto const& d : p.chain.tip()->decided)
@@ -47,18 +47,6 @@ void own_decisions(Parts& p)
                  "three rounds in a row were refused for values that are not finite",
                  "check this site's hardware, or continue from an earlier commit with a lower "
                  "learning rate: `curtail-store fork`"});
-}
-
-// The contributions that the trainer must forget: those that a commit has decided.
-std::vector<Seq> seqs_to_drop(Parts const& p)
-{
-    auto dropped = p.contributions.dropped();
-    if (p.config.policy.breaks(Fault::forget_undecided))
-        for (auto const& own : p.contributions.undecided()) dropped.push_back(own.header.seq);
-    if (p.config.policy.breaks(Fault::keep_refused_work))
-        for (auto const& d : p.chain.tip()->decided)
-            if (d.refused && d.member == p.member) std::erase(dropped, d.seq);
-    return dropped;
 }
 
 // Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
@@ -87,9 +75,7 @@ bool take_next(Parts& p, std::string const& bytes)
     bool const news =
         p.chain.tip()->kind == Commit::Kind::merge || p.chain.tip()->amended != before;
     if (news) p.amendments.look_again();
-    bool const remembers = p.config.policy.breaks(Fault::decide_twice) ||
-                           p.config.policy.breaks(Fault::include_removed);
-    if (!remembers) p.pending.forget_decided(*p.chain.tip());
+    p.pending.forget_decided(*p.chain.tip());
     p.pending.resume_all();
     p.scan.forget_decided(*p.chain.tip());
     if (p.chain.tip()->complete) finish(p, ExitCode::ok);
@@ -123,7 +109,7 @@ bool act_adopt_apply(Parts& p)
     bool const own = p.proposal.lone_is(p.chain.tip_sha256()) &&
                      p.training.base().next() == p.chain.tip()->round;
     p.machine.send(Adopt{p.machine.ask(Question::adopt), p.chain.tip()->model, own || same,
-                         seqs_to_drop(p), p.chain.tip()->number});
+                         p.contributions.dropped(), p.chain.tip()->number});
     return true;
 }
 

@@ -48,19 +48,17 @@ bool lone_valid(Parts const& p, Commit const& next)
     bool const work = next.kind == Commit::Kind::merge;
     if (!work) return included.size() == p.contributions.undecided().size();
     if (!p.payloads.made()) return false;
-    if (p.config.policy.breaks(Fault::commit_stale_lone_model)) return true;
     auto const& key = p.payloads.made()->key;
     bool const on_base =
         p.training.base() == p.chain.tip()->round && key.parent == p.chain.tip()->model;
-    return p.contributions.dropped().empty() && key.included == included &&
-           (on_base || p.config.policy.breaks(Fault::commit_lone_on_any_base));
+    return p.contributions.dropped().empty() && key.included == included && on_base;
 }
 
 // Builds the next commit on the tip. False: there is nothing to commit now; the phase has changed.
 bool draft_commit(Parts& p)
 {
     p.proposal.discard_draft();
-    auto commit = build(p, p.config.policy);
+    auto commit = build(p);
     bool const lone = p.proposal.mode() == Mode::lone;
     if (!commit || (lone && !lone_valid(p, *commit))) {
         p.payloads.abandon(p.machine);
@@ -81,37 +79,6 @@ bool draft_commit(Parts& p)
     if (!set_draft(p, std::move(*commit))) return false;
     if (lone) p.proposal.mark_lone();
     return true;
-}
-
-// A site that breaks a rule does not notice it. It notices all other errors, which it would make
-// without its fault too.
-std::optional<Error> error_without_fault(Parts const& p, Commit const& commit)
-{
-    if (!p.proposal.includes_others()) return std::nullopt;
-    auto right = build(p, Policy{});
-    if (!right || right->kind != commit.kind || right->outer_step != commit.outer_step)
-        return std::nullopt;
-    right->model = commit.model;
-    right->outer = commit.outer;
-    return p.chain.check_next(encode(*right));
-}
-
-// Fault::create_without_rebuild. Always false in a correct site.
-bool renumber_draft(Parts& p)
-{
-    if (!p.config.policy.breaks(Fault::create_without_rebuild) || !p.proposal.draft()) return false;
-    auto commit = p.proposal.draft()->commit;
-    commit.number = p.chain.tip()->number.next();
-    commit.parent = p.chain.tip_sha256();
-    return set_draft(p, std::move(commit));
-}
-
-// Fault::delete_after_timeout.
-void delete_draft_model(Parts& p)
-{
-    if (p.proposal.draft()->commit.kind != Commit::Kind::merge) return;
-    for (auto const& part : p.proposal.draft()->commit.model.parts)
-        p.machine.send(Delete{part.name});
 }
 
 // True if the draft removes a silent member that is not suspect any more. While the draft waited
@@ -140,44 +107,35 @@ void begin_commit(Parts& p, Mode mode)
     p.machine.go(Phase::commit_create);
 }
 
-std::optional<Commit> build(Parts const& p, Policy policy)
+std::optional<Commit> build(Parts const& p)
 {
     std::vector<Found> found;
     if (p.proposal.mode() == Mode::lone)
         for (auto const& own : p.contributions.undecided())
             found.push_back({own.header, std::nullopt, {}});
     if (p.proposal.includes_others()) found = p.pending.all();
-    bool const own = policy.breaks(Fault::refuse_by_own_parameters);
-    return next(own ? p.config.run : p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(),
-                {writer(p), p.attempt}, store_now(p), found, p.proposal.intents_at(*p.chain.tip()),
-                policy);
+    return next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {writer(p), p.attempt},
+                store_now(p), found, p.proposal.intents_at(*p.chain.tip()));
 }
 
 // Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
 bool act_commit_create(Parts& p)
 {
-    bool const built = p.proposal.builds_on(p.chain.tip_sha256()) || renumber_draft(p);
-    if (!built && !draft_commit(p)) return true;
+    if (!p.proposal.builds_on(p.chain.tip_sha256()) && !draft_commit(p)) return true;
     bool const want_time = p.proposal.mode() == Mode::lone;
     p.machine.create(commit_name(p.proposal.draft()->commit.number),
                      p.proposal.draft()->encoded.bytes, want_time);
     return true;
 }
 
-void answered_commit_create(Parts& p, Input const& input)
-{
-    bool const no_answer = std::holds_alternative<Unknown>(input);
-    if (no_answer && p.config.policy.breaks(Fault::delete_after_timeout)) delete_draft_model(p);
-    p.machine.switch_to(Phase::commit_read);
-}
+void answered_commit_create(Parts& p, Input const&) { p.machine.switch_to(Phase::commit_read); }
 
 // Keeps an invalid record out of the chain, where no commit could follow it. The headers of other
 // sites are the only part that this program did not make, so it first tries without one of them.
 bool set_draft(Parts& p, Commit commit)
 {
     auto encoded = encode(commit);
-    auto error =
-        p.config.policy.is_correct() ? p.chain.check_next(encoded) : error_without_fault(p, commit);
+    auto error = p.chain.check_next(encoded);
     if (!error) {
         p.proposal.set_draft({std::move(commit), std::move(encoded)});
         return true;
@@ -198,9 +156,8 @@ void answered_commit_read(Parts& p, Input const& input)
         auto const before = p.chain.tip()->time;
         if (!take_next(p, got->bytes)) return;
         if (p.proposal.is_draft(p.chain.tip_sha256())) return landed(p, before);
-        bool const same_round =
-            p.chain.tip()->round == round || p.config.policy.breaks(Fault::commit_lone_on_any_base);
-        bool const rebuild = p.member && same_round && p.chain.tip()->find(*p.member) != nullptr;
+        bool const rebuild =
+            p.member && p.chain.tip()->round == round && p.chain.tip()->find(*p.member) != nullptr;
         if (rebuild) return p.machine.go(Phase::commit_create);
         p.payloads.abandon(p.machine);
         return after_commit(p);
@@ -230,7 +187,7 @@ void answered_garbage(Parts& p, Input const& input)
 // The create may still land later, so its payload stays until the outcome is known.
 void give_up(Parts& p)
 {
-    if (!p.config.policy.breaks(Fault::commit_stale_lone_model)) p.payloads.abandon(p.machine);
+    p.payloads.abandon(p.machine);
     p.schedule.merge = p.machine.now() + p.chain.run().params.lease / 4;
     p.schedule.back = Phase::run;
     if (!p.member) p.machine.retry(Phase::find_commit);

@@ -42,7 +42,9 @@ class Contributions {
     /// Returns true if an undecided contribution is published.
     [[nodiscard]] bool has_published() const;
 
-    /// Marks all published contributions as doubtful.
+    /// Marks all published contributions as doubtful: the process reads their headers back, and
+    /// stores again those that are damaged. It does so before it merges, before it leaves, and
+    /// after a merge commit that did not decide them.
     void doubt();
     /// Returns the first doubtful contribution, or null.
     [[nodiscard]] OwnContribution* next_doubtful();

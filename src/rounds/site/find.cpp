@@ -78,8 +78,7 @@ std::vector<MemberId> silent_members(Parts const& p)
 // living member writes its status once in `status_interval`.
 Millis grace_left(Parts const& p)
 {
-    if (silent_members(p).empty() || p.config.policy.breaks(Fault::fold_at_first_look))
-        return Millis{0};
+    if (silent_members(p).empty()) return Millis{0};
     auto const& params = p.chain.run().params;
     return params.status_interval * 3 / 2 + 4 * params.poll_run - p.looks.unchanged();
 }

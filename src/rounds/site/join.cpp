@@ -94,7 +94,7 @@ bool act_fold(Parts& p)
     }
     p.proposal.set_mode(Mode::fold);
     p.proposal.discard_draft();
-    if (build(p, p.config.policy)) {
+    if (build(p)) {
         p.machine.go(Phase::merge);
         return true;
     }
@@ -122,9 +122,7 @@ MemberId const* own_member(Parts const& p)
 
 bool act_join(Parts& p)
 {
-    auto const* own = own_member(p);
-    bool const again = p.config.policy.breaks(Fault::join_twice);
-    if (own != nullptr && !again) {
+    if (auto const* own = own_member(p)) {
         p.member = *own;
         p.schedule.status = p.machine.now() + p.chain.run().params.status_interval;
         note_differences(p);
@@ -138,9 +136,8 @@ bool act_join(Parts& p)
         p.proposal.admit({p.config.process, rate(p)});
         for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
         auto const id = member_id(p.config.process, p.chain.tip()->number.next());
-        auto commit =
-            next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
-                 store_now(p), {}, p.proposal.intents_at(*p.chain.tip()), p.config.policy);
+        auto commit = next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
+                           store_now(p), {}, p.proposal.intents_at(*p.chain.tip()));
         if (!commit) throw std::logic_error("a join that changes nothing");
         if (!set_draft(p, std::move(*commit))) return true;
     }

@@ -40,7 +40,7 @@ void gather_done(Parts& p)
 void begin_gather(Parts& p)
 {
     p.schedule.gather_until = p.machine.now() + p.chain.run().params.gather_time;
-    doubt_headers(p);
+    p.contributions.doubt();
     p.machine.go(Phase::gather_own);
 }
 

@@ -51,7 +51,7 @@ void skipped(Parts& p, Skipped const& skip)
 bool is_status_due(Parts& p)
 {
     bool const in = p.member && p.chain.tip() && own_member(p) != nullptr;
-    if (!in || p.machine.exited() || p.config.policy.breaks(Fault::write_no_status)) return false;
+    if (!in || p.machine.exited()) return false;
     return p.machine.reached(p.schedule.status);
 }
 
@@ -255,8 +255,7 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
 {
     if (p.machine.exited()) return {};
     p.machine.begin(now);
-    if (!p.config.policy.breaks(Fault::count_unanswered_time))
-        p.watch.input(p.machine.now(), p.chain.run().params.skew);
+    p.watch.input(p.machine.now(), p.chain.run().params.skew);
     std::visit(
         [&](auto const& in) {
             using T = std::decay_t<decltype(in)>;

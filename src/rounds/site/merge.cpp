@@ -20,9 +20,6 @@ Merge merge_of(Parts& p, MergeKey const& key)
     if (key.outer_step) merge.momentum = targets(p, round, momentum_part);
     for (auto const& [member, seq, scale] : key.included)
         merge.include.push_back({member, seq, scale, p.pending.at({member, seq}).header.parts});
-    if (p.config.policy.breaks(Fault::merge_unweighted))
-        for (auto& c : merge.include) c.scale = 1.0F / static_cast<float>(merge.include.size());
-    if (p.config.policy.breaks(Fault::merge_without_momentum)) merge.outer.reset();
     return merge;
 }
 
@@ -45,7 +42,7 @@ MergeKey key_of(Parts const& p, Commit const& commit)
     MergeKey key;
     key.parent = p.chain.tip()->model;
     key.outer_step = commit.outer_step;
-    if (key.outer_step && !p.config.policy.breaks(Fault::reuse_merge_after_amendment)) {
+    if (key.outer_step) {
         key.outer = p.chain.run().outer;
         key.momentum = p.chain.tip()->outer;
     }
@@ -68,7 +65,7 @@ bool act_merge(Parts& p)
         else leave(p);
         return true;
     }
-    auto const commit = build(p, p.config.policy);
+    auto const commit = build(p);
     bool const needs_model = commit && commit->kind == Commit::Kind::merge;
     auto key = needs_model ? key_of(p, *commit) : MergeKey{};
     if (!needs_model || has_made(p, key)) {
@@ -107,7 +104,7 @@ void answered_merge(Parts& p, Input const& input)
 bool act_lone_store(Parts& p)
 {
     p.payloads.abandon(p.machine);
-    if (!may_transfer(p)) {
+    if (!p.machine.may_transfer()) {
         // The contributions that are in the store, or have no payload, can still be announced.
         p.machine.go(Phase::publish_store);
         return true;

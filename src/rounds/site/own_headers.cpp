@@ -43,11 +43,6 @@ bool took_intact(Parts& p, Input const& input)
 
 }  // namespace
 
-void doubt_headers(Parts& p)
-{
-    if (!p.config.policy.breaks(Fault::never_restore_header)) p.contributions.doubt();
-}
-
 void store_header_again(Parts& p, OwnContribution& own)
 {
     if (own.restores++ == 0) p.machine.send(header_restored_note(own.header.member, name_of(own)));

@@ -12,7 +12,7 @@ namespace {
 void published_all(Parts& p)
 {
     if (p.contributions.leaving()) {
-        doubt_headers(p);
+        p.contributions.doubt();
         return p.machine.go(Phase::leave_header);
     }
     if (p.machine.stopping()) return leave(p);
@@ -34,8 +34,7 @@ void contributed(Parts& p)
 void header_exists(Parts& p, std::string const& bytes)
 {
     auto& own = *p.contributions.next_unpublished();
-    bool const trusts = p.config.policy.breaks(Fault::reuse_identity);
-    if (bytes == own.encoded->bytes || trusts) return contributed(p);
+    if (bytes == own.encoded->bytes) return contributed(p);
     // A single read may be corrupt; a foreign object stays the same in every read.
     if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::publish_read);
     auto const name = header_name(own.header.member, own.header.seq);
@@ -104,8 +103,7 @@ bool lone_possible(Parts const& p)
         work = work || !own.header.ranges.empty() || !own.header.skipped.empty();
         if (own.header.nonfinite > 0) return false;
     }
-    bool const on_base = p.training.base() == p.chain.tip()->round ||
-                         p.config.policy.breaks(Fault::commit_lone_on_any_base);
+    bool const on_base = p.training.base() == p.chain.tip()->round;
     return work && lone(p) && on_base && p.contributions.dropped().empty();
 }
 
@@ -118,34 +116,9 @@ bool has_ranges(Contributions const& contributions)
 
 void begin_lone(Parts& p)
 {
-    bool const reuses = p.config.policy.breaks(Fault::commit_stale_lone_model) && p.payloads.made();
-    if (has_ranges(p.contributions) && !reuses) return p.machine.go(Phase::lone_store);
+    if (has_ranges(p.contributions)) return p.machine.go(Phase::lone_store);
     p.proposal.clear_intents();
     begin_commit(p, Mode::lone);
-}
-
-// Fault::extend_cut: a cut adds to a contribution that may be in the store.
-bool extends_cut(Parts const& p)
-{
-    return p.config.policy.breaks(Fault::extend_cut) &&
-           p.contributions.next_unpublished() != nullptr;
-}
-
-Seq seq_of_cut(Parts const& p)
-{
-    return extends_cut(p) ? p.contributions.next_unpublished()->header.seq
-                          : p.contributions.next_seq();
-}
-
-void extend(Parts& p, CutReady ready)
-{
-    auto& own = *p.contributions.next_unpublished();
-    ready.ranges += own.header.ranges;
-    ready.skipped += own.header.skipped;
-    ready.steps += own.header.steps;
-    auto extended = contribution_of(p, ready);
-    extended.header.seq = own.header.seq;
-    own = std::move(extended);
 }
 
 }  // namespace
@@ -155,7 +128,8 @@ void begin_cut(Parts& p, bool leaving)
     p.machine.go(Phase::cut);
     p.training.pause();
     bool const may_be_lone = p.chain.tip()->find(*p.member) != nullptr && lone(p);
-    p.machine.send(Cut{p.machine.ask(Question::cut), seq_of_cut(p), leaving, may_be_lone});
+    p.machine.send(
+        Cut{p.machine.ask(Question::cut), p.contributions.next_seq(), leaving, may_be_lone});
     if (leaving) p.contributions.leave();
 }
 
@@ -172,8 +146,7 @@ void answered_cut(Parts& p, Input const& input)
         throw std::logic_error("a cut must report each part");
     auto own = contribution_of(p, ready);
     p.machine.send(cut_note(own.header));
-    if (extends_cut(p)) extend(p, ready);
-    else p.contributions.add(std::move(own));
+    p.contributions.add(std::move(own));
     p.training.cut(p.machine.now());
     if (lone_possible(p)) begin_lone(p);
     else p.machine.go(Phase::publish_store);
@@ -190,8 +163,8 @@ bool act_publish_store(Parts& p)
         p.machine.switch_to(Phase::publish_header);
         return true;
     }
-    if (!may_transfer(p)) {
-        doubt_headers(p);
+    if (!p.machine.may_transfer()) {
+        p.contributions.doubt();
         p.machine.go(Phase::leave_header);
         return true;
     }
@@ -231,15 +204,10 @@ void answered_publish(Parts& p, Input const& input)
     bool const creates = p.machine.phase() == Phase::publish_header;
     if (creates) p.contributions.next_unpublished()->unanswered = true;
     bool const again = p.contributions.leaving() || p.machine.tries() < tries_limit;
-    if (again && !extends_cut(p)) return p.machine.retry(p.machine.phase());
+    if (again) return p.machine.retry(p.machine.phase());
     p.machine.retry(Phase::run);
     p.schedule.publish = p.machine.pause_ends() + p.chain.run().params.poll_wait;
     enter_run(p);
-}
-
-bool may_transfer(Parts const& p)
-{
-    return p.machine.may_transfer() || p.config.policy.breaks(Fault::transfer_after_deadline);
 }
 
 void exit_after_leaving(Parts& p)

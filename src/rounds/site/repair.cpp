@@ -159,7 +159,7 @@ bool act_repair_restore(Parts& p)
     auto& repair = p.repairs.current();
     bool const limited = p.repairs.serving && p.repairs.stored >= stores_limit;
     repair.copies_tried = true;
-    if (p.machine.stopping() || limited || p.config.policy.breaks(Fault::never_restore_model)) {
+    if (p.machine.stopping() || limited) {
         if (p.repairs.serving) end_service(p);
         else continue_need(p);
         return true;

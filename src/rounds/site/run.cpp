@@ -168,9 +168,7 @@ void enter_run(Parts& p)
 void order_training(Parts& p)
 {
     // After the last cut, no contribution could include the work.
-    bool const last =
-        p.contributions.leaving() && !p.config.policy.breaks(Fault::train_after_leaving);
-    if (p.machine.stopping() || last) return;
+    if (p.machine.stopping() || p.contributions.leaving()) return;
     Train train{p.chain.tip()->find(*p.member)->held,
                 p.chain.tip()->totals.tokens + p.contributions.tokens()};
     p.machine.send(std::move(train));
@@ -209,7 +207,6 @@ MonoTime round_end(Parts const& p)
     auto const round_time = p.chain.run().params.round_time;
     auto const now = p.machine.now();
     auto const end = now + (*p.chain.round_began() - store_now(p)) + round_time;
-    if (p.config.policy.breaks(Fault::end_rounds_by_clock_alone)) return end;
     return std::clamp(end, now + round_time / 10, now + round_time);
 }
 

@@ -47,9 +47,7 @@ Found const* find_contribution(Parts const& p, MemberId const& id)
 
 void propose_removal(Parts& p, MemberId const& id, Removal reason)
 {
-    bool const waits =
-        p.scan.unresolved(id) && !p.config.policy.breaks(Fault::remove_unreadable_at_once);
-    if (find_contribution(p, id) != nullptr || waits) return;
+    if (find_contribution(p, id) != nullptr || p.scan.unresolved(id)) return;
     auto const seq = p.chain.tip()->find(id)->seq;
     if (auto const* why = p.scan.unread({id, seq.next()}))
         p.machine.send(header_unreadable_note(id, header_name(id, seq.next()), *why));
@@ -79,7 +77,6 @@ std::vector<MemberId> earlier_instances(Parts const& p)
 
 bool suspect(Parts const& p, Member const& m)
 {
-    if (p.config.policy.breaks(Fault::never_suspect)) return false;
     auto const& params = p.chain.run().params;
     if (!p.member) {
         auto judged = m;

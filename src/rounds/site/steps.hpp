@@ -158,8 +158,6 @@ void answered_run_scan(Parts& p, Input const& input);
 
 /// Asks the trainer for a cut. `leaving`: this is the member's last cut.
 void begin_cut(Parts& p, bool leaving);
-/// Returns whether a transfer of a payload may begin (Machine::may_transfer).
-[[nodiscard]] bool may_transfer(Parts const& p);
 void answered_cut(Parts& p, Input const& input);
 bool act_publish_store(Parts& p);
 bool act_publish_header(Parts& p);
@@ -173,10 +171,6 @@ void leave(Parts& p);
 
 // ---- own_headers.cpp: reading own headers back
 
-/// Makes this process read the headers of all its published contributions back, and store again
-/// those that are damaged: before it merges, before it leaves, and after a merge commit that did
-/// not decide them.
-void doubt_headers(Parts& p);
 /// Stores the header of `own` again.
 void store_header_again(Parts& p, OwnContribution& own);
 /// In the state `run`: reads a header back if it is time. Otherwise returns false.
@@ -247,7 +241,7 @@ void propose_removal(Parts& p, MemberId const& id, Removal reason);
 /// Starts to create the next commit, for the purpose `mode`.
 void begin_commit(Parts& p, Mode mode);
 /// Builds the commit that follows the tip. Returns an empty optional if rounds::next() does.
-[[nodiscard]] std::optional<Commit> build(Parts const& p, Policy policy);
+[[nodiscard]] std::optional<Commit> build(Parts const& p);
 bool act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
 /// If `commit` is valid, makes it the draft and returns true. Otherwise returns false:

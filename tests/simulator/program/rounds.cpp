@@ -104,10 +104,11 @@ std::string row_text(rounds::simulator::Detection const& detection)
 {
     auto const& row = rounds::simulator::row(detection.fault);
     if (!detection.failure)
-        return fmt::format("| `{}` | {} | not found | {} | |", row.name, row.what, detection.steps);
-    return fmt::format("| `{}` | {} | `{}` | {} | {} |", row.name, row.what,
+        return fmt::format("| `{}` | {} | not found | {} | | {} |", row.name, row.what,
+                           detection.steps, row.how);
+    return fmt::format("| `{}` | {} | `{}` | {} | {} | {} |", row.name, row.what,
                        to_text(detection.failure->invariant), detection.steps,
-                       detection.failure->seed);
+                       detection.failure->seed, row.how);
 }
 
 json::Object detection_json(rounds::simulator::Detection const& detection)
@@ -130,11 +131,12 @@ Result<void> find_faults(Campaign const& campaign, Console const& console)
     int missed = 0;
     if (!console.json)
         console.print(
-            "| fault | the state machine | invariant | steps | seed |\n|---|---|---|---|---|\n");
+            "| fault | the site | invariant | steps | seed | changed "
+            "|\n|---|---|---|---|---|---|\n");
     Progress line("looking for faults", "faults");
-    for (int i = 0; i < rounds::fault_count; ++i) {
-        auto const fault = static_cast<rounds::Fault>(i);
-        line.update(i, rounds::fault_count);
+    for (int i = 0; i < rounds::simulator::fault_count; ++i) {
+        auto const fault = static_cast<rounds::simulator::Fault>(i);
+        line.update(i, rounds::simulator::fault_count);
         auto const detection = rounds::simulator::detect(fault, campaign.first, limit);
         missed += detection.failure ? 0 : 1;
         if (console.json) list.push_back(detection_json(detection));
@@ -204,8 +206,8 @@ std::vector<Option> options()
          false,
          {0, 1024}},
         {"faults", OptionType::flag, "", "",
-         "Instead, give the state machines one deliberate fault after the other, and print which "
-         "invariant finds it and after how many steps. Begins with seed A"},
+         "Instead, give all sites one deliberate fault after the other, and print which invariant "
+         "finds it and after how many steps. Begins with seed A"},
         {"log", OptionType::text, "FOLDER", "",
          "Write every input and output of every site to FOLDER/SEED.log"}};
 }

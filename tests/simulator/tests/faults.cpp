@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator finds deliberate faults of the state machine.
+// The simulator finds deliberate faults of the sites.
 #include <gmock/gmock.h>
 
 #include "core/files.hpp"
@@ -19,34 +19,31 @@ struct Known {
 constexpr Known known[] = {
     {Fault::create_without_rebuild, 0, Invariant::commit},
     {Fault::free_blocks_of_suspects, 0, Invariant::commit},
-    {Fault::decide_twice, 1, Invariant::commit},
+    {Fault::decide_twice, 0, Invariant::commit},
     {Fault::overwrite_commits, 0, Invariant::commit},
     {Fault::forget_undecided, 2, Invariant::weights},
-    {Fault::commit_lone_on_any_base, 2, Invariant::commit},
-    {Fault::reuse_identity, 1, Invariant::decision},
-    {Fault::extend_cut, 38, Invariant::exit},
+    {Fault::reuse_identity, 2, Invariant::decision},
+    {Fault::extend_cut, 80, Invariant::pending},
     {Fault::delete_after_timeout, 6, Invariant::kept},
     {Fault::drop_without_record, 0, Invariant::commit},
-    {Fault::remove_leaver_early, 6, Invariant::identity},
+    {Fault::remove_leaver_early, 10, Invariant::identity},
     {Fault::keep_refused_work, 4, Invariant::weights},
-    {Fault::include_removed, 6, Invariant::commit},
+    {Fault::include_removed, 28, Invariant::commit},
     {Fault::join_twice, 0, Invariant::commit},
     {Fault::reuse_id, 0, Invariant::commit},
-    {Fault::commit_stale_lone_model, 58, Invariant::commit},
+    {Fault::commit_stale_lone_model, 0, Invariant::commit},
     {Fault::never_suspect, 0, Invariant::progress},
     {Fault::skip_stale, 4, Invariant::progress},
     {Fault::merge_unweighted, 2, Invariant::model},
     {Fault::merge_without_momentum, 6, Invariant::model},
-    {Fault::end_rounds_by_clock_alone, 59, Invariant::round},
     {Fault::count_unanswered_time, 0, Invariant::removal},
-    {Fault::remove_unreadable_at_once, 0, Invariant::removal},
+    {Fault::remove_unreadable_at_once, 1, Invariant::removal},
     {Fault::transfer_after_deadline, 1, Invariant::leaving},
     {Fault::set_aside_at_first_skip, 1, Invariant::commit},
     {Fault::grant_skipped_again, 1, Invariant::commit},
     {Fault::obey_amendments_early, 75, Invariant::commit},
     {Fault::refuse_by_own_parameters, 23, Invariant::commit},
-    {Fault::never_restore_header, 4, Invariant::decision},
-    {Fault::fold_at_first_look, 1, Invariant::removal},
+    {Fault::never_restore_header, 2, Invariant::decision},
     {Fault::write_no_status, 0, Invariant::removal},
     {Fault::reuse_merge_after_amendment, 614, Invariant::model},
     {Fault::train_after_leaving, 158, Invariant::exit},
@@ -91,12 +88,6 @@ TEST(Faults, HaveARowEach)
 {
     for (int i = 0; i < fault_count; ++i)
         EXPECT_EQ(row(static_cast<Fault>(i)).fault, static_cast<Fault>(i));
-}
-
-TEST(Faults, AreNotInTheUsualPolicy)
-{
-    EXPECT_TRUE(Policy{}.is_correct());
-    for (int i = 0; i < fault_count; ++i) EXPECT_FALSE(Policy{}.breaks(static_cast<Fault>(i)));
 }
 
 }  // namespace

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "simulator/sabotage.hpp"
+
+namespace curtail::rounds::simulator {
+namespace {
+
+// ---- faults without a memory
+
+void forget_undecided(Site const& site, std::vector<Output>& outputs)
+{
+    auto const status = site.status();
+    each<Adopt>(outputs, [&](Adopt& adopt) {
+        auto seq = site.tip()->find(*status.member)->seq;
+        for (std::size_t i = 0; i < status.undecided.size(); ++i)
+            adopt.dropped.push_back(seq = seq.next());
+    });
+}
+
+void keep_refused_work(Site const& site, std::vector<Output>& outputs)
+{
+    auto const member = site.status().member;
+    each<Adopt>(outputs, [&](Adopt& adopt) {
+        for (auto const& d : site.tip()->decided)
+            if (d.refused && d.member == member) std::erase(adopt.dropped, d.seq);
+    });
+}
+
+void merge_unweighted(Site const&, std::vector<Output>& outputs)
+{
+    each<Merge>(outputs, [](Merge& merge) {
+        for (auto& c : merge.include) c.scale = 1.0F / static_cast<float>(merge.include.size());
+    });
+}
+
+void merge_without_momentum(Site const&, std::vector<Output>& outputs)
+{
+    each<Merge>(outputs, [](Merge& merge) { merge.outer.reset(); });
+}
+
+void write_no_status(Site const&, std::vector<Output>& outputs)
+{
+    std::erase_if(outputs, [](Output const& output) {
+        auto const* o = std::get_if<Overwrite>(&output);
+        return o != nullptr && o->name.starts_with("status/");
+    });
+}
+
+class OrderSaboteur final : public Saboteur {
+  public:
+    using Change = void (*)(Site const&, std::vector<Output>&);
+    explicit OrderSaboteur(Change change) : change_(change) {}
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        auto outputs = site.on(now, input);
+        change_(site, outputs);
+        return outputs;
+    }
+
+  private:
+    Change change_;
+};
+
+// ---- faults with a memory
+
+class ExtendCut final : public Saboteur {
+  public:
+    explicit ExtendCut(Tokens block_tokens) : block_tokens_(block_tokens) {}
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        auto outputs = site.on(now, input);
+        each<Create>(outputs, [&](Create& create) {
+            if (!is_header_name(create.name) || sent_.insert(create.name).second) return;
+            auto header = *decode_header(create.bytes, create.name);
+            auto const more = site.status().since.lowest(1);
+            if (header.parts.empty() || more.empty()) return;
+            header.ranges += more;
+            header.tokens += block_tokens_;
+            create.bytes = encode(header).bytes;
+        });
+        return outputs;
+    }
+
+  private:
+    Tokens block_tokens_;
+    std::set<std::string> sent_;
+};
+
+class DeleteAfterTimeout final : public Saboteur {
+  public:
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        bool const lost = std::holds_alternative<Unknown>(input) && op_of(input) == sent_.op;
+        auto const model = lost ? model_of(sent_) : std::vector<PartRef>{};
+        auto outputs = site.on(now, input);
+        each<Create>(outputs, [&](Create const& create) { sent_ = create; });
+        for (auto const& part : model) outputs.emplace_back(Delete{part.name});
+        return outputs;
+    }
+
+  private:
+    // The model that a merge commit has made.
+    static std::vector<PartRef> model_of(Create const& create)
+    {
+        if (!is_commit_name(create.name)) return {};
+        auto const commit = decode_commit(create.bytes, create.name);
+        return commit->kind == Commit::Kind::merge ? commit->model.parts : std::vector<PartRef>{};
+    }
+    Create sent_;
+};
+
+class ReuseMergeAfterAmendment final : public Saboteur {
+  public:
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        auto outputs = site.on(now, input);
+        each<Merge>(outputs, [this](Merge& merge) {
+            if (merge.outer_step && is_same_but_for_outer(merge)) {
+                merge.outer = last_.outer;
+                merge.eta = last_.eta;
+                merge.mu = last_.mu;
+            }
+            last_ = merge;
+        });
+        return outputs;
+    }
+
+  private:
+    [[nodiscard]] bool is_same_but_for_outer(Merge const& merge) const
+    {
+        return last_.outer_step && merge.model == last_.model &&
+               std::equal(merge.include.begin(), merge.include.end(), last_.include.begin(),
+                          last_.include.end(), [](auto const& a, auto const& b) {
+                              return a.member == b.member && a.seq == b.seq && a.scale == b.scale;
+                          });
+    }
+    Merge last_;
+};
+
+/// Orders a leaving site to train when three reads in a row have no answer.
+class TrainAfterLeaving final : public Saboteur {
+  public:
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        if (std::holds_alternative<Unknown>(input)) ++failures_;
+        else if (op_of(input) != 0) failures_ = 0;
+        stopping_ = stopping_ || std::holds_alternative<StopRequested>(input);
+        auto outputs = site.on(now, input);
+        auto const status = site.status();
+        bool const leaves = status.leaving && status.member && !stopping_ && !site.exited();
+        auto const* member = leaves ? site.tip()->find(*status.member) : nullptr;
+        constexpr int failures_of_an_outage = 3;
+        if (member != nullptr && failures_ >= failures_of_an_outage)
+            outputs.emplace_back(Train{member->held, site.tip()->totals.tokens});
+        return outputs;
+    }
+
+  private:
+    int failures_{0};
+    bool stopping_{false};
+};
+
+/// Asks the simulation for an object that does not exist instead of a question of the site. Gives
+/// the site an answer of its own.
+class Withholding : public Saboteur {
+  public:
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        bool const withheld = answer_ && op_of(input) == op_of(*answer_);
+        auto outputs = site.on(now, withheld ? *std::exchange(answer_, {}) : input);
+        for (auto& output : outputs)
+            if (auto answer = refuse(output)) {
+                output = Get{op_of(*answer), "withheld"};
+                answer_ = std::move(answer);
+            }
+        return outputs;
+    }
+
+  private:
+    /// Returns the answer to a question that shall not be asked.
+    [[nodiscard]] virtual std::optional<Input> refuse(Output const& output) const = 0;
+    std::optional<Input> answer_;
+};
+
+class NeverSuspect final : public Withholding {
+    [[nodiscard]] std::optional<Input> refuse(Output const& output) const override
+    {
+        auto const* create = std::get_if<Create>(&output);
+        if (create == nullptr || !is_commit_name(create->name)) return std::nullopt;
+        auto const removed = decode_commit(create->bytes, create->name)->removed;
+        bool const suspects = std::any_of(removed.begin(), removed.end(), [](Removed const& r) {
+            return r.reason == Removal::silent;
+        });
+        return suspects ? std::optional<Input>(Unknown{create->op, "withheld"}) : std::nullopt;
+    }
+};
+
+class NeverRestoreModel final : public Withholding {
+    [[nodiscard]] std::optional<Input> refuse(Output const& output) const override
+    {
+        auto const* restore = std::get_if<Restore>(&output);
+        if (restore == nullptr || restore->recipe) return std::nullopt;
+        Restored restored{restore->op, {}, {}};
+        for (auto const& part : restore->parts) restored.damaged.push_back(part.name);
+        return restored;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, SimStore&)
+{
+    switch (fault) {
+        case Fault::forget_undecided:
+            return std::make_unique<OrderSaboteur>(forget_undecided);
+        case Fault::keep_refused_work:
+            return std::make_unique<OrderSaboteur>(keep_refused_work);
+        case Fault::merge_unweighted:
+            return std::make_unique<OrderSaboteur>(merge_unweighted);
+        case Fault::merge_without_momentum:
+            return std::make_unique<OrderSaboteur>(merge_without_momentum);
+        case Fault::write_no_status:
+            return std::make_unique<OrderSaboteur>(write_no_status);
+        case Fault::extend_cut:
+            return std::make_unique<ExtendCut>(run.params.block_tokens);
+        case Fault::delete_after_timeout:
+            return std::make_unique<DeleteAfterTimeout>();
+        case Fault::reuse_merge_after_amendment:
+            return std::make_unique<ReuseMergeAfterAmendment>();
+        case Fault::train_after_leaving:
+            return std::make_unique<TrainAfterLeaving>();
+        case Fault::never_suspect:
+            return std::make_unique<NeverSuspect>();
+        case Fault::never_restore_model:
+            return std::make_unique<NeverRestoreModel>();
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace curtail::rounds::simulator
