@@ -93,10 +93,10 @@ void print_outcome(Campaign const& campaign, Outcome const& outcome, double seco
     for (auto const& failure : outcome.failures) print_failure(failure, campaign, console);
     auto const& amount = outcome.amount;
     console.print(fmt::format(
-        "{} seeds, {} runs, {} steps, {} events, {} commits in {:.1f} s: {:.0f} steps/s in {} "
-        "threads; {} failed\n",
-        campaign.last - campaign.first + 1, amount.runs, amount.steps, amount.events,
-        amount.commits, seconds, static_cast<double>(amount.steps) / seconds, campaign.threads,
+        "seeds {}-{}: {} runs, {} steps, {} events, {} commits in {:.1f} s: {:.0f} steps/s in {} "
+        "threads; {} seeds failed\n",
+        campaign.first, campaign.last, amount.runs, amount.steps, amount.events, amount.commits,
+        seconds, static_cast<double>(amount.steps) / seconds, campaign.threads,
         outcome.failures.size()));
 }
 

@@ -26,16 +26,6 @@ TEST(Campaign, FindsNoBrokenInvariantAndVisitsEveryState)
         EXPECT_TRUE(outcome.amount.states.contains(state)) << to_text(state);
 }
 
-TEST(Campaign, WaitsForAQuarantineThatAClockJumpExtended)
-{
-    EXPECT_TRUE(run({.first = 48567, .last = 48567, .steps = 1'000}).failures.empty());
-}
-
-TEST(Campaign, LetsASiteLookForACommitAfterTheEndOfItsRound)
-{
-    EXPECT_TRUE(run({.first = 138876, .last = 138876, .steps = 1'000}).failures.empty());
-}
-
 TEST(Campaign, HasTheSameResultWithAnyNumberOfThreads)
 {
     auto const one = run({.first = 3, .last = 8, .steps = 500, .threads = 1});

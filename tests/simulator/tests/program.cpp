@@ -35,7 +35,7 @@ TEST(SimProgram, TakesOneSeed)
 {
     auto const outcome = ask({"--seeds", "5", "--steps", "1"});
     EXPECT_EQ(outcome.code, 0);
-    EXPECT_THAT(outcome.output, HasSubstr("1 seeds, 1 runs"));
+    EXPECT_THAT(outcome.output, HasSubstr("seeds 5-5: 1 runs"));
 }
 
 TEST(SimProgram, RefusesSeedsThatAreNoRange)
