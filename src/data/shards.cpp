@@ -79,11 +79,10 @@ Result<ShardEntry> write_shard(std::filesystem::path const& folder, std::string 
     writer.attribute("part", name_of(label.split));
     writer.attribute("tokenizer", label.tokenizer_digest.hex());
     writer.attribute("vocabulary", label.vocabulary_size);
-    return writer.encode().and_then([&](std::string const& bytes) {
-        return write_file(folder / file, bytes).map([&] {
-            return ShardEntry{file, sha256(bytes), static_cast<std::int64_t>(shard.tokens.size()),
-                              static_cast<std::int64_t>(shard.documents.size())};
-        });
+    auto const bytes = writer.encode();
+    return write_file(folder / file, bytes).map([&] {
+        return ShardEntry{file, sha256(bytes), static_cast<std::int64_t>(shard.tokens.size()),
+                          static_cast<std::int64_t>(shard.documents.size())};
     });
 }
 

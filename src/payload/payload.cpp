@@ -67,7 +67,8 @@ std::string head_of(Layout const& layout, std::string const& part)
     for (auto const& parameter : layout.parameters)
         tensors.push_back({parameter.name, tensors::Dtype::float32, parameter.shape});
     return tensors::encode_head(tensors,
-                                {{"format", format}, {"run", layout.run.value}, {"part", part}});
+                                {{"format", format}, {"run", layout.run.value}, {"part", part}})
+        .bytes;
 }
 
 Pieces Encoded::pieces() const

@@ -2,10 +2,8 @@
 #include "tensors/hdf5.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
-#include <exception>
 
 #include "core/text.hpp"
 
@@ -22,16 +20,9 @@ std::mutex& library_lock()
     return lock;
 }
 
-// Callbacks of the core driver's file image. The std::string or std::span belongs to the caller of
-// use_memory().
+// Callbacks of the core driver's file image, which is a span of the caller of use_memory().
 struct Image {
     static void* reach(std::size_t size, H5FD_file_image_op_t, void* data) noexcept
-    {
-        auto& bytes = *static_cast<std::string*>(data);
-        return size <= bytes.size() ? bytes.data() : nullptr;
-    }
-    // HDF5 writes nothing into a file that is open for reading.
-    static void* reach_read_only(std::size_t size, H5FD_file_image_op_t, void* data) noexcept
     {
         auto const& bytes = *static_cast<std::span<std::byte const> const*>(data);
         return size <= bytes.size() ? const_cast<std::byte*>(bytes.data()) : nullptr;
@@ -41,16 +32,7 @@ struct Image {
     {
         return to;
     }
-    static void* resize(void*, std::size_t size, H5FD_file_image_op_t, void* data) noexcept
-    {
-        try {
-            auto& bytes = *static_cast<std::string*>(data);
-            bytes.resize(size);
-            return bytes.data();
-        } catch (std::exception const&) {
-            return nullptr;
-        }
-    }
+    // HDF5 writes nothing into a file that is open for reading.
     static void* refuse_resize(void*, std::size_t, H5FD_file_image_op_t, void*) noexcept
     {
         return nullptr;
@@ -60,35 +42,25 @@ struct Image {
     static herr_t release_owner(void*) noexcept { return 0; }
 };
 
-// `image` has `size` bytes and belongs to `callbacks.udata`.
-std::string use_image(Handle const& access, void* image, std::size_t size,
-                      H5FD_file_image_callbacks_t callbacks)
-{
-    // With an increment of one byte the image ends where the file ends. Growth is cheap because the
-    // string has reserved its capacity.
-    std::size_t const step = 1;
-    if (H5Pset_fapl_core(access.get(), step, false) < 0 ||
-        H5Pset_file_image_callbacks(access.get(), &callbacks) < 0)
-        return {};
-    if (size > 0 && H5Pset_file_image(access.get(), image, size) < 0) return {};
-    return fmt::format("tensors-{}", callbacks.udata);
-}
-
 }  // namespace
-
-std::string use_memory(Handle const& access, std::string& bytes)
-{
-    return use_image(access, bytes.data(), bytes.size(),
-                     {&Image::reach, &Image::copy_nothing, &Image::resize, &Image::release,
-                      &Image::share_owner, &Image::release_owner, &bytes});
-}
 
 std::string use_memory(Handle const& access, std::span<std::byte const> const& bytes)
 {
-    return use_image(access, const_cast<std::byte*>(bytes.data()), bytes.size(),
-                     {&Image::reach_read_only, &Image::copy_nothing, &Image::refuse_resize,
-                      &Image::release, &Image::share_owner, &Image::release_owner,
-                      const_cast<std::span<std::byte const>*>(&bytes)});
+    auto* const image = const_cast<std::byte*>(bytes.data());
+    H5FD_file_image_callbacks_t callbacks{&Image::reach,
+                                          &Image::copy_nothing,
+                                          &Image::refuse_resize,
+                                          &Image::release,
+                                          &Image::share_owner,
+                                          &Image::release_owner,
+                                          const_cast<std::span<std::byte const>*>(&bytes)};
+    // With an increment of one byte the image ends where the file ends.
+    std::size_t const step = 1;
+    if (H5Pset_fapl_core(access.get(), step, false) < 0 ||
+        H5Pset_file_image_callbacks(access.get(), &callbacks) < 0 ||
+        H5Pset_file_image(access.get(), image, bytes.size()) < 0)
+        return {};
+    return fmt::format("tensors-{}", callbacks.udata);
 }
 
 Session::Session() : lock_(library_lock())
@@ -122,11 +94,6 @@ hid_t file_type(Dtype dtype)
     std::array<hid_t, 6> const types{H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_STD_I32LE,
                                      H5T_STD_I64LE,  H5T_STD_U16LE,  H5T_STD_U8LE};
     return types.at(static_cast<std::size_t>(dtype));
-}
-
-std::string content_line(TensorInfo const& info)
-{
-    return fmt::format("{} {} [{}]\n", info.name, name_of(info.dtype), fmt::join(info.shape, ","));
 }
 
 }  // namespace curtail::tensors

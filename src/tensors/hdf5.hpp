@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// HDF5 helpers that the writer and the reader of tensor files share. Private to this library.
+// HDF5 helpers of the reader of tensor files. Private to this library.
 
 #include <hdf5.h>
 
@@ -70,20 +70,11 @@ class Session {
 /// Returns the HDF5 type with which files store `dtype`. It is predefined: do not close it.
 [[nodiscard]] hid_t file_type(Dtype dtype);
 
-/// Name of an attribute of the file's root. The value of the attribute is a SHA-256 in hexadecimal.
-/// It is the digest of all tensors, sorted by name. Each tensor enters the digest as its
-/// content_line(), followed by its bytes.
-inline constexpr char const* content_attribute = "content_sha256";
-/// Returns `name dtype [d0,d1,...]` and a newline.
-[[nodiscard]] std::string content_line(TensorInfo const& info);
-
-/// Sets the file access properties `access` so that HDF5 uses `bytes` itself, not a copy, as the
-/// file. When HDF5 writes, `bytes` grows with the file. `bytes` must outlive the file.
+/// Sets the file access properties `access` so that HDF5 reads `bytes` itself, not a copy, as the
+/// file. The span `bytes` and its memory must outlive the file.
 ///
 /// Returns the name under which to open the file, or an empty string on failure. The name is
 /// unique, because HDF5 treats two open files with one name as the same file.
-[[nodiscard]] std::string use_memory(Handle const& access, std::string& bytes);
-/// The same for a file that HDF5 only reads. `bytes` itself, too, must outlive the file.
 [[nodiscard]] std::string use_memory(Handle const& access, std::span<std::byte const> const& bytes);
 
 }  // namespace curtail::tensors

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors/head.hpp"
 
-#include <algorithm>
-#include <set>
+#include <bit>
+#include <map>
 #include <stdexcept>
-#include <vector>
 
 #include "tensors/lookup3.hpp"
 
@@ -13,7 +12,7 @@ namespace curtail::tensors {
 namespace {
 
 constexpr std::uint64_t undefined_address = ~std::uint64_t{0};
-constexpr std::size_t superblock_bytes = 48;
+constexpr std::uint64_t superblock_bytes = 48;
 
 enum class Message : unsigned char {
     dataspace = 0x01,
@@ -81,24 +80,39 @@ std::string dataspace(Shape const& shape)
     return out.bytes();
 }
 
-// IEEE 754 binary32, little-endian.
-std::string float32_type()
+// IEEE 754, little-endian, with this number of bits for the exponent.
+std::string float_type(std::size_t bytes, unsigned exponent)
 {
     constexpr unsigned version_1_float = 0x11;
     constexpr unsigned implied_leading_bit = 0x20;
+    auto const sign = static_cast<unsigned>(8 * bytes - 1);
     return Encoder()
         .u8(version_1_float)
         .u8(implied_leading_bit)
-        .u8(31)  // place of the sign bit
+        .u8(sign)  // its place
         .u8(0)
-        .u32(4)
+        .u32(bytes)
         .u16(0)
-        .u16(32)   // precision
-        .u8(23)    // place of the exponent
-        .u8(8)     // bits of the exponent
-        .u8(0)     // place of the mantissa
-        .u8(23)    // bits of the mantissa
-        .u32(127)  // bias of the exponent
+        .u16(8 * bytes)                               // precision
+        .u8(sign - exponent)                          // place of the exponent
+        .u8(exponent)                                 // bits of the exponent
+        .u8(0)                                        // place of the mantissa
+        .u8(sign - exponent)                          // bits of the mantissa
+        .u32((std::size_t{1} << (exponent - 1)) - 1)  // bias of the exponent
+        .bytes();
+}
+
+// Little-endian.
+std::string integer_type(std::size_t bytes, bool is_signed)
+{
+    constexpr unsigned version_1_integer = 0x10;
+    return Encoder()
+        .u8(version_1_integer)
+        .u8(is_signed ? 0x08 : 0)
+        .u16(0)
+        .u32(bytes)
+        .u16(0)          // place of the lowest bit
+        .u16(8 * bytes)  // precision
         .bytes();
 }
 
@@ -110,10 +124,40 @@ std::string text_type(std::size_t size)
     return Encoder().u8(version_1_string).u8(null_padded_utf8).u16(0).u32(size).bytes();
 }
 
-std::string attribute(std::string const& name, std::string const& value)
+std::string type_of(Dtype dtype)
 {
-    auto const stored = value.empty() ? std::string(1, '\0') : value;
-    auto const type = text_type(stored.size());
+    auto const bytes = size_of(dtype);
+    switch (dtype) {
+        case Dtype::float32:
+            return float_type(bytes, 8);
+        case Dtype::float64:
+            return float_type(bytes, 11);
+        case Dtype::int32:
+        case Dtype::int64:
+            return integer_type(bytes, true);
+        default:
+            return integer_type(bytes, false);
+    }
+}
+
+// A type and a value of this type.
+std::pair<std::string, std::string> stored(std::string const& name, json::Value const& value)
+{
+    if (auto const* text = value.as_text()) {
+        auto const bytes = text->empty() ? std::string(1, '\0') : *text;
+        return {text_type(bytes.size()), bytes};
+    }
+    if (auto const* integer = value.as_integer())
+        return {type_of(Dtype::int64), Encoder().u64(static_cast<std::uint64_t>(*integer)).bytes()};
+    auto const number = value.as_number();
+    if (!number) throw std::invalid_argument("attribute " + name + " is a " + value.type_name());
+    return {type_of(Dtype::float64), Encoder().u64(std::bit_cast<std::uint64_t>(*number)).bytes()};
+}
+
+std::string attribute(std::string const& name, json::Value const& value)
+{
+    if (!is_tensor_name(name)) throw std::invalid_argument("bad attribute name \"" + name + "\"");
+    auto const [type, bytes] = stored(name, value);
     auto const space = scalar_dataspace();
     return message(Message::attribute, Encoder()
                                            .u8(3)
@@ -126,7 +170,7 @@ std::string attribute(std::string const& name, std::string const& value)
                                            .u8(0)
                                            .text(type)
                                            .text(space)
-                                           .text(stored)
+                                           .text(bytes)
                                            .bytes());
 }
 
@@ -141,23 +185,26 @@ std::string link(std::string const& name, std::uint64_t address)
                                       .bytes());
 }
 
-// Its elements begin at `address`.
+// Its elements begin at `address`, if it has any.
 std::string dataset(TensorInfo const& info, std::uint64_t address)
 {
     constexpr unsigned allocated_early_never_filled = 0x05;
     constexpr unsigned contiguous = 1;
     auto const bytes = static_cast<std::uint64_t>(info.bytes());
+    if (bytes == 0) address = undefined_address;
     return object_header(
         message(Message::dataspace, dataspace(info.shape)) +
-        message(Message::datatype, float32_type()) +
+        message(Message::datatype, type_of(info.dtype)) +
         message(Message::fill_value, Encoder().u8(3).u8(allocated_early_never_filled).bytes()) +
         message(Message::data_layout,
                 Encoder().u8(3).u8(contiguous).u64(address).u64(bytes).bytes()));
 }
 
-// The root group. `links` are names and addresses.
-std::string root(std::vector<std::pair<std::string, std::uint64_t>> const& links,
-                 json::Object const& attributes)
+// The addresses of a group's members by name; 0 while they are not known.
+using Links = std::map<std::string, std::uint64_t>;
+
+// Only the root has attributes.
+std::string group(Links const& links, json::Object const& attributes)
 {
     constexpr unsigned has_phase_change = 1;
     constexpr std::size_t most_compact = 0xffff;
@@ -170,11 +217,7 @@ std::string root(std::vector<std::pair<std::string, std::uint64_t>> const& links
     messages +=
         message(Message::attribute_info,
                 Encoder().u8(0).u8(0).u64(undefined_address).u64(undefined_address).bytes());
-    for (auto const& [name, value] : attributes.members()) {
-        if (value.as_text() == nullptr)
-            throw std::invalid_argument("attribute " + name + " is a " + value.type_name());
-        messages += attribute(name, *value.as_text());
-    }
+    for (auto const& [name, value] : attributes.members()) messages += attribute(name, value);
     return object_header(messages);
 }
 
@@ -194,39 +237,68 @@ std::string superblock(std::uint64_t end_of_file)
         .bytes();
 }
 
-void check(std::span<TensorInfo const> tensors)
+// The path of the group that has this member, and the member's name in it.
+std::pair<std::string, std::string> parent_and_name(std::string const& path)
 {
-    std::set<std::string_view> names;
+    auto const slash = path.rfind('/');
+    if (slash == path.npos) return {"", path};
+    return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+// The groups of a file by path. The path of the root, which comes first, is empty.
+std::map<std::string, Links> groups_of(std::span<TensorInfo const> tensors)
+{
+    std::map<std::string, Links> groups{{"", {}}};
+    auto const add = [&](std::string const& path) {
+        auto const [parent, name] = parent_and_name(path);
+        return groups[parent].emplace(name, 0).second;
+    };
+    for (auto const& [path, dtype, shape] : tensors)
+        for (auto slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1))
+            add(path.substr(0, slash));
     for (auto const& info : tensors)
-        if (!is_tensor_name(info.name) || info.name.find('/') != info.name.npos ||
-            !names.insert(info.name).second || info.dtype != Dtype::float32 ||
-            !is_valid_shape(info.shape, info.dtype) || info.bytes() == 0)
-            throw std::invalid_argument("tensor \"" + info.name + "\" cannot be stored this way");
+        if (!is_tensor_name(info.name) || !is_valid_shape(info.shape, info.dtype) ||
+            !add(info.name))
+            throw std::invalid_argument("tensor \"" + info.name + "\" cannot be stored");
+    return groups;
+}
+
+std::int64_t aligned(std::int64_t position, std::int64_t alignment)
+{
+    return (position + alignment - 1) / alignment * alignment;
 }
 
 }  // namespace
 
-std::string encode_head(std::span<TensorInfo const> tensors, json::Object const& attributes)
+Head encode_head(std::span<TensorInfo const> tensors, json::Object const& attributes,
+                 std::int64_t alignment)
 {
-    check(tensors);
+    auto groups = groups_of(tensors);
+    auto const header = [&](auto const& entry) {
+        return group(entry.second, entry.first.empty() ? attributes : json::Object{});
+    };
+    auto next = superblock_bytes;
+    auto const place = [&](std::string const& path, std::string const& bytes) {
+        auto const [parent, name] = parent_and_name(path);
+        if (!path.empty()) groups.at(parent).at(name) = next;
+        next += bytes.size();
+    };
     // The length of a header does not depend on the addresses in it.
-    std::vector<std::pair<std::string, std::uint64_t>> links;
-    for (auto const& info : tensors) links.emplace_back(info.name, 0);
-    std::uint64_t next = superblock_bytes + root(links, attributes).size();
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        links[i].second = next;
-        next += dataset(tensors[i], 0).size();
-    }
-    auto const elements = (next + head_alignment - 1) / head_alignment * head_alignment;
-    auto end = elements;
+    for (auto const& entry : groups) place(entry.first, header(entry));
+    for (auto const& info : tensors) place(info.name, dataset(info, 0));
+    auto const elements = aligned(static_cast<std::int64_t>(next), head_alignment);
+    Head head{{}, {}, elements};
     std::string datasets;
     for (auto const& info : tensors) {
-        datasets += dataset(info, end);
-        end += static_cast<std::uint64_t>(info.bytes());
+        auto const offset = aligned(head.file_bytes, alignment);
+        datasets += dataset(info, static_cast<std::uint64_t>(offset));
+        head.offsets.push_back(offset);
+        head.file_bytes = offset + info.bytes();
     }
-    std::sort(links.begin(), links.end());
-    auto head = superblock(end) + root(links, attributes) + datasets;
-    head.resize(elements, '\0');
+    head.bytes = superblock(static_cast<std::uint64_t>(head.file_bytes));
+    for (auto const& entry : groups) head.bytes += header(entry);
+    head.bytes += datasets;
+    head.bytes.resize(static_cast<std::size_t>(elements), '\0');
     return head;
 }
 

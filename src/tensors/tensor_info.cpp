@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors/tensor_info.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
@@ -41,6 +44,11 @@ std::int64_t TensorInfo::elements() const
 std::int64_t TensorInfo::bytes() const
 {
     return elements() * static_cast<std::int64_t>(size_of(dtype));
+}
+
+std::string content_line(TensorInfo const& info)
+{
+    return fmt::format("{} {} [{}]\n", info.name, name_of(info.dtype), fmt::join(info.shape, ","));
 }
 
 bool is_tensor_name(std::string_view name)

@@ -48,6 +48,13 @@ struct TensorInfo {
     friend bool operator==(TensorInfo const&, TensorInfo const&) = default;
 };
 
+/// Name of an attribute of the file's root. The value of the attribute is a SHA-256 in hexadecimal.
+/// It is the digest of all tensors, sorted by name. Each tensor enters the digest as its
+/// content_line(), followed by its bytes.
+inline constexpr char const* content_attribute = "content_sha256";
+/// Returns `name dtype [d0,d1,...]` and a newline.
+[[nodiscard]] std::string content_line(TensorInfo const& info);
+
 /// Returns true if `name` may name a tensor. The name of a tensor has at most 255 bytes and
 /// consists of components separated by `/`. Each component is printable ASCII without spaces, not
 /// empty, and neither `.` nor `..`.

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <filesystem>
+#include <map>
 #include <span>
-#include <vector>
 
 #include "core/json.hpp"
-#include "core/result.hpp"
 #include "tensors/tensor_info.hpp"
 
 namespace curtail::tensors {
 
-/// Collects tensors and attributes, then writes them into a file. Equal contents give bit-identical
+/// Collects tensors and attributes, then encodes a file of them. Equal contents give bit-identical
 /// files, whatever the order of the calls. Does not copy the elements: they must stay valid and
-/// unchanged until encode() or write() has returned.
+/// unchanged until encode() has returned.
 class TensorWriter {
   public:
     /// Adds a tensor. `bytes` are its elements in row-major order. Throws std::invalid_argument if
@@ -28,21 +26,17 @@ class TensorWriter {
     /// Throws std::invalid_argument for any other type or an invalid name.
     void attribute(std::string name, json::Value value);
 
-    /// Returns the contents of the file.
-    [[nodiscard]] Result<std::string> encode() const;
-    /// Writes the file `path`, and replaces an existing one atomically (core/files.hpp).
-    [[nodiscard]] Result<void> write(std::filesystem::path const& path) const;
+    /// Returns the contents of the file. Throws std::invalid_argument if a tensor has the name of
+    /// another one's group, or an attribute has more than 64 KiB.
+    [[nodiscard]] std::string encode() const;
 
   private:
     struct Entry {
         TensorInfo info;
         std::span<std::byte const> bytes;
     };
-    friend struct FileWriter;
-    [[nodiscard]] std::string digest() const;  ///< value of content_attribute (tensors/hdf5.hpp)
-    [[nodiscard]] std::size_t file_size_estimate() const;
-    std::vector<Entry> entries_;  ///< sorted by name
-    json::Object attributes_;
+    std::map<std::string, Entry> entries_;
+    std::map<std::string, json::Value> attributes_;
 };
 
 }  // namespace curtail::tensors

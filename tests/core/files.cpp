@@ -16,6 +16,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "support/temporary_folder.hpp"
 
@@ -60,6 +61,52 @@ TEST(Files, FailedReplacementKeepsTheOldFile)
     EXPECT_FALSE(failed);
     EXPECT_EQ(*read_file(folder / "a"), "old");
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+// Lets no file grow beyond `bytes` while it exists. A longer write fails as on a full disk.
+class SmallDisk {
+  public:
+    explicit SmallDisk(rlim_t bytes)
+    {
+        signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit const small{bytes, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &small);
+    }
+    ~SmallDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+    SmallDisk(SmallDisk const&) = delete;
+    SmallDisk& operator=(SmallDisk const&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+// The first write fails, or a later one.
+TEST(Files, AFailedWriteLeavesTheOldFile)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "a", "old"));
+    std::string const larger(80'000, 'x');
+    for (std::size_t const space : {std::size_t{0}, larger.size() / 2, larger.size() - 1}) {
+        SCOPED_TRACE(space);
+        auto const failed = [&] {
+            SmallDisk const disk(space);
+            return write_file(folder / "a", larger);
+        }();
+        ASSERT_FALSE(failed);
+        EXPECT_EQ(failed.error().code, ExitCode::io) << failed.error().message();
+        EXPECT_EQ(read_file(folder / "a").value_or("no file"), "old");
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
+            << "a temporary file stays";
+    }
+    ASSERT_TRUE(write_file(folder / "a", larger));
+    EXPECT_EQ(*read_file(folder / "a"), larger) << "with space, it works";
+}
+
+TEST(Files, MissingFolderCannotBeWrittenTo)
+{
+    test::TemporaryFolder const folder;
+    EXPECT_EQ(write_file(folder.path() / "none" / "a", "x").error().code, ExitCode::cannot_create);
 }
 
 TEST(Files, MissingFileIsNoInputAndTooLongFileIsADataError)
@@ -127,15 +174,11 @@ TEST(Descriptors, AreReadToTheirEndWithinTheLimit)
 // Returns 0 if each call succeeds or fails as it should.
 int append_across_a_limit(std::filesystem::path const& path, rlim_t limit)
 {
-    signal(SIGXFSZ, SIG_IGN);
-    rlimit before{};
-    getrlimit(RLIMIT_FSIZE, &before);
-    rlimit const small{limit, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &small);
+    auto disk = std::make_optional<SmallDisk>(limit);
     auto const fits = append_line(path, "first", true);
     auto const too_long = append_line(path, "second", true);
     auto const too_late = append_line(path, "third", true);
-    setrlimit(RLIMIT_FSIZE, &before);
+    disk.reset();
     auto const again = append_line(path, "fourth", true);
     return fits && !too_long && !too_late && again ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/files.hpp"
 #include "evaluate/committed_model.hpp"
 #include "evaluate/contents.hpp"
 #include "evaluate/genesis_run.hpp"
@@ -63,7 +64,7 @@ class StoredRun : public testing::Test, protected test::GenesisRun {
             writer.add<float>(
                 name, tensor.sizes().vec(),
                 {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())});
-        return *writer.encode();
+        return writer.encode();
     }
     // Stores `bytes` as the payload of the commit that it returns.
     rounds::Commit with_payload(std::string_view bytes)
@@ -290,7 +291,7 @@ TEST(Contents, CountsValuesThatAreNotFinite)
     writer.attribute("format", "test");
     writer.add<float>("w", {2, 2}, values);
     writer.add<std::int64_t>("n", {2}, numbers);
-    ASSERT_TRUE(writer.write(folder / "x.h5"));
+    ASSERT_TRUE(write_file(folder / "x.h5", writer.encode()));
     auto const description = describe_tensors(folder / "x.h5");
     ASSERT_TRUE(description) << description.error().message();
     auto const text = contents_text(*description);

@@ -40,7 +40,7 @@ std::string sample_bytes()
     writer.add<std::uint16_t>("tokens", {500}, tokens);
     writer.attribute("step", 12);
     writer.attribute("commit", "0123abcd");
-    return *writer.encode();
+    return writer.encode();
 }
 
 // The whole content of a file as text; empty if the reader refuses any of it.

@@ -2,14 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <cstring>
 #include <numeric>
 #include <thread>
 
-#include "core/digest.hpp"
 #include "core/files.hpp"
 #include "support/golden_folder.hpp"
 #include "support/temporary_folder.hpp"
@@ -90,15 +87,14 @@ void expect_sample(TensorReader const& reader)
 TEST(TensorFile, BytesInMemoryRoundTrip)
 {
     auto const bytes = Sample{}.writer().encode();
-    ASSERT_TRUE(bytes) << bytes.error().message();
-    auto const reader = TensorReader::from_bytes(*bytes, "sample");
+    auto const reader = TensorReader::from_bytes(bytes, "sample");
     ASSERT_TRUE(reader) << reader.error().message();
     expect_sample(*reader);
 }
 
 TEST(TensorFile, AViewIsReadInPlace)
 {
-    auto bytes = *Sample{}.writer().encode();
+    auto bytes = Sample{}.writer().encode();
     auto const reader = TensorReader::from_view(std::as_bytes(std::span(bytes)), "sample");
     ASSERT_TRUE(reader) << reader.error().message();
     expect_sample(*reader);
@@ -111,8 +107,7 @@ TEST(TensorFile, AViewIsReadInPlace)
 TEST(TensorFile, AFileRoundTrips)
 {
     test::TemporaryFolder const folder;
-    auto const written = Sample{}.writer().write(folder / "sample.h5");
-    ASSERT_TRUE(written) << written.error().message();
+    ASSERT_TRUE(write_file(folder / "sample.h5", Sample{}.writer().encode()));
     auto const reader = TensorReader::open(folder / "sample.h5");
     ASSERT_TRUE(reader) << reader.error().message();
     expect_sample(*reader);
@@ -120,17 +115,13 @@ TEST(TensorFile, AFileRoundTrips)
 
 TEST(TensorFile, EqualContentGivesEqualBytes)
 {
-    test::TemporaryFolder const folder;
-    auto const first = *Sample{}.writer().encode();
-    EXPECT_EQ(*Sample{}.writer(true).encode(), first);
-    ASSERT_TRUE(Sample{}.writer(true).write(folder / "a.h5"));
-    EXPECT_EQ(sha256(*read_file(folder / "a.h5")), sha256(first));
+    EXPECT_EQ(Sample{}.writer(true).encode(), Sample{}.writer().encode());
 }
 
 TEST(TensorFile, NoObjectHasATimestamp)
 {
     test::TemporaryFolder const folder;
-    ASSERT_TRUE(Sample{}.writer().write(folder / "a.h5"));
+    ASSERT_TRUE(write_file(folder / "a.h5", Sample{}.writer().encode()));
     hid_t const file = H5Fopen((folder / "a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
     for (auto const* name : {"/", "/weights", "/weights/deep/steps", "/scalar"}) {
         H5O_info_t info;
@@ -147,7 +138,7 @@ TEST(TensorFile, TensorsAreAlignedInTheFile)
     TensorWriter writer;
     writer.add<std::uint8_t>("a", {77}, odd);
     writer.add<float>("b", {100}, marked);
-    auto const bytes = *writer.encode();
+    auto const bytes = writer.encode();
     auto const at = bytes.find(std::string(reinterpret_cast<char const*>(marked.data()), 400));
     ASSERT_NE(at, std::string::npos);
     EXPECT_EQ(at % 64, 0U);
@@ -159,7 +150,7 @@ TEST(TensorFile, SeveralFilesMayBeOpenAtOnce)
     auto const file_of = [](float value) {
         TensorWriter writer;
         writer.add<float>("x", {1}, std::span(&value, 1));
-        return *writer.encode();
+        return writer.encode();
     };
     ASSERT_TRUE(write_file(folder / "a.h5", file_of(3)));
     auto const one = TensorReader::from_bytes(file_of(1), "one");
@@ -183,7 +174,7 @@ TEST(TensorFile, ManyTensorsInOneGroup)
     std::vector<float> const value{1};
     TensorWriter writer;
     for (int i = 0; i < 3'000; ++i) writer.add<float>("g/t" + std::to_string(i), {1}, value);
-    auto const bytes = *writer.encode();
+    auto const bytes = writer.encode();
     auto const reader = TensorReader::from_bytes(bytes, "many");
     ASSERT_TRUE(reader) << reader.error().message();
     EXPECT_EQ(reader->list().size(), 3'000U);
@@ -195,7 +186,7 @@ TEST(TensorFile, ManyTensorsInOneGroup)
 
 TEST(TensorFile, NothingIsConvertedAndErrorsNameTheNearestTensor)
 {
-    auto const reader = *TensorReader::from_bytes(*Sample{}.writer().encode(), "sample");
+    auto const reader = *TensorReader::from_bytes(Sample{}.writer().encode(), "sample");
     EXPECT_THAT(reader.read<double>("tokens").error().message(),
                 HasSubstr("tokens holds uint16, expected float64"));
     EXPECT_THAT(reader.read<float>("token").error().message(),
@@ -217,69 +208,21 @@ TEST(TensorFile, ABrokenContractThrows)
         EXPECT_THROW(writer.add<float>(name, {2}, two), std::invalid_argument);
     EXPECT_THROW(writer.attribute("x", json::Array{}), std::invalid_argument);
     EXPECT_THROW(writer.attribute("content_sha256", "x"), std::invalid_argument);
+    writer.add<float>("a/b", {2}, two);
+    EXPECT_THROW((void)writer.encode(), std::invalid_argument) << "a tensor is no group";
 }
 
-TEST(TensorFile, AFileThatCannotBeOpenedOrCreatedIsAnError)
+TEST(TensorFile, AFileThatCannotBeOpenedIsAnError)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(write_file(folder / "a.h5", "no tensors"));
-    EXPECT_EQ(Sample{}.writer().write(folder.path() / "none" / "a.h5").error().code,
-              ExitCode::cannot_create);
     EXPECT_EQ(TensorReader::open(folder / "none.h5").error().code, ExitCode::no_input);
     EXPECT_EQ(TensorReader::open(folder / "a.h5").error().code, ExitCode::data);
 }
 
-// Lets no file grow beyond `bytes` while it exists. A longer write fails as on a full disk.
-class SmallDisk {
-  public:
-    explicit SmallDisk(rlim_t bytes)
-    {
-        std::signal(SIGXFSZ, SIG_IGN);
-        getrlimit(RLIMIT_FSIZE, &before_);
-        rlimit const small{bytes, before_.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &small);
-    }
-    ~SmallDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
-    SmallDisk(SmallDisk const&) = delete;
-    SmallDisk& operator=(SmallDisk const&) = delete;
-
-  private:
-    rlimit before_{};
-};
-
-// The first write fails, one of a tensor, or the last one, which ends the file.
-TEST(TensorFile, AFailedWriteLeavesTheOldFile)
-{
-    test::TemporaryFolder const folder;
-    auto const path = folder / "a.h5";
-    ASSERT_TRUE(Sample{}.writer().write(path));
-    auto const old = *read_file(path);
-    std::vector<float> const ones(10'000, 1);
-    TensorWriter larger;
-    larger.add<float>("first", {10'000}, ones);
-    larger.add<float>("second", {10'000}, ones);
-    auto const size = larger.encode()->size();
-    std::vector<std::pair<std::size_t, ExitCode>> const cases{
-        {0, ExitCode::cannot_create}, {size / 2, ExitCode::io}, {size - 1, ExitCode::io}};
-    for (auto const& [space, code] : cases) {
-        SCOPED_TRACE(space);
-        auto const failed = [&, limit = space] {
-            SmallDisk const disk(limit);
-            return larger.write(path);
-        }();
-        ASSERT_FALSE(failed);
-        EXPECT_EQ(failed.error().code, code) << failed.error().message();
-        EXPECT_EQ(read_file(path).value_or("no file"), old);
-        std::filesystem::directory_iterator const files(folder.path());
-        EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "a temporary file stays";
-    }
-    ASSERT_TRUE(larger.write(path));
-    EXPECT_EQ(TensorReader::open(path)->read<float>("second"), ones) << "with space, it works";
-}
-
 TEST(TensorFile, ThreadsMayReadAndWriteConcurrently)
 {
-    auto const bytes = *Sample{}.writer().encode();
+    auto const bytes = Sample{}.writer().encode();
     std::vector<std::thread> threads;
     threads.reserve(4);
     for (int i = 0; i < 4; ++i)
@@ -288,7 +231,7 @@ TEST(TensorFile, ThreadsMayReadAndWriteConcurrently)
                 auto const reader = TensorReader::from_bytes(bytes, "sample");
                 ASSERT_TRUE(reader);
                 EXPECT_EQ(reader->read<float>("scalar")->front(), 2.5F);
-                EXPECT_EQ(*Sample{}.writer().encode(), bytes);
+                EXPECT_EQ(Sample{}.writer().encode(), bytes);
             }
         });
     for (auto& thread : threads) thread.join();
