@@ -4,7 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "core/direct_io.hpp"
 
 namespace curtail {
 namespace {
@@ -30,16 +35,21 @@ void let_kernel_reclaim(std::span<std::byte> memory)
     advise(memory, page, MADV_FREE);
 }
 
-LargeBuffer::LargeBuffer(std::size_t capacity)
-    : memory_(std::make_unique_for_overwrite<std::byte[]>(capacity))
+AlignedMemory::AlignedMemory(std::size_t bytes) : size_(bytes)
 {
-    prefer_huge_pages({memory_.get(), capacity});
+    auto const alignment = bytes < huge_page ? direct_block_bytes : huge_page;
+    auto const whole = (bytes + alignment - 1) / alignment * alignment;
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(alignment, whole));
+    if (memory == nullptr && bytes > 0) throw std::bad_alloc();
+    memory_ = {memory, [](std::byte* taken) { std::free(taken); }};
+    prefer_huge_pages({memory, whole});
 }
 
-std::span<std::byte> LargeBuffer::resize(std::size_t size)
+AlignedMemory AlignedMemory::zeros(std::size_t bytes)
 {
-    size_ = size;
-    return {memory_.get(), size_};
+    AlignedMemory memory(bytes);
+    std::ranges::fill(memory.bytes(), std::byte{0});
+    return memory;
 }
 
 }  // namespace curtail

@@ -37,16 +37,24 @@ template <class T>
     return values;
 }
 
-/// Memory for up to `capacity` bytes, in huge pages if possible. The bytes are not initialized.
-class LargeBuffer {
+/// Memory that is aligned for direct I/O (core/direct_io.hpp), in huge pages if it is large enough
+/// and the system has them. Copies share it.
+class AlignedMemory {
   public:
-    explicit LargeBuffer(std::size_t capacity);
-    /// Sets the size, which must be at most the capacity. Returns the bytes, with any content.
-    std::span<std::byte> resize(std::size_t size);
-    [[nodiscard]] std::span<std::byte const> bytes() const { return {memory_.get(), size_}; }
+    AlignedMemory() = default;
+    /// The bytes are not initialized. Throws std::bad_alloc if there is not enough memory.
+    explicit AlignedMemory(std::size_t bytes);
+    /// Uses other memory of this size, which must be aligned too. It keeps its content.
+    AlignedMemory(std::shared_ptr<std::byte> memory, std::size_t bytes)
+        : memory_(std::move(memory)), size_(bytes)
+    {
+    }
+    /// Returns zeros, so the memory has all its pages.
+    [[nodiscard]] static AlignedMemory zeros(std::size_t bytes);
+    [[nodiscard]] std::span<std::byte> bytes() const { return {memory_.get(), size_}; }
 
   private:
-    std::unique_ptr<std::byte[]> memory_;
+    std::shared_ptr<std::byte> memory_;
     std::size_t size_{0};
 };
 

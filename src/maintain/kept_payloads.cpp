@@ -7,9 +7,9 @@
 #include <cstring>
 #include <set>
 
+#include "core/direct_io.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "core/write_pieces.hpp"
 #include "upkeep/payload_name.hpp"
 
 namespace curtail::maintain {

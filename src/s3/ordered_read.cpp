@@ -11,8 +11,13 @@
 namespace curtail::s3 {
 namespace {
 
-// Parts use the same memory in turns, because the kernel needs long to provide fresh memory.
-using Buffer = LargeBuffer;
+// A part. Parts use the same memory in turns, because the kernel needs long to provide fresh
+// memory.
+struct Buffer {
+    AlignedMemory memory;
+    std::size_t size{0};
+    [[nodiscard]] std::span<std::byte> bytes() const { return memory.bytes().first(size); }
+};
 
 // Parts that have arrived, and how far the reader has got. Workers run ahead of the reader by at
 // most `width` parts of at most `part` bytes.
@@ -38,7 +43,7 @@ class Window {
         std::unique_lock lock(mutex_);
         if (unused_.empty()) {
             lock.unlock();
-            return Buffer(part_);
+            return {AlignedMemory(part_)};
         }
         auto buffer = std::move(unused_.back());
         unused_.pop_back();
@@ -149,8 +154,8 @@ class Workers {
             if (!number) return;
             auto const offset = *number * part_;
             auto buffer = window_.buffer();
-            auto const out = buffer.resize(std::min(part_, whole_ - offset));
-            if (auto read = reader_.read(offset, out, call); !read)
+            buffer.size = std::min(part_, whole_ - offset);
+            if (auto read = reader_.read(offset, buffer.bytes(), call); !read)
                 return window_.close(read.error());
             window_.arrived(*number, std::move(buffer));
         }

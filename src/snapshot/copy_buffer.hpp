@@ -5,16 +5,16 @@
 #include <span>
 #include <vector>
 
-#include "snapshot/direct_file.hpp"
+#include "core/large_memory.hpp"
 
 namespace curtail::snapshot {
 
 /// Returns a block of memory of this size. Its bytes may have any values.
-using MakeBlock = std::function<AlignedBuffer(std::size_t bytes)>;
+using MakeBlock = std::function<AlignedMemory(std::size_t bytes)>;
 
 /// How a CopyBuffer gets its memory.
 struct BlockSource {
-    MakeBlock make = [](std::size_t bytes) { return AlignedBuffer(bytes); };
+    MakeBlock make = AlignedMemory::zeros;
     /// Most bytes of a block. The system holds a lock while it pins one.
     std::size_t largest{std::size_t{512} << 20};
 };
@@ -32,7 +32,7 @@ class CopyBuffer {
                                                           std::size_t count) const;
 
   private:
-    std::vector<AlignedBuffer> blocks_;
+    std::vector<AlignedMemory> blocks_;
 };
 
 }  // namespace curtail::snapshot

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <numeric>
 
+#include "core/direct_io.hpp"
 #include "core/json.hpp"
-#include "tensors/preallocated.hpp"
 
 namespace curtail::snapshot {
 namespace {
@@ -131,7 +131,7 @@ std::int64_t header_bytes(std::vector<Range> const& ranges)
     constexpr std::int64_t per_range = 300;  // without the name
     std::int64_t bytes = fixed;
     for (auto const& range : ranges) bytes += per_range + std::ssize(range.name);
-    return tensors::in_whole_blocks(bytes);
+    return in_whole_blocks(bytes);
 }
 
 }  // namespace curtail::snapshot

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "snapshot/writer.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
 
+#include "core/direct_io.hpp"
 #include "tensors/preallocated.hpp"
-#include "tensors/reader.hpp"
 
 namespace curtail::snapshot {
 namespace {
@@ -24,8 +28,7 @@ std::vector<std::size_t> places_of(std::vector<Range> const& ranges)
 {
     std::vector<std::size_t> places{0};
     for (auto const& range : ranges)
-        places.push_back(places.back() + static_cast<std::size_t>(tensors::in_whole_blocks(
-                                             static_cast<std::int64_t>(bytes_of(range)))));
+        places.push_back(places.back() + in_whole_blocks(bytes_of(range)));
     return places;
 }
 
@@ -130,17 +133,27 @@ std::optional<Result<void>> Writer::take_result(std::chrono::milliseconds limit)
     return done_.get();
 }
 
-Result<DirectFile> Writer::open(Place const& place)
+Result<Writer::File> Writer::open(Place const& place)
 {
     auto const path = folder_ / file_name(place);
-    if (!fits(path)) {
-        if (auto created = create(path, place); !created) return tl::unexpected(created.error());
-        if (!fits(path))
-            return fail(ExitCode::software, "cannot write " + path.string(),
-                        "the new file differs from what was asked for");
-    }
+    auto const head = tensors::encode_head(
+        contents(ranges_), {{"format", format}, {"rank", place.rank}, {"ranks", place.ranks}},
+        direct_block_bytes);
+    if (auto made = tensors::preallocate(path, head); !made)
+        return tl::unexpected(made.error().with_context("cannot prepare the snapshot"));
     take_buffer();
-    return DirectFile::open(path);
+    offsets_ = head.offsets;
+    Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd)
+        return fail(ExitCode::cannot_create, "cannot open " + path.string(), errno_text(errno));
+    (void)set_direct(fd.get(), true);  // if the file system allows it
+    return File{std::move(fd), path};
+}
+
+Result<void> Writer::File::result_of(int error) const
+{
+    if (error == 0) return {};
+    return fail(ExitCode::io, "cannot write " + path.string(), errno_text(error));
 }
 
 // The thread may have failed while other work needed the memory.
@@ -154,32 +167,6 @@ void Writer::take_buffer()
         }
     }
     if (copy_.empty()) copy_ = CopyBuffer(places_.back(), blocks_);
-}
-
-Result<void> Writer::create(std::filesystem::path const& path, Place const& place) const
-{
-    auto made = tensors::create_preallocated(
-        path, contents(ranges_),
-        {{"format", format}, {"rank", place.rank}, {"ranks", place.ranks}});
-    if (made) return made;
-    return tl::unexpected(made.error().with_context("cannot prepare the snapshot"));
-}
-
-// True if the file exists and has the tensors of this writer. Then sets `offsets_`.
-bool Writer::fits(std::filesystem::path const& path)
-{
-    auto const file = tensors::TensorReader::open(path);
-    auto const infos = contents(ranges_);
-    if (!file || file->list().size() != infos.size()) return false;
-    offsets_.clear();
-    for (auto const& info : infos) {
-        auto const* found = file->find(info.name);
-        auto const at = file->offset(info.name);
-        if (found == nullptr || *found != info || !at || *at % tensors::block_bytes != 0)
-            return false;
-        offsets_.push_back(*at);
-    }
-    return true;
 }
 
 std::vector<std::span<std::byte>> Writer::values(std::size_t range) const
@@ -234,13 +221,14 @@ Result<void> Writer::wait_for_copy(std::size_t range)
                 "its values could not be copied: " + *abandoned_);
 }
 
-Result<void> Writer::write_ranges(DirectFile const& file)
+Result<void> Writer::write_ranges(File const& file)
 {
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
         if (auto copied = wait_for_copy(i); !copied) return copied;
         auto offset = offsets_[i + 1];
         for (auto const part : file_blocks(i)) {
-            if (auto written = file.write(part, offset); !written) return written;
+            if (int const error = write_at(file.fd.get(), part, offset))
+                return file.result_of(error);
             offset += std::ssize(part);
         }
     }
@@ -290,7 +278,7 @@ Result<std::vector<Stored>> Writer::hash_ranges()
 }
 
 // The header comes last. If the system stops before everything is on the disk, a digest differs.
-Result<void> Writer::write_all(DirectFile const& file, Header header)
+Result<void> Writer::write_all(File const& file, Header header)
 {
     auto hashed = std::async(std::launch::async, [this] { return hash_ranges(); });
     auto const written = write_ranges(file);
@@ -299,10 +287,12 @@ Result<void> Writer::write_all(DirectFile const& file, Header header)
     if (!stored) return tl::unexpected(stored.error());
     header.ranges = std::move(*stored);
     auto const text = encode(header);
-    AlignedBuffer const space(static_cast<std::size_t>(header_bytes(ranges_)));
+    auto const space = AlignedMemory::zeros(static_cast<std::size_t>(header_bytes(ranges_)));
     if (text.size() > space.bytes().size()) throw std::logic_error("the header needs more space");
     std::memcpy(space.bytes().data(), text.data(), text.size());
-    return file.write(space.bytes(), offsets_.front()).and_then([&] { return file.sync(); });
+    int error = write_at(file.fd.get(), space.bytes(), offsets_.front());
+    if (error == 0 && fdatasync(file.fd.get()) != 0) error = errno;
+    return file.result_of(error);
 }
 
 }  // namespace curtail::snapshot

@@ -7,8 +7,8 @@
 #include <optional>
 #include <span>
 
+#include "core/files.hpp"
 #include "snapshot/copy_buffer.hpp"
-#include "snapshot/direct_file.hpp"
 #include "snapshot/header.hpp"
 
 namespace curtail::snapshot {
@@ -47,20 +47,23 @@ class Writer {
     [[nodiscard]] std::optional<Result<void>> take_result(std::chrono::milliseconds limit);
 
   private:
+    struct File {
+        Fd fd;
+        std::filesystem::path path;
+        [[nodiscard]] Result<void> result_of(int error) const;  ///< of errno; 0 is success
+    };
     [[nodiscard]] std::vector<std::span<std::byte>> values(std::size_t range) const;
     [[nodiscard]] std::vector<std::span<std::byte>> padding(std::size_t range) const;
     [[nodiscard]] std::vector<std::span<std::byte>> file_blocks(std::size_t range) const;
-    [[nodiscard]] Result<DirectFile> open(Place const& place);
-    [[nodiscard]] Result<void> create(std::filesystem::path const& path, Place const& place) const;
-    [[nodiscard]] bool fits(std::filesystem::path const& path);
+    [[nodiscard]] Result<File> open(Place const& place);
     void take_buffer();
     void copy_all(CopyRange const& copy);
     void note_copied(std::size_t ranges, std::optional<std::string> abandoned);
     [[nodiscard]] Result<void> wait_for_copy(std::size_t range);
-    [[nodiscard]] Result<void> write_ranges(DirectFile const& file);
+    [[nodiscard]] Result<void> write_ranges(File const& file);
     [[nodiscard]] std::vector<std::optional<Digest>> digests();
     [[nodiscard]] Result<std::vector<Stored>> hash_ranges();
-    [[nodiscard]] Result<void> write_all(DirectFile const& file, Header header);
+    [[nodiscard]] Result<void> write_all(File const& file, Header header);
 
     std::filesystem::path folder_;
     std::vector<Range> ranges_;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/direct_io.hpp"
+
 namespace curtail::store {
 namespace {
 
@@ -31,16 +33,16 @@ tl::expected<std::span<std::byte const>, int> PieceReader::next()
 {
     auto& [used, ahead] = buffers_;
     auto const bytes = std::min(piece_bytes, static_cast<std::size_t>(size_));
-    if (!used) used = aligned_memory(bytes);
+    if (used.bytes().empty()) used = AlignedMemory(bytes);
     if (pending_.valid()) std::swap(used, ahead);
-    auto const done = pending_.valid() ? pending_.get() : read(used.get());
+    auto const done = pending_.valid() ? pending_.get() : read(used.bytes().data());
     if (done.error != 0) return tl::unexpected(done.error);
     if (done.bytes > 0 && offset_ < size_) {
-        if (!ahead) ahead = aligned_memory(bytes);
+        if (ahead.bytes().empty()) ahead = AlignedMemory(bytes);
         // In another thread if one can start.
-        pending_ = std::async([this, to = ahead.get()] { return read(to); });
+        pending_ = std::async([this, to = ahead.bytes().data()] { return read(to); });
     }
-    return std::span<std::byte const>(used.get(), done.bytes);
+    return used.bytes().first(done.bytes);
 }
 
 // Reads one piece and moves `offset_` behind it.
@@ -48,9 +50,7 @@ PieceReader::Outcome PieceReader::read(std::byte* to)
 {
     for (;;) {
         auto const left = static_cast<std::size_t>(size_ - offset_);
-        auto const blocks = (left + direct_block_bytes - 1) / direct_block_bytes;
-        auto const found =
-            pread(fd_, to, std::min(piece_bytes, blocks * direct_block_bytes), offset_);
+        auto const found = pread(fd_, to, std::min(piece_bytes, in_whole_blocks(left)), offset_);
         if (found < 0 && errno == EINTR) continue;
         // The file system may need another alignment, also after a piece of unusual size.
         if (found < 0 && errno == EINVAL && direct_ && set_direct(fd_, false)) {

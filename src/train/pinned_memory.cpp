@@ -18,13 +18,13 @@ at::Tensor pinned_memory(std::int64_t count, at::ScalarType type)
 
 // Each thread has a current device of CUDA's, at first the first. A call that needs one would make
 // room for this process there, beside the ranks that use it.
-snapshot::AlignedBuffer pinned_block(std::size_t bytes, c10::Device device)
+AlignedMemory pinned_block(std::size_t bytes, c10::Device device)
 {
     c10::DeviceGuard const guard(device);
-    snapshot::AlignedBuffer buffer(bytes);  // has all its pages
-    auto const all = buffer.bytes();
-    if (!register_host_memory(all.data(), bytes)) return buffer;
-    auto const unpin = [buffer, device](std::byte* memory) {
+    auto const block = AlignedMemory::zeros(bytes);
+    auto const all = block.bytes();
+    if (!register_host_memory(all.data(), bytes)) return block;
+    auto const unpin = [block, device](std::byte* memory) {
         // After an error of the GPU, every call of CUDA fails. The process then ends.
         try {
             c10::DeviceGuard const guard_of_end(device);

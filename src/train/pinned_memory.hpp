@@ -2,7 +2,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include "snapshot/direct_file.hpp"
+#include "core/large_memory.hpp"
 
 namespace curtail::train {
 
@@ -13,7 +13,7 @@ namespace curtail::train {
 
 /// Returns memory for direct I/O, for copies from `device`, that is pinned if the system allows it.
 /// PyTorch does not align what it pins. Throws std::bad_alloc if there is not enough memory.
-[[nodiscard]] snapshot::AlignedBuffer pinned_block(std::size_t bytes, c10::Device device);
+[[nodiscard]] AlignedMemory pinned_block(std::size_t bytes, c10::Device device);
 
 /// Copies values between host memory and a device. Copies from and to a GPU pass through 32 MB of
 /// pinned memory, which the first copy allocates; without such memory, they are direct and slow.

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+
+#include "core/direct_io.hpp"
 
 namespace curtail {
 namespace {
@@ -19,13 +22,21 @@ TEST(LargeMemory, AVectorOfAnySizeHasZeros)
     }
 }
 
-TEST(LargeMemory, ABufferHasTheSizeOfItsLastUse)
+TEST(AlignedMemory, OfAnySizeIsAlignedForDirectIo)
 {
-    LargeBuffer buffer(3 * huge_page);
-    std::ranges::fill(buffer.resize(3 * huge_page), std::byte{1});
-    std::ranges::fill(buffer.resize(7), std::byte{2});
-    ASSERT_EQ(buffer.bytes().size(), 7U);
-    EXPECT_EQ(buffer.bytes().back(), std::byte{2});
+    for (std::size_t const size : {std::size_t{1}, direct_block_bytes, direct_block_bytes + 1,
+                                   huge_page, 3 * huge_page + 5}) {
+        AlignedMemory const memory(size);
+        ASSERT_EQ(memory.bytes().size(), size);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.bytes().data()) % direct_block_bytes, 0U);
+        std::ranges::fill(memory.bytes(), std::byte{1});
+        auto const copy = memory;
+        EXPECT_EQ(copy.bytes().data(), memory.bytes().data());
+        auto const zeros = AlignedMemory::zeros(size);
+        EXPECT_TRUE(
+            std::ranges::all_of(zeros.bytes(), [](auto byte) { return byte == std::byte{}; }));
+    }
+    EXPECT_TRUE(AlignedMemory(0).bytes().empty());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ std::vector<std::size_t> sizes_of(std::size_t bytes, std::size_t largest)
     std::vector<std::size_t> sizes;
     CopyBuffer const buffer(bytes, {[&](std::size_t size) {
                                         sizes.push_back(size);
-                                        return AlignedBuffer(size);
+                                        return AlignedMemory(size);
                                     },
                                     largest});
     return sizes;
@@ -33,7 +33,7 @@ TEST(CopyBuffer, NoBlockIsLargerThan512MiB) { EXPECT_EQ(BlockSource{}.largest, 5
 
 TEST(CopyBuffer, ARangeAcrossBlocksHasASpanInEach)
 {
-    std::vector<AlignedBuffer> blocks;
+    std::vector<AlignedMemory> blocks;
     CopyBuffer const buffer(
         33 * mib, {[&](std::size_t bytes) { return blocks.emplace_back(bytes); }, 16 * mib});
     ASSERT_EQ(blocks.size(), 3U);

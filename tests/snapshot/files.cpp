@@ -274,7 +274,7 @@ TEST_F(SnapshotFiles, AWriterMakesItsBlocksBeforeTheFirstSnapshot)
     std::promise<std::size_t> made;
     Writer const writer(folder_, ranges_of(0, 1), {[&](std::size_t bytes) {
                             made.set_value(bytes);
-                            return AlignedBuffer(bytes);
+                            return AlignedMemory(bytes);
                         }});
     auto bytes = made.get_future();
     ASSERT_EQ(bytes.wait_for(long_enough), std::future_status::ready);
@@ -289,7 +289,7 @@ TEST_F(SnapshotFiles, ARangeThatSpansBlocksIsWrittenAndCopiedInParts)
     Writer writer(folder_, ranges,
                   {[&](std::size_t bytes) {
                        blocks.push_back(bytes);
-                       return AlignedBuffer(bytes);
+                       return AlignedMemory(bytes);
                    },
                    std::size_t{32} << 20});
     Values values{{1, 2, 3}, std::vector<float>(count)};
@@ -309,7 +309,7 @@ TEST_F(SnapshotFiles, ZerosFillTheLastBlockOfATensor)
 {
     std::vector<Range> const ranges{{"small", {3}, 0, 3}};
     Writer writer(folder_, ranges, {[](std::size_t bytes) {
-                      AlignedBuffer block(bytes);
+                      AlignedMemory block(bytes);
                       std::ranges::fill(block.bytes(), std::byte{7});
                       return block;
                   }});
@@ -329,7 +329,7 @@ TEST_F(SnapshotFiles, AWriterAsksAgainForABlockThatItCouldNotGet)
     auto const ranges = ranges_of(0, 1);
     Writer writer(folder_, ranges, {[&](std::size_t bytes) {
                       if (++asked < 3) throw std::bad_alloc();
-                      return AlignedBuffer(bytes);
+                      return AlignedMemory(bytes);
                   }});
     auto const values = values_of(ranges, 1);
     EXPECT_THROW((void)writer.begin(head(1), {1, 0, 1}, spans(values)), std::bad_alloc);

@@ -11,14 +11,14 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tensors/preallocated.hpp"
+#include "core/direct_io.hpp"
 
 namespace curtail::train {
 namespace {
 
 TEST(PinnedBlock, IsAlignedAndZeroForAllSizes)
 {
-    constexpr std::size_t page = tensors::block_bytes;
+    constexpr std::size_t page = direct_block_bytes;
     for (std::size_t const bytes : {page, 3 * page, 4 * page, 5 * page, 1000 * page}) {
         auto const block = pinned_block(bytes, at::kCPU);
         ASSERT_EQ(block.bytes().size(), bytes);

@@ -85,7 +85,8 @@ TEST(GoldenModelFile, WithoutAShapeIsAnError)
 {
     curtail::test::TemporaryFolder const folder;
     std::vector<tensors::TensorInfo> const contents{{"loss", tensors::Dtype::float64, {1}}};
-    ASSERT_TRUE(tensors::create_preallocated(folder / "x.h5", contents, {{"n_layer", 2}}));
+    ASSERT_TRUE(
+        tensors::preallocate(folder / "x.h5", tensors::encode_head(contents, {{"n_layer", 2}})));
     auto const lines = check_golden_model(folder / "x.h5", {at::kCPU, at::kFloat, {}});
     ASSERT_FALSE(lines);
     EXPECT_EQ(lines.error().code, ExitCode::data);

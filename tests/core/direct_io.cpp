@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/write_pieces.hpp"
+#include "core/direct_io.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
