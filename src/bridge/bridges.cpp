@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
-#include <thread>
 #include <utility>
 
-#include "core/clock.hpp"
+#include "core/abandonable.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::bridge {
@@ -101,36 +99,21 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     std::map<MemberId, Partner> partners;
     Connections retired;  ///< to end, which may take seconds
     int entries{0};
-    int threads{0};
     int meetings{0};  ///< that are under way
+    AbandonableThreads threads;
 };
 
 bool Bridges::State::start(std::function<void()> body,
                            std::function<void(std::string const&)> failed)
 {
-    auto const end = [state = shared_from_this()] {
-        std::lock_guard const lock(state->mutex);
-        --state->threads;
-        state->changed.notify_all();
-    };
-    {
-        std::lock_guard const lock(mutex);
-        ++threads;
-    }
-    try {
-        std::thread([body = std::move(body), failed = std::move(failed), end] {
+    return threads.start(
+        [state = shared_from_this(), body = std::move(body), failed = std::move(failed)] {
             try {
                 body();
             } catch (std::exception const& error) {
                 failed(error.what());
             }
-            end();
-        }).detach();
-        return true;
-    } catch (std::system_error const&) {
-        end();
-        return false;
-    }
+        });
 }
 
 Bridges::State::Partner* Bridges::State::find(PartnerKey const& key)
@@ -322,8 +305,7 @@ Bridges::~Bridges()
     (void)state_->start([last = std::move(connections)]() mutable { leave(last); },
                         [](std::string const&) {});
     constexpr Millis longest{1500};
-    std::unique_lock lock(state_->mutex);
-    state_->changed.wait_for(lock, longest, [&] { return state_->threads == 0; });
+    (void)state_->threads.wait(monotonic_now() + longest);
 }
 
 void Bridges::set_members(MemberId const& own, std::vector<MemberId> const& members)

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "comm/bounded_call.hpp"
 #include "comm/polling.hpp"
+#include "core/abandonable.hpp"
 
 namespace curtail::comm {
 namespace {
@@ -96,8 +96,9 @@ void NcclCommunicator::await(char const* operation)
 // Calls a function that can block, and after which the communicator is invalid.
 bool NcclCommunicator::release(NcclResult (*function)(NcclComm*)) noexcept
 {
-    return returns_within(abort_limit_,
-                          [function, comm = std::exchange(comm_, nullptr)] { function(comm); });
+    AbandonableThreads thread;
+    return thread.start([function, comm = std::exchange(comm_, nullptr)] { function(comm); }) &&
+           thread.wait(monotonic_now() + abort_limit_);
 }
 
 CommError NcclCommunicator::error(char const* operation, NcclResult result) const

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
+#include <system_error>
 
 namespace curtail::journal {
 namespace {
@@ -24,34 +24,30 @@ struct Background::Shared {
     std::mutex mutex{};
     std::condition_variable changed{};
     std::optional<MonoTime> last_until{};  // the next time is the last one, and ends at this time
-    bool is_late{false};                   // finish() has waited in vain
     bool cancelled{false};
-    bool ended{false};
 };
 
 Background::Background(Work work, Millis interval, Millis limit)
     : shared_(std::make_shared<Shared>(std::move(work), interval, limit))
 {
-    std::thread([shared = shared_] { run(shared); }).detach();
+    if (!thread_.start([shared = shared_] { run(*shared); }))
+        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
 }
 
-void Background::run(std::shared_ptr<Shared> const& shared)
+void Background::run(Shared& shared)
 {
-    std::unique_lock lock(shared->mutex);
-    while (!shared->cancelled) {
-        auto const last = shared->last_until;
-        auto const until = monotonic_now() + shared->limit;
-        Call const call{shared->stop.get_token(), last ? std::min(*last, until) : until};
+    std::unique_lock lock(shared.mutex);
+    while (!shared.cancelled) {
+        auto const last = shared.last_until;
+        auto const until = monotonic_now() + shared.limit;
+        Call const call{shared.stop.get_token(), last ? std::min(*last, until) : until};
         lock.unlock();
-        shared->work(call);
+        shared.work(call);
         lock.lock();
         if (last) break;
-        shared->changed.wait_for(lock, shared->interval, [&] {
-            return shared->cancelled || shared->last_until.has_value();
-        });
+        shared.changed.wait_for(lock, shared.interval,
+                                [&] { return shared.cancelled || shared.last_until.has_value(); });
     }
-    shared->ended = true;
-    shared->changed.notify_all();
 }
 
 void Background::begin_finish(MonoTime until)
@@ -66,10 +62,8 @@ void Background::begin_finish(MonoTime until)
 bool Background::finish(MonoTime until)
 {
     begin_finish(until);
-    std::unique_lock lock(shared_->mutex);
-    bool const ended = shared_->changed.wait_until(lock, until, [this] { return shared_->ended; });
-    if (ended) return true;
-    shared_->is_late = true;
+    if (thread_.wait(until)) return true;
+    is_late_ = true;
     shared_->stop.request_stop();
     return false;
 }
@@ -77,11 +71,12 @@ bool Background::finish(MonoTime until)
 Background::~Background()
 {
     shared_->stop.request_stop();
-    std::unique_lock lock(shared_->mutex);
-    shared_->cancelled = true;
-    shared_->changed.notify_all();
-    shared_->changed.wait_for(lock, shared_->is_late ? Millis{0} : patience,
-                              [this] { return shared_->ended; });
+    {
+        std::lock_guard const guard(shared_->mutex);
+        shared_->cancelled = true;
+        shared_->changed.notify_all();
+    }
+    (void)thread_.wait(monotonic_now() + (is_late_ ? Millis{0} : patience));
 }
 
 }  // namespace curtail::journal

@@ -3,15 +3,15 @@
 #include <functional>
 #include <memory>
 
+#include "core/abandonable.hpp"
 #include "core/call.hpp"
 
 namespace curtail::journal {
 
 /// Repeats some work in a thread of its own, so that its owner never waits for the store.
 ///
-/// If the work hangs, for example because a file server does not answer, the thread is abandoned.
-/// The process must then end without exit handlers (apps::end_at_once()), because those of OpenSSL
-/// would free what the thread uses.
+/// If the work hangs, for example because a file server does not answer, the thread is abandoned
+/// (core/abandonable.hpp).
 class Background {
   public:
     /// The work. It may outlive the object, so it must own all that it uses. It should end soon
@@ -19,7 +19,8 @@ class Background {
     using Work = std::function<void(Call const&)>;
 
     /// Starts the thread. It works at once, then `interval` after the end of the previous time.
-    /// `limit` is the time limit of each time.
+    /// `limit` is the time limit of each time. Throws std::system_error if the system has no
+    /// thread.
     Background(Work work, Millis interval, Millis limit);
     /// Cancels the work and ends the thread. Waits up to 1.5 s for it, unless finish() has failed,
     /// and then abandons it.
@@ -36,8 +37,10 @@ class Background {
 
   private:
     struct Shared;
-    static void run(std::shared_ptr<Shared> const& shared);
+    static void run(Shared& shared);
     std::shared_ptr<Shared> shared_;
+    AbandonableThreads thread_;
+    bool is_late_{false};  ///< finish() has waited in vain
 };
 
 }  // namespace curtail::journal

@@ -2,11 +2,9 @@
 #include "train/operation_table.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <iterator>
 #include <mutex>
 #include <set>
-#include <system_error>
 #include <utility>
 
 namespace curtail::train {
@@ -33,10 +31,9 @@ OperationTable::Finish result_of(OperationTable::Work const& work, Call const& c
 // What the threads share with the table. The last of them deletes it.
 struct OperationTable::Shared {
     std::mutex mutex;
-    std::condition_variable changed;  // a thread has nothing left to do
-    std::function<void()> notify;     // empty once the table is gone
-    std::set<rounds::Op> running;     // operations whose threads still use something
-    std::set<rounds::Op> wanted;      // those of them whose results the table waits for
+    std::function<void()> notify;  // empty once the table is gone
+    std::set<rounds::Op> running;  // operations that have a thread
+    std::set<rounds::Op> wanted;   // those of them whose results the table waits for
     std::vector<std::pair<rounds::Op, Finish>> ended;
 };
 
@@ -45,29 +42,15 @@ OperationTable::OperationTable(std::function<void()> notify) : shared_(std::make
     shared_->notify = std::move(notify);
 }
 
-// Joins every thread that ends in time: then the variables that OpenSSL keeps for it are gone too.
-// Other threads still run afterwards, for example one that hangs in a file system, aborts an upload
-// or hashes a payload. They own what they use, but exit handlers would free the state of OpenSSL
-// and libcurl. That is why the program must end without them.
 OperationTable::~OperationTable()
 {
     cancel();
-    std::set<rounds::Op> left;
+    (void)threads_.wait(monotonic_now() + patience);
     decltype(shared_->ended) unwanted;
-    {
-        std::unique_lock lock(shared_->mutex);
-        shared_->changed.wait_for(lock, patience, [this] { return shared_->running.empty(); });
-        shared_->notify = nullptr;
-        shared_->wanted.clear();
-        shared_->ended.swap(unwanted);
-        left = shared_->running;
-    }
-    for (auto& [op, operation] : operations_)
-        if (operation.thread.joinable()) abandoned_.emplace(op, std::move(operation.thread));
-    for (auto& [op, thread] : abandoned_) {
-        if (left.contains(op)) thread.detach();
-        else thread.join();
-    }
+    std::lock_guard const guard(shared_->mutex);
+    shared_->notify = nullptr;
+    shared_->wanted.clear();
+    shared_->ended.swap(unwanted);
 }
 
 void OperationTable::cancel()
@@ -86,7 +69,6 @@ void OperationTable::run(Shared& shared, rounds::Op op, Work work, Call const& c
         lock.lock();
     }
     shared.running.erase(op);
-    shared.changed.notify_all();
     if (shared.wanted.erase(op) > 0) shared.ended.emplace_back(op, std::move(finish));
     // Another operation may wait for this thread to end.
     if (shared.notify) shared.notify();
@@ -104,8 +86,8 @@ void OperationTable::start(rounds::Op op, Millis limit, Work work, Finish late)
     if (op < first_errand)
         for (auto& [other, operation] : operations_)
             if (other < first_errand) operation.stop.request_stop();
-    operations_.emplace(
-        op, Operation{{}, monotonic_now() + limit, std::move(late), std::move(work), {}});
+    operations_.emplace(op,
+                        Operation{{}, monotonic_now() + limit, std::move(late), std::move(work)});
     start_waiting();
 }
 
@@ -115,7 +97,7 @@ void OperationTable::start_waiting()
         return std::distance(running.lower_bound(first), running.end()) < most;
     };
     for (auto& [op, operation] : operations_) {
-        if (operation.thread.joinable()) continue;
+        if (operation.started) continue;
         if (!is_free(0, most_threads)) return;
         if (op >= first_errand && !is_free(first_errand, most_errands)) return;
         if (op >= first_chore && !is_free(first_chore, most_chores)) return;
@@ -125,16 +107,13 @@ void OperationTable::start_waiting()
 
 bool OperationTable::start_thread(rounds::Op op, Operation& operation)
 {
-    // The thread cannot end before it is in the table, because it needs the lock.
-    try {
-        operation.thread =
-            std::thread([shared = shared_, op, work = operation.work,
-                         call = Call{operation.stop.get_token(), operation.until}]() mutable {
-                run(*shared, op, std::move(work), call);
-            });
-    } catch (std::system_error const&) {
-        return false;
-    }
+    // The operation cannot end before it is in the table, because its thread needs the lock.
+    operation.started =
+        threads_.start([shared = shared_, op, work = operation.work,
+                        call = Call{operation.stop.get_token(), operation.until}]() mutable {
+            run(*shared, op, std::move(work), call);
+        });
+    if (!operation.started) return false;
     operation.work = nullptr;
     shared_->running.insert(op);
     shared_->wanted.insert(op);
@@ -144,25 +123,14 @@ bool OperationTable::start_thread(rounds::Op op, Operation& operation)
 std::vector<OperationTable::Finish> OperationTable::take_ended()
 {
     std::vector<Finish> results;
-    std::vector<std::thread> over;
-    {
-        std::lock_guard const guard(shared_->mutex);
-        for (auto& [op, finish] : shared_->ended) {
-            results.push_back(std::move(finish));
-            if (auto found = operations_.extract(op))
-                over.push_back(std::move(found.mapped().thread));
-        }
-        shared_->ended.clear();
-        abandon_late(results);
-        for (auto it = abandoned_.begin(); it != abandoned_.end();) {
-            auto const current = it++;
-            if (shared_->running.contains(current->first)) continue;
-            over.push_back(std::move(current->second));
-            abandoned_.erase(current);
-        }
-        start_waiting();
+    std::lock_guard const guard(shared_->mutex);
+    for (auto& [op, finish] : shared_->ended) {
+        results.push_back(std::move(finish));
+        operations_.erase(op);
     }
-    for (auto& thread : over) thread.join();
+    shared_->ended.clear();
+    abandon_late(results);
+    start_waiting();
     return results;
 }
 
@@ -177,10 +145,7 @@ void OperationTable::abandon_late(std::vector<Finish>& results)
         }
         operation.stop.request_stop();
         results.push_back(std::move(operation.late));
-        if (operation.thread.joinable()) {
-            shared_->wanted.erase(op);
-            abandoned_.emplace(op, std::move(operation.thread));
-        }
+        shared_->wanted.erase(op);
         it = operations_.erase(it);
     }
 }

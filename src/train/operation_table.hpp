@@ -4,9 +4,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <vector>
 
+#include "core/abandonable.hpp"
 #include "core/call.hpp"
 #include "rounds/messages.hpp"
 
@@ -20,9 +20,8 @@ namespace curtail::train {
 /// leave one thread to questions. Chores may be late, and leave another thread to errands.
 ///
 /// If an operation does not end in time, the table abandons its thread and drops its late result.
-/// Such a thread may wait for a file server for hours. While all threads are abandoned, the table
-/// accepts no operation. They may outlive the table, so the program must end without exit handlers
-/// (apps::end_at_once()).
+/// Such a thread may wait for a file server for hours, and outlive the table
+/// (core/abandonable.hpp). While all threads are abandoned, the table accepts no operation.
 class OperationTable {
   public:
     /// What the owner does once an operation has ended. Returns the answer to the protocol's
@@ -74,8 +73,8 @@ class OperationTable {
         std::stop_source stop;
         MonoTime until;
         Finish late;
-        Work work;           ///< empty once the thread has it
-        std::thread thread;  ///< not joinable while the operation waits for a thread
+        Work work;            ///< empty once a thread has it
+        bool started{false};  ///< does not wait for a thread
     };
     static void run(Shared& shared, rounds::Op op, Work work, Call const& call);
     // The caller of these holds the mutex of `shared_`.
@@ -89,7 +88,7 @@ class OperationTable {
 
     std::shared_ptr<Shared> shared_;
     std::map<rounds::Op, Operation> operations_;
-    std::map<rounds::Op, std::thread> abandoned_;
+    AbandonableThreads threads_;
 };
 
 }  // namespace curtail::train
