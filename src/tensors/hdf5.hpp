@@ -37,12 +37,10 @@ class Handle {
     }
     [[nodiscard]] hid_t get() const { return id_; }
     explicit operator bool() const { return id_ >= 0; }
-    /// Closes the identifier now. Returns false if HDF5 fails to close it, for example because the
-    /// disk is full.
-    bool reset()
+    /// Closes the identifier now.
+    void reset()
     {
-        if (id_ < 0) return true;
-        return close_(std::exchange(id_, H5I_INVALID_HID)) >= 0;
+        if (id_ >= 0) close_(std::exchange(id_, H5I_INVALID_HID));
     }
 
   private:
