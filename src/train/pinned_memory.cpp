@@ -21,7 +21,7 @@ at::Tensor pinned_memory(std::int64_t count, at::ScalarType type)
 AlignedMemory pinned_block(std::size_t bytes, c10::Device device)
 {
     c10::DeviceGuard const guard(device);
-    auto const block = AlignedMemory::zeros(bytes);
+    auto block = AlignedMemory::zeros(bytes);
     auto const all = block.bytes();
     if (!register_host_memory(all.data(), bytes)) return block;
     auto const unpin = [block, device](std::byte* memory) {
