@@ -37,13 +37,12 @@
 //
 // The comments below use these symbols (docs/rounds.md). theta is a committed model. x are the
 // trainer's fp32 weights, and a is the trainer's anchor. d_j is the delta of the trainer's own
-// contribution j. `since` are the blocks that the trainer trained on since the last cut. A prime
-// marks the new value.
+// contribution j. A prime marks the new value.
 //
 // The trainer reports every optimizer step by Stepped, in order, and before the CutReady that
-// includes the step. It reports a step that did not change the weights by Skipped. The trainer
-// carries out Cut and Adopt after the current step. After Cut, Adopt, LoadModel or Discard, the
-// trainer pauses until the next Train.
+// includes the step. It reports a step that did not change the weights by Skipped. Only the Site
+// knows which blocks the trainer has used. The trainer carries out Cut and Adopt after the current
+// step. After Cut, Adopt, LoadModel or Discard, the trainer pauses until the next Train.
 namespace curtail::rounds {
 
 /// The number of a question.
@@ -147,8 +146,7 @@ struct Stepped {
     FractionalSeconds seconds{};  ///< duration of the step in real time, without pauses
 };
 /// Says that the loss or a gradient of a step on `blocks` was not finite. The step did not change
-/// the weights. The trainer does not train on these blocks again before an Adopt drops the cut that
-/// contains them.
+/// the weights.
 struct Skipped {
     Ranges blocks;
 };
@@ -159,9 +157,6 @@ struct Skipped {
 /// x := a. Then a number in `nonfinite` is positive.
 struct CutReady {
     Op op{};
-    Ranges ranges;              ///< all blocks trained on since the previous cut; may be empty
-    Ranges skipped;             ///< all blocks skipped since the previous cut
-    std::int64_t steps{};       ///< optimizer steps since the previous cut
     std::vector<double> sumsq;  ///< sum of the squares of d_seq, for each of RunSpec::parts
     /// One number for each of RunSpec::parts: how many values of a - x are not finite.
     std::vector<std::int64_t> nonfinite;
@@ -284,18 +279,19 @@ struct Adopt {
 
 // ---- orders without an answer
 
-/// Orders the trainer to train on those blocks of `held` that are neither in an undecided
-/// contribution nor trained or skipped since the last cut. The trainer takes the lowest block first
-/// and pauses when no block is left. If the last blocks do not fill a step, the last step is
+/// Orders the trainer to train on `blocks`, in place of those of an earlier Train. The trainer
+/// leaves out the blocks of steps that it has begun since its last pause. It takes the lowest block
+/// first and pauses when no block is left. If the last blocks do not fill a step, the last step is
 /// smaller.
 struct Train {
-    Ranges held;
+    Ranges blocks;  ///< the blocks that the member holds, without those that a delta of the trainer
+                    ///< contains and those that it has trained on or skipped since the last cut
     Tokens tokens_before;  ///< tokens in the committed model and in this member's undecided
                            ///< contributions. For the learning rate schedule, the trainer adds the
-                           ///< tokens in `since`.
+                           ///< tokens that it has trained on since the last cut.
 };
-/// Orders the trainer to discard x, all deltas and `since`, because the member was removed. A
-/// LoadModel comes before the next Train.
+/// Orders the trainer to discard x, all deltas and all work since the last cut, because the member
+/// was removed. A LoadModel comes before the next Train.
 struct Discard {};
 /// Orders the program to delete a payload object if it exists. The program may do so at any later
 /// time.

@@ -24,7 +24,7 @@ MemberLoop::MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThre
 {
 }
 
-Leave MemberLoop::run()
+rounds::Exit MemberLoop::run()
 {
     for (;;) {
         ranks_.heartbeat();
@@ -39,8 +39,8 @@ Leave MemberLoop::run()
             continue;
         }
         finish_steps();
-        if (auto* leave = std::get_if<Leave>(&*order))
-            return failure_ ? Leave{failure_->code, failure_} : std::move(*leave);
+        if (auto* exit = std::get_if<rounds::Exit>(&*order))
+            return failure_ ? rounds::Exit{failure_->code, failure_} : std::move(*exit);
         std::visit([this](auto const& what) { carry_out(what); }, *order);
     }
 }
@@ -55,17 +55,14 @@ void MemberLoop::begin_snapshot(rounds::Rate rate)
 void MemberLoop::finish_snapshots(rounds::Rate rate)
 {
     if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
-    // The id may have come after the order to leave.
+    // The id may have come after the order to exit.
     while (auto const order = thread_.try_order())
         if (auto const* training = std::get_if<IdentifyTraining>(&*order)) carry_out(*training);
     begin_snapshot(rate);
     if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
 }
 
-bool MemberLoop::has_work() const
-{
-    return !stop_deadline_ && blocks_ && !ledger_.next_blocks(blocks_->held, 1).empty();
-}
+bool MemberLoop::has_work() const { return !stop_deadline_ && !queue_.next(1).empty(); }
 
 void MemberLoop::forward_stop_request()
 {
@@ -92,8 +89,8 @@ void MemberLoop::note_stop()
 
 void MemberLoop::train_step()
 {
-    if (!blocks_) return finish_steps();
-    auto const blocks = ledger_.next_blocks(blocks_->held, ranks_.engine().blocks_per_step());
+    if (queue_.paused()) return finish_steps();
+    auto const blocks = queue_.next(ranks_.engine().blocks_per_step());
     if (blocks.empty()) {
         finish_steps();
         return set_state(energy::State::idle);
@@ -104,11 +101,11 @@ void MemberLoop::train_step()
     if (ranks_.stop().raised()) return;
     set_state(energy::State::training);
     Tokens const progress =
-        blocks_->tokens_before + ledger_.blocks_since() * context_.run.rounds.block_tokens;
+        queue_.tokens_before() + queue_.since_cut() * context_.run.rounds.block_tokens;
     auto const begun = ranks_.step(blocks, progress);
     if (!begun) return give_up(begun.error());
     if (begun->stop_requested) ranks_.stop().request(StopCause::other_rank);
-    if (!begun->blocks.empty()) ledger_.record_step(begun->blocks);
+    queue_.begin_step(begun->blocks);
     record_outcomes();
     auto const every = context_.run.training.snapshot_every_steps;
     if (every == 0 || steps_here_ / every == periodic_snapshots_) return;
@@ -145,7 +142,7 @@ void MemberLoop::skip(rounds::Ranges const& blocks)
     context_.log.warning("skipped step " + std::to_string(steps_here_) + " on blocks " +
                          blocks.to_string() + ": its loss or a gradient is not finite");
     context_.recorder.event(runlog::StepSkipped{steps_here_, blocks.to_json()});
-    ledger_.skip_step(blocks);
+    queue_.skip_step(blocks);
     thread_.post(rounds::Skipped{blocks});
 }
 
@@ -154,55 +151,50 @@ void MemberLoop::give_up(Error const& error)
 {
     context_.log.error(error.message() + "; contributing the work done so far and leaving the run");
     failure_ = error;
-    blocks_.reset();
+    queue_.pause();
 }
 
-void MemberLoop::carry_out(LoadWeights const& load)
+void MemberLoop::carry_out(WithModel<rounds::LoadModel> const& load)
 {
-    round_ = load.round;
-    ledger_.begin();
-    ranks_.load_model(*load.theta);
+    round_ = load.model.round.value;
+    queue_.pause_without_work();
+    ranks_.load(*load.theta);
     thread_.post(rounds::Loaded{load.op});
 }
 
-void MemberLoop::carry_out(MakeCut const& cut)
+void MemberLoop::carry_out(rounds::Cut const& cut)
 {
-    blocks_.reset();
+    queue_.pause_without_work();
     set_state(energy::State::exchange);
-    auto blocks = ledger_.cut(cut.seq);
     auto values = ranks_.cut(cut.seq, cut.with_model);
-    if (values.nonfinite > 0)
+    if (values.sums.nonfinite > 0)
         context_.log.warning(
             "the weights are not finite: discarding the work since the last contribution and "
             "resetting the optimizer");
     // The background thread uploads the contribution while the ranks copy and write the snapshot.
     snapshots_.announce();
-    thread_.post(CutMade{cut.op, cut.seq, std::move(blocks), std::move(values)});
+    thread_.post(CutReady{cut.op, cut.seq, std::move(values)});
     begin_snapshot(thread_.rate());
 }
 
-void MemberLoop::carry_out(AdoptModel const& adopt)
+void MemberLoop::carry_out(WithModel<rounds::Adopt> const& adopt)
 {
-    round_ = adopt.round;
-    ledger_.forget(adopt.dropped);
-    if (adopt.theta) ranks_.adopt_model(*adopt.theta, adopt.dropped, ledger_.blocks_since() > 0);
-    else ranks_.forget_cuts(adopt.dropped);
-    // The ledger no longer excludes the decided blocks, so the old holdings must not be trained
-    // again before the new ones are known.
-    blocks_.reset();
+    round_ = adopt.model.round.value;
+    queue_.pause();
+    if (adopt.theta) ranks_.adopt(*adopt.theta, adopt.dropped, queue_.since_cut() > 0);
+    else ranks_.forget(adopt.dropped);
     thread_.post(rounds::Adopted{adopt.op});
 }
 
-void MemberLoop::carry_out(TrainBlocks const& blocks)
+void MemberLoop::carry_out(rounds::Train const& train)
 {
-    if (!failure_) blocks_ = blocks;
+    if (!failure_) queue_.order(train);
 }
 
-void MemberLoop::carry_out(DiscardWork const&)
+void MemberLoop::carry_out(rounds::Discard const&)
 {
-    blocks_.reset();
-    ledger_.begin();
-    ranks_.discard_work();
+    queue_.pause_without_work();
+    ranks_.discard();
     set_state(energy::State::idle);
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "store/object_store.hpp"
+#include "train/block_queue.hpp"
 #include "train/leader_context.hpp"
 #include "train/leader_snapshots.hpp"
 #include "train/round_thread.hpp"
@@ -18,9 +19,9 @@ class MemberLoop {
     MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThread& thread,
                SnapshotGate& gate);
 
-    /// Trains until the protocol orders the site to leave. Returns that order. If an error ended
-    /// the training, returns an order with that error instead.
-    [[nodiscard]] Leave run();
+    /// Trains until the protocol orders the site to exit. Returns that order. If an error ended the
+    /// training, returns an order with that error instead.
+    [[nodiscard]] rounds::Exit run();
     /// Waits for the snapshot that is being written. Then saves one more if this process has made a
     /// step since. `rate` is the site's measured speed. A failure is logged and becomes an event.
     void finish_snapshots(rounds::Rate rate);
@@ -37,21 +38,20 @@ class MemberLoop {
     void skip(rounds::Ranges const& blocks);
     void give_up(Error const& error);
 
-    void carry_out(LoadWeights const& load);
-    void carry_out(MakeCut const& cut);
-    void carry_out(AdoptModel const& adopt);
-    void carry_out(TrainBlocks const& blocks);
-    void carry_out(DiscardWork const&);
+    void carry_out(WithModel<rounds::LoadModel> const& load);
+    void carry_out(rounds::Cut const& cut);
+    void carry_out(WithModel<rounds::Adopt> const& adopt);
+    void carry_out(rounds::Train const& train);
+    void carry_out(rounds::Discard const&);
     void carry_out(IdentifyTraining const& training) { training_id_ = training.id; }
-    void carry_out(Leave const&) {}
+    void carry_out(rounds::Exit const&) {}
 
     void set_state(energy::State state);
 
     SiteRanks& ranks_;
     LeaderContext const& context_;
     RoundThread& thread_;
-    BlockLedger ledger_;
-    std::optional<TrainBlocks> blocks_;
+    BlockQueue queue_;
     Position position_;
     std::optional<std::string> training_id_;
     LeaderSnapshots snapshots_;

@@ -45,7 +45,7 @@ CutValues RankWork::cut(Seq seq, bool with_anchor)
     compare_weights();
     auto const& x = engine_.exchange().master_values();
     auto const mine = work_.begin_cut(seq, x);
-    std::array<double, 2> sums{mine.sum_of_squares, static_cast<double>(mine.nonfinite)};
+    std::array<double, 2> sums{mine.sumsq, static_cast<double>(mine.nonfinite)};
     collectives_.all_reduce_sum(std::span<double>(sums));
     bool const good = sums[1] == 0;
     work_.end_cut(seq, good, x);
@@ -55,7 +55,7 @@ CutValues RankWork::cut(Seq seq, bool with_anchor)
     }
     return {gathered(work_.delta(seq), std::move(room)),
             with_anchor ? gathered(work_.anchor(), std::move(room_for_anchor)) : nullptr,
-            good ? sums[0] : 0, static_cast<std::int64_t>(sums[1])};
+            {good ? sums[0] : 0, static_cast<std::int64_t>(sums[1])}};
 }
 
 // A difference means that memory or a message is damaged: nothing can be contributed any more.

@@ -14,12 +14,11 @@ using payload::Values;
 
 /// The values of a cut.
 struct CutValues {
-    Values delta;             ///< anchor - weights
-    Values anchor;            ///< the anchor after the cut; null unless it was wanted
-    double sum_of_squares{};  ///< of the values in `delta`
-    /// Number of non-finite values in anchor - weights. If this number is positive, `delta` is zero
-    /// and no commit includes this work.
-    std::int64_t nonfinite{};
+    Values delta;   ///< anchor - weights
+    Values anchor;  ///< the anchor after the cut; null unless it was wanted
+    /// Of all ranks. If a value was not finite, `delta` and `sums.sumsq` are zero, and no commit
+    /// includes this work.
+    CutSums sums;
 };
 
 /// One rank's part in the operations of the round protocol on the weights (rounds/messages.hpp).

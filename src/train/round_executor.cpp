@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/round_executor.hpp"
 
-#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -73,18 +72,14 @@ void RoundExecutor::set_members(MemberId const& own, std::vector<MemberId> const
 rounds::Input RoundExecutor::translate(LoopEvent event)
 {
     if (std::holds_alternative<rounds::Stepped>(event)) identify();
-    if (auto* made = std::get_if<CutMade>(&event)) {
-        deltas_[made->seq] = made->values.delta;
-        anchor_ = made->values.anchor;
-        return rounds::CutReady{
-            made->op,           made->blocks.ranges,           made->blocks.skipped,
-            made->blocks.steps, {made->values.sum_of_squares}, {made->values.nonfinite}};
-    }
     return std::visit(
-        []<class Message>(Message&& message) -> rounds::Input {
-            if constexpr (std::is_same_v<std::decay_t<Message>, CutMade>)
-                throw std::logic_error("handled above");
-            else return std::forward<Message>(message);
+        [this]<class Message>(Message&& message) -> rounds::Input {
+            if constexpr (std::is_same_v<std::decay_t<Message>, CutReady>) {
+                auto const& [delta, anchor, sums] = message.values;
+                deltas_[message.seq] = delta;
+                anchor_ = anchor;
+                return rounds::CutReady{message.op, {sums.sumsq}, {sums.nonfinite}};
+            } else return std::forward<Message>(message);
         },
         std::move(event));
 }
@@ -164,18 +159,13 @@ void RoundExecutor::act(rounds::Overwrite const& overwrite)
 void RoundExecutor::act(rounds::Cut const& cut)
 {
     identify();
-    parts_.order(MakeCut{cut.op, cut.seq, cut.with_model});
+    parts_.order(cut);
 }
 
-void RoundExecutor::act(rounds::Train const& train)
-{
-    parts_.order(TrainBlocks{train.held, train.tokens_before});
-}
-
-void RoundExecutor::act(rounds::Discard const&)
+void RoundExecutor::act(rounds::Discard const& discard)
 {
     deltas_.clear();
-    parts_.order(DiscardWork{});
+    parts_.order(discard);
 }
 
 void RoundExecutor::act(rounds::Delete const& garbage)
@@ -217,7 +207,7 @@ void RoundExecutor::act(rounds::Exit const& exit)
     for (auto& [name, payload] : std::exchange(to_keep_, {}))
         write_copies({std::move(payload)}, {});
     finished_ = true;
-    parts_.order(Leave{exit.code, exit.error});
+    parts_.order(exit);
 }
 
 }  // namespace curtail::train

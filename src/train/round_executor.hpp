@@ -74,7 +74,7 @@ class RoundExecutor {
     /// Says who the members of the run are, once this process is one.
     void set_members(MemberId const& own, std::vector<MemberId> const& members);
     /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
-    /// anchor of a CutMade, because the protocol may later ask to store them.
+    /// anchor of a cut, because the protocol may later ask to store them.
     [[nodiscard]] rounds::Input translate(LoopEvent event);
     /// Returns true once the protocol has ordered the site to leave.
     [[nodiscard]] bool finished() const { return finished_; }
@@ -92,8 +92,8 @@ class RoundExecutor {
     void act(rounds::LoadModel const& load);
     void act(rounds::Cut const& cut);
     void act(rounds::Adopt const& adopt);
-    void act(rounds::Train const& train);
-    void act(rounds::Discard const&);
+    void act(rounds::Train const& train) { parts_.order(train); }
+    void act(rounds::Discard const& discard);
     void act(rounds::Delete const& garbage);
     void act(rounds::Overwrite const& overwrite);
     void act(rounds::Sweep const& sweep);

@@ -149,7 +149,7 @@ void RoundExecutor::act(rounds::LoadModel const& load)
     identify();
     fetch(load.op, load.model.parts.at(0), [this, load](Values theta) {
         deltas_.clear();
-        parts_.order(LoadWeights{load.op, std::move(theta), load.model.round.value});
+        parts_.order(WithModel<rounds::LoadModel>{load, std::move(theta)});
     });
 }
 
@@ -157,8 +157,7 @@ void RoundExecutor::act(rounds::Adopt const& adopt)
 {
     auto const order = [this, adopt](Values theta) {
         for (auto const seq : adopt.dropped) deltas_.erase(seq);
-        parts_.order(
-            AdoptModel{adopt.op, std::move(theta), adopt.dropped, adopt.model.round.value});
+        parts_.order(WithModel<rounds::Adopt>{adopt, std::move(theta)});
     };
     if (adopt.keeps_weights) order(nullptr);
     else fetch(adopt.op, adopt.model.parts.at(0), order);

@@ -7,10 +7,10 @@ namespace curtail::train {
 namespace {
 
 RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& orders,
-                                 std::optional<Leave>& posted)
+                                 std::optional<rounds::Exit>& posted)
 {
     parts.order = [&orders, &posted](Order order) {
-        if (auto const* leave = std::get_if<Leave>(&order)) posted = *leave;
+        if (auto const* exit = std::get_if<rounds::Exit>(&order)) posted = *exit;
         orders.post(std::move(order));
     };
     return parts;
@@ -22,7 +22,7 @@ RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog
                          std::function<Millis()> suspended)
     : recorder_(parts.recorder),
       site_(std::move(site)),
-      executor_(with_orders(std::move(parts), orders_, leave_), [this] { events_.wake(); }),
+      executor_(with_orders(std::move(parts), orders_, exit_), [this] { events_.wake(); }),
       suspended_(std::move(suspended)),
       rate_(site_.rate()),
       watchdog_(std::move(watchdog)),
@@ -71,12 +71,12 @@ void RoundThread::run()
     try {
         run_until_exit();
     } catch (std::exception const& broken) {
-        leave_ = Leave{ExitCode::software,
-                       Error{ExitCode::software, "the round protocol failed", broken.what(),
-                             "please report this with the site's log"}};
-        orders_.post(Leave(*leave_));
+        exit_ = rounds::Exit{ExitCode::software,
+                             Error{ExitCode::software, "the round protocol failed", broken.what(),
+                                   "please report this with the site's log"}};
+        orders_.post(rounds::Exit(*exit_));
     }
-    watchdog_.leaving(leave_ ? leave_->error : std::nullopt);
+    watchdog_.leaving(exit_ ? exit_->error : std::nullopt);
     // No other site may have a copy of the last model.
     executor_.finish_errands(stopping_ ? Seconds{1} : Seconds{10});
     // Cancelled uploads abort themselves while the loop writes the last snapshot.

@@ -41,7 +41,7 @@ class RoundThread {
     /// Returns the site's speed as the protocol last measured it. Safe from any thread.
     [[nodiscard]] rounds::Rate rate() const { return rate_; }
     /// Waits for the thread to end and returns the final state of the protocol. Call it soon after
-    /// taking the order Leave: until join() is called, the watchdog may end the process.
+    /// taking the order rounds::Exit: until join() is called, the watchdog may end the process.
     [[nodiscard]] rounds::Site const& join();
 
   private:
@@ -54,7 +54,7 @@ class RoundThread {
     Mailbox<LoopEvent> events_;
     Mailbox<Order> orders_;
     rounds::Site site_;
-    std::optional<Leave> leave_;  ///< the order to leave, once it is posted
+    std::optional<rounds::Exit> exit_;  ///< the order to exit, once it is posted
     RoundExecutor executor_;
     std::function<Millis()> suspended_;
     MonoTime last_input_{};  ///< time of the last input, on the clock of the protocol

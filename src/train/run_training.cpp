@@ -24,12 +24,12 @@ namespace {
 
 // Runs the loop, and waits until no follower is busy. Without the ranks, the leader ends at once:
 // the round thread may be waiting for the store.
-Leave run_with_ranks(MemberLoop& loop, SiteRanks& ranks, LeaderContext const& context)
+rounds::Exit run_with_ranks(MemberLoop& loop, SiteRanks& ranks, LeaderContext const& context)
 {
     try {
-        auto leave = loop.run();
+        auto exit = loop.run();
         ranks.barrier();
-        return leave;
+        return exit;
     } catch (comm::CommError const& broken) {
         end_process(context, ranks.stop(), broken.to_error());
     }
@@ -102,10 +102,10 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
                        {exit_by, context.site.launcher.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
     MemberLoop loop(ranks, context, thread, *gate);
-    auto const leave = run_with_ranks(loop, ranks, context);
+    auto const exit = run_with_ranks(loop, ranks, context);
     auto const& end = thread.join();
     loop.finish_snapshots(end.rate());
-    if (leave.error) return tl::unexpected(*leave.error);
+    if (exit.error) return tl::unexpected(*exit.error);
     return end.tip() && end.tip()->complete;
 }
 

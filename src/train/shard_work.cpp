@@ -64,7 +64,7 @@ at::Tensor ShardWork::room(at::Tensor const& x)
     return unused_.defined() ? std::exchange(unused_, {}) : at::empty_like(x);
 }
 
-ShardWork::Difference ShardWork::begin_cut(Seq seq, at::Tensor const& x)
+CutSums ShardWork::begin_cut(Seq seq, at::Tensor const& x)
 {
     if (!anchor_.defined()) throw std::logic_error("a cut without an anchor");
     if (undecided_.contains(seq))

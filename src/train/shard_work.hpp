@@ -15,6 +15,12 @@ namespace curtail::train {
 /// precision first converts all values: 512 MB on a GPU.
 [[nodiscard]] std::int64_t cut_slice_elements(c10::Device device);
 
+/// What a cut found in the differences `anchor - weights`.
+struct CutSums {
+    double sumsq{};            ///< sum of the squares of all values
+    std::int64_t nonfinite{};  ///< number of values that are not finite
+};
+
 /// One rank's share of a site's work that no commit has included or refused yet (docs/rounds.md).
 /// The comments below use three symbols, for the elements of this rank's shard of the parameters.
 /// `x` stands for the weights, and `a` for the anchor. `theta` stands for the committed model that
@@ -32,13 +38,8 @@ class ShardWork {
     /// Forgets all work and the anchor. Call begin() before the next use.
     void discard();
 
-    /// What a cut found in the differences `a - x`.
-    struct Difference {
-        double sum_of_squares{};   ///< of all values
-        std::int64_t nonfinite{};  ///< number of values that are not finite
-    };
     /// Begins the cut `seq`, which must be new: its delta becomes `a - x`.
-    [[nodiscard]] Difference begin_cut(Seq seq, at::Tensor const& x);
+    [[nodiscard]] CutSums begin_cut(Seq seq, at::Tensor const& x);
     /// Ends the cut `seq`. If it is `good` on all ranks, sets `a := x`. Otherwise, sets the delta
     /// to exactly zero and `x := a`.
     void end_cut(Seq seq, bool good, at::Tensor const& x);

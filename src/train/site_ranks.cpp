@@ -61,7 +61,7 @@ Result<BegunStep> SiteRanks::step_on_all(std::vector<rounds::BlockRange> ranges,
     return engine_.step(blocks, progress, [this] { return stop_.raised(); });
 }
 
-void SiteRanks::load_model(std::span<float const> theta)
+void SiteRanks::load(std::span<float const> theta)
 {
     send({CommandType::load, 0});
     work_.load(theta);
@@ -73,20 +73,19 @@ CutValues SiteRanks::cut(Seq seq, bool with_anchor)
     return work_.cut(seq, with_anchor);
 }
 
-void SiteRanks::adopt_model(std::span<float const> theta, std::vector<Seq> const& dropped,
-                            bool worked)
+void SiteRanks::adopt(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked)
 {
     send({CommandType::adopt, std::ssize(dropped), {}, worked});
     work_.adopt(theta, same_on_all(dropped), worked);
 }
 
-void SiteRanks::forget_cuts(std::vector<Seq> const& seqs)
+void SiteRanks::forget(std::vector<Seq> const& seqs)
 {
     send({CommandType::forget, std::ssize(seqs)});
     work_.forget(same_on_all(seqs));
 }
 
-void SiteRanks::discard_work()
+void SiteRanks::discard()
 {
     send({CommandType::discard, 0});
     work_.discard();

@@ -35,11 +35,11 @@ class SiteRanks {
     /// As Engine::take_outcome(). The duration includes the pause.
     [[nodiscard]] std::optional<StepOutcome> take_outcome();
     // These operations are those of RankWork, on all ranks.
-    void load_model(std::span<float const> theta);
+    void load(std::span<float const> theta);
     [[nodiscard]] CutValues cut(Seq seq, bool with_anchor);
-    void adopt_model(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked);
-    void forget_cuts(std::vector<Seq> const& seqs);
-    void discard_work();
+    void adopt(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked);
+    void forget(std::vector<Seq> const& seqs);
+    void discard();
     /// Begins to save the snapshot with the number `serial` on all ranks. The ranks go on while
     /// they write it.
     void begin_snapshot(snapshot::Head const& head, std::int64_t serial);

@@ -36,7 +36,7 @@ class RefusedHeaderRead : public ScriptedSite {
         if (auto const* note = std::get_if<Note>(&output))
             notes.push_back(note->type + json::to_string(note->details));
         auto const* train = std::get_if<Train>(&output);
-        if (train == nullptr || train->held.empty()) return std::nullopt;
+        if (train == nullptr || train->blocks.empty()) return std::nullopt;
         trains_since = now;
         return StopRequested{now, now};
     }

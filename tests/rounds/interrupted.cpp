@@ -27,11 +27,10 @@ class Interrupted : public ScriptedSite {
     {
         if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
         if (auto const* adopt = std::get_if<Adopt>(&output)) return Adopted{adopt->op};
-        if (auto const* train = std::get_if<Train>(&output)) return step(train->held);
+        if (auto const* train = std::get_if<Train>(&output)) return step(train->blocks);
         if (auto const* cut = std::get_if<Cut>(&output)) {
             if (!cut_at) cut_at = now;
-            auto const work = std::exchange(since, {});
-            return CutReady{cut->op, work, {}, work.empty() ? 0 : 1, {1.0}, {0}};
+            return CutReady{cut->op, {1.0}, {0}};
         }
         if (auto const* delta = std::get_if<StoreDelta>(&output))
             return Stored{delta->op, {part("d0", delta->parts[0].name)}};
@@ -50,7 +49,6 @@ class Interrupted : public ScriptedSite {
         if (steps == 0 || blocks.empty()) return std::nullopt;
         --steps;
         trained += blocks;
-        since += blocks;
         return Stepped{blocks, FractionalSeconds{1}};
     }
 
@@ -119,7 +117,6 @@ class Interrupted : public ScriptedSite {
     MemberId const a{"A.00000011.2"};
     MemberId const b{test::member("B", 3)};
     Ranges trained;
-    Ranges since;
     int steps{0};
     bool merges{false};
     std::optional<MonoTime> cut_at;  // the first cut

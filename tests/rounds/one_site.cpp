@@ -29,7 +29,7 @@ TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutOfALoneSiteDue)
 {
     auto outputs = serve(Tick{});
     outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
-    auto held = std::get<Train>(outputs.back()).held;
+    auto held = std::get<Train>(outputs.back()).blocks;
     ASSERT_GE(held.count(), 6);
     auto const next = [&] {
         auto const block = held.lowest(1);
@@ -49,7 +49,7 @@ TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutOfALoneSiteDue)
         outputs = site.on(now, Skipped{block});
     }
     ASSERT_TRUE(is_cut(outputs));
-    outputs = site.on(now, CutReady{std::get<Cut>(outputs.back()).op, good, bad, 1, {1.0}, {0}});
+    outputs = site.on(now, CutReady{std::get<Cut>(outputs.back()).op, {1.0}, {0}});
     EXPECT_FALSE(site.exited());
     EXPECT_EQ(site.status().undecided, std::vector<Ranges>{good + bad});
     EXPECT_TRUE(site.status().skipped.empty());
@@ -70,7 +70,7 @@ TEST_F(SiteWithLargeGrants, SkippedStepsBesideAnotherMemberWaitForTheEndOfTheRou
     auto outputs = serve(Tick{});
     outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
     ASSERT_EQ(site.status().members.size(), 2U);
-    auto held = std::get<Train>(outputs.back()).held;
+    auto held = std::get<Train>(outputs.back()).blocks;
     ASSERT_GE(held.count(), 4);
     for (int i = 0; i < 3; ++i) {
         auto const block = held.lowest(1);
@@ -166,13 +166,13 @@ TEST_F(ScriptedSite, NonFiniteWorkIsAnnouncedWithoutPayloadAndRefused)
 {
     auto outputs = serve(Tick{});
     outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
-    auto const held = std::get<Train>(outputs.back()).held;
+    auto const held = std::get<Train>(outputs.back()).blocks;
     outputs = site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
     auto const cut = std::get<Cut>(outputs.back());
     EXPECT_TRUE(cut.leaving);
     EXPECT_TRUE(site.on(now, Stepped{held, FractionalSeconds{1}}).empty())
         << "the step in progress must finish first";
-    outputs = serve(CutReady{cut.op, held, {}, 1, {1.0}, {3}});
+    outputs = serve(CutReady{cut.op, {1.0}, {3}});
     ASSERT_TRUE(site.exited());
     auto const name = header_name(MemberId{"A.00000011.2"}, {1});
     ASSERT_TRUE(objects.contains(name));

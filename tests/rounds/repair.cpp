@@ -37,9 +37,8 @@ class Repairing : public ScriptedSite {
         if (auto const* restore = std::get_if<Restore>(&output)) return restored(*restore);
         if (auto const* keep = std::get_if<Keep>(&output)) kept.push_back(keep->parts);
         if (auto const* note = std::get_if<Note>(&output)) notes.push_back(note->type);
-        if (auto const* train = std::get_if<Train>(&output)) held = train->held;
-        if (auto const* cut = std::get_if<Cut>(&output))
-            return CutReady{cut->op, std::exchange(since, {}), {}, 1, {1.0}, {0}};
+        if (auto const* train = std::get_if<Train>(&output)) held = train->blocks;
+        if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, {1.0}, {0}};
         if (auto const* delta = std::get_if<StoreDelta>(&output))
             return Stored{delta->op, {part("d0", delta->parts[0].name)}};
         return std::nullopt;
@@ -142,7 +141,6 @@ class Repairing : public ScriptedSite {
     {
         auto const blocks = (held - trained).lowest(2);
         trained += blocks;
-        since += blocks;
         last = serve_once(Stepped{blocks, FractionalSeconds{1}}, now);
     }
     // Gives the site an input, answers its questions, and moves the clock to its next timer, or to
@@ -180,7 +178,6 @@ class Repairing : public ScriptedSite {
     std::vector<MonoTime> looks;
     std::vector<Output> last;
     Ranges trained;
-    Ranges since;
     Ranges held;
 };
 

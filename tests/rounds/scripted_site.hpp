@@ -61,12 +61,12 @@ class ScriptedSite : public testing::Test {
     {
         auto outputs = serve(Tick{});
         outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
-        auto const held = std::get<Train>(outputs.back()).held;
+        auto const held = std::get<Train>(outputs.back()).blocks;
         outputs = site.on(now, StopRequested{now + Seconds{60}, now + Seconds{60}});
         auto const cut = std::get<Cut>(outputs.back());
         (void)site.on(now, Stepped{held, FractionalSeconds{1}});
         stopped = now;
-        return serve(CutReady{cut.op, held, {}, 1, {1.0}, {1}});
+        return serve(CutReady{cut.op, {1.0}, {1}});
     }
     /// Returns true for a question about payloads or to the trainer.
     static bool asks_for_work(Output const& output)

@@ -23,7 +23,7 @@ class StalledRead : public ScriptedSite {
         auto outputs = serve(Tick{});
         outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
         loaded = now;
-        auto const held = std::get<Train>(outputs.back()).held;
+        auto const held = std::get<Train>(outputs.back()).blocks;
         take(site.on(now, Stepped{held.lowest(1), FractionalSeconds{1}}));
     }
     // Moves the clock from timer to timer until the site asks for a cut, or `end`.

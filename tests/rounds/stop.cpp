@@ -24,11 +24,11 @@ class Stopping : public ScriptedSite {
     {
         auto outputs = serve(Tick{});
         outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
-        held = std::get<Train>(outputs.back()).held;
+        held = std::get<Train>(outputs.back()).blocks;
         outputs = site.on(now, stop);
         auto const cut = std::get<Cut>(outputs.back());
         (void)site.on(now, Stepped{held, FractionalSeconds{1}});
-        return site.on(now, CutReady{cut.op, held, {}, 1, {1.0}, {0}});
+        return site.on(now, CutReady{cut.op, {1.0}, {0}});
     }
     template <class Store>
     Stored stored(Store const& store)

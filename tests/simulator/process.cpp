@@ -61,6 +61,8 @@ void SimProcess::check_against_trainer(Status const& status) const
     if (!member) return;
     require(status.since == trainer->since(), Invariant::weights,
             "site and trainer differ in the work since the cut");
+    require(status.skipped == trainer->skipped(), Invariant::weights,
+            "site and trainer differ in the blocks skipped since the cut");
     if (status.state == State::run)
         require(status.undecided == trainer->undecided(), Invariant::weights,
                 "refused or decided work is still in the weights");

@@ -78,9 +78,10 @@ void put(std::ostream& out, Stepped const& i)
     out << "Stepped " << i.blocks.to_string() << " " << exact(i.seconds.count());
 }
 void put(std::ostream& out, Skipped const& i) { out << "Skipped " << i.blocks.to_string(); }
-void put(std::ostream& out, CutReady const& i)
+void put(std::ostream& out, SimProcess const& p, CutReady const& i)
 {
-    out << "CutReady " << i.op << " " << i.ranges.to_string() << " " << i.steps;
+    auto const& [ranges, steps] = p.trainer->last_cut();
+    out << "CutReady " << i.op << " " << ranges.to_string() << " " << steps;
     put_list(out, i.sumsq);
     put_list(out, i.nonfinite);
 }
@@ -149,9 +150,10 @@ void put(std::ostream& out, Adopt const& o)
     put_list(out, o.model.parts);
     put_seqs(out, o.dropped);
 }
-void put(std::ostream& out, Train const& o)
+// The status below says which of these blocks the site has used.
+void put(std::ostream& out, SimProcess const& p, Train const& o)
 {
-    out << "Train " << o.held.to_string() << " " << o.tokens_before.value;
+    out << "Train " << p.machine->status().held.to_string() << " " << o.tokens_before.value;
 }
 void put(std::ostream& out, Discard const&) { out << "Discard"; }
 void put(std::ostream& out, Delete const& o) { out << "Delete " << o.name; }
@@ -184,16 +186,22 @@ void put(std::ostream& out, Status const& s)
     out << (s.leaving ? " leaving" : "");
 }
 
+template <class Message>
+void put(std::ostream& out, SimProcess const&, Message const& message)
+{
+    put(out, message);
+}
+
 }  // namespace
 
 void trace(std::ostream& out, Millis now, SimProcess const& p, Input const& input,
            std::vector<Output> const& outputs)
 {
     out << now.count() << " " << p.identity.text() << " < ";
-    std::visit([&](auto const& i) { put(out, i); }, input);
+    std::visit([&](auto const& i) { put(out, p, i); }, input);
     for (auto const& output : outputs) {
         out << "\n  > ";
-        std::visit([&](auto const& o) { put(out, o); }, output);
+        std::visit([&](auto const& o) { put(out, p, o); }, output);
     }
     out << "\n  = ";
     put(out, p.machine->status());

@@ -29,18 +29,18 @@ void SimTrainer::discard()
     ++instance_;
 }
 
-void SimTrainer::train(Ranges held)
+void SimTrainer::train(Ranges blocks)
 {
-    held_ = std::move(held);
+    for (auto const& own : undecided())
+        require(!blocks.overlaps(own), Invariant::weights, "a delta has a block that is ordered");
+    blocks_to_train_ = std::move(blocks);
     running_ = true;
 }
 
 bool SimTrainer::begin_step(std::int64_t blocks)
 {
     if (!loaded_ || !running_ || !stepping_.empty()) return false;
-    auto free = held_ - since_ - skipped_;
-    for (auto const& [seq, own] : undecided_) free -= own.ranges + own.skipped;
-    stepping_ = free.lowest(blocks);
+    stepping_ = (blocks_to_train_ - since_ - skipped_).lowest(blocks);
     return !stepping_.empty();
 }
 
@@ -64,10 +64,10 @@ CutReady SimTrainer::cut(Cut const& order)
 {
     pause();
     auto const tokens = since_.count() * tokens_per_block;
-    CutReady ready{order.op, since_, skipped_, steps_, {static_cast<double>(tokens)}, {0}};
-    undecided_[order.seq] = {a_ - x_, std::exchange(since_, {}), std::exchange(skipped_, {})};
+    CutReady const ready{order.op, {static_cast<double>(tokens)}, {0}};
+    undecided_[order.seq] = {a_ - x_, since_, std::exchange(skipped_, {})};
     a_ = x_;
-    steps_ = 0;
+    last_cut_ = {std::exchange(since_, {}), std::exchange(steps_, 0)};
     cut_kept_model_ = order.with_model;
     return ready;
 }

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rounds/messages.hpp"
@@ -20,7 +21,7 @@ class SimTrainer {
 
     void load(Tickets theta);
     void discard();
-    void train(Ranges held);
+    void train(Ranges blocks);
     void pause() { running_ = false; }
 
     /// Starts a step if possible. Returns true if a step was started.
@@ -43,6 +44,9 @@ class SimTrainer {
     void check() const;
 
     [[nodiscard]] Ranges const& since() const { return since_; }
+    [[nodiscard]] Ranges const& skipped() const { return skipped_; }
+    /// The blocks trained on before the last cut, since the one before, and their steps.
+    [[nodiscard]] std::pair<Ranges, std::int64_t> const& last_cut() const { return last_cut_; }
     [[nodiscard]] bool loaded() const { return loaded_; }
     [[nodiscard]] std::vector<Ranges> undecided() const;
 
@@ -57,10 +61,11 @@ class SimTrainer {
     Tickets x_;
     Tickets a_;
     Ranges since_;
-    Ranges held_;
+    Ranges blocks_to_train_;
     Ranges stepping_;
     Ranges skipped_;
     std::int64_t steps_{0};
+    std::pair<Ranges, std::int64_t> last_cut_;
     std::map<Seq, Own> undecided_;
     bool loaded_{false};
     bool running_{false};

@@ -52,7 +52,7 @@ void Training::execute(P const& p, Cut const& o)
 
 void Training::execute(P const& p, Train const& o)
 {
-    p->trainer->train(o.held);
+    p->trainer->train(o.blocks);
     step(p);
 }
 
@@ -62,7 +62,7 @@ void Training::boundary(P const& p)
     if (p->cut) {
         auto const cut = *std::exchange(p->cut, {});
         auto ready = p->trainer->cut(cut);
-        if (chance(chaos_.nan) && !ready.ranges.empty()) {
+        if (chance(chaos_.nan) && !p->trainer->last_cut().first.empty()) {
             ready.nonfinite = {1};
             ++p->hardware.nan_cuts;
         }

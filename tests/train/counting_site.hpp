@@ -12,7 +12,9 @@
 #include "support/eventually.hpp"
 #include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"
+#include "train/block_queue.hpp"
 #include "train/round_thread.hpp"
+#include "train/shard_work.hpp"
 
 namespace curtail::train::test {
 
@@ -85,13 +87,13 @@ class CountingSite {
         thread_.post(rounds::StopRequested{monotonic_now() + grace, monotonic_now() + grace});
     }
     // How the site left; empty if it did not leave in time.
-    std::optional<Leave> left()
+    std::optional<rounds::Exit> left()
     {
         if (!curtail::test::eventually([&] { return done_.load(); }, long_enough))
             return std::nullopt;
         trainer_.join();
         (void)thread_.join();
-        return leave_;
+        return exit_;
     }
     void give_up() { abandoned_ = true; }
     [[nodiscard]] std::string const& log() const { return log_; }
@@ -105,8 +107,8 @@ class CountingSite {
     {
         while (!abandoned_) {
             auto order = thread_.order_until(monotonic_now() + Millis{1});
-            if (order && std::holds_alternative<Leave>(*order)) {
-                leave_ = std::get<Leave>(*order);
+            if (order && std::holds_alternative<rounds::Exit>(*order)) {
+                exit_ = std::get<rounds::Exit>(*order);
                 done_ = true;
                 return;
             }
@@ -116,59 +118,52 @@ class CountingSite {
     }
     void step()
     {
-        auto const blocks = held_ ? ledger_.next_blocks(*held_, 1) : rounds::Ranges{};
+        auto const blocks = queue_.next(1);
         if (blocks.empty()) return;
         x_.sub_(0.25);
-        ledger_.record_step(blocks);
+        queue_.begin_step(blocks);
         thread_.post(rounds::Stepped{blocks, FractionalSeconds{0.001}});
     }
-    void carry_out(LoadWeights const& load)
+    void carry_out(WithModel<rounds::LoadModel> const& load)
     {
-        ledger_.begin();
+        queue_.pause_without_work();
         x_.copy_(tensor_of(*load.theta));
         work_.begin(x_);
         thread_.post(rounds::Loaded{load.op});
     }
-    void carry_out(MakeCut const& cut)
+    void carry_out(rounds::Cut const& cut)
     {
-        held_.reset();
-        auto const found = work_.begin_cut(cut.seq, x_);
+        queue_.pause_without_work();
+        auto const sums = work_.begin_cut(cut.seq, x_);
         work_.end_cut(cut.seq, true, x_);
-        thread_.post(CutMade{
-            cut.op,
-            cut.seq,
-            ledger_.cut(cut.seq),
-            {values_of(work_.delta(cut.seq)), cut.with_model ? values_of(work_.anchor()) : nullptr,
-             found.sum_of_squares, found.nonfinite}});
+        auto const anchor = cut.with_model ? values_of(work_.anchor()) : nullptr;
+        thread_.post(CutReady{cut.op, cut.seq, {values_of(work_.delta(cut.seq)), anchor, sums}});
     }
-    void carry_out(AdoptModel const& adopt)
+    void carry_out(WithModel<rounds::Adopt> const& adopt)
     {
-        ledger_.forget(adopt.dropped);
+        queue_.pause();
         work_.forget(adopt.dropped);
-        if (adopt.theta) work_.adopt(tensor_of(*adopt.theta), ledger_.blocks_since() > 0, x_);
-        held_.reset();
+        if (adopt.theta) work_.adopt(tensor_of(*adopt.theta), queue_.since_cut() > 0, x_);
         thread_.post(rounds::Adopted{adopt.op});
     }
-    void carry_out(TrainBlocks const& blocks) { held_ = blocks.held; }
-    void carry_out(DiscardWork const&)
+    void carry_out(rounds::Train const& train) { queue_.order(train); }
+    void carry_out(rounds::Discard const&)
     {
-        held_.reset();
-        ledger_.begin();
+        queue_.pause_without_work();
         work_.discard();
     }
     void carry_out(IdentifyTraining const& training) { training_ids_.push_back(training.id); }
-    void carry_out(Leave const&) {}
+    void carry_out(rounds::Exit const&) {}
 
     curtail::test::TemporaryFolder folder_;
     std::vector<std::string> training_ids_;
     std::string log_;  // by the background thread; read it after left()
     Recorder recorder_;
     RoundThread thread_;
-    BlockLedger ledger_;
+    BlockQueue queue_;
     ShardWork work_;
     at::Tensor x_{at::zeros({4}, at::TensorOptions(at::kFloat))};
-    std::optional<rounds::Ranges> held_;
-    std::optional<Leave> leave_;
+    std::optional<rounds::Exit> exit_;
     std::atomic<bool> done_{false};
     std::atomic<bool> abandoned_{false};
     std::jthread trainer_;

@@ -70,10 +70,10 @@ TEST_F(RankWorkTest, ACutHasTheWorkSinceTheLastOne)
     step(-0.5);
     auto const first = work_->cut({1}, true);
     auto const count = static_cast<double>(engine_->weights().numel());
-    EXPECT_NEAR(first.sum_of_squares, 0.25 * count, 1e-9 * count);
-    EXPECT_EQ(first.nonfinite, 0);
+    EXPECT_NEAR(first.sums.sumsq, 0.25 * count, 1e-9 * count);
+    EXPECT_EQ(first.sums.nonfinite, 0);
     auto const second = work_->cut({2}, false);
-    EXPECT_EQ(second.sum_of_squares, 0);
+    EXPECT_EQ(second.sums.sumsq, 0);
     if (!leads()) return;
     EXPECT_THAT(*first.delta, testing::Each(0.5F));
     EXPECT_EQ(first.anchor->at(7), 6.5F);
@@ -117,8 +117,8 @@ TEST_F(RankWorkTest, ANonFiniteValueOnAnyRankDiscardsTheWorkOnAll)
     auto const bad = engine_->exchange().masters().back().numel();
     engine_->masters_replaced();
     auto const made = work_->cut({1}, false);
-    EXPECT_GT(made.nonfinite, 0);
-    EXPECT_TRUE(ranks_->rank() < ranks_->size() - 1 || made.nonfinite == bad);
+    EXPECT_GT(made.sums.nonfinite, 0);
+    EXPECT_TRUE(ranks_->rank() < ranks_->size() - 1 || made.sums.nonfinite == bad);
     EXPECT_EQ(weight(5), 5.0F) << "the last good weights";
     if (leads()) { EXPECT_THAT(*made.delta, testing::Each(0.0F)); }
 }

@@ -106,7 +106,7 @@ class Adopting : public Executor {
             answers = executor.take_answers();
             return !orders.empty() || !answers.empty();
         }));
-        return orders.empty() ? nullptr : std::get<AdoptModel>(orders.at(0)).theta;
+        return orders.empty() ? nullptr : std::get<WithModel<rounds::Adopt>>(orders.at(0)).theta;
     }
 };
 

@@ -34,9 +34,9 @@ TEST(ShardWork, ACutHasEachDifferenceAndTheSumOfTheirSquares)
     auto const x = at::zeros({elements});
     work.begin(x);
     x.fill_(-0.5);
-    auto const found = work.begin_cut(first, x);
-    EXPECT_EQ(found.sum_of_squares, 0.25 * elements);
-    EXPECT_EQ(found.nonfinite, 0);
+    auto const sums = work.begin_cut(first, x);
+    EXPECT_EQ(sums.sumsq, 0.25 * elements);
+    EXPECT_EQ(sums.nonfinite, 0);
     EXPECT_TRUE(work.delta(first).equal(at::full({elements}, 0.5F)));
 }
 
@@ -56,9 +56,9 @@ TEST(ShardWork, ACutOfTheGreatestFiniteValuesIsFinite)
     auto const x = at::zeros({elements});
     work.begin(x);
     x.fill_(std::numeric_limits<float>::max());
-    auto const found = work.begin_cut(first, x);
-    EXPECT_TRUE(std::isfinite(found.sum_of_squares));
-    EXPECT_EQ(found.nonfinite, 0);
+    auto const sums = work.begin_cut(first, x);
+    EXPECT_TRUE(std::isfinite(sums.sumsq));
+    EXPECT_EQ(sums.nonfinite, 0);
 }
 
 // New memory is slow.

@@ -52,7 +52,7 @@ class Gated : public Executor {
     void contribute(std::int64_t seq)
     {
         auto const values = std::make_shared<std::vector<float> const>(2, 1.0F);
-        (void)gated_executor.translate(CutMade{0, {seq}, {}, {values, nullptr, 2, 0}});
+        (void)gated_executor.translate(CutReady{0, {seq}, {values, nullptr, {2, 0}}});
         auto const name = rounds::delta_name({1}, {"A.00000011.2"}, {seq}, "d0");
         gated_executor.carry_out(
             rounds::StoreDelta{static_cast<rounds::Op>(seq), {seq}, {{"d0", name}}});

@@ -13,9 +13,9 @@ void Contributions::add(OwnContribution own)
 
 std::int64_t Contributions::count() const { return static_cast<std::int64_t>(undecided_.size()); }
 
-Ranges Contributions::ranges() const
+Ranges Contributions::kept_ranges() const
 {
-    Ranges all;
+    auto all = dropped_ranges_;
     for (auto const& own : undecided_) all += own.header.ranges + own.header.skipped;
     return all;
 }
@@ -73,6 +73,7 @@ void Contributions::remove_decided(Member const* me)
     for (auto const& own : undecided_) {
         if (!decided(own)) continue;
         dropped_.push_back(own.header.seq);
+        dropped_ranges_ += own.header.ranges + own.header.skipped;
         drops_work_ = drops_work_ || !own.header.ranges.empty();
     }
     std::erase_if(undecided_, decided);

@@ -33,7 +33,8 @@ class Contributions {
     void add(OwnContribution own);
     [[nodiscard]] std::vector<OwnContribution> const& undecided() const { return undecided_; }
     [[nodiscard]] std::int64_t count() const;  ///< number of undecided contributions
-    [[nodiscard]] Ranges ranges() const;       ///< blocks trained on or skipped in all of them
+    /// Returns the blocks trained on or skipped in all cuts whose deltas the trainer still keeps.
+    [[nodiscard]] Ranges kept_ranges() const;
     [[nodiscard]] Tokens tokens() const;       ///< tokens of all undecided contributions
     [[nodiscard]] Tokens unpublished_tokens() const;
     /// Returns the first contribution that is not published, or null if all are published.
@@ -59,12 +60,14 @@ class Contributions {
     void forget_dropped()
     {
         dropped_.clear();
+        dropped_ranges_ = {};
         drops_work_ = false;
     }
 
   private:
     std::vector<OwnContribution> undecided_;  ///< in order of seq
     std::vector<Seq> dropped_;                ///< see dropped()
+    Ranges dropped_ranges_;                   ///< blocks trained on or skipped in these
     bool drops_work_{};                       ///< see drops_work()
     Seq next_seq_{1};
     bool leaving_{};

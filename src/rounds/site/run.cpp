@@ -169,9 +169,7 @@ void order_training(Parts& p)
 {
     // After the last cut, no contribution could include the work.
     if (p.machine.stopping() || p.contributions.leaving()) return;
-    Train train{p.chain.tip()->find(*p.member)->held,
-                p.chain.tip()->totals.tokens + p.contributions.tokens()};
-    p.machine.send(std::move(train));
+    p.machine.send(Train{trainable(p), p.chain.tip()->totals.tokens + p.contributions.tokens()});
     p.training.resume();
 }
 
@@ -199,7 +197,7 @@ bool lone(Parts const& p)
 Ranges trainable(Parts const& p)
 {
     return p.chain.tip()->find(*p.member)->held - p.training.since() - p.training.skipped() -
-           p.contributions.ranges();
+           p.contributions.kept_ranges();
 }
 
 MonoTime round_end(Parts const& p)

@@ -26,6 +26,7 @@ bool Training::adopted(MonoTime round_ends)
 void Training::step(Ranges const& blocks)
 {
     since_ += blocks;
+    ++steps_since_;
     tried_ = true;
     ++steps_in_round_;
     skips_in_a_row_ = 0;
@@ -41,6 +42,7 @@ void Training::skip(Ranges const& blocks)
 void Training::cut(MonoTime now)
 {
     since_ = {};
+    steps_since_ = 0;
     skipped_ = {};
     last_cut_ = now;
     skips_in_a_row_ = 0;

@@ -11,6 +11,8 @@ class Training {
     [[nodiscard]] Round base() const { return base_; }  ///< round of the trainer's model; 0: none
     /// Returns the blocks that the trainer trained on since the last cut.
     [[nodiscard]] Ranges const& since() const { return since_; }
+    /// Returns the number of steps on these blocks.
+    [[nodiscard]] std::int64_t steps_since() const { return steps_since_; }
 
     /// Records that the Site has asked the trainer to load or adopt the model of this round.
     void request(Round round) { requested_ = round; }
@@ -55,6 +57,7 @@ class Training {
     MonoTime last_cut_{};  ///< when the trainer last made a cut or loaded a model
     std::int64_t steps_in_round_{0};
     Ranges since_;
+    std::int64_t steps_since_{0};
     Ranges skipped_;
     int skips_in_a_row_{0};
 };
