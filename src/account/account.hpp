@@ -28,7 +28,7 @@
 namespace curtail::account {
 
 /// A change of a window's phase.
-struct Decision {
+struct PhaseChange {
     std::size_t site{};
     double at_s{};
     std::string from;  ///< `closed`, `open` or `closing`
@@ -239,7 +239,7 @@ struct Account {
     energy::AccountingRule accounting_rule{energy::AccountingRule::hold};
     std::vector<SiteAccount> sites;
     std::vector<UnloggedWork> unlogged;  ///< work whose energy is not in any bill
-    std::vector<Decision> decisions;
+    std::vector<PhaseChange> decisions;
     std::vector<WindowAccount> windows;
     std::vector<RoundAccount> rounds;
     std::optional<RoundSummary> round_summary;

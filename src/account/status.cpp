@@ -38,11 +38,6 @@ bool is_over(RunFiles const& files, Timeline const& timeline)
     });
 }
 
-bool is_stop(JobChange::Type type)
-{
-    return type == JobChange::Type::drained || type == JobChange::Type::cancelled;
-}
-
 // The poller stopped the window's last job although the window had not closed.
 bool was_stopped(WindowTimeline const& window, RunFiles const& files)
 {
@@ -52,7 +47,7 @@ bool was_stopped(WindowTimeline const& window, RunFiles const& files)
         auto const change = runlog::job_change_in(event);
         if (!change || change->window != window.id) continue;
         if (change->type == JobChange::Type::submitted) stopped = false;
-        stopped = stopped || is_stop(change->type);
+        stopped = stopped || runlog::is_stop(change->type);
     }
     return stopped;
 }

@@ -10,8 +10,9 @@ namespace curtail::account {
 namespace {
 
 // Seconds on the signal's axis; those of the event itself if it names no signal time.
-double seconds_of(std::optional<Time> signal_time, Event const& event, Axis const& axis)
+double seconds_of(Event const& event, Axis const& axis)
 {
+    auto const signal_time = runlog::signal_time_of(event);
     return signal_time ? axis.of_signal(*signal_time) : axis.at(event.time);
 }
 
@@ -29,38 +30,34 @@ std::vector<Event> in_order(std::vector<Event> events)
     return events;
 }
 
-std::vector<Decision> decisions_of(RunFiles const& files, std::vector<Event> const& poller,
-                                   Axis const& axis)
+std::vector<PhaseChange> decisions_of(RunFiles const& files, std::vector<Event> const& poller,
+                                      Axis const& axis)
 {
-    std::vector<Decision> out;
+    std::vector<PhaseChange> out;
     for (auto const& event : poller) {
         auto const site = site_index(files, event.site);
-        auto const decision = runlog::decision_in(event);
-        if (!decision || !site) continue;
-        auto const intensity = decision->intensity;
-        out.push_back({*site, seconds_of(decision->signal_time, event, axis), decision->from,
-                       decision->to, decision->reason,
-                       intensity ? std::optional(intensity->value) : std::nullopt});
+        auto const change = runlog::phase_change_in(event);
+        if (!change || !site) continue;
+        auto& decision = out.emplace_back();
+        decision.site = *site;
+        decision.at_s = seconds_of(event, axis);
+        decision.from = windows::to_string(change->from);
+        decision.to = windows::to_string(change->to);
+        decision.reason = windows::to_string(change->reason);
+        if (change->intensity) decision.intensity = change->intensity->value;
     }
     std::stable_sort(out.begin(), out.end(),
-                     [](Decision const& a, Decision const& b) { return a.at_s < b.at_s; });
+                     [](PhaseChange const& a, PhaseChange const& b) { return a.at_s < b.at_s; });
     return out;
 }
 
-// An event that opens or closes a window.
-struct Turn {
-    bool opens{false};
-    std::string window;
-    std::optional<Time> signal_time;
-};
-
-std::optional<Turn> turn_in(Event const& event)
+// The opening or closing of a window that an event reports.
+std::optional<runlog::WindowChange> turn_in(Event const& event)
 {
-    if (auto const change = runlog::window_change_in(event))
-        return Turn{change->opens, change->window, change->signal_time};
-    if (auto const decision = runlog::decision_in(event); decision && decision->to == "closed")
-        return Turn{false, {}, decision->signal_time};
-    return std::nullopt;
+    if (auto const phase = runlog::phase_change_in(event);
+        phase && phase->to == windows::Phase::closed)
+        return runlog::WindowChange{};
+    return runlog::window_change_in(event);
 }
 
 // Windows from the poller's openings and closings. A poller that was killed may have logged an
@@ -70,17 +67,17 @@ class WindowBuilder {
   public:
     explicit WindowBuilder(Axis const& axis) : axis_(axis) {}
 
-    void add(std::size_t site, Turn const& turn, Event const& event)
+    void add(std::size_t site, runlog::WindowChange const& change, Event const& event)
     {
-        if (turn.opens && is_known(site, turn.window)) return;
-        double const at_s = seconds_of(turn.signal_time, event, axis_);
+        if (change.opens && is_known(site, change.window)) return;
+        double const at_s = seconds_of(event, axis_);
         auto const last = std::find_if(windows_.rbegin(), windows_.rend(),
                                        [&](WindowTimeline const& w) { return w.site == site; });
         if (last != windows_.rend() && !last->close_s) last->close_s = std::max(last->open_s, at_s);
-        if (!turn.opens) return;
+        if (!change.opens) return;
         WindowTimeline window;
         window.site = site;
-        window.id = turn.window;
+        window.id = change.window;
         window.open_s = at_s;
         window.opened_at = event.time;
         windows_.push_back(std::move(window));
@@ -129,17 +126,17 @@ std::vector<WindowTimeline> windows_of(RunFiles const& files, std::vector<Event>
 }
 
 // Intervals between a decision to close and the site's next decision, inside the window.
-std::vector<Span> closing_of(WindowTimeline const& window, std::vector<Decision> const& decisions,
-                             double end_s)
+std::vector<Span> closing_of(WindowTimeline const& window,
+                             std::vector<PhaseChange> const& decisions, double end_s)
 {
     std::vector<Span> out;
     double const close = window.close_s.value_or(end_s);
     for (auto d = decisions.begin(); d != decisions.end(); ++d) {
         bool const closes = d->site == window.site && d->to == "closing";
         if (!closes || d->at_s < window.open_s || d->at_s > close) continue;
-        auto const next = std::find_if(std::next(d), decisions.end(), [&](Decision const& other) {
-            return other.site == d->site;
-        });
+        auto const next =
+            std::find_if(std::next(d), decisions.end(),
+                         [&](PhaseChange const& other) { return other.site == d->site; });
         double const to = next != decisions.end() ? std::min(close, next->at_s) : close;
         if (to > d->at_s) out.push_back({d->at_s, to});
     }

@@ -78,7 +78,7 @@ struct Timeline {
     Time end;  ///< the last recorded time; a real time
     double end_s{};
     bool running{false};  ///< whether at least one job has not ended
-    std::vector<Decision> decisions;
+    std::vector<PhaseChange> decisions;
     std::vector<WindowTimeline> windows;  ///< in order of opening
     std::vector<SiteTimeline> sites;      ///< one per site, in the order of RunFiles::run.sites
 };

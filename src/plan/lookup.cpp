@@ -6,6 +6,8 @@
 namespace curtail::plan {
 namespace {
 
+using runlog::JobChange;
+
 bool is_same(TrackedJob const& tracked, Job const& job)
 {
     return job.id == tracked.id && (job.intent == tracked.intent || job.intent.value.empty());
@@ -40,7 +42,7 @@ void track(Update& update, JobId const& id, WindowId const& window, IntentId con
     job.window = window;
     job.intent = intent;
     update.state.jobs.push_back(std::move(job));
-    update.events.push_back({JobEventType::submitted, id, window, {}, {}, {}, {}});
+    update.events.push_back({JobChange::Type::submitted, window.value, id.value});
 }
 
 void forget_failures(SiteState& state)

@@ -8,6 +8,8 @@
 namespace curtail::plan {
 namespace {
 
+using runlog::JobChange;
+
 // The exit code of a job that may not train now: its site is locked, or it has no permission.
 constexpr int try_later = static_cast<int>(ExitCode::temporary);
 // The exit code of a job whose training has diverged, or whose input is damaged. The next job would
@@ -62,8 +64,10 @@ void note_start(Update& update, TrackedJob& tracked, Job const* listed, Time now
 {
     if (tracked.running_since || listed == nullptr || !has_started(*listed)) return;
     tracked.running_since = std::min(listed->started.value_or(now), now);
-    update.events.push_back(
-        {JobEventType::started, tracked.id, tracked.window, {}, {}, {}, listed->started});
+    update.events.push_back({.type = JobChange::Type::started,
+                             .window = tracked.window.value,
+                             .job = tracked.id.value,
+                             .at = listed->started});
 }
 
 // Whether the end of a job without a stop request is no failure. A job that ended at once with exit
@@ -115,8 +119,12 @@ void note_cancel(Update& update, TrackedJob const& tracked, Job const& job)
 void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time now,
               Rules const& rules)
 {
-    JobEvent event{JobEventType::ended, tracked.id, tracked.window, job.launcher_state,
-                   job.exit_code,       {},         job.ended};
+    JobChange event{.type = JobChange::Type::ended,
+                    .window = tracked.window.value,
+                    .job = tracked.id.value,
+                    .state = job.launcher_state,
+                    .at = job.ended,
+                    .exit_code = job.exit_code};
     update.events.push_back(event);
     auto const run_time =
         tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
@@ -126,7 +134,7 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
     if (ended_well || tracked.drained_since) forget_failures(update.state);
     if (ended_well || tracked.asked_since) return;  // after a stop request any end is expected
     if (job.end == Job::End::cancelled) return note_cancel(update, tracked, job);
-    event.type = JobEventType::failed;
+    event.type = JobChange::Type::failed;
     event.retry_after = judge_failure(update, tracked, job, too_soon, now, rules);
     update.events.push_back(std::move(event));
 }

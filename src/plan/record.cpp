@@ -8,6 +8,8 @@
 namespace curtail::plan {
 namespace {
 
+using runlog::JobChange;
+
 // The submission's answer was lost. A later observation shows whether it failed: its job appears,
 // or its intent expires.
 void note_lost_answer(SiteState& state, std::string failure, Time now, Rules const& rules)
@@ -23,8 +25,10 @@ void note_refusal(Update& update, Action const& action, Outcome const& outcome, 
 {
     auto const pause = count_setback(update.state, std::move(failure), now, rules);
     update.state.intent.reset();
-    update.events.push_back(
-        {JobEventType::failed, {}, action.window, "REFUSED: " + outcome.why, {}, pause, {}});
+    update.events.push_back({.type = JobChange::Type::failed,
+                             .window = action.window.value,
+                             .state = "REFUSED: " + outcome.why,
+                             .retry_after = pause});
 }
 
 void note_success(Update& update, Action const& action, Outcome const& outcome)
@@ -86,14 +90,14 @@ Update finish(SiteState before, Action const& action, Outcome const& outcome, Ti
     Update update{std::move(before), {}, {}};
     auto* job = find(update.state, action.job);
     if (job == nullptr || outcome.status != Outcome::Status::done) return update;
-    auto const note = [&](JobEventType type) {
-        update.events.push_back({type, job->id, job->window, action.why, {}, {}, {}});
+    auto const note = [&](JobChange::Type type) {
+        update.events.push_back({type, job->window.value, job->id.value, action.why});
     };
     if (action.type == ActionType::drain) {
-        if (!job->drained_since) note(JobEventType::drained);
+        if (!job->drained_since) note(JobChange::Type::drained);
         job->drained_since = std::min(job->drained_since.value_or(now), now);
     } else if (action.type == ActionType::cancel || action.type == ActionType::cancel_pending) {
-        if (!job->cancel_arrived) note(JobEventType::cancelled);
+        if (!job->cancel_arrived) note(JobChange::Type::cancelled);
         job->cancel_arrived = true;
     }
     return update;

@@ -32,8 +32,8 @@ class Updater {
 
     void apply(permission::Hold const& decision)
     {
-        if (decision.serial <= update_.holds.decision) return;
-        update_.holds.decision = decision.serial;
+        if (decision.serial <= update_.holds.applied_serial) return;
+        update_.holds.applied_serial = decision.serial;
         update_.resumed = !decision.held;
         decided_at_ = decision.since;
         note({decision.held, "person", decision.reason, decision.serial, {}},
@@ -76,22 +76,22 @@ class Updater {
 }  // namespace
 
 HoldUpdate update_holds(SiteId const& id, SiteRecord const& site,
-                        std::optional<plan::HoldRequest> const& request, Decision const& decision,
+                        std::optional<plan::HoldRequest> const& request, SavedHold const& saved,
                         Time now)
 {
     Updater updater(id, site, now);
     updater.release();
-    if (decision && *decision) updater.apply(**decision);
+    if (saved && *saved) updater.apply(**saved);
     if (request) updater.hold(*request);
     return updater.take();
 }
 
-std::string hold_reason(HoldRecord const& holds, Decision const& decision)
+std::string hold_reason(HoldRecord const& holds, SavedHold const& saved)
 {
-    if (!decision) return decision.error().message();
-    if (*decision && (*decision)->held)
-        return "paused by " + (*decision)->by + " at " + format_time((*decision)->since) + ": " +
-               (*decision)->reason;
+    if (!saved) return saved.error().message();
+    if (*saved && (*saved)->held)
+        return "paused by " + (*saved)->by + " at " + format_time((*saved)->since) + ": " +
+               (*saved)->reason;
     if (!holds.automatic) return {};
     auto text =
         "held since " + format_time(holds.automatic->since) + ": " + holds.automatic->request.why;

@@ -13,7 +13,7 @@
 namespace curtail::poll {
 
 /// A person's newest decision about a site; empty if there is none. An error if it is unreadable.
-using Decision = Result<std::optional<permission::Hold>>;
+using SavedHold = Result<std::optional<permission::Hold>>;
 
 /// The result of update_holds().
 struct HoldUpdate {
@@ -31,10 +31,10 @@ struct HoldUpdate {
 /// `site` is the record before the update. `now` is real time.
 [[nodiscard]] HoldUpdate update_holds(SiteId const& id, SiteRecord const& site,
                                       std::optional<plan::HoldRequest> const& request,
-                                      Decision const& decision, Time now);
+                                      SavedHold const& saved, Time now);
 
 /// Returns why the site must not train although its window may be open: who holds it, and what to
 /// do. Returns an empty text if nothing holds it. An unreadable decision holds the site.
-[[nodiscard]] std::string hold_reason(HoldRecord const& holds, Decision const& decision);
+[[nodiscard]] std::string hold_reason(HoldRecord const& holds, SavedHold const& saved);
 
 }  // namespace curtail::poll

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "plan/clamp_times.hpp"
-#include "poll/job_events.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::poll {
@@ -14,7 +13,7 @@ namespace {
 constexpr Seconds status_lifetime{10};
 
 // `job 7 failed (FAILED, exit code 3): CAUSE; next try in 10.0 s (consecutive failures: 1)`
-std::string failure_text(plan::JobEvent const& failed, plan::SiteState const& state)
+std::string failure_text(runlog::JobChange const& failed, plan::SiteState const& state)
 {
     return state.failure + "; " +
            plan::next_try_text(failed.retry_after.value_or(Millis(0)), state.failures);
@@ -49,10 +48,12 @@ JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                             plan::Rules const& rules)
 {
     auto update = plan::observe(plan::clamp_times(before, now, rules), listed, now, rules);
-    JobObservation seen{
-        std::move(update.state), job_events(site, update.events, now), {}, std::move(update.hold)};
+    JobObservation seen{std::move(update.state),
+                        runlog::to_events(update.events, now, site.value),
+                        {},
+                        std::move(update.hold)};
     for (auto const& event : update.events)
-        if (event.type == plan::JobEventType::failed)
+        if (event.type == runlog::JobChange::Type::failed)
             // A site that is held makes no next try.
             seen.warnings.push_back(
                 site.value + ": " +

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "plan/record.hpp"
-#include "poll/job_events.hpp"
 #include "runlog/poller_events.hpp"
 
 namespace curtail::poll {
@@ -51,7 +50,7 @@ std::vector<runlog::Event> apply(plan::SiteState& jobs, JournalEntry const& entr
     }
     auto update = plan::finish(std::move(jobs), entry.action, *entry.outcome, entry.time, {});
     jobs = std::move(update.state);
-    return job_events(entry.site, update.events, entry.time);
+    return runlog::to_events(update.events, entry.time, entry.site.value);
 }
 
 void replay_journal(StoredState& state, std::vector<JournalEntry> const& journal)
@@ -93,7 +92,7 @@ plan::SiteState keep_open(SiteId const& site, plan::SiteState const& journaled,
 // Repeats what update_holds() did when it wrote the event.
 void apply(HoldRecord& holds, runlog::HoldChange const& change, Time time)
 {
-    if (change.decision) holds.decision = std::max(holds.decision, *change.decision);
+    if (change.serial) holds.applied_serial = std::max(holds.applied_serial, *change.serial);
     if (!change.held) holds.automatic.reset();
     auto const cause = parse_cause(change.cause);
     if (change.held && cause)

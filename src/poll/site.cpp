@@ -3,7 +3,6 @@
 
 #include "core/clock.hpp"
 #include "launch/job_log.hpp"
-#include "poll/job_events.hpp"
 
 namespace curtail::poll {
 namespace {
@@ -138,7 +137,7 @@ StateStore::Durability SitePoller::durability(bool has_new_samples, Time now)
     return StateStore::Durability::now;
 }
 
-Decision SitePoller::decision() const
+SavedHold SitePoller::saved_hold() const
 {
     return permission::read_hold(parts_.folder, parts_.run, id());
 }
@@ -149,7 +148,8 @@ plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop
         std::lock_guard const guard(mutex_);
         if (!clock_wait_.empty()) return {false, {}, clock_wait_};
     }
-    return desired_state(record.window, stop, hold_reason(record.holds, decision()), is_complete());
+    return desired_state(record.window, stop, hold_reason(record.holds, saved_hold()),
+                         is_complete());
 }
 
 bool SitePoller::is_complete() const
@@ -240,7 +240,7 @@ std::optional<OtherTrainer> SitePoller::other_trainer(plan::SiteState const& kno
 
 Result<void> SitePoller::store_observation(JobObservation seen, Time now, bool dry_run)
 {
-    auto holds = update_holds(id(), store_.site(id()), seen.hold, decision(), now);
+    auto holds = update_holds(id(), store_.site(id()), seen.hold, saved_hold(), now);
     if (holds.resumed) plan::forget_failures(seen.state);
     for (auto const& line : seen.warnings) log_.warning(line);
     // A dry run stores nothing, so it would repeat these lines.
@@ -320,7 +320,7 @@ Result<void> SitePoller::store_outcome(plan::Action const& action, plan::Outcome
     auto update = plan::finish(store_.site(id()).jobs, action, outcome, now, rules());
     bool const has_events = !update.events.empty();
     auto const written = store_.append({id(), now, action, outcome, std::move(update.state),
-                                        job_events(id(), update.events, now)});
+                                        runlog::to_events(update.events, now, id().value)});
     return written && !has_events ? written : store_.save();
 }
 

@@ -77,7 +77,7 @@ class SitePoller {
   private:
     [[nodiscard]] bool is_replay() const { return parts_.trace_start.has_value(); }
     [[nodiscard]] plan::Rules rules() const;
-    [[nodiscard]] Decision decision() const;
+    [[nodiscard]] SavedHold saved_hold() const;
     [[nodiscard]] bool is_complete() const;
     /// Leaves the window of a replay as it is, because the clock is behind it.
     [[nodiscard]] WindowResult wait_for_clock(WindowRecord record, Error error, Time signal_now);

@@ -87,7 +87,7 @@ json::Object to_json(SiteRecord const& site)
                         {"above_before_open", json::time_or_null(window.above_before_open)},
                         {"jobs", plan::to_json(site.jobs)}};
     if (site.holds.automatic) object.set("hold", to_json(*site.holds.automatic));
-    object.set("decision", site.holds.decision);
+    object.set("decision", site.holds.applied_serial);
     if (!site.written_until.empty()) object.set("written_until", to_json(site.written_until));
     return object;
 }
@@ -103,7 +103,7 @@ SiteRecord read_site_record(json::ObjectReader& r, std::string const& where)
     }
     r.object(
         "hold", [&](json::ObjectReader& o) { site.holds.automatic = read_hold(o); }, false);
-    site.holds.decision = r.integer("decision", 0);
+    site.holds.applied_serial = r.integer("decision", 0);
     if (auto const* written = r.any("written_until"))
         site.written_until = read_written(*written, r);
     return site;

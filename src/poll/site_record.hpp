@@ -37,8 +37,8 @@ struct AutomaticHold {
 /// What the poller remembers about the holds of one site.
 struct HoldRecord {
     std::optional<AutomaticHold> automatic;
-    std::int64_t decision{
-        0};  ///< serial of the newest permission::Hold that the poller has applied
+    /// Serial of the newest permission::Hold that the poller has applied; stored as `decision`.
+    std::int64_t applied_serial{0};
     friend bool operator==(HoldRecord const&, HoldRecord const&) = default;
 };
 

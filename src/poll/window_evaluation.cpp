@@ -21,21 +21,11 @@ std::vector<SamplePoint> points_of(std::vector<signals::Sample> const& samples)
     return points;
 }
 
-runlog::Event decision_event(WindowInput const& input, windows::Change const& change)
-{
-    runlog::Decision decision;
-    decision.signal_time = change.time;
-    decision.from = windows::to_string(change.from);
-    decision.to = windows::to_string(change.to);
-    decision.reason = windows::to_string(change.reason);
-    decision.intensity = change.intensity;
-    return runlog::to_event(decision, input.real_now, input.site.value);
-}
-
 // Adds the events of one change of phase, and opens or closes the window.
-void apply_change(WindowEvaluation& result, WindowInput const& input, windows::Change const& change)
+void apply_change(WindowEvaluation& result, WindowInput const& input,
+                  windows::PhaseChange const& change)
 {
-    result.events.push_back(decision_event(input, change));
+    result.events.push_back(runlog::to_event(change, input.real_now, input.site.value));
     auto& open = result.after.open;
     bool const could_run = windows::may_run(change.from);
     bool const can_run = windows::may_run(change.to);
@@ -50,7 +40,7 @@ void apply_change(WindowEvaluation& result, WindowInput const& input, windows::C
     if (!can_run) open.reset();
 }
 
-std::string log_line(SiteId const& site, windows::Change const& change)
+std::string log_line(SiteId const& site, windows::PhaseChange const& change)
 {
     return site.value + ": " + std::string(windows::to_string(change.from)) + " -> " +
            std::string(windows::to_string(change.to)) + " at " + format_time(change.time) + ": " +

@@ -95,9 +95,9 @@ account::WindowAccount window_of(Logs const& logs, History const& history, Windo
     return window;
 }
 
-std::vector<account::Decision> decisions_of(Logs const& logs, History const& history)
+std::vector<account::PhaseChange> decisions_of(Logs const& logs, History const& history)
 {
-    std::vector<account::Decision> out;
+    std::vector<account::PhaseChange> out;
     for (auto const& w : history.windows) {
         out.push_back(
             {w.client, logs.seconds(w.decision), "closed", "open", "below the threshold", {}});

@@ -6,6 +6,7 @@
 
 #include "core/units.hpp"
 #include "runlog/event.hpp"
+#include "windows/evaluate_interval.hpp"
 
 // Structs for the events that the poller writes. A function `to_event` makes an Event from a
 // struct. A function `..._in` makes the struct from an Event. If the event has another type,
@@ -14,15 +15,10 @@
 namespace curtail::runlog {
 
 /// An event: the phase of a site's window has changed.
-struct Decision {
-    std::optional<Time> signal_time;       ///< time of the change, on the signal's clock
-    std::string from;                      ///< old phase: `closed`, `open` or `closing`
-    std::string to;                        ///< new phase
-    std::string reason;                    ///< name of the cause: `turned-dirty`, `delay-over`, ...
-    std::optional<GramsPerKwh> intensity;  ///< empty if no value was recent enough
-};
-[[nodiscard]] Event to_event(Decision const& decision, Time now, std::string site);
-[[nodiscard]] std::optional<Decision> decision_in(Event const& event);
+[[nodiscard]] Event to_event(windows::PhaseChange const& change, Time now, std::string site);
+/// The event has neither the explanation nor `last_above`. If it has no time on the signal's clock,
+/// `time` is that of the event. Also returns an empty optional if a name is unknown.
+[[nodiscard]] std::optional<windows::PhaseChange> phase_change_in(Event const& event);
 
 /// An event: a site's window has opened or closed.
 struct WindowChange {
@@ -38,15 +34,22 @@ struct WindowChange {
 struct JobChange {
     enum class Type { submitted, started, drained, cancelled, ended, failed };
     Type type{Type::submitted};
-    std::string window;      ///< name of the window for which the job was submitted
-    std::string job;         ///< job id; empty if the launcher refused the job
-    std::string why;         ///< for `drained` and `cancelled`: the reason
-    std::string state;       ///< for `ended` and `failed`: the launcher's name of the final state
-    std::optional<Time> at;  ///< time of the job's start or end, as the launcher reports it
-    std::optional<int> exit_code;   ///< for `ended` and `failed`: the job's exit code
-    std::optional<Millis> backoff;  ///< for `failed`: pause before the next job
+    std::string window{};  ///< name of the window for which the job was submitted
+    std::string job{};     ///< job id; empty if the launcher refused the job
+    std::string why{};     ///< for `drained` and `cancelled`: why the job should stop
+    /// For `ended` and `failed`: the launcher's name of the final state, or why it refused the job.
+    std::string state{};
+    /// For `started`, `ended` and `failed`: real time of the job's start or end; empty if the
+    /// launcher does not state it.
+    std::optional<Time> at{};
+    std::optional<int> exit_code{};       ///< for `ended` and `failed`: the job's exit code
+    std::optional<Millis> retry_after{};  ///< for `failed`: pause before the next job
 };
+/// Returns true for `drained` and `cancelled`.
+[[nodiscard]] bool is_stop(JobChange::Type type);
 [[nodiscard]] Event to_event(JobChange const& change, Time now, std::string site);
+[[nodiscard]] std::vector<Event> to_events(std::vector<JobChange> const& changes, Time now,
+                                           std::string const& site);
 [[nodiscard]] std::optional<JobChange> job_change_in(Event const& event);
 
 /// An event: a site is held, or no longer held.
@@ -54,8 +57,8 @@ struct HoldChange {
     bool held{false};
     std::string cause;  ///< `person`, `failures` or `cancel`
     std::string why;
-    std::optional<std::int64_t> decision;  ///< for `person`: serial of the person's decision
-    std::optional<Time> signal_time;       ///< time of the change, on the signal's clock
+    std::optional<std::int64_t> serial;  ///< for `person`: serial of the permission::Hold
+    std::optional<Time> signal_time;     ///< time of the change, on the signal's clock
 };
 [[nodiscard]] Event to_event(HoldChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<HoldChange> hold_change_in(Event const& event);

@@ -11,10 +11,11 @@ namespace {
 
 using runlog::JobChange;
 
-void take(runlog::PollerSite& site, runlog::Decision const& decision)
+void take(runlog::PollerSite& site, windows::PhaseChange const& change)
 {
-    site.window = printable(decision.to);
-    site.closing_since = decision.to == "closing" ? decision.signal_time : std::nullopt;
+    site.window = windows::to_string(change.to);
+    site.closing_since =
+        change.to == windows::Phase::closing ? std::optional(change.time) : std::nullopt;
 }
 
 runlog::PollerJob& job_of(runlog::PollerSite& site, std::string const& id)
@@ -27,7 +28,7 @@ runlog::PollerJob& job_of(runlog::PollerSite& site, std::string const& id)
 void take_failure(runlog::PollerSite& site, JobChange const& change, Time time)
 {
     site.failure = printable(change.state);
-    site.retry_at = time + change.backoff.value_or(Millis{0});
+    site.retry_at = time + change.retry_after.value_or(Millis{0});
 }
 
 void take(runlog::PollerSite& site, JobChange const& change, Time time)
@@ -58,7 +59,7 @@ void take(runlog::PollerSite& site, JobChange const& change, Time time)
 void take_poller_events(runlog::PollerSite& site, std::vector<runlog::Event> const& events)
 {
     for (auto const& event : events) {
-        if (auto const decision = runlog::decision_in(event)) take(site, *decision);
+        if (auto const phase = runlog::phase_change_in(event)) take(site, *phase);
         if (auto const job = runlog::job_change_in(event)) take(site, *job, event.time);
         if (auto const hold = runlog::hold_change_in(event))
             site.hold = hold->held ? printable(hold->why) : "";

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <stdexcept>
@@ -139,12 +140,30 @@ constexpr std::array<std::string_view, 8> reason_names{
     "clean",        "still-dirty",   "no-signal", "still-clean",
     "turned-dirty", "delay-running", "recovered", "delay-over"};
 
+template <class Value, std::size_t count>
+std::optional<Value> value_named(std::array<std::string_view, count> const& names,
+                                 std::string_view name)
+{
+    auto const found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<Value>(found - names.begin());
+}
+
 }  // namespace
 
 std::string_view to_string(Phase phase) { return phase_names.at(static_cast<std::size_t>(phase)); }
 std::string_view to_string(Reason reason)
 {
     return reason_names.at(static_cast<std::size_t>(reason));
+}
+
+std::optional<Phase> parse_phase(std::string_view name)
+{
+    return value_named<Phase>(phase_names, name);
+}
+std::optional<Reason> parse_reason(std::string_view name)
+{
+    return value_named<Reason>(reason_names, name);
 }
 
 json::Object to_json(WindowState const& state)

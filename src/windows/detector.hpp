@@ -82,6 +82,9 @@ struct Decision {
 [[nodiscard]] std::string_view to_string(Phase phase);
 /// Returns the name that stored records use, such as `turned-dirty`.
 [[nodiscard]] std::string_view to_string(Reason reason);
+/// Returns the value whose to_string() is `name`, or an empty optional if there is none.
+[[nodiscard]] std::optional<Phase> parse_phase(std::string_view name);
+[[nodiscard]] std::optional<Reason> parse_reason(std::string_view name);
 
 /// Writes `{"phase":"closing","closing_since":"2026-01-11T19:05:00Z"}`. closing_since is null
 /// unless the phase is `closing`.

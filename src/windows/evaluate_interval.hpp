@@ -20,18 +20,18 @@ struct Rule {
 };
 
 /// One change of a window's phase.
-struct Change {
+struct PhaseChange {
     Time time;  ///< when the change was due, not when it was noticed
     Phase from;
     Phase to;
-    Reason reason;                         ///< why the phase changed
-    std::optional<GramsPerKwh> intensity;  ///< intensity at `time`; empty if it is unknown
-    std::string explanation;  ///< one sentence for the user, with the numbers that caused the
-                              ///< change
+    Reason reason;                           ///< why the phase changed
+    std::optional<GramsPerKwh> intensity{};  ///< intensity at `time`; empty if it is unknown
+    std::string explanation{};  ///< one sentence for the user, with the numbers that caused the
+                                ///< change
     /// The end of the last period until `time` in which the intensity was above close_above; empty
     /// if there was none.
     std::optional<Time> last_above{};
-    friend bool operator==(Change const&, Change const&) = default;
+    friend bool operator==(PhaseChange const&, PhaseChange const&) = default;
 };
 
 /// The result of evaluating a window over an interval.
@@ -40,9 +40,9 @@ struct EvaluatedInterval {
     Time until;         ///< end of the evaluated interval; the parameter `from` of the next call
     std::optional<GramsPerKwh> intensity;  ///< the intensity valid at `until`; empty if it is
                                            ///< unknown
-    std::optional<Time> last_above;        ///< as Change::last_above, until `until`
+    std::optional<Time> last_above;        ///< as PhaseChange::last_above, until `until`
     std::string explanation;               ///< why the window has its phase at `until`
-    std::vector<Change> changes;           ///< in order of time
+    std::vector<PhaseChange> changes;      ///< in order of time
 };
 
 /// Evaluates a window over the interval from `from` to `now`, both included. `before` is the

@@ -199,7 +199,7 @@ TEST_F(Windows, WithoutAClosingEndWithTheDecision)
     forget_the_closing();
     files.poller_events.push_back(
         event(1.5, "decision", "EAST",
-              {{"from", "closing"}, {"to", "closed"}, {"reason", "delay_over"}}));
+              {{"from", "closing"}, {"to", "closed"}, {"reason", "delay-over"}}));
     EXPECT_THAT(of_east(), ElementsAre(Span{0, 1.5}));
 }
 

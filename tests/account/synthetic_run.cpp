@@ -194,14 +194,14 @@ class Maker {
         poller_.push_back({real(trace_s) + std::chrono::round<Millis>(FractionalSeconds(late_s)),
                            std::move(type), names[site], std::move(details)});
     }
-    void decide(double at, std::size_t site, char const* from, char const* to,
-                std::string const& reason, double intensity)
+    void decide(double at, std::size_t site, char const* from, char const* to, char const* reason,
+                double intensity)
     {
         poll(at, 0.05, "decision", site,
              {{"signal_time", signal_text(at)},
               {"from", from},
               {"to", to},
-              {"reason", reason + how_.region_suffix},
+              {"reason", reason},
               {"intensity_gco2_per_kwh", intensity}});
     }
 
@@ -213,8 +213,8 @@ class Maker {
         poll(w.open, 0.06, "window-open", w.site, {{"window", window}, {"signal_time", window}});
         poll(w.open, 0.1, "job-submitted", w.site, {{"window", window}, {"job", job}});
         poll(w.open, 1.1, "job-started", w.site, {{"window", window}, {"job", job}});
-        decide(w.dirty, w.site, "open", "closing", "turned_dirty", 458);
-        decide(w.close, w.site, "closing", "closed", "delay_over", 458);
+        decide(w.dirty, w.site, "open", "closing", "turned-dirty", 458);
+        decide(w.close, w.site, "closing", "closed", "delay-over", 458);
         poll(w.close, 0.06, "window-close", w.site,
              {{"window", window}, {"signal_time", signal_text(w.close)}});
         poll(w.close, 0.1, "job-drained", w.site,

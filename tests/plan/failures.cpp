@@ -53,7 +53,7 @@ TEST(Failures, BackoffDoublesWhileJobsFailAfterAWhile)
         HasSubstr(
             "job 7 failed (FAILED, exit code 1); next try in 1m20s (consecutive failures: 4)"));
     ASSERT_THAT(l.events, SizeIs(2));
-    EXPECT_EQ(l.events[1].type, JobEventType::failed);
+    EXPECT_EQ(l.events[1].type, JobChange::Type::failed);
     EXPECT_EQ(l.events[1].retry_after, Millis(80'000));
 }
 
@@ -177,7 +177,7 @@ TEST(Failures, ACancelByAPersonHoldsTheSite)
         ASSERT_TRUE(update.hold);
         EXPECT_EQ(update.hold->cause, HoldRequest::Cause::cancel);
         EXPECT_EQ(update.state.failures, 0);
-        ASSERT_THAT(update.events.back().type, JobEventType::ended);
+        ASSERT_THAT(update.events.back().type, JobChange::Type::ended);
     }
 }
 
@@ -217,7 +217,7 @@ TEST(Failures, AVanishedJobHasAnUnknownEnd)
 {
     auto const l = poll(tracking({job("7", Job::State::running)}), open, {}, 100);
     ASSERT_THAT(l.events, SizeIs(2));
-    EXPECT_EQ(l.events[0].detail, "GONE");
+    EXPECT_EQ(l.events[0].state, "GONE");
     EXPECT_EQ(l.state.failures, 0);
     EXPECT_THAT(l.actions[0].why,
                 HasSubstr("job 7 is gone; its exit status is unknown (GONE); next try in 10.0 s"));

@@ -8,6 +8,7 @@
 /// Short forms for tests of one site's plan.
 namespace curtail::plan {
 
+using runlog::JobChange;
 using Type = ActionType;
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -41,7 +42,7 @@ inline Job ended(std::string id, int second, int exit_code)
 /// One poll without effects: observe, then decide.
 struct Step {
     SiteState state;
-    std::vector<JobEvent> events;
+    std::vector<runlog::JobChange> events;
     std::vector<Action> actions;
 };
 inline Step poll(SiteState const& before, DesiredState const& desired, std::vector<Job> const& jobs,

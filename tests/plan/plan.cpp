@@ -26,7 +26,7 @@ TEST(Plan, OpenIntentMatchesItsJob)
     auto const found = poll(crashed, open, {job("7", Job::State::pending, submit.intent.value)}, 3);
     EXPECT_FALSE(found.state.intent);
     ASSERT_THAT(found.events, SizeIs(1));
-    EXPECT_EQ(found.events[0].type, JobEventType::submitted);
+    EXPECT_EQ(found.events[0].type, JobChange::Type::submitted);
     EXPECT_EQ(found.actions[0].type, Type::wait);
 }
 
@@ -38,9 +38,9 @@ TEST(Plan, IntentOfAnEndedJobIsNotSubmittedAgain)
     auto const l = poll(begin({}, submit, at(0)), closed, {gone}, 40);
     EXPECT_FALSE(l.state.intent);
     ASSERT_THAT(l.events, SizeIs(3));
-    EXPECT_EQ(l.events[1].time, at(0)) << "the launcher's time, not that of the poll";
-    EXPECT_EQ(l.events[2].type, JobEventType::ended);
-    EXPECT_EQ(l.events[2].time, at(30));
+    EXPECT_EQ(l.events[1].at, at(0)) << "the launcher's time, not that of the poll";
+    EXPECT_EQ(l.events[2].type, JobChange::Type::ended);
+    EXPECT_EQ(l.events[2].at, at(30));
     EXPECT_EQ(l.events[2].exit_code, 0);
 }
 
@@ -70,7 +70,7 @@ TEST(Plan, ClosedWindowDrainsThenDrainsAgainThenCancels)
             kinds.push_back(action.type);
             state = begin(state, action, at(second));
             auto after = finish(state, action, {}, at(second), rules);
-            for (auto const& h : after.events) drained += h.type == JobEventType::drained;
+            for (auto const& h : after.events) drained += h.type == JobChange::Type::drained;
             state = after.state;
         }
     }

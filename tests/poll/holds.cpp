@@ -13,11 +13,11 @@ using testing::SizeIs;
 
 Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
 SiteId const site{"A"};
-Decision const no_decision{std::optional<permission::Hold>{}};
+SavedHold const no_decision{std::optional<permission::Hold>{}};
 plan::HoldRequest const cancel{Cause::cancel, "job 7 was cancelled"};
 plan::HoldRequest const failures{Cause::failures, "6 jobs failed in a row"};
 
-Decision decided(std::int64_t serial, bool held)
+SavedHold decided(std::int64_t serial, bool held)
 {
     return permission::Hold{{"demo"}, site,         serial, held, held ? "maintenance" : "",
                             at(0),    "anna@login1"};
@@ -84,7 +84,7 @@ TEST(Holds, APersonsResumeEndsEveryHold)
         auto const update = update_holds(site, record, {}, decided(1, false), at(1000));
         EXPECT_FALSE(update.holds.automatic);
         EXPECT_TRUE(update.resumed);
-        EXPECT_EQ(update.holds.decision, 1);
+        EXPECT_EQ(update.holds.applied_serial, 1);
     }
 }
 
@@ -113,7 +113,7 @@ TEST(Holds, ACancelThatWasNotedAheadOfTimeEndsOnceTheClockIsRight)
 TEST(Holds, AnOldResumeDoesNotEndALaterHold)
 {
     auto record = held_since_100(failures, {}, {});
-    record.holds.decision = 1;
+    record.holds.applied_serial = 1;
     auto const update = update_holds(site, record, {}, decided(1, false), at(1000));
     EXPECT_TRUE(update.holds.automatic);
     EXPECT_FALSE(update.resumed);
@@ -130,7 +130,7 @@ TEST(Holds, APersonsPauseGivesItsReason)
 
 TEST(Holds, AnUnreadableDecisionHoldsTheSite)
 {
-    Decision const damaged = fail(ExitCode::data, "cannot use the hold", "it is damaged");
+    SavedHold const damaged = fail(ExitCode::data, "cannot use the hold", "it is damaged");
     EXPECT_THAT(hold_reason({}, damaged), HasSubstr("it is damaged"));
     auto const record = held_since_100(failures, {}, {});
     EXPECT_TRUE(update_holds(site, record, {}, damaged, at(1000)).holds.automatic);

@@ -30,8 +30,7 @@ JournalEntry submitted(int number, std::string const& name, std::string job)
 }
 runlog::Event job_event(int number, runlog::JobChange::Type type, std::string job)
 {
-    auto event = runlog::to_event(runlog::JobChange{type, "w1", std::move(job), {}, {}, {}, {}, {}},
-                                  at(number), "A");
+    auto event = runlog::to_event(runlog::JobChange{type, "w1", std::move(job)}, at(number), "A");
     runlog::set_number(event, number);
     return event;
 }
@@ -93,7 +92,8 @@ TEST(Recovery, WithoutStateTheLaterJobOfAReusedNumberCounts)
 TEST(Recovery, WithoutStateDecisionsUpToTheLastWrittenOneAreNotRepeated)
 {
     auto const decision = [](int second) {
-        return runlog::to_event(runlog::Decision{at(second), "closed", "open", "clean", {}},
+        return runlog::to_event(windows::PhaseChange{at(second), windows::Phase::closed,
+                                                     windows::Phase::open, windows::Reason::clean},
                                 at(second), "A");
     };
     auto const sites = recover({{}, {}, {decision(300)}}, {a, {"B"}}, at(900)).sites;

@@ -9,7 +9,7 @@
 
 #include "core/text.hpp"
 #include "plan/plan.hpp"
-#include "poll/job_events.hpp"
+#include "runlog/poller_events.hpp"
 #include "runlog/poller_state.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -51,8 +51,8 @@ class StateStoreTest : public testing::Test {
     {
         plan::Outcome const outcome{plan::Outcome::Status::done, {std::move(job)}, {}};
         auto update = plan::finish(store.site(a).jobs, action, outcome, now, {});
-        auto const written = store.append(
-            {a, now, action, outcome, std::move(update.state), job_events(a, update.events, now)});
+        auto const written = store.append({a, now, action, outcome, std::move(update.state),
+                                           runlog::to_events(update.events, now, a.value)});
         return written ? store.save() : written;
     }
     std::vector<std::string> event_types()

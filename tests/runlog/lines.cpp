@@ -12,6 +12,11 @@
 #include "support/temporary_folder.hpp"
 
 namespace curtail::runlog {
+
+using windows::Phase;
+using windows::PhaseChange;
+using windows::Reason;
+
 namespace {
 
 Time const noon = parse_time("2026-01-11T12:00Z").value();
@@ -72,24 +77,25 @@ TEST(PollerEvents, LinesAreStoredAsDocumented)
 {
     using Type = JobChange::Type;
     std::vector<std::pair<Event, std::string>> const lines{
-        {to_event(Decision{later, "closed", "open", "clean", GramsPerKwh{68.5}}, noon, "A"),
+        {to_event(PhaseChange{later, Phase::closed, Phase::open, Reason::clean, GramsPerKwh{68.5}},
+                  noon, "A"),
          R"({"time":"2026-01-11T12:00:00Z","type":"decision","site":"A",)"
          R"("signal_time":"2026-01-11T12:05:00Z","from":"closed","to":"open","reason":"clean",)"
          R"("intensity_gco2_per_kwh":68.5})"},
-        {to_event(Decision{later, "open", "closing", "no signal", {}}, noon, "A"),
+        {to_event(PhaseChange{later, Phase::open, Phase::closing, Reason::no_signal}, noon, "A"),
          R"({"time":"2026-01-11T12:00:00Z","type":"decision","site":"A",)"
          R"("signal_time":"2026-01-11T12:05:00Z","from":"open","to":"closing",)"
-         R"("reason":"no signal","intensity_gco2_per_kwh":null})"},
+         R"("reason":"no-signal","intensity_gco2_per_kwh":null})"},
         {to_event(WindowChange{true, "w", later}, noon, "A"),
          R"({"time":"2026-01-11T12:00:00Z","type":"window-open","site":"A","window":"w",)"
          R"("signal_time":"2026-01-11T12:05:00Z"})"},
-        {to_event(JobChange{Type::submitted, "w", "7", {}, {}, {}, {}, {}}, noon, "A"),
+        {to_event(JobChange{Type::submitted, "w", "7"}, noon, "A"),
          R"({"time":"2026-01-11T12:00:00Z","type":"job-submitted","site":"A","window":"w",)"
          R"("job":"7"})"},
-        {to_event(JobChange{Type::started, "w", "7", {}, {}, later, {}, {}}, noon, "A"),
+        {to_event(JobChange{Type::started, "w", "7", {}, {}, later}, noon, "A"),
          R"({"time":"2026-01-11T12:00:00Z","type":"job-started","site":"A","window":"w",)"
          R"("job":"7","started":"2026-01-11T12:05:00Z"})"},
-        {to_event(JobChange{Type::drained, "w", "7", "closed", {}, {}, {}, {}}, noon, "A"),
+        {to_event(JobChange{Type::drained, "w", "7", "closed"}, noon, "A"),
          R"({"time":"2026-01-11T12:00:00Z","type":"job-drained","site":"A","window":"w",)"
          R"("job":"7","why":"closed"})"},
         {to_event(JobChange{Type::failed, "w", "7", {}, "FAILED", later, 3, Millis{1500}}, noon,
@@ -108,12 +114,8 @@ TEST(PollerEvents, LinesAreStoredAsDocumented)
 
 TEST(PollerEvents, AreReadBack)
 {
-    auto const decision =
-        decision_in(to_event(Decision{later, "closed", "open", "x", GramsPerKwh{5}}, noon, "A"));
-    ASSERT_TRUE(decision);
-    EXPECT_EQ(decision->signal_time, later);
-    EXPECT_EQ(decision->to, "open");
-    EXPECT_EQ(decision->intensity, GramsPerKwh{5});
+    PhaseChange const opens{later, Phase::closed, Phase::open, Reason::clean, GramsPerKwh{5}};
+    EXPECT_EQ(phase_change_in(to_event(opens, noon, "A")), opens);
     auto const closing = window_change_in(to_event(WindowChange{false, "w", later}, noon, "A"));
     ASSERT_TRUE(closing);
     EXPECT_FALSE(closing->opens);
@@ -125,16 +127,18 @@ TEST(PollerEvents, AreReadBack)
     EXPECT_EQ(job->state, "FAILED");
     EXPECT_EQ(job->at, later);
     EXPECT_EQ(job->exit_code, 3);
-    EXPECT_EQ(job->backoff, Millis{1500});
+    EXPECT_EQ(job->retry_after, Millis{1500});
     auto const hold =
         hold_change_in(to_event(HoldChange{true, "person", "why", 3, later}, noon, "A"));
     ASSERT_TRUE(hold);
     EXPECT_TRUE(hold->held);
     EXPECT_EQ(hold->cause, "person");
-    EXPECT_EQ(hold->decision, 3);
+    EXPECT_EQ(hold->serial, 3);
     EXPECT_EQ(hold->signal_time, later);
     EXPECT_FALSE(job_change_in(to_event(WindowChange{}, noon, "A")));
-    EXPECT_FALSE(decision_in(to_event(failed, noon, "A")));
+    EXPECT_FALSE(phase_change_in(to_event(failed, noon, "A")));
+    EXPECT_FALSE(phase_change_in(
+        {noon, "decision", "A", {{"from", "open"}, {"to", "ajar"}, {"reason", "clean"}}}));
 }
 
 TEST(PollerEvents, ANumberIsReadWhereTextIsExpected)

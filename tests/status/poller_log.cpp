@@ -10,20 +10,22 @@ namespace {
 
 using runlog::JobChange;
 using Type = JobChange::Type;
+using windows::Phase;
 
 Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
 
 class PollerLog : public testing::Test {
   protected:
-    void decide(int second, char const* to)
+    void decide(int second, Phase to)
     {
         events_.push_back(runlog::to_event(
-            runlog::Decision{at(second), "closed", to, "clean", GramsPerKwh{20}}, at(second), "A"));
+            windows::PhaseChange{at(second), Phase::closed, to, windows::Reason::clean}, at(second),
+            "A"));
     }
     void change(int second, Type type, char const* job, char const* state = "")
     {
-        JobChange made{type, "w", job, "why", state, {}, {}, {}};
-        if (type == Type::failed) made.backoff = Millis{60'000};
+        JobChange made{type, "w", job, "why", state};
+        if (type == Type::failed) made.retry_after = Millis{60'000};
         events_.push_back(runlog::to_event(made, at(second), "A"));
     }
     void hold(int second, bool held)
@@ -43,11 +45,11 @@ class PollerLog : public testing::Test {
 TEST_F(PollerLog, LastDecisionIsTheWindow)
 {
     EXPECT_EQ(site().window, "");
-    decide(1, "open");
+    decide(1, Phase::open);
     EXPECT_EQ(site().window, "open");
-    decide(2, "closing");
+    decide(2, Phase::closing);
     EXPECT_EQ(site().closing_since, at(2));
-    decide(3, "closed");
+    decide(3, Phase::closed);
     EXPECT_EQ(site().window, "closed");
     EXPECT_EQ(site().closing_since, std::nullopt);
 }

@@ -18,7 +18,7 @@ SamplePoint point(std::int64_t seconds, std::optional<double> g)
 Rule const defaults{};
 
 // Each change as text, so that mismatches print readably.
-std::vector<std::string> brief(std::vector<Change> const& changes)
+std::vector<std::string> brief(std::vector<PhaseChange> const& changes)
 {
     std::vector<std::string> lines;
     lines.reserve(changes.size());
@@ -188,7 +188,7 @@ Day random_day(std::mt19937_64& random)
 // A second implementation of the evaluation: one step for every second.
 std::vector<std::string> second_by_second(Day const& day)
 {
-    std::vector<Change> changes;
+    std::vector<PhaseChange> changes;
     WindowState state;
     for (std::int64_t t = 0; t <= day.length_s; ++t) {
         std::optional<GramsPerKwh> intensity;
@@ -221,7 +221,7 @@ TEST_P(EvaluateRandomDays, ResultDoesNotDependOnTheCalls)
         WindowState state;
         Time until = at(0);
         std::optional<Time> last_above;
-        std::vector<Change> changes;
+        std::vector<PhaseChange> changes;
         std::vector<std::int64_t> nows{day.length_s};
         for (int i = 0; i < 1000; ++i)
             nows.push_back(
