@@ -309,7 +309,8 @@ plan::Outcome SitePoller::launch(plan::Action const& action)
 Result<void> SitePoller::store_intent(plan::Action const& action)
 {
     auto const now = real_now();
-    JournalStep step{id(), now, action, {}, plan::begin(store_.site(id()).jobs, action, now), {}};
+    JournalStep step{
+        {0, now, id(), action, {}}, plan::begin(store_.site(id()).jobs, action, now), {}};
     step.only_if_written = action.type == plan::ActionType::submit;
     return store_.append(std::move(step));
 }
@@ -319,7 +320,8 @@ Result<void> SitePoller::store_outcome(plan::Action const& action, plan::Outcome
     auto const now = real_now();
     auto update = plan::finish(store_.site(id()).jobs, action, outcome, now, rules());
     bool const has_events = !update.events.empty();
-    auto const written = store_.append({id(), now, action, outcome, std::move(update.state),
+    auto const written = store_.append({{0, now, id(), action, outcome},
+                                        std::move(update.state),
                                         runlog::to_events(update.events, now, id().value)});
     return written && !has_events ? written : store_.save();
 }

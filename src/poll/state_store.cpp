@@ -84,12 +84,12 @@ Result<void> StateStore::append(JournalStep step)
 {
     if (!may_write()) throw std::logic_error("a poller without a lock carries out no action");
     std::lock_guard const guard(mutex_);
-    auto written = journal_.append(
-        {state_.last_entry + 1, step.time, step.site, std::move(step.action), step.outcome});
+    step.entry.number = state_.last_entry + 1;
+    auto written = journal_.append(step.entry);
     if (written) ++state_.last_entry;
     else if (step.only_if_written) return written;
-    state_.sites.at(step.site).jobs = std::move(step.jobs);
-    state_.add_events(step.site, std::move(step.events));
+    state_.sites.at(step.entry.site).jobs = std::move(step.jobs);
+    state_.add_events(step.entry.site, std::move(step.events));
     unsaved_ = true;
     return written;
 }

@@ -17,12 +17,9 @@ namespace curtail::poll {
 
 /// A journal entry, with the changes that follow from it.
 struct JournalStep {
-    SiteId site;
-    Time time;  ///< when the entry was made, in real time
-    plan::Action action;
-    std::optional<plan::Outcome> outcome;  ///< empty if the entry is the intent
-    plan::SiteState jobs;                  ///< the site's jobs after the entry
-    std::vector<runlog::Event> events;     ///< events to log because of the entry
+    JournalEntry entry;                 ///< StateStore::append() sets its number
+    plan::SiteState jobs;               ///< the site's jobs after the entry
+    std::vector<runlog::Event> events;  ///< events to log because of the entry
     /// What to do if the entry cannot be written. True: discard `jobs` and `events`. False: store
     /// them nevertheless.
     bool only_if_written{false};

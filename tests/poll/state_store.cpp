@@ -44,14 +44,16 @@ class StateStoreTest : public testing::Test {
     // The journal steps of an action, as a site's poller stores them.
     static Result<void> intend(StateStore& store, plan::Action const& action, Time now)
     {
-        return store.append({a, now, action, {}, plan::begin(store.site(a).jobs, action, now), {}});
+        return store.append(
+            {{0, now, a, action, {}}, plan::begin(store.site(a).jobs, action, now), {}});
     }
     static Result<void> conclude(StateStore& store, plan::Action const& action, std::string job,
                                  Time now)
     {
         plan::Outcome const outcome{plan::Outcome::Status::done, {std::move(job)}, {}};
         auto update = plan::finish(store.site(a).jobs, action, outcome, now, {});
-        auto const written = store.append({a, now, action, outcome, std::move(update.state),
+        auto const written = store.append({{0, now, a, action, outcome},
+                                           std::move(update.state),
                                            runlog::to_events(update.events, now, a.value)});
         return written ? store.save() : written;
     }
