@@ -40,21 +40,14 @@ class Axis {
     Time zero_;
 };
 
-/// One window of one site.
-struct WindowTimeline {
-    std::size_t site{};
+/// One window of one site. The fields of WindowAccount about steps, energy and the release of
+/// devices are empty.
+struct WindowTimeline : WindowAccount {
     std::string id;
-    double open_s{};
-    MaybeSeconds close_s;
     Time opened_at;  ///< real time at which the poller noticed that the window had opened
     /// `opened_at` of the site's next window; Time::max() if there is none.
     Time next_opened_at;
     std::optional<Time> first_step;  ///< real time at the end of the first step
-    std::vector<Span> closing;       ///< intervals in which the window was `closing`
-    std::optional<Latency> start;    ///< from `opened_at` to `first_step`
-    /// From a job's stop request to its trainer's exit. If several jobs of the window logged both
-    /// events, this is the latency of the last of these jobs.
-    std::optional<Latency> stop;
 };
 
 /// What happened at one site.

@@ -28,15 +28,9 @@ std::vector<WindowAccount> windows_of(RunFiles const& files, Timeline const& tim
     for (auto const& site : files.sites) steps.emplace_back(site.metrics);
     std::vector<WindowAccount> out;
     for (auto const& w : timeline.windows) {
-        auto& window = out.emplace_back();
-        window.site = w.site;
-        window.open_s = w.open_s;
-        window.close_s = w.close_s;
-        window.closing = w.closing;
+        auto& window = out.emplace_back(w);
         window.released_s = released_of(w, timeline.sites[w.site], timeline.axis);
         if (w.first_step) window.first_step_s = timeline.axis.at(*w.first_step);
-        window.start = w.start;
-        window.stop = w.stop;
         auto const mine = steps[w.site].between(w.opened_at, w.next_opened_at);
         window.steps = static_cast<std::int64_t>(mine.size());
         if (!mine.empty()) window.last_step_s = timeline.axis.at(mine.back().time);
