@@ -9,8 +9,10 @@
 
 namespace curtail::train {
 
+// Followers call the leader's functions to carry out a command, which they have received.
 void SiteRanks::send(Command command)
 {
+    if (!is_leader()) return;
     collectives_.broadcast(std::as_writable_bytes(std::span(&command, 1)), 0);
     last_command_ = monotonic_now();
 }
@@ -101,12 +103,7 @@ std::vector<Seq> SiteRanks::same_on_all(std::vector<Seq> seqs)
 void SiteRanks::begin_snapshot(snapshot::Head const& head, std::int64_t serial)
 {
     send({CommandType::begin_snapshot, serial});
-    begin_on_all(head, serial);
-}
-
-// The header's text form carries the head to all ranks.
-void SiteRanks::begin_on_all(snapshot::Head const& head, std::int64_t serial)
-{
+    // The header's text form carries the head to all ranks.
     auto const text = comm::broadcast_text(collectives_, encode(snapshot::Header{head, {}, {}}), 0);
     auto const received = snapshot::decode(text).value().value();
     snapshots_.begin(received.head, {serial, collectives_.rank(), collectives_.size()});
@@ -115,11 +112,6 @@ void SiteRanks::begin_on_all(snapshot::Head const& head, std::int64_t serial)
 std::optional<Result<void>> SiteRanks::snapshot_result(Millis limit)
 {
     send({CommandType::snapshot_result, limit.count()});
-    return result_on_all(limit);
-}
-
-std::optional<Result<void>> SiteRanks::result_on_all(Millis limit)
-{
     auto const mine = snapshots_.result(limit);
     if (collectives_.all_reduce_max(mine ? 0 : 1) > 0) return std::nullopt;
     return fail_together(collectives_, *mine);
@@ -128,11 +120,6 @@ std::optional<Result<void>> SiteRanks::result_on_all(Millis limit)
 Result<void> SiteRanks::restore_snapshot(std::int64_t serial)
 {
     send({CommandType::restore, serial});
-    return restore_on_all(serial);
-}
-
-Result<void> SiteRanks::restore_on_all(std::int64_t serial)
-{
     auto all = fail_together(collectives_, snapshots_.restore(serial));
     if (!all) {
         engine_.optimizer().reset();
@@ -160,43 +147,42 @@ void SiteRanks::follow()
 
 void SiteRanks::carry_out(Command command)
 {
+    auto const count = static_cast<std::size_t>(command.number);
     switch (command.type) {
         case CommandType::step:  // the leader handles a failure
-            (void)step_on_all(
-                std::vector<rounds::BlockRange>(static_cast<std::size_t>(command.number)),
-                command.progress);
+            (void)step_on_all(std::vector<rounds::BlockRange>(count), command.progress);
             while (engine_.take_outcome()) {}
             break;
+        case CommandType::load:
+            load({});
+            break;
+        case CommandType::cut:
+            (void)cut(Seq{command.number}, command.flag);
+            break;
+        case CommandType::adopt:
+            adopt({}, std::vector<Seq>(count), command.flag);
+            break;
+        case CommandType::forget:
+            forget(std::vector<Seq>(count));
+            break;
+        case CommandType::discard:
+            discard();
+            break;
         case CommandType::begin_snapshot:
-            begin_on_all({}, command.number);
+            begin_snapshot({}, command.number);
             break;
         case CommandType::snapshot_result:
-            (void)result_on_all(Millis{command.number});
+            (void)snapshot_result(Millis{command.number});
             break;
         case CommandType::restore:
-            (void)restore_on_all(command.number);
+            (void)restore_snapshot(command.number);
             break;
         case CommandType::barrier:
-            collectives_.barrier();
+            barrier();
             break;
-        case CommandType::heartbeat:
-        case CommandType::dismiss:
+        default:  // `heartbeat` and `dismiss` need no work
             break;
-        default:
-            carry_out_work(command);
     }
-}
-
-void SiteRanks::carry_out_work(Command command)
-{
-    auto const count = static_cast<std::size_t>(command.number);
-    if (command.type == CommandType::load) work_.load({});
-    else if (command.type == CommandType::cut) (void)work_.cut(Seq{command.number}, command.flag);
-    else if (command.type == CommandType::adopt)
-        work_.adopt({}, same_on_all(std::vector<Seq>(count)), command.flag);
-    else if (command.type == CommandType::forget)
-        work_.forget(same_on_all(std::vector<Seq>(count)));
-    else work_.discard();
 }
 
 }  // namespace curtail::train

@@ -87,13 +87,9 @@ class SiteRanks {
     };
     void send(Command command);
     void carry_out(Command command);
-    void carry_out_work(Command command);
     void pause(std::chrono::steady_clock::time_point began);
     Result<BegunStep> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
     [[nodiscard]] std::vector<Seq> same_on_all(std::vector<Seq> seqs);
-    void begin_on_all(snapshot::Head const& head, std::int64_t serial);
-    [[nodiscard]] std::optional<Result<void>> result_on_all(Millis limit);
-    [[nodiscard]] Result<void> restore_on_all(std::int64_t serial);
 
     Engine& engine_;
     comm::Collectives& collectives_;
