@@ -30,18 +30,14 @@ std::string help_line(Option const& option)
     return text;
 }
 
-// One command, declared with CLI11.
-struct Declared {
-    Command const* command{nullptr};
-    CLI::App* app{nullptr};
-    std::vector<CLI::Option*> flags;
-    std::vector<CLI::Option*> others;  // options with a value, positionals
-};
-
-CLI::Option* declare_flag(CLI::App& app, Option const& option)
+std::string problem_if_empty(std::string const& text)
 {
-    return app.add_flag("--" + option.name, option.help)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    return text.empty() ? "must not be empty" : "";
+}
+
+void declare_flag(CLI::App& app, Option const& option)
+{
+    app.add_flag("--" + option.name, option.help);
 }
 
 std::string placeholder_of(Option const& option)
@@ -50,41 +46,35 @@ std::string placeholder_of(Option const& option)
     return option.implied.empty() ? name : "[" + name + "]";
 }
 
-CLI::Option* declare_option(CLI::App& app, Option const& option)
+void declare_option(CLI::App& app, Option const& option)
 {
     auto const problem = [option](std::string const& text) { return problem_with(option, text); };
     auto const help = help_line(option);
-    return app.add_option("--" + option.name, help)
+    app.add_option("--" + option.name, help)
         ->type_name(placeholder_of(option))
         ->expected(1, option.repeated ? 1000 : 1)
         ->allow_extra_args(false)
         ->check(CLI::Validator(problem, ""));
 }
 
-CLI::Option* declare_positional(CLI::App& app, Positional const& positional)
+void declare_positional(CLI::App& app, Positional const& positional)
 {
-    auto const problem = [](std::string const& text) {
-        return text.empty() ? "must not be empty" : "";
-    };
-    return app.add_option(positional.name, positional.help)
+    app.add_option(positional.name, positional.help)
         ->type_name("")
         ->required(positional.required)
         ->expected(1, positional.repeated ? -1 : 1)  // -1: any number
         ->allow_extra_args(positional.repeated)
-        ->check(CLI::Validator(problem, ""));
+        ->check(CLI::Validator(problem_if_empty, ""));
 }
 
-Declared declare(CLI::App& app, Command const& command)
+void declare(CLI::App& app, Command const& command)
 {
-    Declared declared{&command, &app, {}, {}};
     for (auto const& option : command.options) {
-        if (option.type == OptionType::flag) declared.flags.push_back(declare_flag(app, option));
-        else declared.others.push_back(declare_option(app, option));
+        if (option.type == OptionType::flag) declare_flag(app, option);
+        else declare_option(app, option);
     }
-    if (command.json) declared.flags.push_back(declare_flag(app, json_option()));
-    for (auto const& positional : command.positionals)
-        declared.others.push_back(declare_positional(app, positional));
-    return declared;
+    if (command.json) declare_flag(app, json_option());
+    for (auto const& positional : command.positionals) declare_positional(app, positional);
 }
 
 bool is_number(std::string const& word)
@@ -127,7 +117,7 @@ class Parser {
     [[nodiscard]] Result<Invocation> parse(int argc, char const* const* argv);
 
   private:
-    [[nodiscard]] Declared const* chosen() const;
+    [[nodiscard]] Command const* chosen() const;
     [[nodiscard]] Result<Invocation> invocation() const;
     [[nodiscard]] Error usage_error(CLI::Error const& error) const;
     [[nodiscard]] Error unknown_option(std::string const& word) const;
@@ -141,9 +131,6 @@ class Parser {
 
     Program const& program_;
     CLI::App app_;
-    std::string config_;
-    std::vector<Declared> commands_;
-    std::vector<CLI::Option*> common_flags_;
 };
 
 Parser::Parser(Program const& program) : program_(program), app_(program.summary, program.name)
@@ -153,47 +140,49 @@ Parser::Parser(Program const& program) : program_(program), app_(program.summary
     app_.set_version_flag(
         "--version", [this] { return build_text(program_.name); },
         "Print version, commit, compiler and libraries");
-    for (auto const& option : common_options()) common_flags_.push_back(declare_flag(app_, option));
-    app_.add_option("--config", config_, "Read options from this JSON file (comments allowed)")
+    for (auto const& option : common_options()) declare_flag(app_, option);
+    app_.add_option("--config", "Read options from this JSON file (comments allowed)")
         ->type_name("FILE")
-        ->check(CLI::Validator(
-            [](std::string const& text) { return text.empty() ? "must not be empty" : ""; }, ""));
+        ->check(CLI::Validator(problem_if_empty, ""));
     for (auto const& command : program.commands) {
         auto& app =
             command.name.empty() ? app_ : *app_.add_subcommand(command.name, command.summary);
         if (!command.example.empty())
             app.footer("\nExample: " + command.example + "\n" + common_notes);
-        commands_.push_back(declare(app, command));
+        declare(app, command);
     }
 }
 
-Declared const* Parser::chosen() const
+Command const* Parser::chosen() const
 {
-    auto const it = std::find_if(commands_.begin(), commands_.end(), [](Declared const& declared) {
-        return declared.command->name.empty() || declared.app->parsed();
-    });
-    return it == commands_.end() ? nullptr : &*it;
+    for (auto const& command : program_.commands)
+        if (command.name.empty() || app_.got_subcommand(command.name)) return &command;
+    return nullptr;
 }
 
 Result<Invocation> Parser::invocation() const
 {
-    auto const* const declared = chosen();
-    if (declared == nullptr) return tl::unexpected(usage_error("missing command"));
-    Invocation invocation{declared->command, {}, config_, {}};
-    for (auto const& flags : {declared->flags, common_flags_})
-        for (auto const* flag : flags)
-            if (flag->count() > 0)
-                invocation.values[flag->get_single_name()] = {flag->as<bool>() ? "true" : "false"};
-    for (auto const* option : declared->others)
-        if (option->count() > 0) invocation.values[option->get_single_name()] = option->results();
+    auto const* const command = chosen();
+    if (command == nullptr) return tl::unexpected(usage_error("missing command"));
+    Invocation invocation{command, {}, {}, {}};
+    auto const* const own = command->name.empty() ? &app_ : app_.get_subcommand(command->name);
+    for (auto const* app : {own, &app_})
+        for (auto const* option : app->get_options([](auto const* o) { return o->count() > 0; })) {
+            bool const is_flag = option->get_expected_max() == 0;
+            invocation.values[option->get_single_name()] =
+                is_flag ? std::vector<std::string>{option->as<bool>() ? "true" : "false"}
+                        : option->results();
+        }
+    if (auto const config = invocation.values.extract("config"))
+        invocation.config = config.mapped().back();
     return invocation;
 }
 
 Error Parser::unknown_option(std::string const& word) const
 {
     std::vector<std::string> known{"--help", "--version", "--config", "--verbose", "--quiet"};
-    if (auto const* const declared = chosen())
-        for (auto const& option : all_options(*declared->command))
+    if (auto const* const command = chosen())
+        for (auto const& option : all_options(*command))
             if (auto const name = "--" + option.name;
                 std::find(known.begin(), known.end(), name) == known.end())
                 known.push_back(name);
