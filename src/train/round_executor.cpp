@@ -91,8 +91,7 @@ void RoundExecutor::act(rounds::Get const& get)
             return answer ? *answer : failed<rounds::Unknown>(get.op, answer.error());
         };
     };
-    operations_.start(get.op, parts_.limits.record, work,
-                      late<rounds::Unknown>(get.op, parts_.limits.record));
+    start<rounds::Unknown>(get.op, parts_.limits.record, work);
 }
 
 void RoundExecutor::act(rounds::Create const& create)
@@ -103,8 +102,7 @@ void RoundExecutor::act(rounds::Create const& create)
             return answer ? *answer : failed<rounds::Unknown>(op, answer.error());
         };
     };
-    operations_.start(create.op, parts_.limits.record, work,
-                      late<rounds::Unknown>(create.op, parts_.limits.record));
+    start<rounds::Unknown>(create.op, parts_.limits.record, work);
 }
 
 void RoundExecutor::start_errand(rounds::Op first, Millis limit, OperationTable::Work work)

@@ -125,9 +125,10 @@ class RoundExecutor {
     /// differs from the reason of the previous failure.
     template <class Failure>
     rounds::Input failed(rounds::Op op, Error const& error);
-    /// Returns what answers a question whose time is over.
+    /// Starts the operation that answers the question `op`. If it takes longer than `limit`, the
+    /// answer is a Failure.
     template <class Failure>
-    [[nodiscard]] OperationTable::Finish late(rounds::Op op, Millis limit);
+    void start(rounds::Op op, Millis limit, OperationTable::Work work);
 
     Parts parts_;
     Records records_;
@@ -159,14 +160,15 @@ rounds::Input RoundExecutor::failed(rounds::Op op, Error const& error)
 }
 
 template <class Failure>
-OperationTable::Finish RoundExecutor::late(rounds::Op op, Millis limit)
+void RoundExecutor::start(rounds::Op op, Millis limit, OperationTable::Work work)
 {
-    return [this, op, limit]() -> Answer {
+    auto const late = [this, op, limit]() -> Answer {
         auto const why = operations_.abandoned() >= OperationTable::most_threads
                              ? std::string("earlier operations still wait for it")
                              : "no answer within " + format_duration(limit);
         return failed<Failure>(op, {ExitCode::temporary, "the store does not answer", why, {}});
     };
+    operations_.start(op, limit, std::move(work), late);
 }
 
 }  // namespace curtail::train

@@ -56,8 +56,7 @@ void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targ
             return rounds::Stored{op, {*stored}};
         };
     };
-    operations_.start(op, parts_.limits.payload, work,
-                      late<rounds::Unavailable>(op, parts_.limits.payload));
+    start<rounds::Unavailable>(op, parts_.limits.payload, work);
 }
 
 void RoundExecutor::act(rounds::StoreDelta const& order)
@@ -100,7 +99,7 @@ void RoundExecutor::act(rounds::Merge const& merge)
     // Reads each delta, the model and the momentum, and writes the latter two.
     auto const payloads = static_cast<std::int64_t>(merge.include.size() + 4);
     auto const limit = payloads * parts_.limits.payload;
-    operations_.start(merge.op, limit, work, late<rounds::Unavailable>(merge.op, limit));
+    start<rounds::Unavailable>(merge.op, limit, work);
 }
 
 void RoundExecutor::act(rounds::Restore const& restore)
@@ -119,7 +118,7 @@ void RoundExecutor::act(rounds::Restore const& restore)
     auto const inputs = restore.recipe ? restore.recipe->include.size() + 2 : 0;
     auto const payloads = static_cast<std::int64_t>(2 * restore.parts.size() + inputs);
     auto const limit = payloads * parts_.limits.payload;
-    operations_.start(restore.op, limit, work, late<rounds::Unavailable>(restore.op, limit));
+    start<rounds::Unavailable>(restore.op, limit, work);
 }
 
 void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
@@ -140,8 +139,7 @@ void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
             return rounds::Corrupt{op, part.name, error.message()};
         };
     };
-    operations_.start(op, parts_.limits.payload, work,
-                      late<rounds::Unavailable>(op, parts_.limits.payload));
+    start<rounds::Unavailable>(op, parts_.limits.payload, work);
 }
 
 void RoundExecutor::act(rounds::LoadModel const& load)
