@@ -210,6 +210,7 @@ Result<Invocation> Parser::parse(int argc, char const* const* argv)
 {
     auto const words = with_implied_values(program_, {argv, argv + argc});
     std::vector<char const*> pointers;
+    pointers.reserve(words.size());
     for (auto const& word : words) pointers.push_back(word.c_str());
     try {
         app_.parse(argc, pointers.data());

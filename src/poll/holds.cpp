@@ -61,7 +61,7 @@ class Updater {
     [[nodiscard]] HoldUpdate take() { return std::move(update_); }
 
   private:
-    void note(runlog::HoldChange change, std::string const& text)
+    void note(runlog::HoldChange const& change, std::string const& text)
     {
         update_.events.push_back(runlog::to_event(change, now_, id_.value));
         update_.log.push_back(id_.value + ": " + text);

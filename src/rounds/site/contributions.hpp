@@ -35,7 +35,7 @@ class Contributions {
     [[nodiscard]] std::int64_t count() const;  ///< number of undecided contributions
     /// Returns the blocks trained on or skipped in all cuts whose deltas the trainer still keeps.
     [[nodiscard]] Ranges kept_ranges() const;
-    [[nodiscard]] Tokens tokens() const;       ///< tokens of all undecided contributions
+    [[nodiscard]] Tokens tokens() const;  ///< tokens of all undecided contributions
     [[nodiscard]] Tokens unpublished_tokens() const;
     /// Returns the first contribution that is not published, or null if all are published.
     [[nodiscard]] OwnContribution const* next_unpublished() const;
