@@ -23,7 +23,8 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING 
     PATTERN "*.png")
 
 if(CURTAIL_COMPONENTS STREQUAL "all")
-    install(DIRECTORY results/reference DESTINATION ${_share}/results)
+    install(DIRECTORY results/reference DESTINATION ${_share}/results
+        PATTERN "__pycache__" EXCLUDE)
     install(FILES signals/mci_2026-01-11.csv DESTINATION ${_share}/signals)
     install(FILES ${CURTAIL_PLOTLY} DESTINATION ${_share}/.deps/site/plotly/package_data)
     if(CURTAIL_INSTALL_TORCH)

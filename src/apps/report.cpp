@@ -6,15 +6,11 @@
 #include "apps/progress.hpp"
 #include "apps/target.hpp"
 #include "core/clock.hpp"
-#include "core/csv.hpp"
 #include "core/files.hpp"
-#include "reference/account.hpp"
-#include "reference/published_values.hpp"
 #include "report/csv_tables.hpp"
 #include "report/document.hpp"
 #include "report/page.hpp"
-#include "report/tables.hpp"
-#include "signals/trace.hpp"
+#include "report/summary.hpp"
 
 namespace {
 
@@ -49,14 +45,13 @@ Result<void> check_targets(fs::path const& html)
 }
 
 // How a table begins. Another version of the program may have other columns after these.
-std::string first_columns(report::CsvTable const& table)
+std::string first_columns(report::Table const& table)
 {
-    return table.head.at(0) + "," + table.head.at(1) + ",";
+    return table.columns.at(0).title + "," + table.columns.at(1).title + ",";
 }
 
 // Checks that --csv overwrites nothing but earlier tables.
-Result<void> check_csv(apps::Arguments const& arguments,
-                       std::vector<report::CsvTable> const& tables)
+Result<void> check_csv(apps::Arguments const& arguments, std::vector<report::Table> const& tables)
 {
     fs::path const folder = arguments.text("csv");
     if (folder.empty()) return fail(ExitCode::usage, "--csv", "the name of the folder is empty");
@@ -72,68 +67,68 @@ Result<void> check_csv(apps::Arguments const& arguments,
     return {};
 }
 
-Result<void> write_csv(apps::Arguments const& arguments, account::Account const& account)
+Result<void> write_csv(apps::Arguments const& arguments, json::Object const& document)
 {
     if (!arguments.has("csv")) return {};
-    auto const tables = report::csv_tables(account);
+    auto const tables = report::csv_tables(document);
     if (auto good = check_csv(arguments, tables); !good) return good;
     fs::path const folder = arguments.text("csv");
     if (auto made = make_folder(folder); !made) return made;
     for (auto const& table : tables)
-        if (auto written = write_file(folder / (table.name + ".csv"), table.text()); !written)
+        if (auto written = write_file(folder / (table.name + ".csv"), to_csv(table)); !written)
             return written;
     return {};
 }
 
 // Writes the document, then the page, which also needs plotly.js.
-Result<void> write_report(account::Account const& account, json::Object const& document,
-                          fs::path const& html, fs::path const& plotly_file)
+Result<void> write_report(apps::Arguments const& arguments, apps::Console const& console,
+                          json::Object const& document, fs::path const& html)
 {
     if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made)
         return made;
     if (auto written = write_file(document_of(html), json::to_string(document) + "\n"); !written)
         return written;
-    auto plotly = read_file(plotly_file);
+    auto plotly = read_file(arguments.text("plotly"));
     if (!plotly) {
         auto error = plotly.error().with_context("cannot draw the report's charts");
         error.remedy = "run scripts/setup.sh, which unpacks plotly.js, or pass --plotly FILE";
         return tl::unexpected(error);
     }
-    return write_file(html, report::page(document, account, std::move(*plotly)));
-}
-
-// Writes what the command line names: the tables, the document and its page.
-Result<void> write_reference(apps::Arguments const& arguments, apps::Console const& console,
-                             account::Account const& account)
-{
-    if (auto written = write_csv(arguments, account); !written) return written;
-    if (!arguments.has("out")) return {};
-    auto const document = report::document(account, SystemClock{}.now());
-    if (auto written =
-            write_report(account, document, arguments.text("out"), arguments.text("plotly"));
-        !written)
+    if (auto written = write_file(html, report::page(document, std::move(*plotly))); !written)
         return written;
-    console.log.info("report: " + arguments.text("out"));
+    console.log.info("report: " + html.string());
     return {};
 }
 
-Result<void> print_reference(apps::Arguments const& arguments, apps::Console const& console)
+// The document that was computed from the logs of arXiv:2602.22760.
+Result<json::Object> read_reference(fs::path const& file)
 {
+    auto const value = json::parse_file(file, json::Dialect::strict);
+    if (!value) return tl::unexpected(value.error());
+    auto const* document = value->as_object();
+    if (document == nullptr || document->text_at("schema") != "curtail.report/1" ||
+        document->find("published") == nullptr)
+        return fail(ExitCode::data, "cannot use " + file.string(),
+                    "it is no document of the experiment in arXiv:2602.22760");
+    return *document;
+}
+
+Result<void> report_reference(apps::Arguments const& arguments, apps::Console const& console)
+{
+    for (char const* option : {"trace", "average-trace"})
+        if (arguments.has(option))
+            return fail(ExitCode::usage, std::string("--") + option + " and --reference",
+                        "the document of the experiment holds its own intensities");
     if (arguments.has("out"))
         if (auto good = check_targets(arguments.text("out")); !good) return good;
-    auto const trace =
-        signals::read_trace(arguments.has("trace") ? fs::path(arguments.text("trace"))
-                                                   : shipped("signals/mci_2026-01-11.csv"));
-    if (!trace) return tl::unexpected(trace.error());
-    auto const logs = reference::read_logs(arguments.text("logs"), trace->series());
-    if (!logs) return tl::unexpected(logs.error());
-    auto const history = reference::history_of(*logs);
-    if (!history) return tl::unexpected(history.error());
-    auto const values = reference::published_values(*logs, *history);
-    if (console.json) console.print_json(reference::published_json(values));
-    else console.print(reference::published_text(values));
-    if (!arguments.has("out") && !arguments.has("csv")) return {};
-    return write_reference(arguments, console, reference::account_of(*logs, *history));
+    auto document = read_reference(fs::path(arguments.text("logs")) / "report.json");
+    if (!document) return tl::unexpected(document.error());
+    document->set("report", report::written_by(SystemClock{}.now()));
+    if (console.json) console.print_json(*document->find("published"));
+    else console.print(report::published_text(*document));
+    if (auto written = write_csv(arguments, *document); !written) return written;
+    if (!arguments.has("out")) return {};
+    return write_report(arguments, console, *document, arguments.text("out"));
 }
 
 // Prints the tables first, so that they appear even if the page cannot be written.
@@ -152,23 +147,20 @@ Result<void> report_run(apps::Arguments const& arguments, apps::Console const& c
              stages.update("reading", "commits", done, total);
          }});
     if (!files) return tl::unexpected(files.error());
-    auto const account = account::account_of(*files);
-    auto const document = report::document(account, SystemClock{}.now());
+    auto const whole = report::document(account::account_of(*files), SystemClock{}.now());
+    auto const document = report::shortened(whole);
     if (console.json) console.print_json(document);
-    else console.print(report::summary_text(account));
-    if (auto written = write_csv(arguments, account); !written) return written;
+    else console.print(report::summary_text(document));
+    if (auto written = write_csv(arguments, whole); !written) return written;
     auto const html =
         arguments.has("out") ? fs::path(arguments.text("out")) : files->run.folder / "report.html";
     if (auto good = check_targets(html); !good) return good;
-    if (auto written = write_report(account, document, html, arguments.text("plotly")); !written)
-        return written;
-    console.log.info("report: " + html.string());
-    return {};
+    return write_report(arguments, console, document, html);
 }
 
 Result<void> run(apps::Arguments const& arguments, apps::Console const& console)
 {
-    if (arguments.flag("reference")) return print_reference(arguments, console);
+    if (arguments.flag("reference")) return report_reference(arguments, console);
     if (arguments.has("RUN")) return report_run(arguments, console);
     return fail(ExitCode::usage, "RUN is missing",
                 "pass the run's file, such as inputs/runs/demo.json, or --reference", "see --help");
@@ -185,14 +177,15 @@ int main(int argc, char** argv)
         {{"",
           "",
           {{"reference", apps::OptionType::flag, "", "",
-            "Print the numbers published in arXiv:2602.22760, recomputed from the logs of its "
+            "Print the numbers published in arXiv:2602.22760. They are computed from the logs of "
+            "its "
             "experiment"},
            {"logs", apps::OptionType::text, "FOLDER", shipped("results/reference").string(),
-            "Logs of the experiment in arXiv:2602.22760, for --reference"},
+            "Logs of the experiment in arXiv:2602.22760, for --reference. The folder also holds "
+            "report.json, which was computed from them"},
            {"trace", apps::OptionType::text, "FILE", "",
             "Trace of carbon intensity (CSV) that the run followed. Default: the samples that the "
-            "pollers kept and published; with --reference, "
-            "signals/mci_2026-01-11.csv of the checkout"},
+            "pollers kept and published. Not with --reference"},
            {"average-trace", apps::OptionType::text, "FILE", "",
             "Trace of average carbon intensity (CSV), for location-based CO2 beside the marginal "
             "figures. Default: the average samples that the pollers kept, if there are any"},

@@ -21,9 +21,9 @@ Object run_json(account::Account const& a)
     run.set("parameters", a.parameters);
     run.set("time_zero", format_time(a.time_zero));
     run.set("clock_factor", a.clock_factor);
-    run.set("end_s", rounded(a.end_s, 1));
-    run.set("last_step_s", rounded(a.last_step_s, 1));
-    run.set("trace_end_s", rounded(a.trace_end_s, 1));
+    run.set("end_s", a.end_s);
+    run.set("last_step_s", a.last_step_s);
+    run.set("trace_end_s", a.trace_end_s);
     return run;
 }
 
@@ -58,7 +58,7 @@ Array decisions_json(account::Account const& a)
 {
     Array out;
     for (auto const& d : a.decisions)
-        out.emplace_back(Object{{"t", rounded(d.at_s, 1)},
+        out.emplace_back(Object{{"t", d.at_s},
                                 {"site", a.sites.at(d.site).id.value},
                                 {"from", d.from},
                                 {"to", d.to},
@@ -73,7 +73,7 @@ Object states_json(account::Account const& a)
     for (auto const& site : a.sites) {
         Array spans;
         for (auto const& s : site.states)
-            spans.emplace_back(Array{s.state, rounded(s.when.from_s, 1), rounded(s.when.to_s, 1)});
+            spans.emplace_back(Array{s.state, s.when.from_s, s.when.to_s});
         out.set(site.id.value, std::move(spans));
     }
     return out;
@@ -88,8 +88,8 @@ Object hours_json(account::Account const& a)
         for (char const* state : {"provision", "starting", "training", "exchange", "contribute",
                                   "merge", "adopt", "draining", "idle"})
             if (double const s = account::seconds_in(site, state); s > 0)
-                hours.set(state, rounded(s / 3600, 4));
-        hours.set("closed", rounded(site.closed_s / 3600, 4));
+                hours.set(state, s / 3600);
+        hours.set("closed", site.closed_s / 3600);
         out.set(site.id.value, std::move(hours));
     }
     return out;
@@ -98,8 +98,7 @@ Object hours_json(account::Account const& a)
 Object allocated_json(account::Account const& a)
 {
     Object out;
-    for (auto const& site : a.sites)
-        out.set(site.id.value, rounded(account::seconds_in(site) / 3600, 4));
+    for (auto const& site : a.sites) out.set(site.id.value, account::seconds_in(site) / 3600);
     return out;
 }
 
@@ -134,30 +133,19 @@ Array facts_json(account::Account const& a)
     return out;
 }
 
-constexpr std::size_t first_events = 1000;
-constexpr std::size_t last_events = 4000;
-
-// How many events in the middle are left out, so that the page of a very long run stays small
-// enough to open.
-std::size_t events_left_out(account::Account const& a)
-{
-    return a.events.size() > first_events + last_events
-               ? a.events.size() - first_events - last_events
-               : 0;
-}
+constexpr std::ptrdiff_t first_events = 1000;
+constexpr std::ptrdiff_t last_events = 4000;
 
 Array events_json(account::Account const& a)
 {
     Array out;
-    auto const left_out = events_left_out(a);
-    for (std::size_t i = 0; i < a.events.size(); ++i) {
-        if (left_out > 0 && i >= first_events && i < first_events + left_out) continue;
-        auto const& e = a.events[i];
-        out.emplace_back(Array{rounded(e.at_s, 1), e.type, e.round,
-                               e.site.empty() ? Value() : Value(e.site), e.details});
-    }
+    for (auto const& e : a.events)
+        out.emplace_back(
+            Array{e.at_s, e.type, e.round, e.site.empty() ? Value() : Value(e.site), e.details});
     return out;
 }
+
+Array texts_json(std::vector<std::string> const& texts) { return {texts.begin(), texts.end()}; }
 
 Array notes_json(account::Account const& a)
 {
@@ -173,22 +161,14 @@ Object missing_json(account::Account const& a)
     return out;
 }
 
-Object program_json(std::optional<Time> generated_at)
-{
-    Object program{{"program", "curtail-report " + build_info().version}};
-    if (generated_at)
-        program.set("generated_at", format_time(std::chrono::floor<Seconds>(*generated_at)));
-    return program;
-}
-
 Object round_summary_json(account::RoundSummary const& summary)
 {
     return {{"joint", static_cast<std::int64_t>(summary.joint)},
-            {"duration_s", rounded(summary.duration, 2)},
-            {"before_s", rounded(summary.before, 2)},
-            {"train_s", rounded(summary.train, 2)},
-            {"after_s", rounded(summary.after, 2)},
-            {"merge_s", rounded(summary.merge, 2)}};
+            {"duration_s", summary.duration},
+            {"before_s", summary.before},
+            {"train_s", summary.train},
+            {"after_s", summary.after},
+            {"merge_s", summary.merge}};
 }
 
 Value average_json(account::Account const& a)
@@ -250,17 +230,25 @@ bool has_progress(account::Account const& a)
 
 }  // namespace
 
+json::Object written_by(std::optional<Time> generated_at)
+{
+    Object program{{"program", "curtail-report " + build_info().version}};
+    if (generated_at)
+        program.set("generated_at", format_time(std::chrono::floor<Seconds>(*generated_at)));
+    return program;
+}
+
 json::Object document(account::Account const& a, std::optional<Time> generated_at)
 {
     Object doc{{"schema", "curtail.report/1"}};
-    doc.set("report", program_json(generated_at));
+    doc.set("report", written_by(generated_at));
     doc.set("run", run_json(a));
     doc.set("sites", sites_json(a));
     doc.set("commits", commits_json(a));
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
     if (has_progress(a)) doc.set("now", now_json(a));
     if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
-    if (a.tokens > Tokens{} || anything_held(a)) doc.set("totals", totals_json(a));
+    doc.set("totals", totals_json(a));
     doc.set("provenance", provenance_json(a));
     doc.set("audit", audit_json(a));
     doc.set("decisions", decisions_json(a));
@@ -272,12 +260,25 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     if (!a.followed.empty()) doc.set("held_out", held_out_json(a));
     if (anything_held(a)) add_held(doc, a);
     if (a.tokens > Tokens{}) doc.set("comparison", comparison_json(a));
+    doc.set("after_signal", texts_json(account::held_after_signal(a)));
     doc.set("events", events_json(a));
-    doc.set("events_left_out", static_cast<std::int64_t>(events_left_out(a)));
+    doc.set("events_left_out", 0);
     doc.set("missing", missing_json(a));
     doc.set("facts", facts_json(a));
     doc.set("notes", notes_json(a));
+    doc.set("warnings", texts_json(a.warnings));
     return doc;
+}
+
+json::Object shortened(json::Object document)
+{
+    auto const* events = document.find("events")->as_array();
+    if (std::ssize(*events) <= first_events + last_events) return document;
+    Array kept(events->begin(), events->begin() + first_events);
+    kept.insert(kept.end(), events->end() - last_events, events->end());
+    document.set("events_left_out", static_cast<std::int64_t>(events->size() - kept.size()));
+    document.set("events", std::move(kept));
+    return document;
 }
 
 }  // namespace curtail::report

@@ -11,12 +11,22 @@ using json::Value;
 
 namespace {
 
-Object states_of(energy::Bill const& bill, bool carbon)
+// A figure, such as `kwh`, of each state.
+Object states_of(Object const& tallies, char const* figure)
 {
     Object out;
-    for (auto const& [state, tally] : bill.by_state)
-        out.set(energy::name(state),
-                carbon ? grams(tally, 4) : Value(rounded(tally.energy.value / 1000, 5)));
+    for (auto const& [state, tally] : tallies.members())
+        out.set(state, *tally.as_object()->find(figure));
+    return out;
+}
+
+Object tallies_of(energy::Bill const& bill)
+{
+    Object out;
+    for (auto const& [state, tally] : bill.by_state) {
+        Object part;
+        out.set(energy::name(state), add_tally(part, tally));
+    }
     return out;
 }
 
@@ -54,6 +64,9 @@ struct Whole {
     Tokens tokens;
     std::int64_t joint_rounds{};
     std::int64_t lone_rounds{};
+    double allocated_s{};
+    double held_s{};
+    std::optional<double> goodput;
 };
 
 Object whole_json(Whole const& whole, account::Account const& a)
@@ -66,13 +79,17 @@ Object whole_json(Whole const& whole, account::Account const& a)
             {"energy_is_whole", !tally.partial},
             {"unknown_kwh", tally.unknown.value / 1000},
             {"g", in_grams(tally.known_carbon())},
+            {"g_outside", in_grams(tally.known_carbon_dirty())},
             {"co2_is_whole", tally.whole()},
             {"share", tally.clean_share()},
             {"share_inside_windows", whole.bill.inside_share()},
             {"ratio", std::move(ratios)},
             {"tokens", whole.tokens.value},
             {"joint_rounds", whole.joint_rounds},
-            {"lone_rounds", whole.lone_rounds}};
+            {"lone_rounds", whole.lone_rounds},
+            {"allocated_s", whole.allocated_s},
+            {"held_devices_s", whole.held_s},
+            {"goodput", whole.goodput}};
 }
 
 }  // namespace
@@ -80,11 +97,18 @@ Object whole_json(Whole const& whole, account::Account const& a)
 json::Value totals_json(account::Account const& a)
 {
     Object sites;
-    for (auto const& s : a.sites)
-        sites.set(s.id.value, whole_json({s.bill, s.tokens, s.joint_rounds, s.lone_rounds}, a));
-    return Object{
-        {"all", whole_json({total_bill(a), a.trained(), a.commits.joint, a.commits.lone}, a)},
-        {"sites", std::move(sites)}};
+    double held_s = 0;
+    for (auto const& s : a.sites) {
+        held_s += account::held_s(s);
+        sites.set(s.id.value,
+                  whole_json({s.bill, s.tokens, s.joint_rounds, s.lone_rounds,
+                              account::seconds_in(s), account::held_s(s), account::goodput(s)},
+                             a));
+    }
+    return Object{{"all", whole_json({total_bill(a), a.trained(), a.commits.joint, a.commits.lone,
+                                      account::allocated_s(a), held_s, account::goodput(a)},
+                                     a)},
+                  {"sites", std::move(sites)}};
 }
 
 json::Value commits_json(account::Account const& a)
@@ -99,23 +123,26 @@ json::Value commits_json(account::Account const& a)
 
 json::Value energy_json(account::Account const& a)
 {
-    Object kwh, g, clean, window, unknown, outside, total_kwh, total_g, cumulative;
+    Object states, kwh, g, clean, window, unknown, outside, total_kwh, total_g, cumulative;
     for (auto const& s : a.sites) {
         auto const& id = s.id.value;
         auto const& total = s.bill.total;
-        kwh.set(id, states_of(s.bill, false));
-        g.set(id, states_of(s.bill, true));
-        clean.set(id, total.known() ? Value(rounded(total.clean.value / 1000, 5)) : Value());
-        window.set(id, rounded(s.bill.inside_windows.value / 1000, 5));
-        unknown.set(id, rounded(total.unknown.value / 1000, 5));
-        outside.set(id, rounded(in_grams(total.known_carbon_dirty()), 3));
-        total_kwh.set(id, rounded(total.energy.value / 1000, 6));
-        total_g.set(id, grams(total, 4));
+        auto const tallies = tallies_of(s.bill);
+        kwh.set(id, states_of(tallies, "kwh"));
+        g.set(id, states_of(tallies, "gco2"));
+        states.set(id, tallies);
+        clean.set(id, total.known() ? Value(total.clean.value / 1000) : Value());
+        window.set(id, s.bill.inside_windows.value / 1000);
+        unknown.set(id, total.unknown.value / 1000);
+        outside.set(id, in_grams(total.known_carbon_dirty()));
+        total_kwh.set(id, total.energy.value / 1000);
+        total_g.set(id, in_grams(total.known_carbon()));
         cumulative.set(id, series_json(s.cumulative));
     }
     Object series{{"step_s", a.cumulative_step_s}, {"sites", std::move(cumulative)}};
     if (auto const always = always_on_series(a); !always.is_null()) series.set("always_on", always);
-    return Object{{"kwh", std::move(kwh)},
+    return Object{{"states", std::move(states)},
+                  {"kwh", std::move(kwh)},
                   {"g", std::move(g)},
                   {"inside_kwh", std::move(clean)},
                   {"window_kwh", std::move(window)},

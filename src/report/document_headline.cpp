@@ -33,7 +33,7 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
                   {"unknown_kwh", tally.unknown.value / 1000},
                   {"share", share_of(tally)},
                   {"held_kwh", s.held_wh.value / 1000},
-                  {"held_s", rounded(s.held_s, 1)},
+                  {"held_s", s.held_s},
                   {"ratio", account::carbon_ratio(total_of(a), tally)}};
 }
 
@@ -59,12 +59,19 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
                {"as_site", as_site_json(s)},
                {"elsewhere", s.elsewhere},
                {"rate", rate_json(s.rate)}};
-    out.set("wall_s", rounded(s.wall_s, 1));
+    out.set("wall_s", s.wall_s);
     out.set("s_step", s.step);
     out.set("kwh", s.range.front().energy.value / 1000);
     out.set("unknown_kwh", s.range.front().unknown.value / 1000);
     out.set("held_kwh", s.held_wh.value / 1000);
-    out.set("held_s", rounded(s.held_s, 1));
+    out.set("held_s", s.held_s);
+    Array tallies;
+    for (auto const& tally : s.range) {
+        Object part;
+        add_tally(part, tally).set("ratio", account::carbon_ratio(total_of(a), tally));
+        tallies.emplace_back(std::move(part));
+    }
+    out.set("tallies", std::move(tallies));
     if (s.range.size() == 1) {
         out.set("share", share_of(s.range[0]));
         out.set("kg", kg_of(s.range[0]));
@@ -125,6 +132,7 @@ void add_loss_headline(Object& out, account::Account const& a)
     if (a.held_out)
         out.set("held_out", Object{{"commit", a.held_out->commit},
                                    {"newer_commit", a.held_out->newer},
+                                   {"followed", a.held_out->followed},
                                    {"trained_tokens", a.held_out->trained.value},
                                    {"loss", a.held_out->loss},
                                    {"unigram_entropy", a.held_out->unigram_entropy},
@@ -160,7 +168,7 @@ json::Value headline_json(account::Account const& a)
     out.set("always_on", always_on_json(a));
     out.set("baselines", baselines_json(a));
     add_energy_headline(out, a);
-    out.set("wall_s", rounded(a.last_step_s, 1));
+    out.set("wall_s", a.last_step_s);
     add_loss_headline(out, a);
     add_work_headline(out, a);
     return out;
@@ -179,8 +187,8 @@ json::Value now_json(account::Account const& a)
                   {"epochs", has_epoch ? Value(ratio(a.tokens, a.target->epoch)) : Value()},
                   {"most_epochs", a.target->epochs},
                   {"tokens_per_s", a.speed ? Value(a.speed->tokens_per_s) : Value()},
-                  {"measured_s", a.speed ? rounded(a.speed->measured.count(), 1) : Value()},
-                  {"training_left_s", left ? rounded(left->count(), 0) : Value()},
+                  {"measured_s", a.speed ? Value(a.speed->measured.count()) : Value()},
+                  {"training_left_s", left ? Value(left->count()) : Value()},
                   {"training_left", left ? Value(account::training_text(*left)) : Value()},
                   {"kwh", total.energy.value / 1000},
                   {"gco2", in_grams(total.known_carbon())},

@@ -26,10 +26,10 @@ Object final_json(account::FinalLoss const& f)
 {
     return {{"id", f.id},
             {"label", f.label},
-            {"best_ppl", rounded(f.best_perplexity, 6)},
-            {"tail_loss", rounded(f.tail_loss, 6)},
-            {"tail_se", rounded(f.tail_error, 6)},
-            {"wall_s", rounded(f.wall_s, 1)},
+            {"best_ppl", f.best_perplexity},
+            {"tail_loss", f.tail_loss},
+            {"tail_se", f.tail_error},
+            {"wall_s", f.wall_s},
             {"steps", f.steps}};
 }
 
@@ -75,9 +75,12 @@ json::Value held_out_json(account::Account const& a)
             Object{{"commit", line.commit.value},
                    {"site", model.site.value},
                    {"trained_tokens", line.trained.value},
-                   {"t", rounded(at_s, 1)},
-                   {"loss", rounded(line.loss, 6)},
-                   {"se", rounded(line.standard_error, 6)},
+                   {"t", at_s},
+                   {"loss", line.loss},
+                   {"se", line.standard_error},
+                   {"unigram_entropy", line.unigram_entropy},
+                   {"tokens", line.tokens.value},
+                   {"bits_per_byte", line.bits_per_byte},
                    {"missing", line.is_evaluated() ? json::Value() : json::Value(line.missing)}});
     }
     return points;

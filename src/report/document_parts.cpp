@@ -12,12 +12,6 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-json::Value rounded(account::MaybeSeconds value, int digits)
-{
-    if (!value) return {};
-    return rounded(*value, digits);
-}
-
 json::Array rounded(std::vector<double> const& values, int digits)
 {
     Array out;
@@ -26,10 +20,16 @@ json::Array rounded(std::vector<double> const& values, int digits)
     return out;
 }
 
-json::Value grams(energy::Tally const& tally, int digits)
+json::Object& add_tally(json::Object& out, energy::Tally const& tally)
 {
-    auto const known = tally.known_carbon();
-    return known ? Value(rounded(known->value, digits)) : Value();
+    return out.set("kwh", tally.energy.value / 1000)
+        .set("energy_is_whole", !tally.partial)
+        .set("kwh_unknown", tally.unknown.value / 1000)
+        .set("kwh_outside", in_kilo(tally.dirty()))
+        .set("share", tally.clean_share())
+        .set("gco2", in_grams(tally.known_carbon()))
+        .set("gco2_outside", in_grams(tally.known_carbon_dirty()))
+        .set("co2_is_whole", tally.whole());
 }
 
 json::Value rate_json(std::optional<account::SiteRate> const& rate)
@@ -43,7 +43,7 @@ namespace {
 Array spans_json(std::vector<account::Span> const& spans)
 {
     Array out;
-    for (auto const& s : spans) out.emplace_back(Array{rounded(s.from_s, 1), rounded(s.to_s, 1)});
+    for (auto const& s : spans) out.emplace_back(Array{s.from_s, s.to_s});
     return out;
 }
 
@@ -51,9 +51,9 @@ Value spread_json(std::optional<account::Spread> const& s)
 {
     if (!s) return {};
     return Object{{"count", static_cast<std::int64_t>(s->count)},
-                  {"min", rounded(s->least, 3)},
-                  {"median", rounded(s->median, 3)},
-                  {"max", rounded(s->greatest, 3)}};
+                  {"min", s->least},
+                  {"median", s->median},
+                  {"max", s->greatest}};
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ Object signal_json(account::Account const& a, RegionSeries const& signal)
     Array t, v, u;
     for (auto const i : kept) {
         t.emplace_back(rounded(seconds_between(a.time_zero, signal.points[i].time), 1));
-        v.push_back(rounded(values[i], 2));
+        v.emplace_back(values[i] ? Value(rounded(*values[i], 2)) : Value());
         u.push_back(counts_until(a, signal, i, rule.least_hold));
     }
     Object out{{"t", std::move(t)}, {"v", std::move(v)}};
@@ -106,25 +106,22 @@ json::Value signals_json(account::Account const& a)
 json::Value windows_json(account::Account const& a)
 {
     Array out;
-    for (auto const& w : a.windows)
-        out.emplace_back(
-            Object{{"site", a.sites.at(w.site).id.value},
-                   {"open_s", rounded(w.open_s, 1)},
-                   {"close_s", rounded(w.close_s, 1)},
-                   {"released_s", rounded(w.released_s, 1)},
-                   {"closing_s", spans_json(w.closing)},
-                   {"first_step_s", rounded(w.first_step_s, 1)},
-                   {"last_step_s", rounded(w.last_step_s, 1)},
-                   {"startup_s", w.start ? Value(rounded(w.start->seconds, 3)) : Value()},
-                   {"startup_beside", w.start ? Value(w.start->others_trained) : Value()},
-                   {"stop_s", w.stop ? Value(rounded(w.stop->seconds, 3)) : Value()},
-                   {"stop_beside", w.stop ? Value(w.stop->others_trained) : Value()},
-                   {"steps", w.steps},
-                   {"kwh", rounded(w.tally.energy.value / 1000, 4)},
-                   {"gco2", grams(w.tally, 3)},
-                   {"kwh_outside", rounded(in_kilo(w.tally.dirty()), 4)},
-                   {"kwh_unknown", rounded(w.tally.unknown.value / 1000, 4)},
-                   {"gco2_outside", rounded(in_grams(w.tally.known_carbon_dirty()), 3)}});
+    for (auto const& w : a.windows) {
+        Object window{{"site", a.sites.at(w.site).id.value},
+                      {"open_s", w.open_s},
+                      {"close_s", w.close_s},
+                      {"released_s", w.released_s},
+                      {"closing_s", spans_json(w.closing)},
+                      {"first_step_s", w.first_step_s},
+                      {"last_step_s", w.last_step_s},
+                      {"startup_s", w.start ? Value(w.start->seconds) : Value()},
+                      {"startup_beside", w.start ? Value(w.start->others_trained) : Value()},
+                      {"stop_s", w.stop ? Value(w.stop->seconds) : Value()},
+                      {"stop_beside", w.stop ? Value(w.stop->others_trained) : Value()},
+                      {"steps", w.steps}};
+        add_tally(window, w.tally);
+        out.emplace_back(std::move(window));
+    }
     return out;
 }
 
@@ -137,31 +134,28 @@ json::Value rounds_json(account::Account const& a)
             sites.emplace_back(Object{{"site", a.sites.at(p.site).id.value},
                                       {"steps", p.steps},
                                       {"tokens", p.tokens.value},
-                                      {"weight", rounded(p.weight, 5)},
-                                      {"first_step_s", rounded(p.before, 2)},
-                                      {"train_s", rounded(p.train, 2)},
-                                      {"last_step_s", rounded(p.after, 2)}});
-        out.emplace_back(
-            Object{{"number", r.number},
-                   {"start_s", rounded(r.start_s, 1)},
-                   {"end_s", rounded(r.end_s, 1)},
-                   {"merged_s", rounded(r.merged_s, 1)},
-                   {"mode", r.joint() ? "joint" : "solo"},
-                   {"sites", std::move(sites)},
-                   {"steps", r.steps},
-                   {"last_step", rounded(r.last_step, 2)},
-                   {"tokens", r.tokens.value},
-                   {"duration_s", rounded(r.duration, 2)},
-                   {"merge_s", rounded(r.merge, 2)},
-                   {"bytes", Value()},
-                   {"mpi_bytes", r.by_mpi ? Value(r.by_mpi->value) : Value()},
-                   {"store_bytes", r.from_store ? Value(r.from_store->value) : Value()},
-                   {"delta_norm", r.delta_norm},
-                   {"loss", rounded(r.loss, 4)},
-                   {"kwh", rounded(r.tally.energy.value / 1000, 6)},
-                   {"kwh_unknown", rounded(r.tally.unknown.value / 1000, 6)},
-                   {"gco2", grams(r.tally, 5)},
-                   {"note", r.note.empty() ? Value() : Value(r.note)}});
+                                      {"weight", p.weight},
+                                      {"first_step_s", p.before},
+                                      {"train_s", p.train},
+                                      {"last_step_s", p.after}});
+        Object round{{"number", r.number},
+                     {"start_s", r.start_s},
+                     {"end_s", r.end_s},
+                     {"merged_s", r.merged_s},
+                     {"mode", r.joint() ? "joint" : "solo"},
+                     {"sites", std::move(sites)},
+                     {"steps", r.steps},
+                     {"last_step", r.last_step},
+                     {"tokens", r.tokens.value},
+                     {"duration_s", r.duration},
+                     {"merge_s", r.merge},
+                     {"mpi_bytes", r.by_mpi ? Value(r.by_mpi->value) : Value()},
+                     {"store_bytes", r.from_store ? Value(r.from_store->value) : Value()},
+                     {"delta_norm", r.delta_norm},
+                     {"loss", r.loss},
+                     {"note", r.note.empty() ? Value() : Value(r.note)}};
+        add_tally(round, r.tally);
+        out.emplace_back(std::move(round));
     }
     return out;
 }

@@ -9,14 +9,12 @@
 // Makes parts of the document (document.hpp). Each function named `..._json` makes one part.
 namespace curtail::report {
 
-/// Rounds `value` to `digits` decimals, to keep the page small.
+/// Rounds a point of a long series to `digits` decimals, to keep the page small.
 [[nodiscard]] inline double rounded(double value, int digits)
 {
     double const scale = std::pow(10.0, digits);
     return std::round(value * scale) / scale;
 }
-/// Rounds a value that may be missing; a missing value becomes null.
-[[nodiscard]] json::Value rounded(account::MaybeSeconds value, int digits);
 /// Rounds each of `values`.
 [[nodiscard]] json::Array rounded(std::vector<double> const& values, int digits);
 /// Converts grams to kg, or Wh to kWh. An empty value stays empty.
@@ -30,8 +28,9 @@ template <class Unit>
 {
     return value ? std::optional(value->value) : std::nullopt;
 }
-/// Returns Tally::known_carbon() in grams, with `digits` decimals. Returns null if it is empty.
-[[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);
+/// Adds the energy and carbon of a window, of a round or of other parts of a run. Energy is in kWh,
+/// CO2 in grams.
+json::Object& add_tally(json::Object& out, energy::Tally const& tally);
 
 /// Returns null if `rate` is empty.
 [[nodiscard]] json::Value rate_json(std::optional<account::SiteRate> const& rate);

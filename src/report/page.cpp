@@ -68,13 +68,13 @@ std::string escape_html(std::string_view text)
     return out;
 }
 
-std::string page(json::Object const& document, account::Account const& account, std::string plotly)
+std::string page(json::Value const& document, std::string plotly)
 {
     plotly = without_map_server(std::move(plotly));
     Template out(page_html);
     out.fill("{{HASHES}}", source_hash(plotly) + " " + source_hash(page_script));
     out.fill("{{STYLE}}", page_style);
-    out.fill("{{STATIC}}", static_tables(account));
+    out.fill("{{STATIC}}", static_tables(document));
     out.fill("{{DATA}}", json::to_script(document));
     out.fill("{{PLOTLY}}", to_base64(gzip(plotly)));
     out.fill("{{SCRIPT}}", page_script);

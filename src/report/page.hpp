@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "account/account.hpp"
 #include "core/json.hpp"
 
 namespace curtail::report {
@@ -14,14 +13,13 @@ namespace curtail::report {
 [[nodiscard]] std::string escape_html(std::string_view text);
 
 /// Writes the main numbers as plain HTML tables, for readers and programs without JavaScript.
-[[nodiscard]] std::string static_tables(account::Account const& account);
+[[nodiscard]] std::string static_tables(json::Value const& document);
 
 /// Writes one HTML page that needs no other file and no network. The page contains its own style
 /// sheet and script, static_tables(), `document`, and plotly.js. Only plotly.js is compressed, with
 /// gzip. The page's content security policy forbids all requests. The policy allows two scripts,
 /// which it identifies by their digests: the page's own script and plotly.js. `plotly` is the
 /// content of plotly.min.js.
-[[nodiscard]] std::string page(json::Object const& document, account::Account const& account,
-                               std::string plotly);
+[[nodiscard]] std::string page(json::Value const& document, std::string plotly);
 
 }  // namespace curtail::report

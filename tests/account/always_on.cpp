@@ -4,20 +4,19 @@
 #include <gmock/gmock.h>
 
 #include "account/figures.hpp"
+#include "account/shown.hpp"
 #include "account/small_run.hpp"
-#include "report/document.hpp"
-#include "report/tables.hpp"
 
 namespace curtail::account {
 namespace {
 
 using report::document;
-using report::summary_text;
 using test::at;
 using test::entry;
 using test::hourly;
 using test::number;
 using test::small_run;
+using test::summary_text;
 using testing::HasSubstr;
 using testing::Not;
 

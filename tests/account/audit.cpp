@@ -4,10 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "account/shown.hpp"
 #include "account/small_run.hpp"
-#include "report/document.hpp"
-#include "report/page.hpp"
-#include "report/tables.hpp"
 
 namespace curtail::account::test {
 namespace {
@@ -150,8 +148,8 @@ TEST(Audit, IsInTheTablesAndOnThePageWithoutScripts)
 {
     auto const account = account_of(small_run());
     for (auto const& line : audit_of(account)) {
-        EXPECT_THAT(report::summary_text(account), HasSubstr(line.title + ": " + line.text));
-        EXPECT_THAT(report::static_tables(account), HasSubstr(report::escape_html(line.text)));
+        EXPECT_THAT(summary_text(account), HasSubstr(line.title + ": " + line.text));
+        EXPECT_THAT(page_text(account), HasSubstr(report::escape_html(line.text)));
     }
 }
 

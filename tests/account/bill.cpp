@@ -3,24 +3,22 @@
 #include <gmock/gmock.h>
 
 #include "account/figures.hpp"
+#include "account/shown.hpp"
 #include "account/small_run.hpp"
 #include "core/files.hpp"
-#include "report/document.hpp"
-#include "report/page.hpp"
-#include "report/tables.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::account {
 namespace {
 
 using report::document;
-using report::static_tables;
-using report::summary_text;
 using test::at;
 using test::entry;
 using test::hourly;
 using test::number;
+using test::page_text;
 using test::small_run;
+using test::summary_text;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -211,7 +209,7 @@ TEST(Bill, ExistsBeforeAnyWorkIsCommitted)
     EXPECT_NEAR(number(doc, {"totals", "all", "kwh"}), 6.6, 1e-12);
     EXPECT_NEAR(number(doc, {"totals", "all", "g"}), 474, 1e-9);
     EXPECT_EQ(number(doc, {"totals", "all", "tokens"}), 0);
-    EXPECT_THAT(static_tables(account), HasSubstr("Summary"));
+    EXPECT_THAT(page_text(account), HasSubstr("Summary"));
     EXPECT_FALSE(entry(doc, {"headline"}));
 }
 

@@ -4,22 +4,21 @@
 #include <gmock/gmock.h>
 
 #include "account/figures.hpp"
+#include "account/shown.hpp"
 #include "account/small_run.hpp"
 #include "report/csv_tables.hpp"
-#include "report/document.hpp"
-#include "report/tables.hpp"
 
 namespace curtail::account {
 namespace {
 
 using energy::State;
 using energy::StateInterval;
-using report::summary_text;
 using test::at;
 using test::event;
 using test::small_run;
 using test::state;
 using test::step;
+using test::summary_text;
 using testing::ElementsAre;
 
 StateInterval held(State what, double from, double to) { return {what, {at(from), at(to)}}; }
@@ -357,10 +356,9 @@ TEST_F(Evaluation, LossesInTheSitesJournalsAreShownWithTheirWarnings)
     ASSERT_EQ(points.size(), 2U);
     EXPECT_EQ(points[1].as_object()->number_at("loss"), 4.5);
     EXPECT_EQ(points[1].as_object()->integer_at("trained_tokens"), 7200);
-    for (auto const& table : report::csv_tables(a))
+    for (auto const& table : report::csv_tables(document))
         if (table.name == "held_out") { EXPECT_EQ(table.rows.size(), 2U); }
-    EXPECT_THAT(report::summary_text(a),
-                testing::HasSubstr("warning: the held-out loss of commit 2"));
+    EXPECT_THAT(summary_text(a), testing::HasSubstr("warning: the held-out loss of commit 2"));
 }
 
 // An earlier run in the same folder had as many tokens at the same commit.

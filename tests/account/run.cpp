@@ -8,11 +8,10 @@
 
 #include "account/account_of.hpp"
 #include "account/figures.hpp"
+#include "account/shown.hpp"
 #include "account/synthetic_run.hpp"
 #include "core/clock_file.hpp"
 #include "core/files.hpp"
-#include "report/document.hpp"
-#include "report/tables.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::account {
@@ -20,7 +19,7 @@ namespace {
 
 using curtail::test::TemporaryFolder;
 using report::document;
-using report::summary_text;
+using test::summary_text;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

@@ -32,7 +32,7 @@ Account account_named(std::string const& name)
 
 std::string page_of(Account const& account, std::string plotly)
 {
-    return page(document(account, std::nullopt), account, std::move(plotly));
+    return page(document(account, std::nullopt), std::move(plotly));
 }
 
 // What a browser's DecompressionStream makes of `packed`.

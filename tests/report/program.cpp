@@ -12,6 +12,7 @@
 namespace curtail::report {
 namespace {
 
+using curtail::test::TemporaryFolder;
 using testing::HasSubstr;
 
 class Program : public testing::Test {
@@ -31,7 +32,7 @@ class Program : public testing::Test {
     }
     std::string to(char const* file) const { return (folder_ / file).string(); }
 
-    curtail::test::TemporaryFolder folder_;
+    TemporaryFolder folder_;
     std::string printed;
 };
 
@@ -90,6 +91,31 @@ TEST_F(Program, ReplacesAnEarlierReport)
     EXPECT_EQ(report(charts), 0);
     EXPECT_TRUE(std::filesystem::exists(folder_ / "report.html"));
     EXPECT_EQ(report(charts), 0);
+}
+
+// The numbers themselves: results/reference/check.py.
+TEST(Reference, IsPrintedFromItsDocument)
+{
+    TemporaryFolder const folder;
+    auto const report = [&](std::vector<std::string> const& more) {
+        std::vector<std::string> words{curtail::test::program_path("curtail-report"), "--reference",
+                                       "--quiet"};
+        words.insert(words.end(), more.begin(), more.end());
+        return curtail::test::run_program(std::move(words));
+    };
+    auto const text = report({}).output;
+    for (char const* digits :
+         {"1.37949707238 kg", "27.0691131026 kg", "12.09542687", "37.7219333333 kWh",
+          "0.969936146786", "14.6375054976", "accounting rule linear: "})
+        EXPECT_THAT(text, HasSubstr(digits));
+    EXPECT_THAT(report({"--json"}).output, HasSubstr("\"value\": 1.3794970723765"));
+    EXPECT_EQ(report({"--csv", (folder / "tables").string()}).code, 0);
+    EXPECT_EQ(read_file(folder / "tables/windows.csv").value().substr(0, 45),
+              "site,opened_utc,closed_utc,released_utc,first");
+    EXPECT_EQ(report({"--trace", "x.csv"}).code, 64) << "the document has its own";
+    EXPECT_EQ(report({"--logs", folder.path().string()}).code, 66);
+    ASSERT_TRUE(write_file(folder / "report.json", R"({"schema":"curtail.report/1"})"));
+    EXPECT_EQ(report({"--logs", folder.path().string()}).code, 65);
 }
 
 using Rows = std::vector<std::vector<std::string>>;
