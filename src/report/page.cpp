@@ -5,8 +5,8 @@
 
 #include "core/base64.hpp"
 #include "core/digest.hpp"
-#include "core/text.hpp"
 #include "report/gzip.hpp"
+#include "report/page_parts.hpp"
 
 namespace curtail::report {
 
@@ -52,29 +52,69 @@ std::string source_hash(std::string_view script)
     return "'sha256-" + to_base64(digest.bytes) + "'";
 }
 
-}  // namespace
-
-std::string escape_html(std::string_view text)
+Html section_of(Panel const& panel)
 {
-    std::string out;
-    for (char const c : printable(text)) {
-        if (c == '&') out += "&amp;";
-        else if (c == '<') out += "&lt;";
-        else if (c == '>') out += "&gt;";
-        else if (c == '"') out += "&quot;";
-        else if (c == '\'') out += "&#39;";
-        else out += c;
+    auto const heading = panel.id + "-h";
+    Html const number =
+        panel.number.empty() ? Html() : element("span", {{"class", "n"}}, panel.number);
+    return element("section", {{"class", "panel"}, {"id", panel.id}, {"aria-labelledby", heading}},
+                   element("header", element("h2", {{"id", heading}}, number + panel.title) +
+                                         element("p", {{"class", "q"}}, panel.question) +
+                                         element("div", {{"class", "ctl"}}, "")) +
+                       element("div", panel.body));
+}
+
+// The text of the time at which the document was made.
+std::string written_text(View report)
+{
+    auto const time = report["generated_at"].text();
+    return "written " + (time.empty() ? "at an unknown time"
+                                      : time.substr(0, 10) + " " + time.substr(11, 8) + " UTC");
+}
+
+Html footer_of(PageData const& data)
+{
+    auto const program = data["report"]["program"].text();
+    return element("footer", element("span", program.empty() ? "curtail-report" : program) +
+                                 element("span", written_text(data["report"])) +
+                                 element("span", "data: " + data["schema"].text() +
+                                                     ", in the page source, element curtail-data"));
+}
+
+// What the page shows without a script.
+struct Content {
+    Html links;
+    Html main;
+};
+
+Content content_of(PageData const& data)
+{
+    Content out{element("a", {{"href", "#headline"}}, "Summary"), headline_part(data)};
+    for (auto const& panel :
+         {timeline_panel(data), loss_panel(data), time_panel(data), energy_panel(data),
+          comparison_panel(data), audit_panel(data), rounds_panel(data), events_panel(data),
+          facts_panel(data), notes_panel(data)}) {
+        if (panel.body.empty()) continue;
+        out.links += element("a", {{"href", "#" + panel.id}}, panel.link);
+        out.main += section_of(panel);
     }
+    out.main += footer_of(data);
     return out;
 }
+
+}  // namespace
 
 std::string page(json::Value const& document, std::string plotly)
 {
     plotly = without_map_server(std::move(plotly));
+    PageData const data(document);
+    auto const content = content_of(data);
     Template out(page_html);
     out.fill("{{HASHES}}", source_hash(plotly) + " " + source_hash(page_script));
     out.fill("{{STYLE}}", page_style);
-    out.fill("{{STATIC}}", static_tables(document));
+    out.fill("{{BRAND}}", escape_html(data["run"]["name"].text()));
+    out.fill("{{LINKS}}", content.links.markup());
+    out.fill("{{MAIN}}", content.main.markup());
     out.fill("{{DATA}}", json::to_script(document));
     out.fill("{{PLOTLY}}", to_base64(gzip(plotly)));
     out.fill("{{SCRIPT}}", page_script);

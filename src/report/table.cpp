@@ -7,6 +7,7 @@
 
 #include "core/csv.hpp"
 #include "core/text.hpp"
+#include "report/format.hpp"
 
 namespace curtail::report {
 namespace {
@@ -27,9 +28,58 @@ std::string field_of(json::Value const& value)
     return fmt::format("{:.12g}", value.as_number().value_or(0));
 }
 
+// Numbers are aligned to the right by the style sheet.
+std::string alignment(Column const& column) { return column.kind == Column::Kind::text ? "l" : ""; }
+
+// A blank unit keeps the titles of the columns aligned.
+Html heading_of(Column const& column, bool has_units)
+{
+    auto const unit = column.unit.empty() ? Html("\u00a0") : column.unit;
+    return element("th", {{"scope", "col"}, {"class", alignment(column)}, {"data-key", column.key}},
+                   Html(column.title) + column.mark +
+                       (has_units ? element("span", {{"class", "u"}}, unit) : Html()));
+}
+
+Html groups_of(Table const& table)
+{
+    Html out =
+        element("th", {{"class", "l"}, {"rowspan", "2"}, {"scope", "col"}}, table.columns[0].title);
+    for (auto const& group : table.groups)
+        out += element(
+            "th",
+            {{"colspan", std::to_string(group.columns)}, {"scope", "colgroup"}, {"class", "group"}},
+            group.title);
+    return out;
+}
+
+Html shown(Cell const& cell, int digits)
+{
+    if (!cell.html.empty()) return cell.html;
+    if (auto const* text = cell.value.as_text()) return *text;
+    return (cell.value.is_null() ? "" : cell.mark) + number(cell.value.as_number(), digits);
+}
+
+Html cells_of(Row const& row, std::vector<Column> const& columns)
+{
+    Html out;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        auto classes = alignment(columns[i]);
+        if (!row[i].style_class.empty())
+            classes += (classes.empty() ? "" : " ") + row[i].style_class;
+        out += element("td", {{"class", classes}}, shown(row[i], columns[i].digits));
+    }
+    return out;
+}
+
 }  // namespace
 
 Cell::Cell(json::Value of, std::string before) : value(std::move(of)), mark(std::move(before)) {}
+
+Cell or_faint_zero(std::optional<double> x, int digits, std::string const& mark)
+{
+    if (x && *x != 0) return Html(mark + number(*x, digits));
+    return {Html(x ? mark + "0" : "–"), mark.empty() ? "z" : ""};
+}
 
 std::string to_text(Table const& table)
 {
@@ -67,6 +117,36 @@ std::string to_csv(Table const& table)
         out += csv::line_of(fields);
     }
     return out;
+}
+
+Html to_html(Table const& table, Look const& look)
+{
+    bool const has_units = std::any_of(table.columns.begin(), table.columns.end(),
+                                       [](Column const& c) { return !c.unit.empty(); });
+    Html titles;
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+        if (i > 0 || table.groups.empty()) titles += heading_of(table.columns[i], has_units);
+    Html head = element("tr", titles);
+    if (!table.groups.empty()) head = element("tr", groups_of(table)) + head;
+    Html body;
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+        body += element("tr", look.of_row ? look.of_row(i) : Attributes{},
+                        cells_of(table.rows[i], table.columns));
+    Html content = element("caption", {{"class", "vh"}}, table.name) + element("thead", head) +
+                   element("tbody", body);
+    Html sums;
+    for (auto const& row : table.sums) sums += element("tr", cells_of(row, table.columns));
+    if (!sums.empty()) content += element("tfoot", sums);
+    return element("div",
+                   {{"class", look.is_tall ? "scroll tall" : "scroll"},
+                    {"tabindex", "0"},
+                    {"role", "region"},
+                    {"aria-label", table.name + ", scrollable"},
+                    {"style", look.box_style}},
+                   element("table",
+                           {{"class", look.style_class.empty() ? "t" : "t " + look.style_class},
+                            {"id", look.id}},
+                           content));
 }
 
 }  // namespace curtail::report

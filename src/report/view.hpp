@@ -31,6 +31,8 @@ class View {
     }
     /// Tells whether there is a value other than null.
     explicit operator bool() const { return value_ != nullptr && !value_->is_null(); }
+    /// Tells whether the document has the value null here, and not nothing.
+    [[nodiscard]] bool is_null() const { return value_ != nullptr && value_->is_null(); }
     /// Returns an integer or a real number.
     [[nodiscard]] std::optional<double> number() const
     {

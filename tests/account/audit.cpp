@@ -6,6 +6,7 @@
 
 #include "account/shown.hpp"
 #include "account/small_run.hpp"
+#include "report/html.hpp"
 
 namespace curtail::account::test {
 namespace {

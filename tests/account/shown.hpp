@@ -12,9 +12,14 @@ inline std::string summary_text(Account const& account)
     return report::summary_text(report::document(account, std::nullopt));
 }
 
+// The page, with ordinary spaces between numbers and their units.
 inline std::string page_text(Account const& account)
 {
-    return report::page(report::document(account, std::nullopt), "");
+    auto text = report::page(report::document(account, std::nullopt), "");
+    std::string const fixed_space = "\u00a0";
+    for (auto at = text.find(fixed_space); at != std::string::npos; at = text.find(fixed_space))
+        text.replace(at, fixed_space.size(), " ");
+    return text;
 }
 
 }  // namespace curtail::account::test

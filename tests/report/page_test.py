@@ -267,29 +267,50 @@ def check_kind(browser, kind, folder, checks):
     if kind == "demo":
         check_use(browser, doc, url, checks)
         check_print(browser, url, checks)
-        check_without_scripts(browser, url, checks)
-        check_without_charts(browser, page, checks)
+        check_without_scripts(browser, doc, url, checks)
+        check_without_charts(browser, doc, page, checks)
 
 
-STATIC_TABLES = ["Summary", "Comparison with baselines", "For auditors", "Windows (UTC)",
-                 "Rounds (UTC)"]
+PANELS = ["timeline", "loss", "time", "energy", "compare", "audit", "rounds", "events", "facts",
+          "notes"]
+TABLES = ["CO2 of this run and of one always-on site in each region, kg", "Windows", "Decisions",
+          "Final values", "Share of time by state; values in the next table",
+          "Hours by site and state", "Starts and stops by site", "Energy and CO2 by site and state",
+          "This run and counterfactuals", "Rounds, sortable", "Events"]
 
 
-def check_without_scripts(browser, url, checks):
+def check_tables(browser, doc, what, checks):
+    """The page has all tables with all figures."""
+    checks.equal(f"panels {what}", browser.evaluate(
+        "[...document.querySelectorAll('main > section.panel')].map(s => s.id)"), PANELS)
+    checks.equal(f"tables {what}",
+                 list(dict.fromkeys(browser.text("main table caption"))), TABLES)
+    first_headings = browser.evaluate("[...document.querySelectorAll('main .t thead tr')]"
+                                      ".map(row => row.cells[0].firstChild.textContent)")
+    checks.equal(f"their first headings {what}", [title.strip("▲") for title in first_headings],
+                 ["Window", "Site", "At the end", "Hours", "Starts and stops", "Site", "Training",
+                  "Scenario", "#", "UTC"])
+    checks.equal(f"links {what}", browser.evaluate(
+        "[...document.querySelectorAll('nav a')].map(a => a.hash)"),
+        ["#headline"] + ["#" + panel for panel in PANELS])
+    check_figures(browser, doc, checks)
+
+
+def check_without_scripts(browser, doc, url, checks):
     browser.allow_scripts(False)
-    browser.open(url, "document.querySelector('noscript table')")
-    checks.equal("tables without JavaScript", browser.text("noscript h2"), STATIC_TABLES)
-    first_headings = browser.text("noscript th:first-child")
-    checks.equal("their first headings", first_headings,
-                 ["Quantity", "Scenario", "Statement", "Site", "Round"])
+    for pixels in (1400, 820, 400):
+        browser.open(url, "document.querySelector('noscript .empty')", width=pixels)
+        check_width(browser, pixels, checks)
+    check_tables(browser, doc, "without JavaScript", checks)
     checks.no_problems(browser, url)
     browser.allow_scripts(True)
 
 
-def check_without_charts(browser, page, checks):
+def check_without_charts(browser, doc, page, checks):
     """A browser that cannot unpack plotly.js, and a page whose plotly.js is damaged."""
     undo = browser.run_before_page("delete window.DecompressionStream")
-    check_tables_only(browser, "file://" + page, "this browser has no DecompressionStream", checks)
+    check_tables_only(browser, doc, "file://" + page, "this browser has no DecompressionStream",
+                      checks)
     undo()
     damaged = os.path.join(os.path.dirname(page), "damaged.html")
     with open(page, encoding="utf-8") as f:
@@ -297,14 +318,15 @@ def check_without_charts(browser, page, checks):
     swapped = after[:5000] + after[5001] + after[5000] + after[5002:]
     with open(damaged, "w", encoding="utf-8") as f:
         f.write(before + 'id="plotly">' + swapped)
-    check_tables_only(browser, "file://" + damaged, "this file is damaged", checks)
+    check_tables_only(browser, doc, "file://" + damaged, "this file is damaged", checks)
 
 
-def check_tables_only(browser, url, why, checks):
-    browser.open(url, "document.querySelector('main > div > h2')")
+def check_tables_only(browser, doc, url, why, checks):
+    browser.open(url, "document.querySelector('main > .empty')")
     message = browser.text("main .empty")[0]
     checks.true(f"the page does not say that {why}: {message!r}", why in message)
-    checks.equal(f"tables when {why}", browser.text("main h2"), STATIC_TABLES)
+    check_tables(browser, doc, f"when {why}", checks)
+    checks.equal("charts", browser.evaluate("document.querySelectorAll('.plot').length"), 0)
     checks.no_problems(browser, url)
 
 

@@ -27,33 +27,13 @@ export function commonValue(key, otherwise, unit, scale = 1) {
 export const signalSeries = (data.signals || {}).series || {};
 export const hasEnded = ['finished', 'complete'].includes(data.run.status);
 // Seconds of the signal's clock per real second.
-export const clockFactor = data.run.clock_factor || 1;
+const clockFactor = data.run.clock_factor || 1;
 // The unit of real durations.
 export const REAL_SECONDS = clockFactor === 1 ? 's' : 'real s';
 
 // An undefined term counts as 0; null means unknown and makes the sum unknown.
 export const sumOrNull = xs =>
     xs.reduce((t, x) => t === null || x === null ? null : t + (x || 0), 0);
-export const scaled = (x, factor) => x == null ? null : x * factor;
-export const whyCarbonUnknown = () => data.missing.carbon || 'intensity is unknown';
-
-// Always-on scenarios with the rate of joint rounds have this mark.
-export const JOINT_RATE = '†';
-export const jointRateMark = c => c.rate && c.rate.from === 'joint' ? ' ' + JOINT_RATE : '';
-// What the mark means; null where no scenario has it.
-export function jointRateNote() {
-    const marked = ((data.headline || {}).always_on || []).filter(a => jointRateMark(a));
-    const names = [...new Set(marked.map(a => siteLabel(a.as_site)))].join(', ');
-    return marked.length ? `${JOINT_RATE} The rate is that of joint rounds: ${names} has no ` +
-            'step without another site.' :
-                           null;
-}
-
-// The always-on scenarios in regions of the run's sites. A range over other regions would compare
-// the run with places where it could not run.
-export const alwaysOnAtSites = headline =>
-    (headline.always_on || []).filter(a => !a.elsewhere && sites.some(s => s.region === a.region));
-
 // How the page names a round's mode.
 export const roundMode = k => k.mode === 'solo' ? 'lone' : k.mode;
 

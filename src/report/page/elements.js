@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the page's elements and knows its colours.
-import {sites} from './data.js';
 
 export const byId = id => document.getElementById(id);
 export const root = document.documentElement, main = byId('main'), nav = byId('nav');
+
+// The places of a panel for its charts, which is missing if the panel has no data, and for
+// controls.
+export const chartsOf = id => document.querySelector(`#${id} .charts`);
+export const controlsOf = id => document.querySelector(`#${id} .ctl`);
 
 // An element with attributes (on...: event listeners) and children, which may be nested arrays.
 // Attributes and children that are null or false are skipped.
@@ -45,11 +49,6 @@ export function blend(color, background, share) {
 export const siteColor = s => `var(--s${s.color % 8})`;
 // For charts, which are drawn again when the theme changes.
 export const siteColorNow = s => cssValue('--s' + s.color % 8);
-export function regionColor(region) {
-    const s = sites.find(s => s.region === region);
-    return s ? siteColor(s) : 'var(--faint)';
-}
-
 export const siteDot = s =>
     h('span', {class: 'dot', style: 'background:' + siteColor(s), 'aria-hidden': 'true'});
 export const siteSwatch = s => h('span', {class: 'sw', style: 'background:' + siteColor(s)});
@@ -59,11 +58,6 @@ export const lineSample = style => h('span', {class: 'ln', style});
 // A point in time `t` (as in Date) that is shown as `text`.
 export const timeElement = (t, text) =>
     h('time', {datetime: new Date(t).toISOString().replace('.000Z', 'Z')}, text);
-
-export const note = (...children) => h('p', {class: 'note'}, ...children);
-export const caption = text => h('caption', {class: 'vh'}, text);
-// A second line in a column heading; a blank one keeps the headings aligned.
-export const unitLine = unit => h('span', {class: 'u'}, unit || '\u00a0');
 
 // A button group with a name in the page and a `title` for screen readers: one of `options` [value,
 // text] is selected.

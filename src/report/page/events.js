@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Panel: the run's events, with filters.
+// Filters for the run's events.
 import {data, siteById, siteLabel, sites} from './data.js';
-import {caption, h, note, siteDot, timeElement} from './elements.js';
-import {number, severalDays, timeOf, timestamp} from './format.js';
-import {addPanel} from './panel.js';
+import {h, siteDot, timeElement} from './elements.js';
+import {number, timeOf, timestamp} from './format.js';
 
+// The page lists the first events; the filters list any.
 export function addEvents() {
-    addPanel({
-        id: 'events',
-        number: 7,
-        title: 'Events',
-        question: 'What happened, in order?',
-        why: data.events.length ? null : 'The run has logged no events yet.',
-        build: buildEvents
-    });
-}
-
-function buildEvents(body) {
+    const table = document.querySelector('#events table');
+    if (!table) return;
     const filter = {text: '', site: '', types: new Set(), most: 500};
-    const list = h('tbody'), count = h('span', {class: 'count', 'aria-live': 'polite'});
-    const rows = data.events.map(event => ({event, text: searchText(event)}));
+    const list = table.tBodies[0], count = document.querySelector('#events .count');
+    const rows =
+        data.events.map((event, i) => ({event, text: searchText(event), element: list.rows[i]}));
     const show = () => {
         const found = rows.filter(row => matches(row, filter));
         fillEvents(list, found, filter, show);
         count.textContent = countText(found.length);
     };
-    body.append(filterControls(filter, count, show), eventTable(list));
-    if (data.events_left_out) body.append(leftOutNote());
+    count.before(...filterControls(filter, show));
     show();
 }
 
@@ -62,7 +53,7 @@ function eventRow([t, type, round, id, details]) {
         'tr', {}, h('td', {class: 'l'}, timeElement(timeOf(t), timestamp(timeOf(t)))),
         h('td', {}, '+' + number(t, 1)), h('td', {class: 'l m'}, type),
         h('td', {}, round == null ? '' : round), h('td', {class: 'l'}, site),
-        h('td', {class: 'l m', style: 'white-space:normal'}, details));
+        h('td', {class: 'l m'}, details));
 }
 
 function countText(found) {
@@ -71,13 +62,11 @@ function countText(found) {
 }
 
 // Controls that change `filter` and call `show`.
-function filterControls(filter, count, show) {
+function filterControls(filter, show) {
     const types = new Map();
     for (const [, type] of data.events) types.set(type, (types.get(type) || 0) + 1);
     const chips = [...types].map(([type, events]) => typeChip(type, events, filter, show));
-    return h(
-        'div', {class: 'filters'}, textFilter(filter, show), siteFilter(filter, show), chips,
-        count);
+    return [textFilter(filter, show), siteFilter(filter, show), ...chips];
 }
 
 function textFilter(filter, show) {
@@ -112,31 +101,4 @@ function typeChip(type, events, filter, show) {
     const name = type.toLowerCase().replace(/_/g, ' ');
     const attributes = {class: 'chip', 'aria-pressed': 'false', onclick};
     return h('button', attributes, name, h('span', {}, events));
-}
-
-function eventTable(list) {
-    const columns = [
-        ['UTC', 'l', severalDays ? 124 : 76],
-        ['Elapsed, s', null, 96],
-        ['Event', 'l', 190],
-        ['Round', null, 64],
-        ['Site', 'l', 140],
-        ['Details', 'l'],
-    ];
-    const heading = ([title, cls, width]) => {
-        const style = width && `width:${width}px;min-width:${width}px`;
-        return h('th', {scope: 'col', class: cls, style}, title);
-    };
-    const box = {class: 'scroll tall', style: 'max-height:330px', tabindex: 0};
-    return h(
-        'div', {...box, role: 'region', 'aria-label': 'Events, scrollable'},
-        h('table', {class: 't'}, caption('Events'),
-          h('thead', {}, h('tr', {}, columns.map(heading))), list));
-}
-
-function leftOutNote() {
-    const leftOut = data.events_left_out, all = data.events.length + leftOut;
-    return note(
-        `The run logged ${number(all)} events. This page leaves out ${number(leftOut)} in the ` +
-        'middle; the run\'s events.jsonl files hold all of them.');
 }

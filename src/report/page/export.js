@@ -16,27 +16,17 @@ function save(url, name) {
     link.remove();
 }
 
-// Above each table: a button for its CSV file, and the hint. A table without a box gets one, so
-// that it scrolls where it is too wide.
+// Above each table: a button for its CSV file, and the hint.
 export function addTableTools() {
     for (const table of main.querySelectorAll('table.t')) {
-        const box = table.closest('.scroll') || boxAround(table);
-        const title = table.caption ? table.caption.textContent : 'table';
+        const box = table.closest('.scroll'), title = table.caption.textContent;
         const onclick = () => saveTable(table, title);
         const label = {title: 'Save the rows shown as a CSV file', 'aria-label': title + ' as CSV'};
         const hint = h('span', {class: 'more', hidden: true}, 'scroll for more columns →');
         const button = h('button', {class: 'cp csv', onclick, ...label}, 'CSV');
         box.before(h('div', {class: 'tools'}, hint, button));
-        if (!box.hasAttribute('tabindex')) box.setAttribute('tabindex', 0);
         showHint(box, hint);
     }
-}
-
-function boxAround(table) {
-    const box = h('div', {class: 'scroll'});
-    table.replaceWith(box);
-    box.append(table);
-    return box;
 }
 
 function showHint(box, hint) {

@@ -9,19 +9,8 @@ export function number(x, digits = 0) {
     const options = {minimumFractionDigits: digits, maximumFractionDigits: digits};
     return x.toLocaleString('en-US', options).replace('-', '−');
 }
-// With at least three significant digits.
-export function significant(x) {
-    const digits = x ? 2 - Math.floor(Math.log10(Math.abs(x))) : 0;
-    return number(x, Math.min(6, Math.max(0, digits)));
-}
 export const counted = (n, noun) => number(n) + ' ' + noun + (n === 1 ? '' : 's');
-// `from`–`to`, or one number where both look the same.
-export function rangeText(from, to, digits = 0) {
-    const first = number(from, digits), last = number(to, digits);
-    return first === last ? first : first + '–' + last;
-}
 export const signed = (x, digits) => (x > 0 ? '+' : '') + number(x, digits);
-export const percent = (x, digits = 1) => x == null ? '–' : number(x * 100, digits) + ' %';
 
 // The document counts seconds from here.
 const timeZero = data.run.time_zero ? Date.parse(data.run.time_zero) : 0;
@@ -36,9 +25,9 @@ export function hourMinute(t) {
 }
 export const clockTime = t => hourMinute(t) + ':' + twoDigits(new Date(t).getUTCSeconds());
 export const dayMonth = t => new Date(t).getUTCDate() + ' ' + MONTHS[new Date(t).getUTCMonth()];
-export const dayMonthYear = t => dayMonth(t) + ' ' + new Date(t).getUTCFullYear();
+const dayMonthYear = t => dayMonth(t) + ' ' + new Date(t).getUTCFullYear();
 // A run within one day needs no dates in its tables.
-export const severalDays = dayMonthYear(timeOf(0)) !== dayMonthYear(timeOf(data.run.end_s || 0));
+const severalDays = dayMonthYear(timeOf(0)) !== dayMonthYear(timeOf(data.run.end_s || 0));
 export const dayHourMinute = t => (severalDays ? dayMonth(t) + ' ' : '') + hourMinute(t);
 export const timestamp = t => (severalDays ? dayMonth(t) + ' ' : '') + clockTime(t);
 
@@ -57,28 +46,18 @@ function tokenUnitFor(count) {
 }
 export const tokenCount = (x, digits = 2) =>
     x == null ? '–' : number(x * tokenScale, digits) + '\u00a0' + tokenUnit;
-// In the unit that suits `x`: a target may exceed the run's tokens many times.
-export function roundTokenCount(x) {
-    const [scale, unit] = tokenUnitFor(x);
-    return number(x * scale, 1) + '\u00a0' + unit;
-}
 
 export function gramsOrKg(g) {
     if (g == null) return '–';
     return g >= 1000 ? number(g / 1000, 3) + ' kg' : number(g, g < 10 ? 1 : 0) + ' g';
 }
 // Carbon is a lower bound where part of the energy has no known intensity.
-export const boundMark = (kwh, unknownKwh) => unknownKwh > .005 * kwh ? '≥ ' : '';
+const boundMark = (kwh, unknownKwh) => unknownKwh > .005 * kwh ? '≥ ' : '';
 // The mark of the sum over all sites.
 export function totalBoundMark() {
     const all = (data.totals || {}).all || {};
     return boundMark(all.kwh, all.unknown_kwh);
 }
-
-const BEFORE_UNIT = /(\d) (?=(%|kWh|kW|kg|g|h|s|min|GB|G|M|k|ms)(?![A-Za-z]))/g;
-// Keeps each number on one line with its unit.
-export const keepUnits = text =>
-    String(text).replace(BEFORE_UNIT, '$1\u00a0').replace(/ ± /g, '\u00a0±\u00a0');
 
 // Plotly reads the texts in a chart as markup.
 export const escapeMarkup = text =>

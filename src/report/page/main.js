@@ -1,48 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the page: text and tables at once, then the charts.
-import {addAudit} from './audit.js';
-import {addComparison} from './compare.js';
+// Adds to the page what needs a script: charts, controls and tools.
 import {data} from './data.js';
 import {drawAll, installPrinting, redrawWhenResized} from './drawing.js';
-import {byId, h, main, nav} from './elements.js';
+import {h, main, nav} from './elements.js';
 import {addEnergy} from './energy.js';
 import {addEvents} from './events.js';
 import {addChartTools, addTableTools} from './export.js';
-import {addFacts, addNotes} from './facts.js';
-import {addHeadline} from './headline.js';
+import {addCopyButtons} from './facts.js';
 import {addHours} from './hours.js';
 import {addLoss} from './loss.js';
 import {loadPlotly, Plotly} from './plotly.js';
-import {installSourceTooltip} from './provenance.js';
 import {addRounds} from './rounds.js';
 import {installTheme} from './theme.js';
 import {addTimeline} from './timeline.js';
+import {installSourceTooltip} from './tooltip.js';
 import {followAddress, resetZoomOnEscape} from './zoom.js';
 
-function addPanels() {
-    addHeadline();
-    addTimeline();
-    addLoss();
-    addHours();
-    addEnergy();
-    addComparison();
-    addAudit();
-    addRounds();
-    addEvents();
-    addFacts();
-    addNotes();
-}
-
-function footer() {
-    const report = data.report || {};
-    const written = report.generated_at || 'at an unknown time';
-    const parts = [
-        report.program || 'curtail-report',
-        'written ' + written.replace(/^(\d.*)T(.*)Z$/, '$1 $2 UTC'),
-        'data: ' + data.schema + ', in the page source, element curtail-data',
-        'charts: plotly.js ' + Plotly.version,
-    ];
-    return h('footer', {}, parts.map(part => h('span', {}, part)));
+// One broken panel must not take the others with it.
+function addToPanels() {
+    for (const addPart
+             of [addTimeline, addLoss, addHours, addEnergy, addRounds, addEvents, addCopyButtons])
+        try {
+            addPart();
+        } catch (e) {
+            console.error(e);
+        }
 }
 
 // Highlights the link of the panel in view.
@@ -60,19 +42,16 @@ function highlightLinks() {
 
 function addCharts() {
     addChartTools();
-    main.append(footer());
+    main.querySelector('footer').append(h('span', {}, 'charts: plotly.js ' + Plotly.version));
     return drawAll();
 }
 
-// The tables that the page has for readers without JavaScript, under a message.
-function showTablesOnly(error) {
-    const tables = h('div', {class: 'static'});
-    tables.innerHTML = main.querySelector('noscript').textContent;
-    const message = `Cannot draw the charts: ${error.message}. This page shows only the main ` +
-        'tables. All data is in the page source, in the element curtail-data, as JSON.';
-    tables.querySelector('.empty').textContent = message;
-    main.replaceChildren(tables);
-    byId('nav').replaceChildren();
+// The page then has its tables only, under a message.
+function removeCharts(error) {
+    const message = `Cannot draw the charts: ${error.message}. All data is in the page source, ` +
+        'in the element curtail-data, as JSON.';
+    for (const place of main.querySelectorAll('.charts')) place.replaceChildren();
+    main.prepend(h('p', {class: 'empty'}, message));
 }
 
 // Keeps the window's load event back until the function that it returns is called. Without this,
@@ -85,7 +64,8 @@ function delayLoadEvent() {
     return () => frame.remove();
 }
 
-addPanels();
+document.title = (data.run.name || 'Run') + ' · Curtail run report';
+addToPanels();
 addTableTools();
 followAddress();
 installSourceTooltip();
@@ -94,4 +74,4 @@ installTheme();
 redrawWhenResized();
 installPrinting();
 highlightLinks();
-loadPlotly().then(addCharts).catch(showTablesOnly).finally(delayLoadEvent());
+loadPlotly().then(addCharts).catch(removeCharts).finally(delayLoadEvent());

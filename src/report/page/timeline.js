@@ -1,43 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Panel: the signal, the windows and the states of all sites on one time axis.
-import {
-    commonValue,
-    data,
-    siteById,
-    siteLabel,
-    sites,
-    STATE_GROUPS,
-    whyCarbonUnknown,
-    windowEnd
-} from './data.js';
-import {add, h, lineSample, siteColor, stateSwatch} from './elements.js';
+import {commonValue, data, siteById, siteLabel, sites, STATE_GROUPS, windowEnd} from './data.js';
+import {add, chartsOf, controlsOf, h, lineSample, siteColor, stateSwatch} from './elements.js';
 import {dayHourMinute, dayMonth, hourMinute, timeOf} from './format.js';
-import {addPanel} from './panel.js';
 import {readout} from './readout.js';
 import {addTimelineChart} from './timeline_chart.js';
-import {windowTables} from './windows.js';
 import {zoom, zoomStatus} from './zoom.js';
 
 export function addTimeline() {
-    addPanel({
-        id: 'timeline',
-        number: 1,
-        title: 'Timeline',
-        question: 'When was power clean, and what did each site do?',
-        why: whyNoTimeline(),
-        build: (body, controls) => {
-            add(controls, zoomStatus(), zoomButtons());
-            body.append(laneLegend(), ribbonLegend(), readout());
-            addTimelineChart(body);
-            add(body, windowTables());
-        }
-    });
-}
-
-function whyNoTimeline() {
-    if (!sites.length) return 'No site is configured for this run.';
-    if (data.signals || data.windows.length) return null;
-    return 'No window has opened, and the signal is unknown: ' + whyCarbonUnknown() + '.';
+    const place = chartsOf('timeline');
+    if (!place) return;
+    add(controlsOf('timeline'), zoomStatus(), zoomButtons());
+    place.append(laneLegend(), ribbonLegend(), readout());
+    addTimelineChart(place);
 }
 
 function zoomButtons() {
