@@ -17,8 +17,7 @@
 #include "energy/bill.hpp"
 
 // The account of a run: all numbers that a report shows. It is computed from a run's folder
-// (account_of.hpp), or from the logs of the experiment in arXiv:2602.22760
-// (reference/account.hpp).
+// (account_of.hpp).
 //
 // The signal's clock shows real time or, in a replay, the time in the trace. Numbers named `..._s`
 // are seconds on the signal's clock. If such a number is a point in time, it counts from time zero
@@ -61,32 +60,26 @@ struct RoundPart {
     std::size_t site{};
     std::int64_t steps{};
     Tokens tokens;
-    double weight{};  ///< fraction of the round's tokens, 0 to 1
-    /// Real seconds from the round's start to the start of the site's first step. In the account of
-    /// arXiv:2602.22760, this time ends when that step was logged.
-    MaybeSeconds before;
-    MaybeSeconds train;  ///< real seconds spent in steps
-    MaybeSeconds after;  ///< real seconds from the end of the site's last step to the round's end
+    double weight{};      ///< fraction of the round's tokens, 0 to 1
+    MaybeSeconds before;  ///< real seconds from the round's start to the site's first step
+    MaybeSeconds train;   ///< real seconds spent in steps
+    MaybeSeconds after;   ///< real seconds from the end of the site's last step to the round's end
 };
 
-/// Everything about one round. A round of a Curtail run ends with its merge; docs/report.md defines
-/// the start. A round of arXiv:2602.22760 ends with its event ROUND_END, and its merge follows.
+/// Everything about one round. A round ends with its merge; docs/report.md defines the start.
 struct RoundAccount {
     std::int64_t number{};  ///< counted from 1
     double start_s{};
     double end_s{};
     MaybeSeconds merged_s;  ///< when the merge was committed; empty if the merge was not logged
     double duration{};      ///< real seconds from start to end
-    /// In the account of a Curtail run: real seconds between two moments. At the first, the last of
-    /// the included contributions was stored. At the second, the merge was committed. Empty if only
-    /// one site took part. In the account of arXiv:2602.22760: real seconds from the round's end to
-    /// the merge.
+    /// Real seconds between two moments. At the first, the last of the included contributions was
+    /// stored. At the second, the merge was committed. Empty if only one site took part.
     MaybeSeconds merge;
     std::vector<RoundPart> parts;
     std::int64_t steps{};
     /// The round's x position on the loss charts, in steps: the tokens that the model includes
-    /// after the round, divided by LossAccount::tokens_per_step. In the account of
-    /// arXiv:2602.22760, this is the number of the round's last step, counted from 0.
+    /// after the round, divided by LossAccount::tokens_per_step.
     double last_step{};
     Tokens tokens;
     /// The largest norm among the deltas of the included contributions. The norm is sqrt(S / T). S
@@ -108,8 +101,7 @@ struct RoundAccount {
 
 /// Median durations in the joint rounds, in real seconds. `duration` and `merge` are medians of the
 /// RoundAccount fields with these names. `before`, `train` and `after` are medians of the RoundPart
-/// fields, over all parts of these rounds. A median is empty if there are no values. The medians
-/// for arXiv:2602.22760 have their own definitions (reference::RoundTimes).
+/// fields, over all parts of these rounds. A median is empty if there are no values.
 struct RoundSummary {
     std::size_t joint{};  ///< number of joint rounds
     double duration{};
@@ -216,9 +208,7 @@ struct Account {
     /// `complete`, `finished`, `running`, `resting`, `waiting for devices`, `waiting for a window`
     /// or `stopped`; docs/report.md defines them.
     std::string status;
-    std::string source;  ///< origin of the numbers, as a text for the user; empty if they come from
-                         ///< the run's own folder
-    std::string model;   ///< description of the model for the user
+    std::string model;  ///< description of the model for the user
     std::int64_t parameters{};
     Time time_zero;  ///< the origin of the report's time axis, on the signal's clock
     double clock_factor{1};
@@ -233,10 +223,8 @@ struct Account {
     /// The run's energy with its carbon at average intensity. Empty if no average intensity is
     /// known.
     std::optional<energy::Tally> average;
-    /// How the run's energy is billed: by region of `signals`, all with the same
-    /// IntensityRule::rule. The always-on scenarios use the same rule.
+    /// How the run's energy is billed, by region of `signals`.
     std::map<std::string, energy::IntensityRule> intensity_rules;
-    energy::AccountingRule accounting_rule{energy::AccountingRule::hold};
     std::vector<SiteAccount> sites;
     std::vector<UnloggedWork> unlogged;  ///< work whose energy is not in any bill
     std::vector<PhaseChange> decisions;
@@ -251,7 +239,6 @@ struct Account {
     Tokens tokens;                       ///< tokens that the committed model includes
     /// Those of `tokens` that another run trained: this run is a fork of it. 0: it is none.
     Tokens inherited;
-    std::optional<Tokens> planned_tokens;
     std::optional<Target> target;  ///< empty if unknown
     std::optional<Speed> speed;    ///< of all sites together; empty if no step took time
     double cumulative_step_s{60};
@@ -259,8 +246,6 @@ struct Account {
     /// Region -> running totals of the always-on scenario in that region.
     std::map<std::string, RunningTotals> always_on_cumulative;
     double always_on_step_s{300};
-    std::vector<Scenario> other_scenarios;
-    std::vector<Baseline> baselines;
     std::vector<ProvenanceNote> provenance;
     std::map<std::string, std::string>
         missing;  ///< key of a missing number or part -> reason, for the user

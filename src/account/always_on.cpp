@@ -107,7 +107,7 @@ Region region_of(RegionSeries const& trace, Imagined const& imagined, RunFiles c
     scenario.rate = rate;
     scenario.wall_s = result.when.length().count();
     scenario.step = static_cast<double>(files.run.training.batch_tokens) / rate.tokens_per_s;
-    scenario.range = {result.tally};
+    scenario.tally = result.tally;
     scenario.tokens = tokens;
     scenario.held_s = result.assumed.length().count();
     scenario.held_wh = out.rules.power.of(energy::State::training) * result.assumed.length();

@@ -120,7 +120,7 @@ std::vector<AuditLine> audit_of(Account const& a)
     std::vector<AuditLine> lines;
     add_power(lines, a);
     lines.push_back({"signal", "Signal", signal_text(a)});
-    lines.push_back({"rule", "Accounting rule", rule_text(a.accounting_rule)});
+    lines.push_back({"rule", "Accounting rule", rule_text()});
     lines.push_back({"scope", "Scope",
                      "Marginal figures are consequential: they estimate the emissions that the run "
                      "caused. They are no Scope 2 inventory, which needs average intensity or "

@@ -9,20 +9,6 @@
 namespace curtail::account {
 namespace {
 
-// The extent of `figure` over the tallies; empty if it is empty for one of them.
-template <class Figure>
-std::optional<Extent> extent_of(std::vector<energy::Tally> const& tallies, Figure figure)
-{
-    std::optional<Extent> extent;
-    for (auto const& tally : tallies) {
-        std::optional<double> const value = figure(tally);
-        if (!value) return std::nullopt;
-        if (!extent) extent = Extent{*value, *value};
-        extent = Extent{std::min(extent->least, *value), std::max(extent->greatest, *value)};
-    }
-    return extent;
-}
-
 // Seconds of training for the committed model. Empty if the site logged no step although the model
 // has work of the site.
 std::optional<double> useful_s(SiteAccount const& site)
@@ -36,16 +22,11 @@ std::optional<double> useful_s(SiteAccount const& site)
 
 }  // namespace
 
-std::string rule_text(energy::AccountingRule rule)
+std::string rule_text()
 {
-    std::string const text = energy::name(rule);
-    if (rule == energy::AccountingRule::linear)
-        return text +
-               ": intensity is interpolated linearly between samples, as in the technical "
-               "report; Curtail's own runs use the rule hold";
-    return text +
-           ": a sample counts until the next one, at most for the longer of its period and "
-           "the site's signal_max_age_s; the technical report uses the rule linear";
+    return std::string(energy::accounting_rule) +
+           ": a sample counts until the next one, at most for the longer of its period and the "
+           "site's signal_max_age_s; the technical report uses the rule linear";
 }
 
 std::string rate_text(SiteRate const& rate)
@@ -144,17 +125,6 @@ std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally cons
     return ratio(part.carbon, other.carbon);
 }
 
-ScenarioExtents extents_of(Scenario const& scenario, energy::Tally const& run)
-{
-    auto const grams = [](energy::Tally const& tally) -> std::optional<double> {
-        auto const carbon = tally.known_carbon();
-        return carbon ? std::optional(carbon->value) : std::nullopt;
-    };
-    return {extent_of(scenario.range, [](auto const& tally) { return tally.clean_share(); }),
-            extent_of(scenario.range, grams),
-            extent_of(scenario.range, [&](auto const& tally) { return carbon_ratio(run, tally); })};
-}
-
 Scenario run_scenario(Account const& account)
 {
     Scenario run;
@@ -163,7 +133,7 @@ Scenario run_scenario(Account const& account)
     run.sites = account.sites.size();
     run.wall_s = account.last_step_s;
     run.step = account.step;
-    run.range = {total_of(account)};
+    run.tally = total_of(account);
     run.tokens = account.trained();
     if (account.held_out) run.held_out_perplexity = std::exp(account.held_out->loss);
     auto const* final = account.loss ? account.loss->final_of("run") : nullptr;
@@ -177,7 +147,7 @@ std::vector<Scenario> always_on_by_carbon(Account const& account)
 {
     auto sorted = account.always_on;
     std::stable_sort(sorted.begin(), sorted.end(), [](Scenario const& a, Scenario const& b) {
-        return a.range.front().carbon < b.range.front().carbon;
+        return a.tally.carbon < b.tally.carbon;
     });
     return sorted;
 }
@@ -190,7 +160,7 @@ std::vector<std::string> held_after_signal(Account const& account)
         auto const text = fmt::format(
             "the last {:.0f} s ({:.3f} of {:.3f} kWh) are after the hold of the signal's last "
             "sample, whose value is assumed to continue",
-            s.held_s, s.held_wh.value / 1000, s.range.front().energy.value / 1000);
+            s.held_s, s.held_wh.value / 1000, s.tally.energy.value / 1000);
         auto const same = std::find_if(regions_by_text.begin(), regions_by_text.end(),
                                        [&](auto const& r) { return r.first == text; });
         if (same == regions_by_text.end()) regions_by_text.emplace_back(text, s.region);

@@ -12,7 +12,7 @@ namespace curtail::account {
 
 /// Describes an accounting rule in one sentence without a full stop. The sentence begins with the
 /// rule's name, and names the other rule too.
-[[nodiscard]] std::string rule_text(energy::AccountingRule rule);
+[[nodiscard]] std::string rule_text();
 
 /// Describes a rate: `7314 tokens/s alone`, or `4820 tokens/s in joint rounds`.
 [[nodiscard]] std::string rate_text(SiteRate const& rate);
@@ -51,21 +51,6 @@ namespace curtail::account {
 /// an empty optional if the CO2 of `other` is 0 or less.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
                                                  energy::Tally const& other);
-/// The least and the greatest of some values.
-struct Extent {
-    double least{};
-    double greatest{};
-    friend bool operator==(Extent const&, Extent const&) = default;
-};
-/// The extents of three figures of a scenario. Each extent covers all tallies in Scenario::range.
-/// It is empty if the figure is unknown for at least one of them.
-struct ScenarioExtents {
-    std::optional<Extent> clean_share;  ///< energy::Tally::clean_share()
-    std::optional<Extent> grams;        ///< energy::Tally::known_carbon()
-    std::optional<Extent> ratio;        ///< carbon_ratio() of the run to the scenario
-};
-/// Computes the extents of a scenario's figures. `run` is the tally of the whole run.
-[[nodiscard]] ScenarioExtents extents_of(Scenario const& scenario, energy::Tally const& run);
 /// Returns the run itself as a scenario.
 [[nodiscard]] Scenario run_scenario(Account const& account);
 /// Returns the scenarios of `Account::always_on`, in order of increasing carbon.

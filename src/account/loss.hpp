@@ -12,9 +12,7 @@ namespace curtail::account {
 
 /// A line on the loss charts.
 struct Curve {
-    /// `run` for the run's curve; the site's name for the curve of one site; `one` or `two` for the
-    /// baseline with that many sites.
-    std::string id;
+    std::string id;            ///< `run` for the run's curve, else the site's name
     std::string label;         ///< text for the user
     std::vector<double> step;  ///< x position on the chart, in steps
     std::vector<double> t;     ///< seconds after time zero, on the signal's clock
@@ -34,15 +32,6 @@ struct FinalLoss {
     std::int64_t steps{};
 };
 
-/// The loss of the curve with the id `id`, minus the loss of the curve with the id
-/// `LossAccount::difference_to`. Both losses are first averaged over buckets of steps.
-struct Difference {
-    std::string id;
-    std::vector<double> step;        ///< x position on the chart, in steps
-    std::vector<double> difference;  ///< in nats per token
-    std::vector<double> error;       ///< standard error of `difference`
-};
-
 /// Everything about the training loss.
 struct LossAccount {
     Tokens tokens_per_step;
@@ -51,9 +40,6 @@ struct LossAccount {
     std::vector<Curve> raw;     ///< one curve per site, not smoothed; each point is one step
     std::vector<Curve> curves;  ///< smoothed curves
     std::vector<FinalLoss> finals;
-    std::string difference_to;         ///< id of the curve whose loss every Difference subtracts
-    std::int64_t difference_bucket{};  ///< steps per bucket of a Difference
-    std::vector<Difference> differences;
 
     /// Returns the final loss of the curve with the id `curve`, or null if there is none.
     [[nodiscard]] FinalLoss const* final_of(std::string const& curve) const;

@@ -91,7 +91,7 @@ void add_joint_rates(Notes& notes, Account const& a)
 
 void add_gaps(Notes& notes, Scenario const& scenario)
 {
-    auto const& tally = scenario.range.front();
+    auto const& tally = scenario.tally;
     if (tally.whole() && tally.carbon.value <= 0)
         notes.emplace_back("Always on, " + scenario.region,
                            "Its CO₂ is 0 or negative. No percentage is given for this region.");
@@ -231,7 +231,7 @@ std::string no_carbon(RunFiles const& files, Account const& a)
 // Why always-on in one region is nothing to compare with; empty if it is.
 std::string no_ratio(Scenario const& scenario)
 {
-    auto const& tally = scenario.range.front();
+    auto const& tally = scenario.tally;
     auto const name = "always-on in " + scenario.region;
     if (!tally.whole()) return name + " has no whole CO2, because samples are missing";
     return tally.carbon.value > 0 ? "" : name + " emits no CO2";

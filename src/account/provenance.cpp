@@ -15,7 +15,7 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
          {Origin::modelled, "power model × " + signal},
          "Integral of power × marginal intensity over each state, summed over sites. Accounting "
          "rule " +
-             rule_text(a.accounting_rule) +
+             rule_text() +
              ". Where no sample holds, intensity is unknown: that energy is shown, and its CO₂ is "
              "not in the sum, which is then a lower bound. Without any sample there is no figure. "
              "Power includes each site's PUE. Always-on: the run's tokens at the measured lone "

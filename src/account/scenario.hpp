@@ -22,21 +22,16 @@ struct SiteRate {
 
 /// A scenario in a comparison: the run itself, or always-on training.
 struct Scenario {
-    std::string id;  ///< `run`; `one:REGION` (one site, always on in REGION); or `two` (two sites,
-                     ///< always on)
+    std::string id;  ///< `run`, or `one:REGION` (one site, always on in REGION)
     std::string label;
-    std::string region;  ///< empty for `run` and `two`
+    std::string region;  ///< empty for `run`
     std::size_t sites{1};
-    /// The site of the run whose rate and power the scenario has. Empty for `run` and in the
-    /// account of arXiv:2602.22760.
-    std::string as_site;
-    bool elsewhere{false};         ///< whether `as_site` is in another region than the scenario
+    std::string as_site;    ///< site of the run whose rate and power this has; empty for `run`
+    bool elsewhere{false};  ///< whether `as_site` is in another region than the scenario
     std::optional<SiteRate> rate;  ///< the rate of `as_site`
     MaybeSeconds wall_s;  ///< duration of the scenario; for `run`, from time zero to the last step
     std::optional<double> step;  ///< real seconds per step
-    /// The energy and carbon. For `two`, there is one tally for each pair of regions, in order of
-    /// increasing carbon. For any other scenario, there is a single tally.
-    std::vector<energy::Tally> range;
+    energy::Tally tally;
     Tokens tokens;
     std::optional<double> perplexity;  ///< lowest smoothed training perplexity
     std::optional<double> held_out_perplexity;
@@ -50,14 +45,6 @@ struct Scenario {
 struct RunningTotals {
     double from_s{};
     std::vector<energy::Tally> tallies;
-};
-
-/// A baseline: an always-on run that was actually trained, not computed.
-struct Baseline {
-    std::string id;
-    std::string label;
-    double kwh{};
-    FinalLoss loss;
 };
 
 }  // namespace curtail::account

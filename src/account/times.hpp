@@ -18,8 +18,7 @@ struct Span {
 };
 
 /// An interval in which a site was in one state. The state is the name of an energy::State, or
-/// `provision` while the site waits for devices. In the account of arXiv:2602.22760, the state may
-/// also be a part of an exchange: `contribute`, `merge` or `adopt`.
+/// `provision` while the site waits for devices.
 struct StateSpan {
     std::string state;
     Span when;
@@ -29,8 +28,8 @@ struct StateSpan {
 /// How long a start or a stop took.
 struct Latency {
     double seconds{};  ///< real seconds
-    /// Whether another site trained at any time during the start or stop. In the account of a
-    /// Curtail run, an exchange counts as training.
+    /// Whether another site trained at any time during the start or stop. An exchange counts as
+    /// training.
     bool others_trained{};
 };
 

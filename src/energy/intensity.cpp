@@ -5,24 +5,6 @@
 #include <stdexcept>
 
 namespace curtail::energy {
-namespace {
-
-GramsPerKwh between(SamplePoint const& a, SamplePoint const& b, Time time)
-{
-    double const share = seconds_between(a.time, time) / seconds_between(a.time, b.time);
-    return {a.intensity->value + (b.intensity->value - a.intensity->value) * share};
-}
-
-IntensityPiece constant_piece(Interval when, std::optional<GramsPerKwh> intensity)
-{
-    if (!intensity) return {when, false, {}, {}};
-    return {when, true, *intensity, *intensity};
-}
-
-}  // namespace
-
-char const* name(AccountingRule rule) { return rule == AccountingRule::hold ? "hold" : "linear"; }
-
 Time held_until(SamplePoint const& sample, Millis least_hold)
 {
     return sample.time + std::max(least_hold, sample.period.value_or(Millis{0}));
@@ -62,34 +44,19 @@ bool IntensitySeries::holds_for_ever(std::size_t sample) const
 std::optional<GramsPerKwh> IntensitySeries::at(Time time) const
 {
     auto const upper = first_after(time);
-    bool const held = rule_.rule == AccountingRule::hold && upper > 0;
-    if (held && !holds_for_ever(upper - 1) && time > hold_end(upper - 1)) return std::nullopt;
-    if (held || (upper > 0 && points_[upper - 1].time == time)) return points_[upper - 1].intensity;
-    auto const found = piece({time, time}, upper);
-    return found.known ? std::optional(found.begin) : std::nullopt;
+    bool const is_end_of_hold = upper > 0 && time == hold_end(upper - 1);
+    return is_end_of_hold ? points_[upper - 1].intensity : value(time, upper);
 }
 
-// The part `when` of the hold of a sample, or of the time after it.
-IntensityPiece IntensitySeries::held_piece(Interval when, std::size_t sample) const
+// The intensity from `from` until change_after(). `upper`: index of the first sample after `from`.
+std::optional<GramsPerKwh> IntensitySeries::value(Time from, std::size_t upper) const
 {
-    bool const held = holds_for_ever(sample) || when.from < hold_end(sample);
-    return constant_piece(when, held ? points_[sample].intensity : std::nullopt);
-}
-
-// `upper`: index of the first sample after the start of `when`. The intensity keeps its course
-// inside `when`.
-IntensityPiece IntensitySeries::piece(Interval when, std::size_t upper) const
-{
-    bool const nearest = rule_.past_ends == PastEnds::nearest;
-    if (points_.empty()) return constant_piece(when, std::nullopt);
-    if (upper == 0) return constant_piece(when, nearest ? points_.front().intensity : std::nullopt);
-    if (rule_.rule == AccountingRule::hold) return held_piece(when, upper - 1);
-    if (upper == points_.size())
-        return constant_piece(when, nearest ? points_.back().intensity : std::nullopt);
-    auto const& a = points_[upper - 1];
-    auto const& b = points_[upper];
-    if (!a.intensity || !b.intensity) return constant_piece(when, std::nullopt);
-    return {when, true, between(a, b, when.from), between(a, b, when.to)};
+    if (upper > 0) {
+        bool const held = holds_for_ever(upper - 1) || from < hold_end(upper - 1);
+        return held ? points_[upper - 1].intensity : std::nullopt;
+    }
+    bool const nearest = rule_.past_ends == PastEnds::nearest && !points_.empty();
+    return nearest ? points_.front().intensity : std::nullopt;
 }
 
 Interval IntensitySeries::assumed_after_last(Interval interval) const
@@ -97,17 +64,15 @@ Interval IntensitySeries::assumed_after_last(Interval interval) const
     bool const assumes =
         rule_.past_ends == PastEnds::nearest && !points_.empty() && points_.back().intensity;
     if (!assumes) return {interval.to, interval.to};
-    Time const known_until =
-        rule_.rule == AccountingRule::hold ? hold_end(points_.size() - 1) : points_.back().time;
-    return {std::clamp(known_until, interval.from, interval.to), interval.to};
+    return {std::clamp(hold_end(points_.size() - 1), interval.from, interval.to), interval.to};
 }
 
-// Until when the intensity keeps the course that it has at `from`. `upper`: index of the first
+// Until when the intensity keeps the value that it has from `from` on. `upper`: index of the first
 // sample after `from`.
-Time IntensitySeries::course_end(Time from, std::size_t upper) const
+Time IntensitySeries::change_after(Time from, std::size_t upper) const
 {
     Time const next = upper < points_.size() ? points_[upper].time : Time::max();
-    if (upper == 0 || rule_.rule == AccountingRule::linear) return next;
+    if (upper == 0) return next;
     Time const held_until = hold_end(upper - 1);
     return from < held_until ? std::min(next, held_until) : next;
 }
@@ -117,8 +82,8 @@ std::vector<IntensityPiece> IntensitySeries::pieces(Interval interval) const
     std::vector<IntensityPiece> out;
     auto upper = first_after(interval.from);
     for (Time from = interval.from; from < interval.to;) {
-        Time const to = std::min(course_end(from, upper), interval.to);
-        out.push_back(piece({from, to}, upper));
+        Time const to = std::min(change_after(from, upper), interval.to);
+        out.push_back({{from, to}, value(from, upper)});
         from = to;
         while (upper < points_.size() && points_[upper].time <= from) ++upper;
     }

@@ -8,46 +8,30 @@
 
 namespace curtail::energy {
 
-/// How the intensity at any time follows from the samples: the accounting rule of a bill.
-enum class AccountingRule {
-    /// A sample holds until the next sample's time, at most for the longer of its own period and
-    /// IntensityRule::least_hold. Curtail's own runs use this rule.
-    hold,
-    /// Between two neighbouring samples with values, the intensity is linear. If one of the two has
-    /// no value, the intensity between them is unknown. The technical report (arXiv:2602.22760)
-    /// uses this rule.
-    linear
-};
-/// Returns the rule's name, such as `hold`.
-[[nodiscard]] char const* name(AccountingRule rule);
+/// The name of the rule by which the intensity at any time follows from the samples: a sample holds
+/// until the next sample's time, at most for the longer of its own period and
+/// IntensityRule::least_hold.
+inline constexpr char const* accounting_rule = "hold";
 
-/// What the intensity is before the first sample, and after the last sample.
+/// What the intensity is before the first sample, and after the hold of the last sample.
 enum class PastEnds {
     unknown,
-    /// The value of the nearest sample, without a limit. The technical report (arXiv:2602.22760)
-    /// does this.
-    nearest
+    nearest  ///< the value of the nearest sample, without a limit
 };
 
-/// An accounting rule and its settings.
+/// The settings of the rule.
 struct IntensityRule {
-    AccountingRule rule{AccountingRule::hold};
-    /// With AccountingRule::hold, a sample holds at least this long, unless a later one follows.
-    Millis least_hold{0};
+    Millis least_hold{0};  ///< a sample holds at least this long, unless a later one follows
     PastEnds past_ends{PastEnds::unknown};
 };
 
-/// Returns the last time at which `sample` holds under AccountingRule::hold, if no later sample
-/// follows before.
+/// Returns the last time at which `sample` holds, if no later sample follows before.
 [[nodiscard]] Time held_until(SamplePoint const& sample, Millis least_hold);
 
-/// An interval in which the intensity either changes linearly from the value `begin` to the value
-/// `end`, or is unknown.
+/// An interval in which the intensity keeps one value, or is unknown.
 struct IntensityPiece {
     Interval when;
-    bool known{false};
-    GramsPerKwh begin;
-    GramsPerKwh end;
+    std::optional<GramsPerKwh> intensity;
 };
 
 /// The carbon intensity of one region over time.
@@ -57,16 +41,16 @@ class IntensitySeries {
     /// later than the time of the sample before.
     explicit IntensitySeries(std::vector<SamplePoint> points, IntensityRule rule = {});
 
-    /// Returns the intensity at `time`, or an empty optional if it is unknown. With
-    /// AccountingRule::hold, a sample still holds at the very end of its hold.
+    /// Returns the intensity at `time`, or an empty optional if it is unknown. A sample still holds
+    /// at the very end of its hold.
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
     /// Returns true if no sample has a value. Then the intensity is unknown at all times.
     [[nodiscard]] bool blind() const { return blind_; }
-    /// Splits `interval` where the intensity changes its course. The pieces are in order of time
+    /// Splits `interval` where the intensity changes. The pieces are in order of time
     /// and without gaps. An empty interval has no pieces.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
-    /// Returns the part of `interval` after the last sample's hold (AccountingRule::linear: after
-    /// the last sample), where PastEnds::nearest assumes the value of this sample. Returns an empty
+    /// Returns the part of `interval` after the last sample's hold, where PastEnds::nearest assumes
+    /// the value of this sample. Returns an empty
     /// interval if there is no such part. Also returns an empty interval with PastEnds::unknown, or
     /// if the last sample has no value.
     [[nodiscard]] Interval assumed_after_last(Interval interval) const;
@@ -75,9 +59,8 @@ class IntensitySeries {
     [[nodiscard]] std::size_t first_after(Time time) const;
     [[nodiscard]] Time hold_end(std::size_t sample) const;
     [[nodiscard]] bool holds_for_ever(std::size_t sample) const;
-    [[nodiscard]] Time course_end(Time from, std::size_t upper) const;
-    [[nodiscard]] IntensityPiece piece(Interval when, std::size_t upper) const;
-    [[nodiscard]] IntensityPiece held_piece(Interval when, std::size_t sample) const;
+    [[nodiscard]] Time change_after(Time from, std::size_t upper) const;
+    [[nodiscard]] std::optional<GramsPerKwh> value(Time from, std::size_t upper) const;
 
     std::vector<SamplePoint> points_;
     IntensityRule rule_;

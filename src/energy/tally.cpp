@@ -4,31 +4,18 @@
 namespace curtail::energy {
 namespace {
 
-constexpr GramsPerKwh mean(GramsPerKwh a, GramsPerKwh b) { return 0.5 * (a + b); }
-
-// Energy of a known piece that does not cross the threshold inside.
-Tally uniform(WattHours energy, GramsPerKwh begin, GramsPerKwh end, bool clean)
+Tally of_piece(Watts power, IntensityPiece const& piece, GramsPerKwh threshold)
 {
-    Grams const carbon = energy * mean(begin, end);
+    WattHours const energy = power * piece.when.length();
+    if (!piece.intensity)
+        return {.energy = energy, .clean = {}, .unknown = energy, .carbon = {}, .carbon_dirty = {}};
+    bool const clean = *piece.intensity < threshold;
+    Grams const carbon = energy * *piece.intensity;
     return {.energy = energy,
             .clean = clean ? energy : WattHours{},
             .unknown = {},
             .carbon = carbon,
             .carbon_dirty = clean ? Grams{} : carbon};
-}
-
-Tally of_piece(Watts power, IntensityPiece const& piece, GramsPerKwh threshold)
-{
-    WattHours const energy = power * piece.when.length();
-    if (!piece.known)
-        return {.energy = energy, .clean = {}, .unknown = energy, .carbon = {}, .carbon_dirty = {}};
-    bool const clean_begin = piece.begin < threshold;
-    bool const clean_end = piece.end < threshold;
-    if (clean_begin == clean_end) return uniform(energy, piece.begin, piece.end, clean_begin);
-    double const crossing = ratio(threshold - piece.begin, piece.end - piece.begin);
-    Tally tally = uniform(crossing * energy, piece.begin, threshold, clean_begin);
-    tally += uniform((1 - crossing) * energy, threshold, piece.end, clean_end);
-    return tally;
 }
 
 }  // namespace

@@ -73,8 +73,7 @@ struct Tally {
 };
 
 /// Integrates a constant power over an interval. Splits the interval where the intensity changes
-/// its course (IntensitySeries::pieces), and where it crosses `threshold`. The result is exact,
-/// because a known intensity is constant or linear within each part.
+/// (IntensitySeries::pieces), so the result is exact.
 [[nodiscard]] Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity,
                               GramsPerKwh threshold);
 

@@ -16,7 +16,6 @@ using json::Value;
 Object run_json(account::Account const& a)
 {
     Object run{{"name", a.name}, {"title", a.title}, {"status", a.status}};
-    run.set("source", a.source.empty() ? Value() : Value(a.source));
     run.set("model", a.model);
     run.set("parameters", a.parameters);
     run.set("time_zero", format_time(a.time_zero));
@@ -85,8 +84,8 @@ Object hours_json(account::Account const& a)
     Object out;
     for (auto const& site : a.sites) {
         Object hours;
-        for (char const* state : {"provision", "starting", "training", "exchange", "contribute",
-                                  "merge", "adopt", "draining", "idle"})
+        for (char const* state :
+             {"provision", "starting", "training", "exchange", "draining", "idle"})
             if (double const s = account::seconds_in(site, state); s > 0)
                 hours.set(state, s / 3600);
         hours.set("closed", site.closed_s / 3600);
@@ -195,7 +194,7 @@ Object audit_json(account::Account const& a)
     Array lines;
     for (auto const& line : account::audit_of(a))
         lines.emplace_back(Object{{"key", line.key}, {"title", line.title}, {"text", line.text}});
-    return {{"rule", energy::name(a.accounting_rule)},
+    return {{"rule", energy::accounting_rule},
             {"signal_kind", a.signal_kind},
             {"estimated_samples", a.estimated_samples},
             {"average", average_json(a)},

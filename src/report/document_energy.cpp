@@ -73,8 +73,7 @@ Object whole_json(Whole const& whole, account::Account const& a)
 {
     auto const& tally = whole.bill.total;
     Object ratios;
-    for (auto const& s : a.always_on)
-        ratios.set(s.region, account::carbon_ratio(tally, s.range.front()));
+    for (auto const& s : a.always_on) ratios.set(s.region, account::carbon_ratio(tally, s.tally));
     return {{"kwh", tally.energy.value / 1000},
             {"energy_is_whole", !tally.partial},
             {"unknown_kwh", tally.unknown.value / 1000},

@@ -23,7 +23,7 @@ Value as_site_json(account::Scenario const& s)
 
 Object always_on_json(account::Scenario const& s, account::Account const& a)
 {
-    auto const& tally = s.range.front();
+    auto const& tally = s.tally;
     return Object{{"region", s.region},
                   {"as_site", as_site_json(s)},
                   {"elsewhere", s.elsewhere},
@@ -37,19 +37,6 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
                   {"ratio", account::carbon_ratio(total_of(a), tally)}};
 }
 
-Value extent_json(std::optional<account::Extent> const& extent, double unit = 1)
-{
-    return extent ? Value(Array{extent->least / unit, extent->greatest / unit}) : Value();
-}
-
-// Adds the figures of a scenario whose regions vary, as [lowest, highest].
-void add_ranges(Object& out, account::ScenarioExtents const& extents)
-{
-    out.set("share_range", extent_json(extents.clean_share));
-    out.set("kg_range", extent_json(extents.grams, 1000));
-    out.set("ratio_range", extent_json(extents.ratio));
-}
-
 Object scenario_json(account::Scenario const& s, account::Account const& a)
 {
     Object out{{"id", s.id},
@@ -61,24 +48,17 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
                {"rate", rate_json(s.rate)}};
     out.set("wall_s", s.wall_s);
     out.set("s_step", s.step);
-    out.set("kwh", s.range.front().energy.value / 1000);
-    out.set("unknown_kwh", s.range.front().unknown.value / 1000);
+    auto const ratio = account::carbon_ratio(total_of(a), s.tally);
+    Object tally;
+    add_tally(tally, s.tally).set("ratio", ratio);
+    out.set("kwh", s.tally.energy.value / 1000);
+    out.set("unknown_kwh", s.tally.unknown.value / 1000);
     out.set("held_kwh", s.held_wh.value / 1000);
     out.set("held_s", s.held_s);
-    Array tallies;
-    for (auto const& tally : s.range) {
-        Object part;
-        add_tally(part, tally).set("ratio", account::carbon_ratio(total_of(a), tally));
-        tallies.emplace_back(std::move(part));
-    }
-    out.set("tallies", std::move(tallies));
-    if (s.range.size() == 1) {
-        out.set("share", share_of(s.range[0]));
-        out.set("kg", kg_of(s.range[0]));
-        out.set("ratio", account::carbon_ratio(total_of(a), s.range[0]));
-    } else {
-        add_ranges(out, extents_of(s, total_of(a)));
-    }
+    out.set("tallies", Array{std::move(tally)});
+    out.set("share", share_of(s.tally));
+    out.set("kg", kg_of(s.tally));
+    out.set("ratio", ratio);
     out.set("tokens", s.tokens.value);
     out.set("ppl", s.perplexity);
     out.set("held_out_ppl", s.held_out_perplexity);
@@ -94,25 +74,12 @@ Array always_on_json(account::Account const& a)
     return out;
 }
 
-Array baselines_json(account::Account const& a)
-{
-    Array out;
-    for (auto const& b : a.baselines)
-        out.emplace_back(Object{{"id", b.id},
-                                {"label", b.label},
-                                {"kwh", b.kwh},
-                                {"wall_s", b.loss.wall_s},
-                                {"best_ppl", b.loss.best_perplexity},
-                                {"tail_loss", tail_json(b.loss)}});
-    return out;
-}
-
 void add_energy_headline(Object& out, account::Account const& a)
 {
     auto const bill = total_bill(a);
     auto const& total = bill.total;
     Object shares;
-    for (auto const& s : a.always_on) shares.set(s.region, share_of(s.range[0]));
+    for (auto const& s : a.always_on) shares.set(s.region, share_of(s.tally));
     auto const mean = total.mean_intensity();
     out.set("co2_outside_kg", in_kilo(total.known_carbon_dirty()));
     out.set("energy_kwh", total.energy.value / 1000);
@@ -146,7 +113,6 @@ void add_work_headline(Object& out, account::Account const& a)
     for (auto const& s : a.sites) tokens.set(s.id.value, s.tokens.value);
     out.set("tokens", a.tokens.value);
     out.set("tokens_by_site", std::move(tokens));
-    out.set("planned_tokens", a.planned_tokens ? Value(a.planned_tokens->value) : Value());
     out.set("goodput", goodput(a));
     out.set("training_h", training_s(a) / 3600);
     out.set("allocated_h", allocated_s(a) / 3600);
@@ -166,7 +132,6 @@ json::Value headline_json(account::Account const& a)
                {"energy_is_whole", !total.partial}};
     out.set("co2_by_site", std::move(co2));
     out.set("always_on", always_on_json(a));
-    out.set("baselines", baselines_json(a));
     add_energy_headline(out, a);
     out.set("wall_s", a.last_step_s);
     add_loss_headline(out, a);
@@ -204,7 +169,6 @@ json::Value comparison_json(account::Account const& a)
     mine.set("split", std::move(split));
     Array out{std::move(mine)};
     for (auto const& s : a.always_on) out.emplace_back(scenario_json(s, a));
-    for (auto const& s : a.other_scenarios) out.emplace_back(scenario_json(s, a));
     return out;
 }
 

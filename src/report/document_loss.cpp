@@ -33,19 +33,6 @@ Object final_json(account::FinalLoss const& f)
             {"steps", f.steps}};
 }
 
-Object difference_json(account::LossAccount const& loss)
-{
-    Array curves;
-    for (auto const& d : loss.differences)
-        curves.emplace_back(Object{{"id", d.id},
-                                   {"step", rounded(d.step, 1)},
-                                   {"d", rounded(d.difference, 4)},
-                                   {"se", rounded(d.error, 4)}});
-    return {{"to", loss.difference_to},
-            {"bucket_steps", loss.difference_bucket},
-            {"curves", std::move(curves)}};
-}
-
 }  // namespace
 
 json::Value loss_json(account::Account const& a)
@@ -62,7 +49,6 @@ json::Value loss_json(account::Account const& a)
     out.set("raw", std::move(raw));
     out.set("curves", std::move(curves));
     out.set("final", std::move(finals));
-    if (!loss.differences.empty()) out.set("difference", difference_json(loss));
     return out;
 }
 

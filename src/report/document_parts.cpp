@@ -69,7 +69,7 @@ Value counts_until(account::Account const& a, RegionSeries const& signal, std::s
     return rounded(seconds_between(a.time_zero, until), 1);
 }
 
-// A region's samples; too many are thinned. `u` is missing where intensity is interpolated.
+// A region's samples; too many are thinned.
 Object signal_json(account::Account const& a, RegionSeries const& signal)
 {
     auto const found = a.intensity_rules.find(signal.region.value);
@@ -85,7 +85,7 @@ Object signal_json(account::Account const& a, RegionSeries const& signal)
         u.push_back(counts_until(a, signal, i, rule.least_hold));
     }
     Object out{{"t", std::move(t)}, {"v", std::move(v)}};
-    if (rule.rule == energy::AccountingRule::hold) out.set("u", std::move(u));
+    out.set("u", std::move(u));
     out.set("left_out", static_cast<std::int64_t>(values.size() - kept.size()));
     return out;
 }
@@ -99,7 +99,7 @@ json::Value signals_json(account::Account const& a)
     return Object{{"unit", "gCO2/kWh"},
                   {"provider", a.signal_provider},
                   {"kind", a.signal_kind},
-                  {"rule", energy::name(a.accounting_rule)},
+                  {"rule", energy::accounting_rule},
                   {"series", std::move(series)}};
 }
 

@@ -32,7 +32,7 @@ TEST(AlwaysOn, IsEqualForAFastSiteAndASlowSiteOfTheSameEfficiency)
         auto const account = account_of(files);
         ASSERT_EQ(account.always_on.size(), 3U);
         for (auto const& scenario : account.always_on)
-            EXPECT_NEAR(scenario.range[0].energy.value, 4000, 1e-9)
+            EXPECT_NEAR(scenario.tally.energy.value, 4000, 1e-9)
                 << scenario.region << ", reference " << reference;
     }
 }
@@ -58,7 +58,7 @@ TEST(AlwaysOn, NamesTheReferenceSiteInARegionWithoutASite)
     files.run.reference_site = {"WEST"};
     account = account_of(files);
     EXPECT_EQ(account.always_on[2].as_site, "WEST");
-    EXPECT_NEAR(account.always_on[2].range[0].energy.value, 2000, 1e-9);
+    EXPECT_NEAR(account.always_on[2].tally.energy.value, 2000, 1e-9);
     EXPECT_EQ(account.always_on[2].label, "Always on, N, as WEST");
     EXPECT_THAT(account.notes,
                 testing::Contains(testing::Pair(
@@ -80,8 +80,8 @@ TEST(AlwaysOn, UsesAndMarksTheRateInJointRoundsOfASiteWithoutALoneStep)
     auto const account = account_of(files);
     EXPECT_EQ(account.sites[0].rate, (SiteRate{0.5, false}));
     EXPECT_EQ(account.sites[1].rate, (SiteRate{1, true})) << "each site has its own rate";
-    EXPECT_NEAR(account.always_on[0].range[0].energy.value, 8000, 1e-9);
-    EXPECT_NEAR(account.always_on[1].range[0].energy.value, 4000, 1e-9);
+    EXPECT_NEAR(account.always_on[0].tally.energy.value, 8000, 1e-9);
+    EXPECT_NEAR(account.always_on[1].tally.energy.value, 4000, 1e-9);
     EXPECT_THAT(summary_text(account), HasSubstr("*: in joint rounds"));
     EXPECT_THAT(account.notes,
                 testing::Contains(testing::Pair("Rate of EAST", HasSubstr("joint"))));
@@ -115,8 +115,8 @@ TEST(AlwaysOn, HasNoPercentageInARegionWithGaps)
     auto files = small_run();
     files.trace[2] = hourly("N", {500, std::nullopt, 500, 500, 500});
     auto const account = account_of(files);
-    EXPECT_TRUE(carbon_ratio(total_of(account), account.always_on[0].range[0]));
-    EXPECT_FALSE(carbon_ratio(total_of(account), account.always_on[2].range[0]));
+    EXPECT_TRUE(carbon_ratio(total_of(account), account.always_on[0].tally));
+    EXPECT_FALSE(carbon_ratio(total_of(account), account.always_on[2].tally));
     EXPECT_THAT(summary_text(account),
                 HasSubstr("N: 2.000 of 4.000 kWh are drawn where no sample holds"));
     std::vector<std::string> titles;
@@ -149,10 +149,9 @@ TEST(AlwaysOn, AssumesThatTheLastSampleContinuesAndNotesIt)
     files.commits.back().tokens = {21'600};
     auto const account = account_of(files);
     auto const total = total_of(account);
-    EXPECT_NEAR(account.always_on[0].range[0].carbon.value, 1460, 1e-9);
-    EXPECT_NEAR(account.always_on[1].range[0].carbon.value, 2560, 1e-9);
-    EXPECT_NEAR(carbon_ratio(total, account.always_on[0].range[0]).value_or(0), 474.0 / 1460,
-                1e-12);
+    EXPECT_NEAR(account.always_on[0].tally.carbon.value, 1460, 1e-9);
+    EXPECT_NEAR(account.always_on[1].tally.carbon.value, 2560, 1e-9);
+    EXPECT_NEAR(carbon_ratio(total, account.always_on[0].tally).value_or(0), 474.0 / 1460, 1e-12);
     EXPECT_THAT(
         summary_text(account),
         HasSubstr(

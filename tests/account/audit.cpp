@@ -70,8 +70,7 @@ TEST(Sci, OfAForkCountsItsOwnTokensOnly)
                 testing::ElementsAre(HasSubstr("that this run has trained")));
     ASSERT_EQ(account.always_on.size(), before.always_on.size());
     for (std::size_t i = 0; i < account.always_on.size(); ++i)
-        EXPECT_EQ(account.always_on[i].range.front().energy,
-                  before.always_on[i].range.front().energy);
+        EXPECT_EQ(account.always_on[i].tally.energy, before.always_on[i].tally.energy);
     auto const& rows = account.facts.at(0).rows;
     EXPECT_THAT(rows.back().second.value(), HasSubstr("commit 12 of run mine, with 1"));
 }

@@ -69,28 +69,6 @@ TEST(Goodput, IsTrainingTimeOfAllocatedTime)
     EXPECT_DOUBLE_EQ(*goodput(account), 0.8);
 }
 
-TEST(Extents, SpanTheTalliesOfAScenario)
-{
-    Scenario scenario;
-    scenario.range = {tally(1000, 500, 50), tally(1000, 0, 400), tally(1000, 250, 200)};
-    auto const extents = extents_of(scenario, tally(1000, 900, 20));
-    EXPECT_EQ(extents.clean_share, (Extent{0, 0.5}));
-    EXPECT_EQ(extents.grams, (Extent{50, 400}));
-    EXPECT_EQ(extents.ratio, (Extent{0.05, 0.4}));
-}
-
-TEST(Extents, AreEmptyIfATallyIsUnknown)
-{
-    Scenario scenario;
-    auto blind = tally(1000, 0, 0);
-    blind.blind = true;
-    scenario.range = {tally(1000, 500, 50), blind};
-    auto const extents = extents_of(scenario, tally(1000, 900, 20));
-    EXPECT_FALSE(extents.clean_share);
-    EXPECT_FALSE(extents.grams);
-    EXPECT_FALSE(extents.ratio);
-}
-
 TEST(RunScenario, HasTheFiguresOfTheRun)
 {
     auto const account = account_of(small_run());
@@ -98,7 +76,7 @@ TEST(RunScenario, HasTheFiguresOfTheRun)
     EXPECT_EQ(run.id, "run");
     EXPECT_EQ(run.sites, 2U);
     EXPECT_EQ(run.tokens, account.tokens);
-    EXPECT_THAT(run.range, testing::ElementsAre(total_of(account)));
+    EXPECT_EQ(run.tally, total_of(account));
     EXPECT_EQ(run.perplexity.has_value(), account.loss.has_value());
 }
 
@@ -116,7 +94,7 @@ TEST(AlwaysOnByCarbon, PutsTheLowestFirst)
     Account account;
     for (double const grams : {300.0, 100.0, 200.0}) {
         auto& scenario = account.always_on.emplace_back();
-        scenario.range = {tally(1000, 0, grams)};
+        scenario.tally = tally(1000, 0, grams);
         scenario.region = std::to_string(static_cast<int>(grams));
     }
     std::vector<std::string> regions;

@@ -15,7 +15,7 @@ Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalS
 Rules const rules{
     {}, GramsPerKwh{100}, {Origin::modelled, "two levels"}, {Origin::modelled, "test trace"}};
 
-IntensityRule const linear{AccountingRule::linear, {}, PastEnds::unknown};
+IntensityRule const two_hours{Seconds{7200}, PastEnds::unknown};
 
 TEST(Tally, IntegratesHeldSamplesExactly)
 {
@@ -23,17 +23,17 @@ TEST(Tally, IntegratesHeldSamplesExactly)
     IntensitySeries const steps{{{at(0), GramsPerKwh{40}, Seconds{900}},
                                  {at(900), GramsPerKwh{400}, Seconds{900}},
                                  {at(2400), GramsPerKwh{80}, Seconds{900}}},
-                                {AccountingRule::hold, Seconds{1200}, PastEnds::unknown}};
+                                {Seconds{1200}, PastEnds::unknown}};
     auto tally = integrate(Watts{1000}, {at(0), at(3600)}, steps, GramsPerKwh{100});
     EXPECT_NEAR(tally.unknown.value, 1000.0 / 12, 1e-9) << "from 900 s + 1200 s to 2400 s";
     EXPECT_NEAR(tally.carbon.value, 10 + 400.0 / 3 + 80.0 / 3, 1e-9);
     EXPECT_NEAR(tally.clean.value, 250 + 1000.0 / 3, 1e-9);
 }
 
-TEST(Tally, IntegratesARampExactlyAndCutsItAtTheThreshold)
+TEST(Tally, CutsAtTheThreshold)
 {
-    IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(3600), GramsPerKwh{400}}}, linear};
-    auto const tally = integrate(Watts{1000}, {at(0), at(3600)}, ramp, GramsPerKwh{100});
+    IntensitySeries const steps{{{at(0), GramsPerKwh{50}}, {at(900), GramsPerKwh{250}}}, two_hours};
+    auto const tally = integrate(Watts{1000}, {at(0), at(3600)}, steps, GramsPerKwh{100});
     EXPECT_DOUBLE_EQ(tally.energy.value, 1000);
     EXPECT_DOUBLE_EQ(tally.carbon.value, 200);
     EXPECT_DOUBLE_EQ(tally.clean.value, 250);
@@ -47,12 +47,12 @@ TEST(Tally, EnergyWithoutSignalIsUnknownAndAddsNoCarbon)
     IntensitySeries const gap{{{at(0), GramsPerKwh{50}},
                                {at(300), std::nullopt},
                                {at(600), GramsPerKwh{50}},
-                               {at(900), GramsPerKwh{50}}},
-                              linear};
+                               {at(900), std::nullopt}},
+                              two_hours};
     auto const tally = integrate(Watts{1000}, {at(0), at(1200)}, gap, GramsPerKwh{100});
     EXPECT_NEAR(tally.energy.value, 1000.0 / 3, 1e-9);
-    EXPECT_NEAR(tally.unknown.value, 250, 1e-9);
-    EXPECT_NEAR(tally.carbon.value, 300.0 / 3600 * 50, 1e-9);
+    EXPECT_NEAR(tally.unknown.value, 600.0 / 3.6, 1e-9);
+    EXPECT_NEAR(tally.carbon.value, 600.0 / 3600 * 50, 1e-9);
     EXPECT_NEAR(*tally.clean_share(), 1, 1e-12) << "unknown energy is neither clean nor dirty";
 }
 
@@ -91,16 +91,13 @@ TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
     for (int i = 0; i < 12; ++i)
         points.push_back(
             {at(i * 300), i == 5 ? std::nullopt : std::optional(GramsPerKwh{values(random)})});
-    for (auto const rule : {AccountingRule::hold, AccountingRule::linear}) {
-        SCOPED_TRACE(name(rule));
-        for (auto const past_ends : {PastEnds::unknown, PastEnds::nearest})
-            check_cuts(IntensitySeries{points, {rule, Seconds{250}, past_ends}}, random);
-    }
+    for (auto const past_ends : {PastEnds::unknown, PastEnds::nearest})
+        check_cuts(IntensitySeries{points, {Seconds{250}, past_ends}}, random);
 }
 
 TEST(Bill, SumsByStateAndInsideWindows)
 {
-    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, linear};
+    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, two_hours};
     std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
                                             {State::training, {at(900), at(4500)}},
                                             {State::draining, {at(4500), at(5400)}}};
@@ -118,7 +115,7 @@ TEST(Bill, SumsByStateAndInsideWindows)
 
 TEST(Bill, PueMultipliesEnergyAndCarbon)
 {
-    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, linear};
+    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, two_hours};
     std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
                                             {State::training, {at(900), at(4500)}}};
     std::vector<Interval> const windows{{at(0), at(2700)}};
@@ -135,11 +132,12 @@ TEST(Bill, PueMultipliesEnergyAndCarbon)
 
 TEST(Bill, CumulativeSeriesEndsAtTheTotal)
 {
-    IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(7200), GramsPerKwh{400}}}, linear};
+    IntensitySeries const steps{{{at(0), GramsPerKwh{10}}, {at(2000), GramsPerKwh{400}}},
+                                two_hours};
     std::vector<StateInterval> const states{{State::training, {at(130), at(4500)}},
                                             {State::idle, {at(4500), at(5399)}}};
-    auto const whole = bill_of(states, {}, ramp, rules).total;
-    auto const series = cumulative(states, ramp, rules, at(0), Millis{60'000}, 91);
+    auto const whole = bill_of(states, {}, steps, rules).total;
+    auto const series = cumulative(states, steps, rules, at(0), Millis{60'000}, 91);
     ASSERT_EQ(series.size(), 91U);
     EXPECT_EQ(series[2], Tally{});
     EXPECT_NEAR(series.back().energy.value, whole.energy.value, 1e-9);
@@ -148,7 +146,7 @@ TEST(Bill, CumulativeSeriesEndsAtTheTotal)
 
 TEST(AlwaysOn, TrainsTheTokensAtTheRateAndTrainingPower)
 {
-    IntensitySeries const flat{{{at(0), GramsPerKwh{300}}, {at(3600), GramsPerKwh{300}}}, linear};
+    IntensitySeries const flat{{{at(0), GramsPerKwh{300}}}, {Seconds{3600}, PastEnds::unknown}};
     auto const never_off = always_on(Tokens{7200}, 4, at(0), flat, rules);
     EXPECT_EQ(never_off.when, (Interval{at(0), at(1800)}));
     EXPECT_DOUBLE_EQ(never_off.tally.energy.value, 1012);

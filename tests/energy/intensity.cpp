@@ -16,15 +16,10 @@ std::vector<SamplePoint> points()
             {at(900), GramsPerKwh{50}}};
 }
 
-IntensitySeries linear(PastEnds past_ends = PastEnds::unknown)
-{
-    return IntensitySeries{points(), {AccountingRule::linear, {}, past_ends}};
-}
-
 IntensitySeries held(std::vector<SamplePoint> samples, Seconds least_hold,
                      PastEnds past_ends = PastEnds::unknown)
 {
-    return IntensitySeries{std::move(samples), {AccountingRule::hold, least_hold, past_ends}};
+    return IntensitySeries{std::move(samples), {least_hold, past_ends}};
 }
 
 // `time` is in seconds.
@@ -94,7 +89,7 @@ TEST(Hold, IsUnknownBetweenTheEndOfAHoldAndTheNextSample)
     bool const known[] = {false, true, false, true, false};
     double const ends[] = {0, 300, 900, 1200, 1500};
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-        EXPECT_EQ(pieces[i].known, known[i]) << i;
+        EXPECT_EQ(pieces[i].intensity.has_value(), known[i]) << i;
         EXPECT_EQ(pieces[i].when.to, at(ends[i])) << i;
     }
 }
@@ -109,58 +104,40 @@ TEST(Hold, PastTheEndsIsTheNearestSampleIfAsked)
     EXPECT_EQ(series.assumed_after_last({at(0), at(1200)}).length().count(), 0);
 }
 
-TEST(Rule, HasAName)
+TEST(Hold, PastTheEndsIsUnknownUnlessTheNearestSampleCounts)
 {
-    EXPECT_STREQ(name(AccountingRule::hold), "hold");
-    EXPECT_STREQ(name(AccountingRule::linear), "linear");
+    auto const series = held(points(), Seconds{300});
+    EXPECT_FALSE(series.at(at(-1)));
+    EXPECT_FALSE(series.at(at(1201)));
+    EXPECT_EQ(series.assumed_after_last({at(0), at(2000)}).length().count(), 0);
+    EXPECT_FALSE(IntensitySeries({}, {Millis{0}, PastEnds::nearest}).at(at(0)));
 }
 
-TEST(Linear, IsLinearBetweenSamplesAndExactAtThem)
+TEST(Hold, AssumedPartIsOnlyAfterTheHoldOfTheLastSample)
 {
-    expect_at(linear(), 0, 100);
-    expect_at(linear(), 300, 400);
-    EXPECT_DOUBLE_EQ(linear().at(at(100))->value, 200);
-}
-
-TEST(Linear, IsUnknownNextToAMissingSample)
-{
-    for (double s : {301.0, 599.0, 600.0, 601.0, 899.0}) EXPECT_FALSE(linear().at(at(s))) << s;
-    expect_at(linear(), 900, 50);
-}
-
-TEST(Linear, PastTheEndsIsUnknownUnlessTheNearestSampleCounts)
-{
-    EXPECT_FALSE(linear().at(at(-1)));
-    EXPECT_FALSE(linear().at(at(901)));
-    expect_at(linear(PastEnds::nearest), -1000, 100);
-    expect_at(linear(PastEnds::nearest), 1e6, 50);
-    EXPECT_FALSE(IntensitySeries({}, {AccountingRule::linear, {}, PastEnds::nearest}).at(at(0)));
-}
-
-TEST(Linear, AssumedPartIsOnlyAfterTheLastSample)
-{
-    auto const series = linear(PastEnds::nearest);
+    auto const series = held(points(), Seconds{0}, PastEnds::nearest);
     EXPECT_EQ(series.assumed_after_last({at(0), at(1000)}), (Interval{at(900), at(1000)}));
     EXPECT_EQ(series.assumed_after_last({at(950), at(1000)}), (Interval{at(950), at(1000)}));
     EXPECT_EQ(series.assumed_after_last({at(0), at(900)}).length().count(), 0);
-    EXPECT_EQ(linear().assumed_after_last({at(0), at(1000)}).length().count(), 0);
-    IntensitySeries const empty({{at(0), std::nullopt}},
-                                {AccountingRule::linear, {}, PastEnds::nearest});
+    IntensitySeries const empty({{at(0), std::nullopt}}, {Millis{0}, PastEnds::nearest});
     EXPECT_EQ(empty.assumed_after_last({at(0), at(9)}).length().count(), 0);
 }
 
-TEST(Linear, PiecesCoverAnIntervalWithoutGaps)
+TEST(Hold, PiecesCoverAnIntervalWithoutGaps)
 {
-    auto const pieces = linear(PastEnds::nearest).pieces({at(-100), at(1000)});
-    ASSERT_EQ(pieces.size(), 5U);
+    auto const series = held(points(), Seconds{300}, PastEnds::nearest);
+    auto const pieces = series.pieces({at(-100), at(1400)});
+    ASSERT_EQ(pieces.size(), 6U);
     EXPECT_EQ(pieces.front().when.from, at(-100));
     for (std::size_t i = 1; i < pieces.size(); ++i)
         EXPECT_EQ(pieces[i].when.from, pieces[i - 1].when.to);
-    EXPECT_EQ(pieces.back().when.to, at(1000));
-    EXPECT_TRUE(pieces[0].known && pieces[1].known && !pieces[2].known && !pieces[3].known &&
-                pieces[4].known);
-    EXPECT_EQ(pieces[1].end, GramsPerKwh{400});
-    EXPECT_TRUE(linear().pieces({at(5), at(5)}).empty());
+    EXPECT_EQ(pieces.back().when.to, at(1400));
+    std::optional<GramsPerKwh> const expected[] = {GramsPerKwh{100}, GramsPerKwh{100},
+                                                   GramsPerKwh{400}, std::nullopt,
+                                                   GramsPerKwh{50},  GramsPerKwh{50}};
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+        EXPECT_EQ(pieces[i].intensity, expected[i]) << i;
+    EXPECT_TRUE(series.pieces({at(5), at(5)}).empty());
 }
 
 TEST(Intensity, TimesThatDoNotRiseAreABrokenContract)
