@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/csv_tables.hpp"
 
-#include <cmath>
-
+#include "core/text.hpp"
 #include "report/view.hpp"
 
 namespace curtail::report {
@@ -10,25 +9,26 @@ namespace {
 
 // A column: its name, and the key of its value. A point in time has a name that ends in `_utc`.
 struct Field {
-    std::string name;
-    std::string key;
+    std::string_view name;
+    std::string_view key;
 };
-using Fields = std::vector<Field>;
 
-Fields operator+(Fields head, Fields const& tail)
+// Reads columns from words such as `steps` or `opened_utc=open_s`: name, and key if it is another.
+std::vector<Field> fields_of(std::string_view words)
 {
-    head.insert(head.end(), tail.begin(), tail.end());
-    return head;
+    std::vector<Field> out;
+    for (auto const word : split(words, ' ')) {
+        auto const equals = word.find('=');
+        auto const key = equals == std::string_view::npos ? word : word.substr(equals + 1);
+        out.push_back({word.substr(0, equals), key});
+    }
+    return out;
 }
 
 // Energy and carbon: the columns that several tables share.
-Fields const tally{{"energy_kwh", "kwh"},
-                   {"energy_is_whole", "energy_is_whole"},
-                   {"energy_of_unknown_intensity_kwh", "kwh_unknown"},
-                   {"curtailed_share", "share"},
-                   {"co2_g", "gco2"},
-                   {"co2_above_threshold_g", "gco2_outside"},
-                   {"co2_is_whole", "co2_is_whole"}};
+constexpr std::string_view tally =
+    " energy_kwh=kwh energy_is_whole energy_of_unknown_intensity_kwh=kwh_unknown "
+    "curtailed_share=share co2_g=gco2 co2_above_threshold_g=gco2_outside co2_is_whole";
 
 class Tables {
   public:
@@ -37,12 +37,14 @@ class Tables {
         zero_ = parse_time(doc_["run"]["time_zero"].text()).value_or(Time{});
     }
 
-    // Starts a table.
-    void start(std::string name, Fields fields)
+    // Starts a table with the columns of fields_of().
+    void start(std::string name, std::string const& words)
     {
-        fields_ = std::move(fields);
         auto& table = tables_.emplace_back(Table{std::move(name), {}});
-        for (auto const& field : fields_) table.columns.push_back({.title = field.name});
+        words_ = words;
+        fields_ = fields_of(words_);
+        for (auto const& field : fields_)
+            table.columns.push_back({.title = std::string(field.name)});
     }
     // Appends a row. Each value is in the first of `parts` that has its key.
     void add(std::vector<View> const& parts)
@@ -55,9 +57,9 @@ class Tables {
             row.push_back(field.name.ends_with("_utc") ? utc(found) : found.value());
         }
     }
-    void add(std::string name, Fields fields, View rows)
+    void add(std::string name, std::string const& words, View rows)
     {
-        start(std::move(name), std::move(fields));
+        start(std::move(name), words);
         for (auto const& row : rows.list()) add({row});
     }
     // For a row that is no object of the document. A number in a column of time is a point in time.
@@ -80,7 +82,8 @@ class Tables {
 
     View doc_;
     Time zero_;
-    Fields fields_;
+    std::string words_;
+    std::vector<Field> fields_;  // views of `words_`
     std::vector<Table> tables_;
 };
 
@@ -88,26 +91,11 @@ json::Value watts(View kilowatts) { return kilowatts.number_or(0) * 1000; }
 
 void add_sites(Tables& out)
 {
-    Fields const totals{{"energy_kwh", "kwh"},
-                        {"energy_is_whole", "energy_is_whole"},
-                        {"energy_of_unknown_intensity_kwh", "unknown_kwh"},
-                        {"curtailed_share", "share"},
-                        {"co2_g", "g"},
-                        {"co2_above_threshold_g", "g_outside"},
-                        {"co2_is_whole", "co2_is_whole"}};
-    out.start("sites", Fields{{"site", "id"},
-                              {"region", "region"},
-                              {"devices", "devices"},
-                              {"idle_w", "idle_w"},
-                              {"training_w", "training_w"},
-                              {"pue", "pue"},
-                              {"tokens", "tokens"},
-                              {"joint_rounds", "joint_rounds"},
-                              {"lone_rounds", "lone_rounds"},
-                              {"allocated_s", "allocated_s"},
-                              {"held_devices_s", "held_devices_s"},
-                              {"goodput", "goodput"}} +
-                           totals);
+    out.start("sites",
+              "site=id region devices idle_w training_w pue tokens joint_rounds lone_rounds "
+              "allocated_s held_devices_s goodput energy_kwh=kwh energy_is_whole "
+              "energy_of_unknown_intensity_kwh=unknown_kwh curtailed_share=share co2_g=g "
+              "co2_above_threshold_g=g_outside co2_is_whole");
     for (auto const& site : out.doc()["sites"].list()) {
         auto const power = site["power"];
         json::Value const in_watts = json::Object{{"idle_w", watts(power["idle_kw"])},
@@ -118,65 +106,34 @@ void add_sites(Tables& out)
 
 void add_states(Tables& out)
 {
-    out.start("energy", Fields{{"site", "site"}, {"state", "state"}} + tally);
+    out.start("energy", "site state" + std::string(tally));
     for (auto const& [site, states] : out.doc()["energy"]["states"].members())
         for (auto const& [state, drawn] : states.members()) {
             json::Value const names = json::Object{{"site", site}, {"state", state}};
             out.add({names, drawn});
         }
-    out.start("states", {{"site", {}}, {"state", {}}, {"from_utc", {}}, {"to_utc", {}}});
+    out.start("states", "site state from_utc to_utc");
     for (auto const& [site, spans] : out.doc()["states"].members())
         for (auto const& span : spans.list())
             out.add_cells({site, span[0].value(), span[1].value(), span[2].value()});
 }
 
-void add_windows(Tables& out)
-{
-    out.add("windows",
-            Fields{{"site", "site"},
-                   {"opened_utc", "open_s"},
-                   {"closed_utc", "close_s"},
-                   {"released_utc", "released_s"},
-                   {"first_step_utc", "first_step_s"},
-                   {"last_step_utc", "last_step_s"},
-                   {"steps", "steps"},
-                   {"open_to_first_step_real_s", "startup_s"},
-                   {"open_to_first_step_another_trained", "startup_beside"},
-                   {"stop_to_exit_real_s", "stop_s"},
-                   {"stop_to_exit_another_trained", "stop_beside"}} +
-                tally,
-            out.doc()["windows"]);
-}
-
 void add_rounds(Tables& out)
 {
-    out.start("rounds", Fields{{"round", "number"},
-                               {"began_utc", "start_s"},
-                               {"ended_utc", "end_s"},
-                               {"merged_utc", "merged_s"},
-                               {"mode", "mode"},
-                               {"steps", "steps"},
-                               {"tokens", "tokens"},
-                               {"duration_real_s", "duration_s"},
-                               {"merge_real_s", "merge_s"},
-                               {"delta_norm_per_sqrt_token", "delta_norm"},
-                               {"loss_nats_per_token", "loss"},
-                               {"mpi_bytes", "mpi_bytes"},
-                               {"store_bytes", "store_bytes"},
-                               {"note", "note"}} +
-                            tally);
+    out.start(
+        "rounds",
+        "round=number began_utc=start_s ended_utc=end_s merged_utc=merged_s mode steps tokens "
+        "duration_real_s=duration_s merge_real_s=merge_s "
+        "delta_norm_per_sqrt_token=delta_norm loss_nats_per_token=loss mpi_bytes store_bytes "
+        "note" +
+            std::string(tally));
     json::Value const lone = json::Object{{"mode", "lone"}};
     for (auto const& round : out.doc()["rounds"].list())
         if (round["mode"].text() == "joint") out.add({round});
         else out.add({lone, round});
-    out.start("round_sites", {{"round", "number"},
-                              {"site", "site"},
-                              {"steps", "steps"},
-                              {"tokens", "tokens"},
-                              {"weight", "weight"},
-                              {"before_first_step_real_s", "first_step_s"},
-                              {"training_real_s", "train_s"},
-                              {"after_last_step_real_s", "last_step_s"}});
+    out.start("round_sites",
+              "round=number site steps tokens weight before_first_step_real_s=first_step_s "
+              "training_real_s=train_s after_last_step_real_s=last_step_s");
     for (auto const& round : out.doc()["rounds"].list())
         for (auto const& part : round["sites"].list()) out.add({part, round});
 }
@@ -184,18 +141,11 @@ void add_rounds(Tables& out)
 // A scenario whose regions vary has a row for its lowest and one for its highest carbon.
 void add_comparison(Tables& out)
 {
-    out.start("comparison", Fields{{"scenario", "id"},
-                                   {"label", "label"},
-                                   {"region", "region"},
-                                   {"as_site", "as_site"},
-                                   {"sites", "sites"},
-                                   {"wall_s", "wall_s"},
-                                   {"step_real_s", "s_step"},
-                                   {"tokens", "tokens"},
-                                   {"share_of_scenario_co2", "ratio"},
-                                   {"training_perplexity", "ppl"},
-                                   {"held_out_perplexity", "held_out_ppl"}} +
-                                tally);
+    out.start("comparison",
+              "scenario=id label region as_site sites wall_s step_real_s=s_step tokens "
+              "share_of_scenario_co2=ratio training_perplexity=ppl "
+              "held_out_perplexity=held_out_ppl" +
+                  std::string(tally));
     for (auto const& scenario : out.doc()["comparison"].list()) {
         auto const tallies = scenario["tallies"].list();
         if (tallies.empty()) continue;
@@ -207,52 +157,25 @@ void add_comparison(Tables& out)
 void add_losses(Tables& out)
 {
     out.add("loss",
-            {{"curve", "id"},
-             {"label", "label"},
-             {"steps", "steps"},
-             {"training_perplexity_lowest_smoothed", "best_ppl"},
-             {"last_steps_loss_nats_per_token", "tail_loss"},
-             {"last_steps_standard_error_nats_per_token", "tail_se"},
-             {"wall_s", "wall_s"}},
+            "curve=id label steps training_perplexity_lowest_smoothed=best_ppl "
+            "last_steps_loss_nats_per_token=tail_loss "
+            "last_steps_standard_error_nats_per_token=tail_se wall_s",
             out.doc()["loss"]["final"]);
     out.add("held_out",
-            {{"commit", "commit"},
-             {"loss_nats_per_token", "loss"},
-             {"unigram_entropy_nats_per_token", "unigram_entropy"},
-             {"tokens", "tokens"},
-             {"bits_per_byte", "bits_per_byte"},
-             {"trained_tokens", "trained_tokens"},
-             {"site", "site"},
-             {"missing", "missing"}},
+            "commit loss_nats_per_token=loss unigram_entropy_nats_per_token=unigram_entropy tokens "
+            "bits_per_byte trained_tokens site missing",
             out.doc()["held_out"]);
     auto const newest = out.doc()["headline"]["held_out"];
     if (newest && !newest["followed"].is_true()) out.add({newest});
 }
 
-void add_events(Tables& out)
-{
-    out.add("decisions",
-            {{"time_utc", "t"},
-             {"site", "site"},
-             {"from", "from"},
-             {"to", "to"},
-             {"reason", "reason"},
-             {"intensity_g_per_kwh", "intensity"}},
-            out.doc()["decisions"]);
-    out.start("events",
-              {{"time_utc", {}}, {"type", {}}, {"round", {}}, {"site", {}}, {"details", {}}});
-    for (auto const& event : out.doc()["events"].list())
-        out.add_cells({event[0].value(), event[1].value(), event[2].value(), event[3].value(),
-                       event[4].value()});
-}
-
 void add_statements(Tables& out)
 {
-    out.start("facts", {{"group", {}}, {"name", {}}, {"value", {}}});
+    out.start("facts", "group name value");
     for (auto const& group : out.doc()["facts"].list())
         for (auto const& fact : group["rows"].list())
             out.add_cells({group["title"].value(), fact[0].value(), fact[1].value()});
-    out.start("statements", {{"kind", {}}, {"title", {}}, {"text", {}}});
+    out.start("statements", "kind title text");
     for (auto const& line : out.doc()["audit"]["lines"].list())
         out.add_cells({"audit", line["title"].value(), line["text"].value()});
     for (auto const& p : out.doc()["provenance"].list())
@@ -272,11 +195,21 @@ std::vector<Table> csv_tables(json::Value const& document)
     Tables out(document);
     add_sites(out);
     add_states(out);
-    add_windows(out);
+    out.add("windows",
+            "site opened_utc=open_s closed_utc=close_s released_utc=released_s "
+            "first_step_utc=first_step_s last_step_utc=last_step_s steps "
+            "open_to_first_step_real_s=startup_s open_to_first_step_another_trained=startup_beside "
+            "stop_to_exit_real_s=stop_s stop_to_exit_another_trained=stop_beside" +
+                std::string(tally),
+            out.doc()["windows"]);
     add_rounds(out);
     add_comparison(out);
     add_losses(out);
-    add_events(out);
+    out.add("decisions", "time_utc=t site from to reason intensity_g_per_kwh=intensity",
+            out.doc()["decisions"]);
+    out.start("events", "time_utc type round site details");
+    for (auto const& e : out.doc()["events"].list())
+        out.add_cells({e[0].value(), e[1].value(), e[2].value(), e[3].value(), e[4].value()});
     add_statements(out);
     return out.take();
 }
