@@ -39,24 +39,32 @@ Html scenario_bar(PageData const& data, View scenario, double greatest)
     return element("span", {{"class", "hbx"}, {"style", "width:110px"}}, parts);
 }
 
+// Grams per kWh of known intensity.
+std::string mean_intensity(View scenario, View kg)
+{
+    auto const known = scenario["kwh"].number_or(0) - scenario["unknown_kwh"].number_or(0);
+    auto const mean =
+        kg && known > 0 ? std::optional(kg.number_or(0) * 1000 / known) : std::nullopt;
+    return number(mean, is_run(scenario) ? 1 : 0);
+}
+
+std::string grams_per_million_tokens(View scenario, View kg)
+{
+    auto const tokens = scenario["tokens"].number_or(0);
+    return kg && tokens > 0 ? significant(kg.number_or(0) * 1e9 / tokens) : "–";
+}
+
 // The figures of this run have one more digit. Held-out perplexity is shown if the run was
 // evaluated: training perplexity is the least value of a noisy average, which is lower than what
 // the model has learned.
 Row scenario_row(PageData const& data, View c, double greatest, bool is_evaluated)
 {
-    auto const kwh = c["kwh"].number_or(0), known = kwh - c["unknown_kwh"].number_or(0);
-    auto const tokens = c["tokens"].number_or(0);
     auto const mark = c["kg"] || c["kg_range"] ? bound_mark(c["kwh"], c["unknown_kwh"]) : "";
-    auto const intensity = [&](View kg) {
-        return number(
-            kg && known > 0 ? std::optional(kg.number_or(0) * 1000 / known) : std::nullopt,
-            is_run(c) ? 1 : 0);
-    };
-    auto const carbon = [&](View kg) { return number(kg, is_run(c) ? 3 : 2); };
-    auto const per_million = [&](View kg) {
-        return kg && tokens > 0 ? significant(kg.number_or(0) * 1e9 / tokens) : "–";
+    auto const of_carbon = [&](auto const& figure) {
+        return value_or_range(c["kg_range"], c["kg"], figure);
     };
     auto const share = [](View value) { return in_percent(value); };
+    auto const ratio = value_or_range(c["ratio_range"], c["ratio"], share);
     auto const tail = c["tail"];
     return {c["label"].text() + joint_rate_mark(c),
             c["sites"],
@@ -64,12 +72,12 @@ Row scenario_row(PageData const& data, View c, double greatest, bool is_evaluate
             c["s_step"],
             c["kwh"],
             value_or_range(c["share_range"], c["share"], share),
-            value_or_range(c["kg_range"], c["kg"], intensity),
-            mark + value_or_range(c["kg_range"], c["kg"], carbon),
+            of_carbon([&](View kg) { return mean_intensity(c, kg); }),
+            mark + of_carbon([&](View kg) { return number(kg, is_run(c) ? 3 : 2); }),
             scenario_bar(data, c, greatest),
-            is_run(c) && c["ratio"] ? "100" : value_or_range(c["ratio_range"], c["ratio"], share),
-            mark + value_or_range(c["kg_range"], c["kg"], per_million),
-            json::Value(tokens * data.token_unit().scale),
+            is_run(c) && c["ratio"] ? "100" : ratio,
+            mark + of_carbon([&](View kg) { return grams_per_million_tokens(c, kg); }),
+            json::Value(c["tokens"].number_or(0) * data.token_unit().scale),
             c[is_evaluated ? "held_out_ppl" : "ppl"],
             tail ? number(tail[0], 3) + " ± " + number(tail[1], 3) : "–"};
 }

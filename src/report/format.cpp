@@ -59,12 +59,12 @@ std::string signed_number(double x, int digits) { return (x > 0 ? "+" : "") + nu
 
 std::string percent(std::optional<double> share, int digits)
 {
-    return share ? number(*share * 100, digits) + " %" : "–";
+    return in_percent(share, digits) + (share ? " %" : "");
 }
 
-std::string in_percent(View share, int digits)
+std::string in_percent(std::optional<double> share, int digits)
 {
-    return share ? number(share.number_or(0) * 100, digits) : "–";
+    return share ? number(*share * 100, digits) : "–";
 }
 
 std::string hours(View seconds) { return seconds ? number(seconds.number_or(0) / 3600, 2) : "–"; }

@@ -21,7 +21,8 @@ namespace curtail::report {
 /// Formats a share in percent, with the unit.
 [[nodiscard]] std::string percent(std::optional<double> share, int digits = 1);
 /// Formats a share in percent, without the unit.
-[[nodiscard]] std::string in_percent(View share, int digits = 1);
+[[nodiscard]] std::string in_percent(std::optional<double> share, int digits = 1);
+[[nodiscard]] inline std::string in_percent(View share) { return in_percent(share.number()); }
 /// Formats hours from seconds.
 [[nodiscard]] std::string hours(View seconds);
 /// Formats `from`–`to`, or one number if both look the same.

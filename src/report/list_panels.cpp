@@ -60,57 +60,64 @@ struct OptionalColumn {
     double factor;
 };
 
-Html rounds_table(PageData const& data, std::vector<View> const& rounds)
+bool counts_in_millions(PageData const& data) { return data.token_unit().name == "G"; }
+
+// The row of a round. `known`: the optional columns that are not left out.
+Row round_row(PageData const& data, View round, std::string const& letter,
+              std::vector<OptionalColumn> const& known)
 {
-    bool const in_millions = data.token_unit().name == "G";
-    OptionalColumn const optional[] = {
+    double const tokens = counts_in_millions(data) ? 1e-6 : 1e-3;
+    Row row{Html(number(round["number"])) + letter_mark(letter),
+            data.time(round["start_s"]),
+            round["mode"].text() == "joint" ? "joint" : "lone",
+            weights(data, round),
+            json::Value(round["tokens"].number_or(0) * tokens),
+            round["duration_s"],
+            in_percent(training_share(round)),
+            round["merge_s"]};
+    for (auto const& [column, factor] : known) {
+        auto const value = round[column.key].number();
+        row.push_back(value ? json::Value(*value * factor) : json::Value());
+    }
+    auto const mark = bound_mark(round["kwh"], round["kwh_unknown"]);
+    row.insert(row.end(), {round["loss"], round["kwh"], {round["gco2"], mark}});
+    return row;
+}
+
+std::vector<OptionalColumn> known_columns(std::vector<View> const& rounds)
+{
+    std::vector<OptionalColumn> out{
         {{.title = "By MPI", .digits = 2, .unit = "MB", .key = "mpi_bytes"}, 1e-6},
         {{.title = "From store", .digits = 2, .unit = "MB", .key = "store_bytes"}, 1e-6},
         {{.title = "Δ norm", .digits = 3, .unit = "per √token", .key = "delta_norm"}, 1}};
+    std::erase_if(out, [&](OptionalColumn const& optional) {
+        return std::none_of(rounds.begin(), rounds.end(),
+                            [&](View const& r) { return bool(r[optional.column.key]); });
+    });
+    return out;
+}
+
+Html rounds_table(PageData const& data, std::vector<View> const& rounds)
+{
+    auto const unit = counts_in_millions(data) ? "M" : "k";
     Table table{"Rounds, sortable",
                 {{.title = "#", .key = "number"},
                  {.title = "Started", .unit = "UTC", .key = "start_s"},
                  {.title = "Mode", .kind = text, .key = "mode"},
                  {.title = "Sites and weights", .kind = text, .unit = "by tokens", .key = "weight"},
-                 {.title = "Tokens", .digits = 1, .unit = in_millions ? "M" : "k", .key = "tokens"},
+                 {.title = "Tokens", .digits = 1, .unit = unit, .key = "tokens"},
                  {.title = "Duration", .digits = 1, .unit = data.real_s(), .key = "duration_s"},
                  {.title = "Training", .unit = "% of duration", .key = "train"},
                  {.title = "Merge", .digits = 2, .unit = data.real_s(), .key = "merge_s"}}};
-    std::vector<OptionalColumn> known;
-    for (auto const& column : optional)
-        if (std::any_of(rounds.begin(), rounds.end(),
-                        [&](View const& r) { return bool(r[column.column.key]); })) {
-            known.push_back(column);
-            table.columns.push_back(column.column);
-        }
-    auto const last = {
-        Column{.title = "Loss", .digits = 3, .unit = "last 100 rows", .key = "loss"},
-        Column{.title = "Energy",
-               .digits = 2,
-               .unit = data.marked_unit("kWh", "energy"),
-               .key = "kwh"},
-        Column{.title = "CO₂", .digits = 1, .unit = data.marked_unit("g", "co2"), .key = "gco2"}};
-    table.columns.insert(table.columns.end(), last);
+    auto const known = known_columns(rounds);
+    for (auto const& optional : known) table.columns.push_back(optional.column);
+    auto const kwh = data.marked_unit("kWh", "energy"), grams = data.marked_unit("g", "co2");
+    table.columns.push_back({.title = "Loss", .digits = 3, .unit = "last 100 rows", .key = "loss"});
+    table.columns.push_back({.title = "Energy", .digits = 2, .unit = kwh, .key = "kwh"});
+    table.columns.push_back({.title = "CO₂", .digits = 1, .unit = grams, .key = "gco2"});
     auto const letters = note_letters(rounds);
-    for (std::size_t i = 0; i < rounds.size(); ++i) {
-        auto const& r = rounds[i];
-        auto const share = training_share(r);
-        Row row{Html(number(r["number"])) + letter_mark(letters[i]),
-                data.time(r["start_s"]),
-                r["mode"].text() == "joint" ? "joint" : "lone",
-                weights(data, r),
-                json::Value(r["tokens"].number_or(0) * (in_millions ? 1e-6 : 1e-3)),
-                r["duration_s"],
-                number(share ? std::optional(*share * 100) : std::nullopt, 1),
-                r["merge_s"]};
-        for (auto const& [column, factor] : known) {
-            auto const value = r[column.key].number();
-            row.push_back(value ? json::Value(*value * factor) : json::Value());
-        }
-        row.insert(row.end(),
-                   {r["loss"], r["kwh"], {r["gco2"], bound_mark(r["kwh"], r["kwh_unknown"])}});
-        table.rows.push_back(std::move(row));
-    }
+    for (std::size_t i = 0; i < rounds.size(); ++i)
+        table.rows.push_back(round_row(data, rounds[i], letters[i], known));
     auto const of_row = [&](std::size_t i) -> Attributes {
         return {{"title", rounds[i]["note"].text()}};
     };
