@@ -11,9 +11,9 @@ import math
 import os
 import sys
 
-from experiment import (HERE, IDLE_W, MINUTE, SITES, STEP_TOKENS, THRESHOLD, TRAINING_W, Experiment,
-                        best, best_of_run, buckets, rows, smoothed, step_s, tail_of, tally,
-                        upper_median)
+from experiment import (BUCKET_STEPS, HERE, IDLE_W, SITES, STEP_TOKENS, THRESHOLD, TRAINING_W,
+                        Experiment, best, best_of_run, buckets, rows, smoothed, step_s, tail_of,
+                        tally, upper_median)
 
 CHECKED = ("headline", "comparison", "sites", "windows", "published")
 PLANNED_STEPS = 23_400
@@ -143,12 +143,13 @@ class Figures(Experiment):
         for curve in loss["difference"]["curves"]:
             mine = buckets(logs[curve["id"]])
             both = [(b, mine[b], base[b]) for b in sorted(mine) if b in base]
-            yield curve["step"], lambda i, both=both: (both[i][0] + .5) * 500, 1
+            yield curve["step"], lambda i, both=both: (both[i][0] + .5) * BUCKET_STEPS, 1
             yield curve["d"], lambda i, both=both: both[i][1][0] - both[i][2][0], 4
             yield curve["se"], lambda i, both=both: math.hypot(both[i][1][1], both[i][2][1]), 4
         always = {key: {"wh": cumulative["always_on"]["wh"][key],
                         "g": cumulative["always_on"]["g"][key]} for key in self.always}
-        for series, drawn, minutes in ((cumulative["sites"], self.drawn, 1), (always, self.always, 5)):
+        for series, drawn, minutes in ((cumulative["sites"], self.drawn, 1),
+                                       (always, self.always, 5)):
             for key, totals in series.items():
                 until = lambda i, key=key, drawn=drawn, n=minutes: drawn[key][:i * n + 1]
                 yield totals["wh"], lambda i, u=until: sum(p.wh for p in u(i)), 1
@@ -191,10 +192,12 @@ def compare_curves(doc, figures):
 
 def compare_sums(doc):
     states = [s for site in doc["energy"]["states"].values() for s in site.values()]
+    whole = {"kwh": doc["totals"]["all"]["kwh"], "gco2": doc["totals"]["all"]["g"]}
     for name, parts in (("states", states), ("rounds", doc["rounds"]), ("windows", doc["windows"])):
-        for key, whole in (("kwh", doc["totals"]["all"]["kwh"]), ("gco2", doc["totals"]["all"]["g"])):
-            if differ(sum(part[key] for part in parts), whole):
-                yield f"the {key} of all {name} are {sum(part[key] for part in parts)}, not {whole}"
+        for key in whole:
+            total = sum(part[key] for part in parts)
+            if differ(total, whole[key]):
+                yield f"the {key} of all {name} are {total}, not {whole[key]}"
 
 
 def compare_published(doc):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happened in the experiment of arXiv:2602.22760, from its published logs.
 
-docs/energy.md has the rules. Times are in milliseconds after time zero, energy is in Wh, carbon in g.
+docs/energy.md has the rules. Times are in milliseconds after time zero, energy is in Wh, and carbon
+is in g.
 """
 import bisect
 import csv
