@@ -77,7 +77,7 @@ Row scenario_row(PageData const& data, View c, double greatest, bool is_evaluate
             scenario_bar(data, c, greatest),
             is_run(c) && c["ratio"] ? "100" : ratio,
             mark + of_carbon([&](View kg) { return grams_per_million_tokens(c, kg); }),
-            json::Value(c["tokens"].number_or(0) * data.token_unit().scale),
+            json::Value(c["tokens"].number_or(0) * data.token_scale().scale),
             c[is_evaluated ? "held_out_ppl" : "ppl"],
             tail ? number(tail[0], 3) + " ± " + number(tail[1], 3) : "–"};
 }
@@ -109,7 +109,7 @@ Html comparison_table(PageData const& data)
           .unit = "0–" + number(greatest, greatest < 10 ? 2 : 0) + " kg"},
          {.title = "This run", .unit = "% of scenario"},
          {.title = "CO₂", .unit = "g per M tokens"},
-         {.title = "Tokens", .digits = 2, .unit = data.token_unit().name},
+         {.title = "Tokens", .digits = 2, .unit = data.token_scale().name},
          {.title = is_evaluated ? "Held-out perplexity" : "Training perplexity",
           .digits = 2,
           .unit = is_evaluated ? "of unseen text" : "lowest smoothed"},

@@ -106,7 +106,7 @@ std::string bound_mark(View kwh, View kwh_unknown)
     return kwh_unknown.number_or(0) > .005 * kwh.number_or(0) ? "≥ " : "";
 }
 
-TokenUnit token_unit(double count)
+TokenScale token_scale(double count)
 {
     if (count >= 1e9) return {1e-9, "G"};
     if (count >= 1e6 || count == 0) return {1e-6, "M"};
@@ -131,7 +131,7 @@ PageData::PageData(json::Value const& document)
       zero_ms_(static_cast<double>(
           to_unix_ms(parse_time(doc_["run"]["time_zero"].text()).value_or(Time{})))),
       several_days_(false),
-      token_unit_(report::token_unit(doc_["headline"]["tokens"].number_or(0)))
+      token_scale_(report::token_scale(doc_["headline"]["tokens"].number_or(0)))
 {
     auto const end_s = doc_["run"]["end_s"].number_or(0);
     several_days_ = day_month(0) + year(0) != day_month(end_s) + year(end_s);
@@ -211,7 +211,7 @@ double PageData::clock_factor() const { return doc_["run"]["clock_factor"].numbe
 
 std::string PageData::tokens(std::optional<double> count, int digits) const
 {
-    return count ? number(*count * token_unit_.scale, digits) + fixed_space + token_unit_.name
+    return count ? number(*count * token_scale_.scale, digits) + fixed_space + token_scale_.name
                  : "–";
 }
 

@@ -36,12 +36,12 @@ namespace curtail::report {
 /// Returns the mark `≥ ` if `kwh_unknown` is more than 0.5 % of `kwh`: CO2 is then a lower bound.
 [[nodiscard]] std::string bound_mark(View kwh, View kwh_unknown);
 
-/// A unit in which tokens are counted.
-struct TokenUnit {
+/// A unit in which tokens are counted: its name, and its inverse.
+struct TokenScale {
     double scale;
     std::string name;
 };
-[[nodiscard]] TokenUnit token_unit(double count);
+[[nodiscard]] TokenScale token_scale(double count);
 
 [[nodiscard]] Html note(Html const& content);
 /// A paragraph for a panel without data.
@@ -79,7 +79,7 @@ class PageData {
     [[nodiscard]] double clock_factor() const;
     /// Returns a number of tokens in the unit of the run's tokens.
     [[nodiscard]] std::string tokens(std::optional<double> count, int digits = 2) const;
-    [[nodiscard]] TokenUnit const& token_unit() const { return token_unit_; }
+    [[nodiscard]] TokenScale const& token_scale() const { return token_scale_; }
 
     /// Returns the reason for which CO2 is unknown.
     [[nodiscard]] std::string why_no_carbon() const;
@@ -101,7 +101,7 @@ class PageData {
     std::vector<View> sites_;
     double zero_ms_;
     bool several_days_;
-    TokenUnit token_unit_;
+    TokenScale token_scale_;
 };
 
 /// Returns the mark of an always-on scenario whose rate is that of joint rounds.

@@ -90,7 +90,7 @@ std::string why_no_figures(PageData const& data)
 // The box of a run that is not complete: how far it is, how fast, and what it took so far.
 Html now_box(PageData const& data, View now)
 {
-    auto const target = token_unit(now["target_tokens"].number_or(0));
+    auto const target = token_scale(now["target_tokens"].number_or(0));
     auto const tokens = number(now["target_tokens"].number_or(0) * target.scale, 1) + nbsp +
                         target.name + (now["is_budget"].is_true() ? " budget" : " tokens");
     auto const measured = now["measured_s"];
@@ -341,7 +341,7 @@ Tile learned_tile(View headline)
 
 Tile tokens_tile(PageData const& data, View headline)
 {
-    auto const& unit = data.token_unit();
+    auto const& unit = data.token_scale();
     auto const text = [&](double count) { return number(count * unit.scale, 2); };
     auto const all = headline["tokens"].number_or(0);
     Tile tile{"Tokens trained", "tokens", text(all), unit.name};

@@ -60,7 +60,7 @@ struct OptionalColumn {
     double factor;
 };
 
-bool counts_in_millions(PageData const& data) { return data.token_unit().name == "G"; }
+bool counts_in_millions(PageData const& data) { return data.token_scale().name == "G"; }
 
 // The row of a round. `known`: the optional columns that are not left out.
 Row round_row(PageData const& data, View round, std::string const& letter,
