@@ -46,6 +46,7 @@ Html weights(PageData const& data, View round)
 std::vector<std::string> note_letters(std::vector<View> const& rounds)
 {
     std::vector<std::string> out;
+    out.reserve(rounds.size());
     int count = 0;
     for (auto const& r : rounds)
         out.push_back(r["note"] ? std::string(1, static_cast<char>('a' + count++ % 26)) : "");
