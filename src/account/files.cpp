@@ -7,7 +7,6 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "journal/local_file.hpp"
-#include "rounds/any_format.hpp"
 #include "rounds/names.hpp"
 #include "rounds/terms.hpp"
 #include "runlog/poller_state.hpp"
@@ -140,7 +139,7 @@ Result<std::optional<std::string>> read_chain(RunFiles& files, store::ObjectStor
     files.commits = std::move(commits->commits);
     auto run_json = objects.record(rounds::run_name);
     if (!run_json || !*run_json) return run_json;
-    auto spec = rounds::decode_any_run(**run_json);
+    auto spec = rounds::decode_run(**run_json);
     if (!spec) return tl::unexpected(spec.error());
     files.spec = commits->terms ? rounds::with_terms(std::move(*spec), *commits->terms) : *spec;
     return run_json;

@@ -8,7 +8,6 @@
 #include "chain/commit_reader.hpp"
 #include "chain/read_ahead.hpp"
 #include "chain/recompute.hpp"
-#include "rounds/any_format.hpp"
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
 
@@ -36,7 +35,7 @@ std::optional<std::string> newest_in_cache(RunObjects const& objects, CommitNumb
     auto const name = rounds::commit_name(number);
     auto bytes = objects.cache()->newest(name);
     if (!bytes) return std::nullopt;
-    auto const commit = rounds::decode_any_commit(*bytes, name);
+    auto const commit = rounds::decode_commit(*bytes, name);
     return commit && commit->run == objects.run() ? std::move(bytes) : std::nullopt;
 }
 
@@ -99,16 +98,6 @@ VerifySource quick_source(RunObjects const& objects, ReadAhead& headers)
     return source;
 }
 
-// The number of a model's values; empty: its merges cannot be computed again. Models of format 1
-// are files of another form.
-std::optional<std::int64_t> elements_of(
-    rounds::RunSpec const& run,
-    std::function<std::optional<std::int64_t>(rounds::RunSpec const&)> const& elements)
-{
-    bool const recomputes = elements && run.format == rounds::record_format;
-    return recomputes ? elements(run) : std::nullopt;
-}
-
 }  // namespace
 
 Result<std::optional<rounds::Commit>> newest_commit(RunObjects const& objects)
@@ -158,7 +147,7 @@ Result<ChainSummary> verify_run(
     });
     if (!summary) return summary;
     summary->warning = std::move(*warning);
-    auto const values = elements_of(run->run, elements);
+    auto const values = elements ? elements(run->run) : std::nullopt;
     if (!values) return summary;
     return recompute_models(objects, {run->run, *chain, *values, source.may_exist},
                             [&](std::int64_t done, std::int64_t total) {

@@ -43,8 +43,7 @@ using VerifyProgress =
 /// ChainSummary::warning.
 ///
 /// `elements` returns the number of values of a run's model; empty: unknown. With it, computes the
-/// models of merges again (recompute_models() in chain/recompute.hpp), unless the run has
-/// rounds::first_format.
+/// models of merges again (recompute_models() in chain/recompute.hpp).
 [[nodiscard]] Result<ChainSummary> verify_run(
     RunObjects const& objects, VerifyProgress const& progress = {},
     std::function<std::optional<std::int64_t>(rounds::RunSpec const&)> const& elements = {});

@@ -4,7 +4,6 @@
 #include <atomic>
 
 #include "chain/in_parallel.hpp"
-#include "rounds/any_format.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::chain {
@@ -28,9 +27,7 @@ struct Slot {
 class Reader {
   public:
     Reader(RunObjects const& objects, StoredCommit newest)
-        : objects_(objects),
-          terms_(newest.commit.terms),
-          slots_(static_cast<std::size_t>(newest.commit.number.value))
+        : objects_(objects), slots_(static_cast<std::size_t>(newest.commit.number.value))
     {
         keep(slots_.size() - 1, std::move(newest.bytes), std::move(newest.commit));
     }
@@ -41,9 +38,8 @@ class Reader {
             auto const name = name_of(i);
             auto const bytes = objects_.cache()->newest(name);
             if (!bytes) return;
-            auto commit = rounds::decode_any_commit(*bytes, name);
+            auto commit = rounds::decode_commit(*bytes, name);
             if (!commit) return;
-            if (commit->format == rounds::first_format) commit->terms = terms_;
             slots_[i] = {LinkedCommit{std::move(*commit), sha256(*bytes)}, {}, true};
         });
     }
@@ -127,7 +123,6 @@ class Reader {
     }
 
     RunObjects const& objects_;
-    rounds::Terms terms_;  // of the newest commit; in format 1, also of all others
     std::vector<Slot> slots_;
     std::atomic<bool> store_failed_{false};
 };

@@ -64,7 +64,7 @@ Result<std::optional<StoredCommit>> read_commit(RunObjects const& objects, Commi
     auto bytes = objects.record(name);
     if (!bytes) return tl::unexpected(bytes.error());
     if (!*bytes) return std::optional<StoredCommit>{};
-    auto commit = objects.decode_commit(**bytes, name);
+    auto commit = rounds::decode_commit(**bytes, name);
     if (!commit) return tl::unexpected(commit.error());
     return std::optional(StoredCommit{std::move(*commit), std::move(**bytes)});
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chain/pending.hpp"
 
-#include "rounds/any_format.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::chain {
@@ -34,7 +33,7 @@ Result<PendingHeaders> pending_headers(RunObjects const& objects, rounds::Member
     PendingHeaders pending;
     for (Seq seq = member.seq.next(); seq.value <= member.seq.value + most; seq = seq.next()) {
         auto const more =
-            read(objects, rounds::header_name(member.id, seq), rounds::decode_any_header,
+            read(objects, rounds::header_name(member.id, seq), rounds::decode_header,
                  pending.unreadable, [&](rounds::Header&& h) { pending.headers.push_back(h); });
         if (!more) return tl::unexpected(more.error());
         if (!*more) break;

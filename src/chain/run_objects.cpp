@@ -3,7 +3,6 @@
 
 #include <limits>
 
-#include "rounds/any_format.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::chain {
@@ -50,7 +49,7 @@ Result<std::optional<rounds::RunSpec>> RunObjects::spec() const
     auto const bytes = record(rounds::run_name);
     if (!bytes) return tl::unexpected(bytes.error());
     if (!*bytes) return std::optional<rounds::RunSpec>{};
-    return rounds::decode_any_run(**bytes).map([](auto&& run) { return std::optional(run); });
+    return rounds::decode_run(**bytes).map([](auto&& run) { return std::optional(run); });
 }
 
 Result<std::optional<rounds::Commit>> RunObjects::commit(CommitNumber number) const
@@ -59,21 +58,7 @@ Result<std::optional<rounds::Commit>> RunObjects::commit(CommitNumber number) co
     auto const bytes = record(name);
     if (!bytes) return tl::unexpected(bytes.error());
     if (!*bytes) return std::optional<rounds::Commit>{};
-    return decode_commit(**bytes, name).map([](auto&& c) { return std::optional(c); });
-}
-
-Result<rounds::Commit> RunObjects::decode_commit(std::string_view bytes,
-                                                 std::string const& name) const
-{
-    auto commit = rounds::decode_any_commit(bytes, name);
-    if (!commit || commit->format != rounds::first_format) return commit;
-    auto const run = spec();
-    if (!run) return tl::unexpected(run.error());
-    if (!*run)
-        return fail(ExitCode::protocol, "the stored run is invalid: run.json",
-                    "the object is missing");
-    rounds::state_terms(**run, *commit);
-    return commit;
+    return rounds::decode_commit(**bytes, name).map([](auto&& c) { return std::optional(c); });
 }
 
 Result<std::optional<PayloadFacts>> RunObjects::payload_facts(std::string const& name) const

@@ -46,10 +46,6 @@ class RunObjects {
     /// Reads and decodes one commit. Does not compare the commit with its parent. Returns an empty
     /// optional if the commit does not exist. Fails with `protocol` if the commit is invalid.
     [[nodiscard]] Result<std::optional<rounds::Commit>> commit(CommitNumber number) const;
-    /// Decodes the bytes of a commit, of each format that this version reads. A commit of
-    /// rounds::first_format states no terms, so this reads them from run.json.
-    [[nodiscard]] Result<rounds::Commit> decode_commit(std::string_view bytes,
-                                                       std::string const& name) const;
     /// Reads a payload and returns its actual size and digest. Returns an empty optional if the
     /// object does not exist.
     [[nodiscard]] Result<std::optional<PayloadFacts>> payload_facts(std::string const& name) const;

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "rounds/any_format.hpp"
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
 #include "rounds/refusal.hpp"
@@ -31,16 +30,14 @@ Result<std::string> must_get(VerifySource const& source, std::string const& name
 }
 
 // Commit `number`; empty if it does not exist.
-Result<std::optional<LinkedCommit>> read_commit(VerifySource const& source, RunSpec const& run,
-                                                CommitNumber number)
+Result<std::optional<LinkedCommit>> read_commit(VerifySource const& source, CommitNumber number)
 {
     auto const name = commit_name(number);
     auto const bytes = source.record(name);
     if (!bytes) return tl::unexpected(bytes.error());
     if (!*bytes) return std::nullopt;
-    auto commit = decode_any_commit(**bytes, name);
+    auto commit = decode_commit(**bytes, name);
     if (!commit) return tl::unexpected(commit.error());
-    state_terms(run, *commit);
     return std::optional(LinkedCommit{std::move(*commit), sha256(**bytes)});
 }
 
@@ -51,11 +48,11 @@ std::optional<Error> check_link(StoredRun const& run, LinkedCommit const* parent
                              : check(run.run, parent->commit, parent->sha256, child.commit);
 }
 
-Result<std::vector<LinkedCommit>> read_commits(VerifySource const& source, RunSpec const& run)
+Result<std::vector<LinkedCommit>> read_commits(VerifySource const& source)
 {
     std::vector<LinkedCommit> chain;
     for (CommitNumber number{1};; number = number.next()) {
-        auto commit = read_commit(source, run, number);
+        auto commit = read_commit(source, number);
         if (!commit) return tl::unexpected(commit.error());
         if (!*commit) return chain;
         chain.push_back(std::move(**commit));
@@ -149,7 +146,7 @@ class Verifier {
             return tl::unexpected(bytes.error());
         if (!bytes) return lost(name, bytes.error().message());
         if (!*bytes) return lost(name, "the object is missing");
-        auto const header = decode_any_header(**bytes, name);
+        auto const header = decode_header(**bytes, name);
         if (!header) return lost(name, header.error().message());
         if (sha256(**bytes) != *d.header)
             return wrong(name, "its digest differs from the one in " + text_of(c));
@@ -261,7 +258,7 @@ Result<StoredRun> read_run(VerifySource const& source)
 {
     auto bytes = must_get(source, run_name);
     if (!bytes) return tl::unexpected(bytes.error());
-    auto run = decode_any_run(*bytes);
+    auto run = decode_run(*bytes);
     if (!run) return tl::unexpected(run.error());
     auto const digest = sha256(*bytes);
     return StoredRun{std::move(*run), digest, std::move(*bytes)};
@@ -281,7 +278,7 @@ Result<ChainSummary> verify_objects(VerifySource const& source)
 {
     auto const run = read_run(source);
     if (!run) return tl::unexpected(run.error());
-    auto const chain = read_commits(source, run->run);
+    auto const chain = read_commits(source);
     if (!chain) return tl::unexpected(chain.error());
     return verify_chain(*run, *chain, source);
 }

@@ -5,7 +5,6 @@
 #include "chain/newest.hpp"
 #include "evaluate/committed_model.hpp"
 #include "follow/plan.hpp"
-#include "rounds/any_format.hpp"
 #include "rounds/check.hpp"
 
 namespace curtail::follow {
@@ -31,8 +30,6 @@ Result<bool> RunModels::read_first()
     if (!*first) return false;
     auto spec = evaluate::read_spec(run_, objects_);
     if (!spec) return tl::unexpected(spec.error());
-    if (auto error = rounds::cannot_write(*spec, "cannot follow run " + spec->run.value))
-        return tl::unexpected(std::move(*error));
     auto chain = chain::read_chain(objects_, chain::Check::rules);
     if (!chain) return tl::unexpected(chain.error());
     spec_ = std::move(*spec);

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "chain/chain.hpp"
-#include "rounds/any_format.hpp"
 #include "rounds/names.hpp"
 #include "rounds/terms.hpp"
 
@@ -59,18 +58,6 @@ std::string what_of(chain::RunObjects const& objects)
     return "cannot amend run " + objects.run().value;
 }
 
-// Only an open run of the current format takes amendments.
-Result<void> check_open(chain::RunObjects const& objects, rounds::RunSpec const& run,
-                        rounds::Commit const& tip)
-{
-    if (auto error = rounds::cannot_write(run, what_of(objects)))
-        return tl::unexpected(std::move(*error));
-    if (tip.complete)
-        return refused(objects, "the run is complete",
-                       "start a new run from its model with `curtail-store fork`");
-    return {};
-}
-
 }  // namespace
 
 Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
@@ -83,9 +70,11 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
     if (!*record || !*tip)
         return fail(ExitCode::no_input, what_of(objects), "the store has no commit of it",
                     "check the name of the run and the store");
-    auto const run = rounds::decode_any_run(**record);
+    auto const run = rounds::decode_run(**record);
     if (!run) return tl::unexpected(run.error());
-    if (auto open = check_open(objects, *run, **tip); !open) return tl::unexpected(open.error());
+    if ((*tip)->complete)
+        return refused(objects, "the run is complete",
+                       "start a new run from its model with `curtail-store fork`");
     auto const last = last_amendment(objects, **tip, sha256(**record));
     if (!last) return tl::unexpected(last.error());
     PreparedAmendment prepared;

@@ -127,9 +127,10 @@ class Copier {
         for (std::size_t i = 0; i < list_.chain.size(); ++i) {
             if (right[i] != 0) continue;
             report({"commits", "objects", static_cast<std::int64_t>(i), std::ssize(list_.chain)});
-            auto const bytes = bytes_of(list_.chain[i]);
-            if (!bytes) return tl::unexpected(bytes.error());
-            if (auto copied = to_.record(name_of(i), *bytes); !copied) return copied;
+            auto const encoded = rounds::encode(list_.chain[i].commit);
+            // Records are canonical, so this never happens.
+            if (encoded.sha256 != list_.chain[i].sha256) throw std::logic_error(name_of(i));
+            if (auto copied = to_.record(name_of(i), encoded.bytes); !copied) return copied;
         }
         return {};
     }
@@ -219,30 +220,12 @@ class Copier {
             if (*there) return {};
         }
         if (!header.bytes.empty()) return to_.record(header.name, header.bytes);
-        auto const bytes = stored(header.name, header.sha256);
-        return bytes ? to_.record(header.name, *bytes) : tl::unexpected(bytes.error());
-    }
-
-    // The bytes of a record in the source.
-    Result<std::string> stored(std::string const& name, Digest const& expected) const
-    {
-        auto bytes = from_.record(name);
+        auto const bytes = from_.record(header.name);
         if (!bytes) return tl::unexpected(bytes.error());
-        if (*bytes && sha256(**bytes) == expected) return std::move(**bytes);
-        return fail(ExitCode::protocol, "cannot copy " + name,
+        if (*bytes && sha256(**bytes) == header.sha256) return to_.record(header.name, **bytes);
+        return fail(ExitCode::protocol, "cannot copy " + header.name,
                     *bytes ? "its digest differs from the one in the chain" : "it is missing",
                     "verify the source with `curtail-store verify`");
-    }
-
-    // Older formats cannot be encoded.
-    Result<std::string> bytes_of(chain::LinkedCommit const& link) const
-    {
-        auto const name = rounds::commit_name(link.commit.number);
-        if (link.commit.format != rounds::record_format) return stored(name, link.sha256);
-        auto encoded = rounds::encode(link.commit);
-        // Records are canonical, so this never happens.
-        if (encoded.sha256 != link.sha256) throw std::logic_error(name);
-        return std::move(encoded.bytes);
     }
 
     chain::RunObjects const& from_;

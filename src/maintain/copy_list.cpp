@@ -2,7 +2,6 @@
 #include "maintain/copy_list.hpp"
 
 #include "chain/pending.hpp"
-#include "rounds/any_format.hpp"
 #include "rounds/names.hpp"
 #include "rounds/terms.hpp"
 
@@ -78,7 +77,7 @@ class Collector {
             return fail(ExitCode::protocol, "cannot copy " + record.name,
                         *bytes ? "its digest differs from the one in the chain" : "it is missing",
                         "verify the source with `curtail-store verify`");
-        auto const header = rounds::decode_any_header(**bytes, record.name);
+        auto const header = rounds::decode_header(**bytes, record.name);
         if (!header) return tl::unexpected(header.error());
         for (auto const& part : header->parts) payloads({part.payload});
         record.bytes = std::move(**bytes);

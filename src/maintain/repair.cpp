@@ -5,7 +5,6 @@
 
 #include "chain/newest.hpp"
 #include "chain/recompute.hpp"
-#include "rounds/any_format.hpp"
 
 namespace curtail::maintain {
 namespace {
@@ -138,8 +137,6 @@ Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
     if (!*run || !*tip)
         return fail(ExitCode::no_input, "cannot repair run " + objects.run().value,
                     "the store has no such run", "check the name of the run and the store");
-    if (auto error = rounds::cannot_write(**run, "cannot repair run " + objects.run().value))
-        return tl::unexpected(std::move(*error));
     auto const& commit = (*tip)->commit;
     Repaired repaired{commit.number, {}};
     for (auto const& ref : commit.payloads()) examine(objects, kept, ref, repaired);

@@ -67,7 +67,6 @@ class Checker {
 
     void chain(Digest const& parent_sha256)
     {
-        require(child_.format == run_.format, "must have the format of run.json");
         require(child_.run == run_.run, "must belong to run ", run_.run.value);
         require(child_.number == parent_.number.next(), "must follow its parent's number");
         require(child_.parent == parent_sha256, "must name the digest of commit ", parent_.number);
@@ -101,8 +100,7 @@ class Checker {
         member.seq = d.seq;
         if (!d.refused) include(d);
         held_[d.member] -= d.ranges + d.skipped;
-        // In format 1, refusals have no consequences.
-        if (run_.format != first_format) count_refusal(d.refused, member);
+        count_refusal(d.refused, member);
         if (is_quarantined(member)) begin_quarantine(run_, member.site, *d.refused, expected_);
     }
 

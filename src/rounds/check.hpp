@@ -7,8 +7,7 @@ namespace curtail::rounds {
 /// Checks that the commit `child` follows from its parent by the rules of the protocol.
 /// `parent_sha256` is the digest of the parent's bytes. Returns an error with the code `protocol`
 /// if the commit is invalid. The error's message names the commit and the first broken rule.
-/// Returns an empty optional if the commit is valid. Commits of first_format are checked by the
-/// rules of that format: see docs/formats-store.md#format-1.
+/// Returns an empty optional if the commit is valid.
 [[nodiscard]] std::optional<Error> check(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Commit const& child);
 

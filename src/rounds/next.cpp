@@ -218,15 +218,6 @@ double capacity(RunSpec const& run, Commit const& parent)
            static_cast<double>(run.params.round_time.count()) * rate / 1e9;
 }
 
-// In format 1, each contribution has the weight of its own tokens, not of its member's.
-std::vector<std::string> names_of(std::vector<Decided> const& decided)
-{
-    std::vector<std::string> names;
-    names.reserve(decided.size());
-    for (auto const& d : decided) names.push_back(header_name(d.member, d.seq));
-    return names;
-}
-
 }  // namespace
 
 std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
@@ -278,14 +269,10 @@ bool makes_outer_step(RunSpec const& run, Commit const& parent, std::span<Decide
 
 void set_scales(RunSpec const& run, std::vector<Decided>& decided)
 {
-    auto const single = run.format == first_format ? names_of(decided) : std::vector<std::string>{};
     std::vector<Weighed> weighed;
     weighed.reserve(decided.size());
-    for (std::size_t i = 0; i < decided.size(); ++i) {
-        auto const& d = decided[i];
-        weighed.push_back({single.empty() ? d.member.value : single[i],
-                           d.refused ? Tokens{} : d.tokens, d.staleness});
-    }
+    for (auto const& d : decided)
+        weighed.push_back({d.member.value, d.refused ? Tokens{} : d.tokens, d.staleness});
     auto const scale = scales(weighed, run.params.staleness_discount_permille);
     for (std::size_t i = 0; i < decided.size(); ++i) decided[i].scale = scale[i];
 }
@@ -318,7 +305,6 @@ Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by, T
                std::vector<PartRef> model)
 {
     Commit c;
-    c.format = run.format;
     c.run = run.run;
     c.number = {1};
     c.parent = run_sha256;

@@ -82,8 +82,8 @@ void grant(RunSpec const& run, Commit& state);
                                     std::span<Decided const> decided);
 
 /// Sets Decided::scale of each contribution to the contribution's weight in the merge. The weight
-/// is 0 if the contribution is refused or has no tokens. In a run of first_format, the weight is
-/// that of the contribution's own tokens, otherwise that of all tokens of its member.
+/// is 0 if the contribution is refused or has no tokens. Otherwise, it is that of all tokens of
+/// its member.
 void set_scales(RunSpec const& run, std::vector<Decided>& decided);
 
 }  // namespace curtail::rounds

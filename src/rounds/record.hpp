@@ -20,9 +20,6 @@
 namespace curtail::rounds {
 
 inline constexpr std::int64_t record_format = 2;  ///< version of the format
-/// The format of the first version of Curtail. Runs of this format are read, but not continued
-/// (rounds/any_format.hpp).
-inline constexpr std::int64_t first_format = 1;
 inline constexpr std::size_t record_bytes_limit = std::size_t{256} * 1024;
 inline constexpr std::size_t members_limit = 1000;       ///< most members in a commit
 inline constexpr std::size_t norms_kept = 64;            ///< most entries of Commit::norms
@@ -104,7 +101,6 @@ struct ForkRef {
 
 /// `run.json`: the settings that are equal at all sites of a run.
 struct RunSpec {
-    std::int64_t format{record_format};  ///< of all records of the run
     RunId run;
     std::optional<ForkRef> fork;      ///< empty: the run began with initial weights
     json::Object model;               ///< shape of the model, as integers and text
@@ -237,7 +233,6 @@ struct Writer {
 /// One commit: the whole state of the run.
 struct Commit {
     enum class Kind { genesis, roster, merge };
-    std::int64_t format{record_format};
     RunId run;
     CommitNumber number;
     Digest parent;  ///< digest of the previous commit's bytes; in commit 1, of run.json
@@ -356,8 +351,7 @@ struct Encoded {
     std::string bytes;
     Digest sha256;  ///< of `bytes`; commits refer to records by this digest
 };
-/// Returns the stored form of a record. Throws std::logic_error if it has another format than
-/// record_format: no version writes older formats again.
+/// Returns the stored form of a record.
 [[nodiscard]] Encoded encode(RunSpec const& run);
 [[nodiscard]] Encoded encode(Commit const& commit);
 [[nodiscard]] Encoded encode(Header const& header);
@@ -368,8 +362,7 @@ struct Encoded {
 
 /// Reads the stored form of a record. `name` is the name under which the record is stored;
 /// decode_run() assumes `run.json`. Fails with `data` if the record has another format than
-/// record_format. Programs that only read use decode_any_run() etc. (rounds/any_format.hpp). Fails
-/// with `protocol` in these cases:
+/// record_format. Fails with `protocol` in these cases:
 /// - the record is too long or not in canonical form;
 /// - a field is missing, unknown or invalid;
 /// - the record does not belong under `name`;

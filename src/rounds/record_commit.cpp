@@ -293,22 +293,13 @@ void read_model(json::ObjectReader& r, Commit& c)
 
 }  // namespace
 
-Encoded encode(Commit const& commit)
-{
-    fields::require_current(commit.format);
-    return fields::finish_with_self(content(commit));
-}
+Encoded encode(Commit const& commit) { return fields::finish_with_self(content(commit)); }
 
 Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
 {
     auto object = fields::open_with_self(bytes, name);
     if (!object) return tl::unexpected(object.error());
-    return fields::commit(std::move(*object), name);
-}
-
-Result<Commit> fields::commit(json::Object object, std::string const& name)
-{
-    json::Value const value(std::move(object));
+    json::Value const value(std::move(*object));
     json::ObjectReader r(value, name, ExitCode::protocol);
     Commit c;
     read_place(r, name, c);

@@ -7,7 +7,6 @@
 
 #include "core/text.hpp"
 #include "rounds/names.hpp"
-#include "rounds/record_format1.hpp"
 
 namespace curtail::rounds::fields {
 namespace {
@@ -55,6 +54,18 @@ tl::unexpected<Error> refused(std::string const& name, std::string why)
     return fail(ExitCode::protocol, "refused record " + name, std::move(why));
 }
 
+// The error of a record that has another format. Empty: the format is right, or nothing states it.
+std::optional<Error> other_format(json::Object const& object, std::string const& name)
+{
+    auto const found = object.integer_at("format");
+    if (!found || *found == record_format) return std::nullopt;
+    return Error{ExitCode::data, "refused record " + name,
+                 "it has format " + std::to_string(*found) +
+                     ", but this version of Curtail reads format " + std::to_string(record_format) +
+                     " only",
+                 "continue the run with the version that started it, or start a new run"};
+}
+
 }  // namespace
 
 json::Value of(PartRef const& part)
@@ -79,13 +90,6 @@ Encoded finish(json::Object record)
     e.bytes = json::canonical(std::move(record));
     e.sha256 = sha256(e.bytes);
     return e;
-}
-
-void require_current(std::int64_t format)
-{
-    if (format != record_format)
-        throw std::logic_error("a record of format " + std::to_string(format) +
-                               " must not be written");
 }
 
 Encoded finish_with_self(json::Object record)
@@ -115,45 +119,22 @@ Result<json::Object> open(std::string_view bytes, std::string const& name)
     return std::move(*object);
 }
 
-std::optional<Error> other_format(json::Object const& object, std::string const& name)
-{
-    auto const found = object.integer_at("format");
-    if (!found || *found == record_format) return std::nullopt;
-    Error error{
-        ExitCode::data, "refused record " + name, "it has format " + std::to_string(*found), {}};
-    if (*found == first_format) {
-        error.why += ", which this version of Curtail reads but does not continue";
-        error.remedy =
-            "continue its model in a new run with `curtail-store fork`, or use the version that "
-            "started the run";
-    } else {
-        error.why += ", but this version of Curtail reads formats " + std::to_string(first_format) +
-                     " and " + std::to_string(record_format) + " only";
-        error.remedy = "continue the run with the version that started it, or start a new run";
-    }
-    return error;
-}
-
 Result<json::Object> open_with_self(std::string_view bytes, std::string const& name)
 {
     auto object = open(bytes, name);
     if (!object) return object;
-    auto const refuse = [&](std::string why) { return refused(name, std::move(why)); };
+    // Another format may have another digest, or none.
+    if (auto error = other_format(*object, name)) return tl::unexpected(std::move(*error));
     auto const* self = object->find("self");
-    // Another format may have no digest.
-    if (self == nullptr || self->as_text() == nullptr) {
-        if (auto error = other_format(*object, name)) return tl::unexpected(std::move(*error));
-        return refuse("its own digest (self) is missing");
-    }
+    if (self == nullptr || self->as_text() == nullptr)
+        return refused(name, "its own digest (self) is missing");
     auto const stated = *self->as_text();
     auto const at = find_self(bytes, stated);
     auto const found = at ? sha256(without_self(bytes, *at)).hex() : "no digest";
-    if (stated != found) {
-        if (format1::is_intact(*object)) return tl::unexpected(other_format(*object, name).value());
-        return refuse("its bytes have changed (self says " + stated + ", found " + found + ")");
-    }
+    if (stated != found)
+        return refused(name,
+                       "its bytes have changed (self says " + stated + ", found " + found + ")");
     object->erase("self");
-    if (auto error = other_format(*object, name)) return tl::unexpected(std::move(*error));
     return object;
 }
 

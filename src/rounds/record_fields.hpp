@@ -25,8 +25,6 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 
 /// Returns the record in canonical form, and the digest of these bytes.
 [[nodiscard]] Encoded finish(json::Object record);
-/// Throws std::logic_error unless `format` is record_format.
-void require_current(std::int64_t format);
 /// Adds the field `self`, then does the same as finish(). `self` is the digest of the canonical
 /// form without this field.
 [[nodiscard]] Encoded finish_with_self(json::Object record);
@@ -37,17 +35,6 @@ void require_current(std::int64_t format);
 /// Does the same as open(), then removes the field `self`. Fails with `protocol` if `self` is not
 /// the digest of the rest. Fails with `data` if the record has another format.
 [[nodiscard]] Result<json::Object> open_with_self(std::string_view bytes, std::string const& name);
-
-/// Returns the error of a record whose format is not record_format. Empty: the format is right, or
-/// nothing states it.
-[[nodiscard]] std::optional<Error> other_format(json::Object const& object,
-                                                std::string const& name);
-
-/// Reads a record of record_format. `object` is what open_with_self() returns. Fails with
-/// `protocol`.
-[[nodiscard]] Result<RunSpec> run_spec(json::Object object);
-[[nodiscard]] Result<Commit> commit(json::Object object, std::string const& name);
-[[nodiscard]] Result<Header> header(json::Object object, std::string const& name);
 
 /// Reads an integer n with least <= n < integer_limit.
 [[nodiscard]] std::int64_t count(json::ObjectReader& r, std::string const& key,

@@ -62,12 +62,7 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
 {
     auto object = fields::open_with_self(bytes, name);
     if (!object) return tl::unexpected(object.error());
-    return fields::header(std::move(*object), name);
-}
-
-Result<Header> fields::header(json::Object object, std::string const& name)
-{
-    json::Value const value(std::move(object));
+    json::Value const value(std::move(*object));
     json::ObjectReader r(value, name, ExitCode::protocol);
     Header h;
     fields::format(r);

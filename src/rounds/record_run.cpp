@@ -101,7 +101,6 @@ void read_data(json::ObjectReader& r, RunSpec& run)
 
 Encoded encode(RunSpec const& run)
 {
-    fields::require_current(run.format);
     auto object = fixed(run);
     if (run.fork) object.set("fork", fork_of(*run.fork));
     object.set("terms", fields::of(terms_of(run)));
@@ -112,12 +111,7 @@ Result<RunSpec> decode_run(std::string_view bytes)
 {
     auto object = fields::open_with_self(bytes, run_name);
     if (!object) return tl::unexpected(object.error());
-    return fields::run_spec(std::move(*object));
-}
-
-Result<RunSpec> fields::run_spec(json::Object object)
-{
-    json::Value const value(std::move(object));
+    json::Value const value(std::move(*object));
     json::ObjectReader r(value, run_name, ExitCode::protocol);
     RunSpec run;
     fields::format(r);

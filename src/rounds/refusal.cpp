@@ -69,8 +69,7 @@ std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges 
     if (parent.round.value - header.base_round.value > run.params.max_staleness)
         return Refusal::stale;
     if (header.nonfinite > 0 || !std::isfinite(header.sumsq())) return Refusal::nan;
-    if (run.format != first_format && is_outlier(parent.norms, delta_norm(header)))
-        return Refusal::norm;
+    if (is_outlier(parent.norms, delta_norm(header))) return Refusal::norm;
     return std::nullopt;
 }
 

@@ -15,7 +15,7 @@ namespace curtail::rounds {
 /// announces. `held` are the blocks that the contribution's member holds. Checks the reasons
 /// `wrong_run`, `bad_tokens`, `not_held`, `stale`, `nan` and `norm`, in this order. Returns an
 /// empty optional if none of them applies. Does not check the reason `digest`: Found::bad reports
-/// that fault. In a run of first_format, the reason `norm` does not exist.
+/// that fault.
 [[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent,
                                              Ranges const& held, Header const& header);
 

@@ -131,11 +131,6 @@ Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& object
     if (!tip) return tl::unexpected(tip.error());
     if (!*tip) return std::optional<ChainView>{};
     ChainView view{rounds::in_force(**spec, **tip), std::move(**tip), {}, {}, {}, {}};
-    if (view.run.format != rounds::record_format)
-        view.notes.push_back(
-            fmt::format("the records of the run have format {}: this version of Curtail only reads "
-                        "them; continue with `curtail-store fork`",
-                        view.run.format));
     if (auto read = read_round_start(objects, view); !read) return tl::unexpected(read.error());
     if (auto read = read_pending(objects, view); !read) return tl::unexpected(read.error());
     if (auto looked = look_for_model(objects, view); !looked) return tl::unexpected(looked.error());

@@ -102,16 +102,13 @@ TEST_F(ScriptedSite, ADifferentConfigurationIsRefused)
 // Records of another format may have no digest of their own.
 TEST_F(ScriptedSite, ARunOfAnotherFormatIsRefusedWithItsReason)
 {
-    std::pair<char const*, char const*> const cases[] = {
-        {R"({"format":1,"run":"small"})", "curtail-store fork"},
-        {R"({"format":3})", "the version that started it"}};
-    for (auto const& [bytes, advice] : cases) {
+    for (char const* bytes : {R"({"format":1,"run":"small"})", R"({"format":3})"}) {
         objects["run.json"] = bytes;
         site = Site({{{"A"}, 0x11}, run, 0});
         auto const error = exit_error(serve(Tick{}));
         EXPECT_EQ(error.code, ExitCode::data);
         EXPECT_THAT(error.message(), HasSubstr("refused record run.json: it has format"));
-        EXPECT_THAT(error.message(), HasSubstr(advice));
+        EXPECT_THAT(error.message(), HasSubstr("reads format 2 only"));
     }
 }
 

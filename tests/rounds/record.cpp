@@ -174,17 +174,36 @@ TEST(Record, UnderAnotherNameIsRefused)
     EXPECT_FALSE(decode_header(encode(a_header()).bytes, header_name(a_header().member, {4})));
 }
 
-TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
+// The record with another format and the digest that fits it. In format 1, a digest left out `sig`.
+std::string with_format(std::string const& bytes, int format)
 {
-    auto bytes = encode(a_commit()).bytes;
     auto object = *json::parse(bytes, "t")->as_object();
-    object.set("format", 1);
+    object.set("format", format);
     object.erase("self");
     object.set("self", sha256(json::canonical(object)).hex());
-    auto const read = decode_commit(json::canonical(object), commit_name({8}));
-    ASSERT_FALSE(read);
-    EXPECT_EQ(read.error().code, ExitCode::data);
-    EXPECT_THAT(read.error().message(), HasSubstr("it has format 1"));
+    if (format == 1) object.set("sig", nullptr);
+    return json::canonical(object);
+}
+
+TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
+{
+    for (int const format : {1, 3}) {
+        auto const in_format = [&](Encoded const& record) {
+            return with_format(record.bytes, format);
+        };
+        auto const header = a_header();
+        auto const run = decode_run(in_format(encode(small_run())));
+        auto const commit = decode_commit(in_format(encode(a_commit())), commit_name({8}));
+        auto const contribution =
+            decode_header(in_format(encode(header)), header_name(header.member, header.seq));
+        ASSERT_FALSE(run || commit || contribution);
+        for (auto const& error : {run.error(), commit.error(), contribution.error()}) {
+            EXPECT_EQ(error.code, ExitCode::data);
+            EXPECT_THAT(error.message(), HasSubstr("it has format " + std::to_string(format)));
+            EXPECT_THAT(error.message(), HasSubstr("reads format 2 only"));
+            EXPECT_THAT(error.message(), HasSubstr("the version that started it"));
+        }
+    }
 }
 
 TEST(Record, LongerThanTheLimitIsRefused)

@@ -4,7 +4,6 @@
 #include "chain/chain.hpp"
 #include "commands.hpp"
 #include "core/text.hpp"
-#include "rounds/any_format.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::apps::store_program {
@@ -41,9 +40,9 @@ std::optional<Error> problem_of(std::string const& bytes, std::string const& nam
     auto const error_of = [](auto const& decoded) {
         return decoded ? std::optional<Error>() : std::optional(decoded.error());
     };
-    if (name == rounds::run_name) return error_of(rounds::decode_any_run(bytes));
-    if (name.starts_with("commits/")) return error_of(rounds::decode_any_commit(bytes, name));
-    if (name.starts_with("contrib/")) return error_of(rounds::decode_any_header(bytes, name));
+    if (name == rounds::run_name) return error_of(rounds::decode_run(bytes));
+    if (name.starts_with("commits/")) return error_of(rounds::decode_commit(bytes, name));
+    if (name.starts_with("contrib/")) return error_of(rounds::decode_header(bytes, name));
     if (name.starts_with("merge/")) return error_of(rounds::decode_lease(bytes, name));
     return std::nullopt;
 }
