@@ -8,9 +8,9 @@ namespace {
 
 CommitSummary summary_of(rounds::Commit const& commit)
 {
-    CommitSummary summary{commit.number.value,  commit.kind, commit.complete, commit.round.value,
-                          commit.totals.tokens, {},          commit.time};
-    if (!commit.model.parts.empty()) summary.model = commit.model.parts.front().sha256;
+    CommitSummary summary{
+        commit.number.value,  commit.kind, commit.complete, commit.round.value,
+        commit.totals.tokens, {},          commit.time,     commit.model.weights.sha256};
     for (auto const& d : commit.decided)
         summary.contributions.push_back(
             {rounds::member_parts(d.member).process.site, d.member.value, d.seq.value, !d.refused,

@@ -52,7 +52,7 @@ struct CommitSummary {
     Tokens tokens;  ///< tokens that the committed model includes, from the start of the run
     std::vector<Contribution> contributions;
     Time time;       ///< real time
-    Digest model{};  ///< SHA-256 of the model's first part, as in `evaluation.jsonl`
+    Digest model{};  ///< SHA-256 of the model's weights, as in `evaluation.jsonl`
 };
 
 /// A run's commits, and the terms that the newest one states.

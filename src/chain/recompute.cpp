@@ -114,31 +114,29 @@ class Merger {
     // Whether the attempt is worth a request.
     [[nodiscard]] bool may_succeed() const
     {
-        if (is_lone(commit_) || commit_.model.parts.size() != 1) return false;
+        if (is_lone(commit_)) return false;
         if (!inputs_.may_exist) return true;
-        return inputs_.may_exist(parent_.model.parts.at(0).name) &&
-               inputs_.may_exist(commit_.model.parts.at(0).name);
+        return inputs_.may_exist(parent_.model.weights.name) &&
+               inputs_.may_exist(commit_.model.weights.name);
     }
 
     Result<Outcome> run()
     {
-        if (!is_lone(commit_) && commit_.model.parts.size() == 1 && !may_succeed())
-            return Outcome::inputs_deleted;
+        if (!is_lone(commit_) && !may_succeed()) return Outcome::inputs_deleted;
         auto const made = make();
         if (!made) return tl::unexpected(made.error());
         if (made->model.obstacle) return *made->model.obstacle;
         if (commit_.outer_step) {
-            auto const same = compare(commit_.outer->parts.at(0), made->momentum.values);
+            auto const same = compare(commit_.outer->momentum, made->momentum.values);
             if (!same || *same != Outcome::recomputed) return same;
         }
-        return compare(commit_.model.parts.at(0), made->model.values);
+        return compare(commit_.model.weights, made->model.values);
     }
 
     // Computes the merge. If it cannot, the model has an obstacle.
     Result<Made> make()
     {
         if (is_lone(commit_)) return Made{{{}, {}, Outcome::lone}};
-        if (commit_.model.parts.size() != 1) return Made{{{}, {}, Outcome::other_form}};
         for (auto const& d : commit_.decided) {
             if (!makes_model(d)) continue;
             auto const obstacle = add(d);
@@ -158,10 +156,10 @@ class Merger {
         if (!bytes) return tl::unexpected(bytes.error());
         auto const header = *bytes ? rounds::decode_header(**bytes, name)
                                    : Result<rounds::Header>(tl::unexpect, Error{});
-        if (!header || header->parts.size() != 1) return Obstacle(Outcome::header_lost);
+        if (!header || !header->delta) return Obstacle(Outcome::header_lost);
         scales_.push_back(d.scale);
         deltas_.emplace_back();
-        return read(header->parts.front().payload, deltas_.back());
+        return read(header->delta->payload, deltas_.back());
     }
 
     // Reads a payload into `values`.
@@ -175,12 +173,12 @@ class Merger {
 
     Result<Made> merge()
     {
-        auto theta = reader_.read(parent_.model.parts.at(0));
+        auto theta = reader_.read(parent_.model.weights);
         if (!theta) return tl::unexpected(theta.error());
         if (theta->obstacle) return Made{std::move(*theta)};
         Read before;
         if (commit_.outer_step && parent_.outer) {
-            auto momentum = reader_.read(parent_.outer->parts.at(0));
+            auto momentum = reader_.read(parent_.outer->momentum);
             if (!momentum) return tl::unexpected(momentum.error());
             if (momentum->obstacle) return Made{std::move(*momentum)};
             before = std::move(*momentum);

@@ -97,8 +97,8 @@ class Verifier {
         }
         if (c.kind == Commit::Kind::roster) return {};
         bool const kept = c.round.value >= oldest_kept_;
-        if (auto good = payloads(c.model.parts, kept || is_milestone(c.round)); !good) return good;
-        return c.outer ? payloads(c.outer->parts, kept) : Result<void>{};
+        if (auto good = payload(c.model.weights, kept || is_milestone(c.round)); !good) return good;
+        return c.outer ? payload(c.outer->momentum, kept) : Result<void>{};
     }
 
   private:
@@ -172,21 +172,13 @@ class Verifier {
             return wrong(name, "its work differs from the decision in " + text_of(c));
         if (header.leaving != leaves(c, d))
             return wrong(name, "its flag `leaving` contradicts " + text_of(c));
-        std::vector<PartRef> parts;
-        for (auto const& part : header.parts) parts.push_back(part.payload);
-        return payloads(parts, c.round.value >= oldest_kept_);
+        if (!header.delta) return {};
+        return payload(header.delta->payload, c.round.value >= oldest_kept_);
     }
 
     static std::string text_of(Commit const& c)
     {
         return "commit " + std::to_string(c.number.value);
-    }
-
-    Result<void> payloads(std::vector<PartRef> const& parts, bool kept)
-    {
-        for (auto const& part : parts)
-            if (auto good = payload(part, kept); !good) return good;
-        return {};
     }
 
     Result<void> payload(PartRef const& part, bool kept)

@@ -42,7 +42,7 @@ rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest, std::int64
     spec.seed = run.seed;
     spec.optimizer = optimizer_of(run);
     spec.outer = run.outer;
-    spec.parts = {{"0", std::move(parameters)}};
+    spec.tensors = std::move(parameters);
     spec.params = run.rounds;
     for (auto const& site : run.sites) spec.sites.push_back(site.site);
     return spec;

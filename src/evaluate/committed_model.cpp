@@ -49,15 +49,6 @@ Error payload_error(store::ReadFailure const& failure, rounds::Commit const& com
     return failure.error.with_context(what);
 }
 
-store::ReadFailure several_parts(rounds::Commit const& commit)
-{
-    return {Cause::corrupt,
-            {ExitCode::protocol,
-             "cannot load the model of " + name_of(commit.number),
-             "it is stored in several parts",
-             {}}};
-}
-
 }  // namespace
 
 // The weights do not determine the model (the number of heads, for example), so the configured
@@ -84,8 +75,7 @@ tl::expected<model::Parameters, store::ReadFailure> read_weights(config::Run con
                                                                  rounds::Commit const& commit,
                                                                  Call const& call)
 {
-    if (commit.model.parts.size() != 1) return tl::unexpected(several_parts(commit));
-    auto const& part = commit.model.parts.front();
+    auto const& part = commit.model.weights;
     auto const layout = model::payload_layout(run.run, run.model);
     auto const cannot_read = [&](store::ReadFailure const& failure) {
         return tl::unexpected(

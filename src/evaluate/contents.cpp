@@ -71,11 +71,9 @@ Result<json::Object> describe(tensors::TensorReader const& reader, tensors::Tens
 
 json::Array describe_parts(rounds::Commit const& commit)
 {
-    json::Array parts;
-    for (auto const& part : commit.model.parts)
-        parts.emplace_back(json::Object{
-            {"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}});
-    return parts;
+    auto const& part = commit.model.weights;
+    return {
+        json::Object{{"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}}};
 }
 
 json::Array describe_weights(model::Parameters const& weights)

@@ -25,10 +25,7 @@ bool makes_model(rounds::Commit const& commit)
     return commit.kind != rounds::Commit::Kind::roster;
 }
 
-Digest model_of(rounds::Commit const& commit)
-{
-    return commit.model.parts.empty() ? Digest{} : commit.model.parts.front().sha256;
-}
+Digest model_of(rounds::Commit const& commit) { return commit.model.weights.sha256; }
 
 std::span<rounds::Commit const> pending_models(std::span<rounds::Commit const> models,
                                                std::span<runlog::HeldOutLine const> lines,

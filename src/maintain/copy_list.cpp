@@ -21,8 +21,8 @@ class Collector {
     {
         bool const kept = commit.round.value >= oldest_kept_;
         if (commit.kind != rounds::Commit::Kind::roster) {
-            if (kept || is_milestone(commit.round)) payloads(commit.model.parts);
-            if (kept && commit.outer) payloads(commit.outer->parts);
+            if (kept || is_milestone(commit.round)) payload(commit.model.weights);
+            if (kept && commit.outer) payload(commit.outer->momentum);
         }
         for (auto const& d : commit.decided)
             if (auto added = decided(d, kept); !added) return added;
@@ -40,7 +40,7 @@ class Collector {
             if (!bytes) return tl::unexpected(bytes.error());
             if (!*bytes) continue;  // somebody has removed it meanwhile
             list_.headers.push_back({name, sha256(**bytes), std::move(**bytes)});
-            for (auto const& part : header.parts) list_.pending.push_back(part.payload);
+            if (header.delta) list_.pending.push_back(header.delta->payload);
         }
         return {};
     }
@@ -52,10 +52,9 @@ class Collector {
         return every > 0 && round.value % every == 0;
     }
 
-    void payloads(std::vector<rounds::PartRef> const& parts)
+    void payload(rounds::PartRef const& part)
     {
-        for (auto const& part : parts)
-            if (seen_.insert(part.name).second) list_.payloads.push_back(part);
+        if (seen_.insert(part.name).second) list_.payloads.push_back(part);
     }
 
     Result<void> decided(rounds::Decided const& d, bool kept)
@@ -68,7 +67,7 @@ class Collector {
         return {};
     }
 
-    // Only the header names the parts of the delta.
+    // Only the header names the delta.
     Result<void> delta_of(RecordToCopy& record)
     {
         auto bytes = from_.record(record.name);
@@ -79,7 +78,7 @@ class Collector {
                         "verify the source with `curtail-store verify`");
         auto const header = rounds::decode_header(**bytes, record.name);
         if (!header) return tl::unexpected(header.error());
-        for (auto const& part : header->parts) payloads({part.payload});
+        if (header->delta) payload(header->delta->payload);
         record.bytes = std::move(**bytes);
         return {};
     }

@@ -88,7 +88,7 @@ Result<rounds::RunSpec> spec_of_fork(chain::RunObjects const& from, rounds::RunS
         return tl::unexpected(good.error());
     wanted.manifest = source.manifest;
     wanted.blocks_per_epoch = source.blocks_per_epoch;
-    wanted.parts = source.parts;
+    wanted.tensors = source.tensors;
     wanted.fork = {source.run, origin.commit.number, origin.sha256};
     if (auto good = check_stream(from, wanted, origin.commit); !good)
         return tl::unexpected(good.error());
@@ -149,8 +149,8 @@ class Forker {
     {
         // Momentum is deleted first, so a missing one shows before anything is written.
         std::vector<rounds::PartRef> parts;
-        if (origin_.outer) parts = origin_.outer->parts;
-        parts.insert(parts.end(), origin_.model.parts.begin(), origin_.model.parts.end());
+        if (origin_.outer) parts.push_back(origin_.outer->momentum);
+        parts.push_back(origin_.model.weights);
         CopyProgress now{"payloads", "bytes", 0, 0};
         for (auto const& part : parts) now.total += part.bytes;
         for (auto const& part : parts) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/check.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -149,7 +148,6 @@ class Checker {
         else
             require(child_.outer == parent_.outer || (amends() && !child_.outer),
                     "outer must change with an outer step or an amendment only");
-        require(merge || !child_.plan, "only a merge has a plan");
     }
 
     [[nodiscard]] bool amends() const { return child_.amended != parent_.amended; }
@@ -194,24 +192,20 @@ class Checker {
 
     void merged_model()
     {
-        parts(child_.model.parts, weights_part);
+        named_by_rule(child_.model.weights, weights_part);
         require(child_.model.round == child_.round, "model must have the round of its commit");
     }
 
     void momentum()
     {
         require(child_.outer.has_value(), "an outer step must store momentum");
-        if (child_.outer) parts(child_.outer->parts, momentum_part);
+        if (child_.outer) named_by_rule(child_.outer->momentum, momentum_part);
     }
 
-    void parts(std::vector<PartRef> const& list, std::string (*part_name)(std::string_view))
+    void named_by_rule(PartRef const& payload, char const* part)
     {
-        require(list.size() == run_.parts.size(), "must name each part of the model");
-        for (std::size_t i = 0; i < list.size() && i < run_.parts.size(); ++i) {
-            auto const part = part_name(run_.parts[i].name);
-            require(list[i].part == part && is_model_name(list[i].name, child_.round, part),
-                    "part ", part, " must be named by the rule");
-        }
+        require(is_model_name(payload.name, child_.round, part), "part ", part,
+                " must be named by the rule");
     }
 
     // `done` grows by the included blocks only (I2).
@@ -287,8 +281,6 @@ class Checker {
     {
         require(now.site == old.site && now.since_round == old.since_round, now,
                 " must keep its site and its first round");
-        require(now.mpi == old.mpi || child_.by.member == now.id, now,
-                " must set its address itself");
         if (auto const it = decided_.find(now.id); it != decided_.end())
             decided_member(it->second, now);
         else undecided_member(old, now);
@@ -363,16 +355,6 @@ class Checker {
     std::optional<Error> error_;
 };
 
-bool has_initial_model(RunSpec const& run, Commit const& first)
-{
-    auto const& found = first.model.parts;
-    return std::equal(found.begin(), found.end(), run.parts.begin(), run.parts.end(),
-                      [](PartRef const& ref, RunPart const& wanted) {
-                          auto const part = weights_part(wanted.name);
-                          return ref.part == part && is_model_name(ref.name, {1}, part);
-                      });
-}
-
 }  // namespace
 
 std::optional<Error> check(RunSpec const& run, Commit const& parent, Digest const& parent_sha256,
@@ -388,8 +370,9 @@ std::optional<Error> check_genesis(RunSpec const& run, Digest const& run_sha256,
         auto const rule = broken_fork_rule(run, run_sha256, first);
         return rule ? std::optional(broken(first, *rule)) : std::nullopt;
     }
-    auto const right = genesis(run, run_sha256, first.by, first.time, first.model.parts);
-    if (first == right && has_initial_model(run, first)) return std::nullopt;
+    auto const& weights = first.model.weights;
+    auto const right = genesis(run, run_sha256, first.by, first.time, weights);
+    if (first == right && is_model_name(weights.name, {1}, weights_part)) return std::nullopt;
     return broken(first, first.parent == run_sha256 ? "must be a genesis of this run"
                                                     : "must name the digest of run.json");
 }

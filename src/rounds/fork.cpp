@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/fork.hpp"
 
-#include <algorithm>
-
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
 #include "rounds/refusal.hpp"
 
 namespace curtail::rounds {
-namespace {
-
-bool names_each_part(RunSpec const& run, std::vector<PartRef> const& parts,
-                     std::string (*part_name)(std::string_view))
-{
-    return std::equal(parts.begin(), parts.end(), run.parts.begin(), run.parts.end(),
-                      [&](PartRef const& ref, RunPart const& wanted) {
-                          return ref.part == part_name(wanted.name);
-                      });
-}
-
-}  // namespace
 
 Commit first_of_fork(RunSpec const& run, Digest const& run_sha256, Commit const& origin,
                      Writer const& by, Time now)
 {
-    auto c = genesis(run, run_sha256, by, now, origin.model.parts);
+    auto c = genesis(run, run_sha256, by, now, origin.model.weights);
     c.round = c.model.round = origin.round;
     c.recent = {{origin.round, c.number}};
     c.outer = origin.outer;
@@ -41,9 +27,6 @@ std::optional<std::string> broken_fork_rule(RunSpec const& run, Digest const& ru
     if (first.parent != run_sha256) return "must name the digest of run.json";
     if (first != first_of_fork(run, run_sha256, first, first.by, first.time))
         return "must only repeat the state of another run";
-    if (!names_each_part(run, first.model.parts, weights_part) ||
-        (first.outer && !names_each_part(run, first.outer->parts, momentum_part)))
-        return "must name each part of the model";
     auto const stream = Ranges::between(0, run.stream_blocks());
     if (first.done.overlaps(first.aside)) return "no block must be done and aside";
     if (!stream.contains(first.done + first.aside))

@@ -88,7 +88,7 @@ struct Unknown {
 /// crash.
 struct Stored {
     Op op{};
-    std::vector<PartRef> parts;  ///< one per part in the question's `parts`, in that order
+    PartRef payload;  ///< named as the question's target
 };
 /// Answer to LoadModel: now x = a = theta, and the trainer has no undecided deltas and no work
 /// since the last cut.
@@ -115,10 +115,9 @@ struct Merged {
                         ///< date, so the Site repeats the merge before it refuses the contribution.
     };
     Op op{};
-    std::vector<Refused> refused;   ///< if not empty, no model was made
-    std::vector<PartRef> model;     ///< the stored parts of theta', in the order of Merge::weights
-    std::vector<PartRef> momentum;  ///< the stored parts of m', in the order of Merge::momentum;
-                                    ///< empty if Merge::outer_step is false
+    std::vector<Refused> refused;     ///< if not empty, no model was made
+    std::optional<PartRef> weights;   ///< theta', stored at Merge::weights
+    std::optional<PartRef> momentum;  ///< m', stored at Merge::momentum; empty if there is none
 };
 /// Answer to Restore.
 struct Restored {
@@ -154,12 +153,11 @@ struct Skipped {
 /// an Adopt, LoadModel or Discard drops it.
 ///
 /// If a value of a - x was not finite, the trainer has discarded the work instead: d_seq := 0 and
-/// x := a. Then a number in `nonfinite` is positive.
+/// x := a. Then `nonfinite` is positive.
 struct CutReady {
     Op op{};
-    std::vector<double> sumsq;  ///< sum of the squares of d_seq, for each of RunSpec::parts
-    /// One number for each of RunSpec::parts: how many values of a - x are not finite.
-    std::vector<std::int64_t> nonfinite;
+    double sumsq{};            ///< sum of the squares of d_seq
+    std::int64_t nonfinite{};  ///< how many values of a - x are not finite
 };
 /// Asks the Site to leave the run: to finish the step, contribute and exit by `end`.
 struct StopRequested {
@@ -188,7 +186,7 @@ struct Create {
     bool want_time{false};  ///< the answer Created must have `stored_at`
 };
 
-/// Where to store one part of a payload.
+/// Where to store a payload.
 struct Target {
     std::string part;  ///< as PartRef::part
     std::string name;  ///< name of the object. No other process uses it. A retry may overwrite the
@@ -198,18 +196,18 @@ struct Target {
 struct StoreDelta {
     Op op{};
     Seq seq;
-    std::vector<Target> parts;
+    Target target;
 };
 /// Asks to store, as a model, the values that x had at the last cut, whose `with_model` was set.
 struct StoreModel {
     Op op{};
-    std::vector<Target> parts;
+    Target target;
 };
 /// Asks to make the initial weights from the seed and to store them.
 struct MakeInitial {
     Op op{};
     std::int64_t seed{};
-    std::vector<Target> parts;
+    Target target;
 };
 /// Asks to read and verify the committed model and the deltas in `include`, and to merge the deltas
 /// into the model (rounds/merge.hpp). Also asks to store the new model.
@@ -222,7 +220,7 @@ struct Merge {
         MemberId member;
         Seq seq;
         float scale{};  ///< weight of the delta
-        std::vector<DeltaPart> parts;
+        DeltaRef delta;
     };
     Op op{};
     ModelRef model;                 ///< theta
@@ -231,12 +229,12 @@ struct Merge {
     bool outer_step{};
     double eta{};
     double mu{};
-    std::vector<Target> weights;   ///< where to store theta'
-    std::vector<Target> momentum;  ///< where to store m'; empty if `outer_step` is false
+    Target weights;                  ///< where to store theta'
+    std::optional<Target> momentum;  ///< where to store m'; empty if `outer_step` is false
 };
 
-/// Asks to read each of `parts`, and to store those again that are damaged or missing. Stores only
-/// bytes that have the size and the digest in `parts`.
+/// Asks to read each payload in `parts`, and to store those again that are damaged or missing.
+/// Stores only bytes that have the size and the digest in `parts`.
 struct Restore {
     Op op{};
     std::vector<PartRef> parts;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/text.hpp"
+#include "rounds/record.hpp"
 
 namespace curtail::rounds {
 namespace {
@@ -77,9 +78,9 @@ std::string header_name(MemberId const& member, Seq seq)
 {
     return fmt::format("contrib/{}/{}.json", member.value, seq.value);
 }
-std::string delta_name(Round base, MemberId const& member, Seq seq, std::string_view part)
+std::string delta_name(Round base, MemberId const& member, Seq seq)
 {
-    return fmt::format("deltas/{}/{}/{}/{}.h5", base.value, member.value, seq.value, part);
+    return fmt::format("deltas/{}/{}/{}/{}.h5", base.value, member.value, seq.value, delta_part);
 }
 std::string model_name(Round round, MemberId const& writer, std::int64_t attempt,
                        std::string_view part)
@@ -112,9 +113,5 @@ std::optional<MemberId> owner_of(std::string_view name)
         member = pieces[2].substr(0, pieces[2].rfind('-'));
     return parse_member_id(member) ? std::optional(MemberId{std::string(member)}) : std::nullopt;
 }
-
-std::string weights_part(std::string_view part) { return fmt::format("w{}", part); }
-std::string momentum_part(std::string_view part) { return fmt::format("m{}", part); }
-std::string delta_part(std::string_view part) { return fmt::format("d{}", part); }
 
 }  // namespace curtail::rounds

@@ -42,14 +42,11 @@ inline constexpr char const* run_name = "run.json";
 /// Returns the name of the object in which a site says that it is alive.
 [[nodiscard]] std::string status_name(SiteId const& site);
 [[nodiscard]] std::string header_name(MemberId const& member, Seq seq);
-/// Returns the name of the object that holds one part of a contribution's delta. `base` is the
-/// round that began with the model from which the contribution started. `part` is a PartRef::part,
-/// e.g. `d0`.
-[[nodiscard]] std::string delta_name(Round base, MemberId const& member, Seq seq,
-                                     std::string_view part);
-/// Returns the name of one object of the model with which `round` begins. `part` is a
-/// PartRef::part: weights, e.g. `w0`, or momentum, e.g. `m0`. `attempt` distinguishes the models
-/// that one writer stores.
+/// Returns the name of the object that holds a contribution's delta. `base` is the round that began
+/// with the model from which the contribution started.
+[[nodiscard]] std::string delta_name(Round base, MemberId const& member, Seq seq);
+/// Returns the name of an object of the model with which `round` begins. `part` is weights_part or
+/// momentum_part. `attempt` distinguishes the models that one writer stores.
 [[nodiscard]] std::string model_name(Round round, MemberId const& writer, std::int64_t attempt,
                                      std::string_view part);
 /// Returns the member that has stored the payload of this name: the member of a delta, or the
@@ -61,13 +58,5 @@ inline constexpr char const* run_name = "run.json";
 /// Returns true if `name` is a model_name() with this `round` and `part`, and with any writer and
 /// attempt.
 [[nodiscard]] bool is_model_name(std::string_view name, Round round, std::string_view part);
-
-/// Returns `w` followed by `part`, e.g. `w0`. In these three functions, `part` is a RunPart::name,
-/// and the result is a PartRef::part.
-[[nodiscard]] std::string weights_part(std::string_view part);
-/// Returns `m` followed by `part`.
-[[nodiscard]] std::string momentum_part(std::string_view part);
-/// Returns `d` followed by `part`.
-[[nodiscard]] std::string delta_part(std::string_view part);
 
 }  // namespace curtail::rounds

@@ -104,16 +104,13 @@ bool admit(Commit& out, Admission const& admission)
     };
     if (std::any_of(out.members.begin(), out.members.end(), same)) return false;
     if (!may_enter(out, admission.process.site, out.time)) return false;
-    Member m{member_id(admission.process, out.number),
-             admission.process.site,
-             {},
-             {},
-             admission.rate,
-             out.round,
-             0,
-             out.time,
-             0,
-             std::nullopt};
+    Member m{.id = member_id(admission.process, out.number),
+             .site = admission.process.site,
+             .seq = {},
+             .held = {},
+             .rate = admission.rate,
+             .since_round = out.round,
+             .seen = out.time};
     auto const at = std::find_if(out.members.begin(), out.members.end(),
                                  [&](Member const& o) { return m.id < o.id; });
     out.members.insert(at, std::move(m));
@@ -145,7 +142,6 @@ Commit successor(Commit const& parent, Digest const& parent_sha256, Writer const
     out.decided.clear();
     out.removed.clear();
     out.outer_step = false;
-    out.plan.reset();
     out.by = by;
     out.time = now;
     return out;
@@ -302,14 +298,14 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
 }
 
 Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by, Time now,
-               std::vector<PartRef> model)
+               PartRef weights)
 {
     Commit c;
     c.run = run.run;
     c.number = {1};
     c.parent = run_sha256;
     c.round = {1};
-    c.model = {{1}, std::move(model)};
+    c.model = {{1}, std::move(weights)};
     c.terms = terms_of(run);
     c.recent = {{{1}, {1}}};
     c.by = by;

@@ -55,7 +55,7 @@ struct Intents {
 
 /// Builds commit 1. `model` are the stored initial weights.
 [[nodiscard]] Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by,
-                             Time now, std::vector<PartRef> model);
+                             Time now, PartRef weights);
 
 /// Returns the number of blocks that a member with the rate `rate` should hold. This is the smaller
 /// of two numbers: the blocks that the member trains on in twice `round_time`, and

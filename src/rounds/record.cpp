@@ -31,16 +31,9 @@ Member const* Commit::find(MemberId const& id) const
 
 std::vector<PartRef> Commit::payloads() const
 {
-    auto parts = model.parts;
-    if (outer) parts.insert(parts.end(), outer->parts.begin(), outer->parts.end());
+    std::vector<PartRef> parts{model.weights};
+    if (outer) parts.push_back(outer->momentum);
     return parts;
-}
-
-double Header::sumsq() const
-{
-    double sum = 0;
-    for (auto const& part : parts) sum += part.sumsq;
-    return sum;
 }
 
 std::string exact(double value)

@@ -20,6 +20,10 @@
 namespace curtail::rounds {
 
 inline constexpr std::int64_t record_format = 2;  ///< version of the format
+// What a payload is. Records keep lists of payloads, each with one entry.
+inline constexpr char const* weights_part = "w0";
+inline constexpr char const* momentum_part = "m0";
+inline constexpr char const* delta_part = "d0";
 inline constexpr std::size_t record_bytes_limit = std::size_t{256} * 1024;
 inline constexpr std::size_t members_limit = 1000;       ///< most members in a commit
 inline constexpr std::size_t norms_kept = 64;            ///< most entries of Commit::norms
@@ -31,9 +35,9 @@ inline constexpr std::int64_t refusals_until_quarantine = 3;
 /// A site's training speed in 10^-6 blocks per second, without pauses. 0 means unknown.
 using Rate = std::int64_t;
 
-/// A payload object in the store: one part of weights, momentum or a delta.
+/// A payload object in the store: the weights or the momentum of a model, or a delta.
 struct PartRef {
-    std::string part;      ///< `w`, `m` or `d`, followed by a RunPart::name, e.g. `w0`
+    std::string part;      ///< what it is: weights_part, momentum_part or delta_part
     std::string name;      ///< name of the object, relative to `runs/<run>/` in the store
     std::int64_t bytes{};  ///< size of the object
     Digest sha256;
@@ -43,14 +47,14 @@ struct PartRef {
 /// The weights of a model.
 struct ModelRef {
     Round round;  ///< the round that begins with this model
-    std::vector<PartRef> parts;
+    PartRef weights;
     friend bool operator==(ModelRef const&, ModelRef const&) = default;
 };
 
 /// The momentum of the outer optimizer.
 struct OuterRef {
     Outer::Type type{Outer::Type::nesterov};
-    std::vector<PartRef> parts;
+    PartRef momentum;
     friend bool operator==(OuterRef const&, OuterRef const&) = default;
 };
 
@@ -59,13 +63,6 @@ struct Totals {
     Tokens tokens;
     std::int64_t steps{};  ///< optimizer steps of all sites
     friend bool operator==(Totals const&, Totals const&) = default;
-};
-
-/// A group of the model's tensors that is stored as one payload object.
-struct RunPart {
-    std::string name;  ///< letters and digits, such as `0`
-    std::vector<std::string> tensors;
-    friend bool operator==(RunPart const&, RunPart const&) = default;
 };
 
 /// What an amendment can change: the sites, the parameters except `block_tokens`, the outer
@@ -114,7 +111,7 @@ struct RunSpec {
     /// Settings of the inner optimizer. Real numbers have the form of exact().
     json::Object optimizer;
     Outer outer;
-    std::vector<RunPart> parts;
+    std::vector<std::string> tensors;  ///< names of the model's tensors, in the order of a payload
     Params params;  ///< the record has block_tokens under `data`, the rest under `params`
     std::vector<SiteId> sites;
 
@@ -142,7 +139,6 @@ struct Member {
     Time seen;
     /// Contributions in a row that were refused for `nan`, `norm` or `digest`.
     std::int64_t refused{};
-    std::optional<std::string> mpi{};  ///< where other sites can connect by MPI; empty: nowhere
     friend bool operator==(Member const&, Member const&) = default;
 };
 
@@ -212,14 +208,6 @@ struct Quarantine {
     friend bool operator==(Quarantine const&, Quarantine const&) = default;
 };
 
-/// The plan of a merge that several sites make together. This version makes no plans.
-struct PlanRef {
-    std::int64_t k{};    ///< number of the lease under which the plan was made
-    std::int64_t rev{};  ///< number of the plan under this lease
-    Digest sha256;
-    friend bool operator==(PlanRef const&, PlanRef const&) = default;
-};
-
 /// The writer of a commit.
 struct Writer {
     MemberId member;  ///< id of the writing process; if the process is not a member, an id with
@@ -255,27 +243,25 @@ struct Commit {
     std::vector<Quarantine> quarantine;  ///< sorted by site
     /// The commits that made the newest keep_models + 1 models, oldest first.
     std::vector<RecentMerge> recent;
-    std::optional<PlanRef> plan;
     Writer by;
     Time time;  ///< by the store's clock
 
     /// Returns the member with this id, or null if the commit does not list it.
     [[nodiscard]] Member const* find(MemberId const& id) const;
-    /// Returns the parts of the model, then those of the momentum.
+    /// Returns the weights of the model, then the momentum if there is one.
     [[nodiscard]] std::vector<PartRef> payloads() const;
     friend bool operator==(Commit const&, Commit const&) = default;
 };
 
-/// One part of a contribution's delta, and facts about its values.
-struct DeltaPart {
+/// A contribution's delta. All its values are finite.
+struct DeltaRef {
     PartRef payload;
-    double sumsq{};            ///< sum of the squares of the values
-    std::int64_t nonfinite{};  ///< number of values that are not finite
-    friend bool operator==(DeltaPart const&, DeltaPart const&) = default;
+    double sumsq{};  ///< sum of the squares of the values
+    friend bool operator==(DeltaRef const&, DeltaRef const&) = default;
 };
 
 /// A header, stored as `contrib/<member>/<seq>.json`. It announces a contribution. If the
-/// contribution has a payload (`parts`), the payload is in the store before the header.
+/// contribution has a payload (`delta`), the payload is in the store before the header.
 struct Header {
     RunId run;
     MemberId member;
@@ -289,12 +275,11 @@ struct Header {
     Tokens tokens;
     std::int64_t steps{};
     std::string encoding{"fp32"};
-    std::vector<DeltaPart> parts;  ///< empty if `ranges` is empty or `nonfinite` is not 0
-    std::int64_t nonfinite{};      ///< sum of CutReady::nonfinite (rounds/messages.hpp)
+    std::optional<DeltaRef> delta;  ///< empty if `ranges` is empty or `nonfinite` is not 0
+    std::int64_t nonfinite{};       ///< as CutReady::nonfinite (rounds/messages.hpp)
     Rate rate{};
-    bool mpi{};  ///< the payload may be had by MPI only; this version always stores it
-    Time time;   ///< when the member made the header, by the store's clock
-    [[nodiscard]] double sumsq() const;  ///< sum of DeltaPart::sumsq over all parts
+    Time time;  ///< when the member made the header, by the store's clock
+    [[nodiscard]] double sumsq() const { return delta ? delta->sumsq : 0; }
     friend bool operator==(Header const&, Header const&) = default;
 };
 

@@ -12,7 +12,7 @@ json::Value of(Member const& m)
     return json::Object{{"held", m.held.to_json()},
                         {"id", m.id.value},
                         {"missed", m.missed},
-                        {"mpi", m.mpi ? json::Value(*m.mpi) : json::Value()},
+                        {"mpi", nullptr},
                         {"rate", m.rate},
                         {"refused", m.refused},
                         {"seen", to_unix_ms(m.seen)},
@@ -59,12 +59,6 @@ json::Value of(Quarantine const& q)
         {"reason", to_text(q.reason)}, {"site", q.site.value}, {"until", to_unix_ms(q.until)}};
 }
 
-json::Value of(std::optional<PlanRef> const& plan)
-{
-    if (!plan) return {};
-    return json::Object{{"k", plan->k}, {"rev", plan->rev}, {"sha256", plan->sha256.hex()}};
-}
-
 json::Value of(std::optional<AmendmentRef> const& amended)
 {
     if (!amended) return {};
@@ -89,12 +83,13 @@ json::Array exact_list(std::vector<double> const& values)
 json::Value of(std::optional<OuterRef> const& outer)
 {
     if (!outer) return {};
-    return json::Object{{"kind", to_text(outer->type)}, {"parts", fields::of(outer->parts)}};
+    return json::Object{{"kind", to_text(outer->type)},
+                        {"parts", fields::list_of(outer->momentum)}};
 }
 
 json::Value of(ModelRef const& model)
 {
-    return json::Object{{"parts", fields::of(model.parts)}, {"round", model.round.value}};
+    return json::Object{{"parts", fields::list_of(model.weights)}, {"round", model.round.value}};
 }
 
 json::Object content(Commit const& c)
@@ -114,7 +109,7 @@ json::Object content(Commit const& c)
         {"outer", of(c.outer)},
         {"outer_step", c.outer_step},
         {"parent", c.parent.hex()},
-        {"plan", of(c.plan)},
+        {"plan", nullptr},
         {"quarantine", list_of(c.quarantine)},
         {"recent", list_of(c.recent)},
         {"removed", list_of(c.removed)},
@@ -138,7 +133,7 @@ Member read_member(json::ObjectReader& r)
     m.missed = fields::count(r, "missed");
     m.seen = fields::time(r, "seen");
     m.refused = fields::count(r, "refused");
-    if (!fields::is_null(r, "mpi")) m.mpi = fields::text(r, "mpi");
+    r.require(fields::is_null(r, "mpi"), "mpi", "must be null");
     auto const parts = parse_member_id(m.id.value);
     r.require(!parts || parts->process.site == m.site, "site",
               "must be the site in the member's id");
@@ -221,16 +216,6 @@ Quarantine read_quarantine(json::ObjectReader& r)
     return q;
 }
 
-std::optional<PlanRef> read_plan(json::ObjectReader& r)
-{
-    if (fields::is_null(r, "plan")) return std::nullopt;
-    PlanRef plan;
-    r.object("plan", [&](json::ObjectReader& o) {
-        plan = {fields::count(o, "k", 1), fields::count(o, "rev", 1), fields::digest(o, "sha256")};
-    });
-    return plan;
-}
-
 std::optional<AmendmentRef> read_amended(json::ObjectReader& r)
 {
     if (fields::is_null(r, "amended")) return std::nullopt;
@@ -280,14 +265,14 @@ void read_model(json::ObjectReader& r, Commit& c)
 {
     r.object("model", [&](json::ObjectReader& o) {
         c.model.round = {fields::count(o, "round", 1)};
-        c.model.parts = fields::parts(o, "parts");
+        c.model.weights = fields::only_part(o, weights_part);
     });
     auto const* outer = r.any("outer", true);
     if (outer == nullptr || outer->is_null()) return;
     c.outer.emplace();
     r.object("outer", [&](json::ObjectReader& o) {
         c.outer->type = static_cast<Outer::Type>(o.one_of("kind", {"average", "nesterov"}));
-        c.outer->parts = fields::parts(o, "parts");
+        c.outer->momentum = fields::only_part(o, momentum_part);
     });
 }
 
@@ -315,7 +300,7 @@ Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
     });
     read_tables(r, c);
     c.outer_step = r.boolean("outer_step");
-    c.plan = read_plan(r);
+    r.require(fields::is_null(r, "plan"), "plan", "must be null");
     r.object("by", [&](json::ObjectReader& o) {
         c.by = {fields::member(o, "member"), fields::count(o, "attempt")};
     });

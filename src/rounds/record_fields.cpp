@@ -68,7 +68,7 @@ std::optional<Error> other_format(json::Object const& object, std::string const&
 
 }  // namespace
 
-json::Value of(PartRef const& part)
+json::Object of(PartRef const& part)
 {
     // The keys are in canonical order, like those in record_commit.cpp.
     return json::Object{{"bytes", part.bytes},
@@ -77,12 +77,7 @@ json::Value of(PartRef const& part)
                         {"sha256", part.sha256.hex()}};
 }
 
-json::Value of(std::vector<PartRef> const& parts)
-{
-    json::Array list;
-    for (auto const& p : parts) list.push_back(of(p));
-    return list;
-}
+json::Value list_of(PartRef const& part) { return json::Array{of(part)}; }
 
 Encoded finish(json::Object record)
 {
@@ -180,21 +175,27 @@ double real(json::ObjectReader& r, std::string const& key)
 
 Time time(json::ObjectReader& r, std::string const& key) { return from_unix_ms(count(r, key)); }
 
-PartRef part(json::ObjectReader& r)
+PartRef part(json::ObjectReader& r, std::string_view right)
 {
     PartRef p;
     p.part = r.text("part");
+    r.require(p.part == right, "part", "must be " + std::string(right));
     p.name = r.text("name");
     p.bytes = count(r, "bytes", 1);
     p.sha256 = digest(r, "sha256");
     return p;
 }
 
-std::vector<PartRef> parts(json::ObjectReader& r, std::string const& key)
+PartRef only_part(json::ObjectReader& r, std::string_view right)
 {
-    std::vector<PartRef> list;
-    r.each(key, [&](json::ObjectReader& o) { list.push_back(part(o)); });
-    return list;
+    PartRef found;
+    int count = 0;
+    r.each("parts", [&](json::ObjectReader& o) {
+        found = part(o, right);
+        ++count;
+    });
+    r.require(count == 1, "parts", "must have one entry");
+    return found;
 }
 
 void format(json::ObjectReader& r)

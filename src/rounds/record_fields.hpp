@@ -11,17 +11,17 @@
 // Writes and reads the fields that several records share. Private to record_*.cpp.
 //
 // A function with a parameter `key` reads the field `key` of the object that `r` reads. part()
-// reads the fields of a PartRef from this object. If a field is missing or invalid, the function
-// records an error in the reader and returns a default value.
+// reads the fields of a PartRef from this object; they must state this part. If a field is missing
+// or invalid, the function records an error in the reader and returns a default value.
 namespace curtail::rounds::fields {
 
 /// Integers in records are less than this limit, because some JSON readers round larger ones. Only
 /// the end of a range may equal it.
 inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 
-/// Returns the JSON of one or several parts.
-[[nodiscard]] json::Value of(PartRef const& part);
-[[nodiscard]] json::Value of(std::vector<PartRef> const& parts);
+/// Returns the JSON of a payload, without or within a list that has no other entry.
+[[nodiscard]] json::Object of(PartRef const& part);
+[[nodiscard]] json::Value list_of(PartRef const& part);
 
 /// Returns the record in canonical form, and the digest of these bytes.
 [[nodiscard]] Encoded finish(json::Object record);
@@ -46,8 +46,9 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 [[nodiscard]] double real(json::ObjectReader& r, std::string const& key);
 /// Reads a time in milliseconds since 1970.
 [[nodiscard]] Time time(json::ObjectReader& r, std::string const& key);
-[[nodiscard]] PartRef part(json::ObjectReader& r);
-[[nodiscard]] std::vector<PartRef> parts(json::ObjectReader& r, std::string const& key);
+[[nodiscard]] PartRef part(json::ObjectReader& r, std::string_view right);
+/// Reads the field `parts`: a list with this part only.
+[[nodiscard]] PartRef only_part(json::ObjectReader& r, std::string_view right);
 /// Reads the field `format`, which must be record_format.
 void format(json::ObjectReader& r);
 /// Reads a name: a site or a run.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <utility>
 
 #include "rounds/names.hpp"
@@ -8,13 +7,23 @@
 namespace curtail::rounds {
 namespace {
 
-DeltaPart read_delta_part(json::ObjectReader& r)
+json::Array parts_of(std::optional<DeltaRef> const& delta)
 {
-    DeltaPart p;
-    p.payload = fields::part(r);
-    p.sumsq = fields::real(r, "sumsq");
-    p.nonfinite = fields::count(r, "nonfinite");
-    return p;
+    if (!delta) return {};
+    auto object = fields::of(delta->payload);
+    object.set("sumsq", exact(delta->sumsq)).set("nonfinite", 0);
+    return {std::move(object)};
+}
+
+std::optional<DeltaRef> read_delta(json::ObjectReader& r)
+{
+    std::optional<DeltaRef> delta;
+    r.each("parts", [&](json::ObjectReader& o) {
+        o.require(!delta, "part", "must be the only one");
+        delta = {fields::part(o, delta_part), fields::real(o, "sumsq")};
+        o.require(o.integer("nonfinite") == 0, "nonfinite", "must be 0");
+    });
+    return delta;
 }
 
 // A commit copies ranges and steps of every decided contribution, even of a refused one. So no
@@ -26,20 +35,12 @@ void require_bounds(json::ObjectReader& r, Header const& h)
          {std::pair("ranges", h.ranges), std::pair("skipped", h.skipped)})
         r.require(ranges.list().size() <= header_ranges_limit, key,
                   "must be at most " + std::to_string(header_ranges_limit));
-    r.require(std::isfinite(h.sumsq()), "parts", "must have a finite sum of squares");
 }
 
 }  // namespace
 
 Encoded encode(Header const& h)
 {
-    json::Array parts;
-    for (auto const& p : h.parts) {
-        auto object = *fields::of(p.payload).as_object();
-        object.set("sumsq", exact(p.sumsq));
-        object.set("nonfinite", p.nonfinite);
-        parts.emplace_back(std::move(object));
-    }
     return fields::finish_with_self(json::Object{{"format", record_format},
                                                  {"run", h.run.value},
                                                  {"member", h.member.value},
@@ -51,10 +52,10 @@ Encoded encode(Header const& h)
                                                  {"tokens", h.tokens.value},
                                                  {"steps", h.steps},
                                                  {"encoding", h.encoding},
-                                                 {"parts", parts},
+                                                 {"parts", parts_of(h.delta)},
                                                  {"nonfinite", h.nonfinite},
                                                  {"rate", h.rate},
-                                                 {"mpi", h.mpi},
+                                                 {"mpi", false},
                                                  {"time", to_unix_ms(h.time)}});
 }
 
@@ -77,10 +78,10 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
     h.tokens = {fields::count(r, "tokens")};
     h.steps = fields::count(r, "steps");
     h.encoding = r.text("encoding");
-    r.each("parts", [&](json::ObjectReader& o) { h.parts.push_back(read_delta_part(o)); });
+    h.delta = read_delta(r);
     h.nonfinite = fields::count(r, "nonfinite");
     h.rate = fields::count(r, "rate");
-    h.mpi = r.boolean("mpi");
+    r.require(!r.boolean("mpi"), "mpi", "must be false");
     h.time = fields::time(r, "time");
     require_bounds(r, h);
     if (auto error = r.finish()) return tl::unexpected(*error);

@@ -11,15 +11,14 @@
 namespace curtail::rounds {
 namespace {
 
-json::Array parts_of(RunSpec const& run)
+// All tensors of a model are in one payload. Its name in run.json:
+constexpr char const* only_group = "0";
+
+json::Array groups_of(RunSpec const& run)
 {
-    json::Array parts;
-    for (auto const& part : run.parts) {
-        json::Array tensors;
-        for (auto const& t : part.tensors) tensors.emplace_back(t);
-        parts.emplace_back(json::Object{{"name", part.name}, {"tensors", tensors}});
-    }
-    return parts;
+    json::Array tensors;
+    for (auto const& tensor : run.tensors) tensors.emplace_back(tensor);
+    return {json::Object{{"name", only_group}, {"tensors", tensors}}};
 }
 
 json::Object fork_of(ForkRef const& fork)
@@ -51,7 +50,7 @@ json::Object fixed(RunSpec const& run)
                                               {"epochs", run.epochs}}},
                         {"seed", run.seed},
                         {"optimizer", run.optimizer},
-                        {"parts", parts_of(run)}};
+                        {"parts", groups_of(run)}};
 }
 
 // The budget comes before `optimizer`, because by default the optimizer's schedule follows from it.
@@ -73,16 +72,18 @@ json::Object read_object(json::ObjectReader& r, std::string const& key)
     return object != nullptr ? *object : json::Object{};
 }
 
-RunPart read_part(json::ObjectReader& r)
+void read_groups(json::ObjectReader& r, RunSpec& run)
 {
-    RunPart part;
-    part.name = r.text("name");
-    r.require(is_plain_name(part.name), "name", "must be a plain name");
-    for (auto const& tensor : r.list("tensors")) {
-        r.require(tensor.as_text() != nullptr, "tensors", "must be a list of names");
-        if (tensor.as_text() != nullptr) part.tensors.push_back(*tensor.as_text());
-    }
-    return part;
+    int count = 0;
+    r.each("parts", [&](json::ObjectReader& o) {
+        ++count;
+        o.require(o.text("name") == only_group, "name", std::string("must be ") + only_group);
+        for (auto const& tensor : o.list("tensors")) {
+            o.require(tensor.as_text() != nullptr, "tensors", "must be a list of names");
+            if (tensor.as_text() != nullptr) run.tensors.push_back(*tensor.as_text());
+        }
+    });
+    r.require(count == 1, "parts", "must have one entry");
 }
 
 void read_data(json::ObjectReader& r, RunSpec& run)
@@ -121,8 +122,7 @@ Result<RunSpec> decode_run(std::string_view bytes)
     r.object("data", [&](json::ObjectReader& o) { read_data(o, run); });
     run.seed = r.integer("seed");
     run.optimizer = read_object(r, "optimizer");
-    r.each("parts", [&](json::ObjectReader& o) { run.parts.push_back(read_part(o)); });
-    r.require(!run.parts.empty(), "parts", "must not be empty");
+    read_groups(r, run);
     r.object("terms", [&](json::ObjectReader& o) { run = with_terms(run, fields::terms(o)); });
     r.require(!r.error_free() || run.stream_blocks() <= run.data_blocks(), "terms.tokens",
               "must be at most the tokens of all epochs");

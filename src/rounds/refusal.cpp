@@ -10,25 +10,18 @@
 namespace curtail::rounds {
 namespace {
 
-// True if each part of the delta has the name that the rules give it.
-bool names_its_parts(RunSpec const& run, Header const& header)
+// True if the delta has the name that the rules give it.
+bool names_its_delta(Header const& header)
 {
-    bool const payload = !header.ranges.empty() && header.nonfinite == 0;
-    if (payload && header.parts.size() != run.parts.size()) return false;
-    for (std::size_t i = 0; i < header.parts.size(); ++i) {
-        auto const part = i < run.parts.size() ? delta_part(run.parts[i].name) : "";
-        auto const& ref = header.parts[i].payload;
-        auto const name = delta_name(header.base_round, header.member, header.seq, part);
-        if (ref.part != part || ref.name != name) return false;
-    }
-    return true;
+    if (!header.delta) return header.ranges.empty() || header.nonfinite > 0;
+    return header.delta->payload.name == delta_name(header.base_round, header.member, header.seq);
 }
 
 // True if the header belongs to this run and to a round up to the parent's.
 bool fits_run(RunSpec const& run, Commit const& parent, Header const& header)
 {
     return header.run == run.run && header.encoding == "fp32" && header.base_round.value >= 1 &&
-           header.base_round <= parent.round && names_its_parts(run, header);
+           header.base_round <= parent.round && names_its_delta(header);
 }
 
 // True if a delta is far longer than those that the model included last.

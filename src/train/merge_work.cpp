@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/merge_work.hpp"
 
-#include <algorithm>
-
 namespace curtail::train {
 
 Result<rounds::Input> MergeWork::merge(rounds::Merge const& question, Byproducts& byproducts,
@@ -14,15 +12,15 @@ Result<rounds::Input> MergeWork::merge(rounds::Merge const& question, Byproducts
     if (!computed) return computed.error();
     rounds::Merged merged{question.op, {}, {}, {}};
     if (question.outer_step) {
-        auto part = transport_.put(question.momentum.at(0), computed->momentum, call);
+        auto part = transport_.put(question.momentum.value(), computed->momentum, call);
         if (!part) return tl::unexpected(part.error());
         byproducts.stored.push_back({*part, computed->momentum});
-        merged.momentum.push_back(std::move(*part));
+        merged.momentum = std::move(*part);
     }
-    auto part = transport_.put(question.weights.at(0), computed->model, call);
+    auto part = transport_.put(question.weights, computed->model, call);
     if (!part) return tl::unexpected(part.error());
     byproducts.stored.push_back({*part, computed->model});
-    merged.model.push_back(std::move(*part));
+    merged.weights = std::move(*part);
     return merged;
 }
 
@@ -85,11 +83,9 @@ Result<bool> MergeWork::put_kept(rounds::PartRef const& part, maintain::KeptPayl
 Result<bool> MergeWork::put_computed(rounds::PartRef const& part, rounds::Merge const& recipe,
                                      Merger::Results const& computed, Call const& call) const
 {
-    auto const is_part = [&](rounds::Target const& target) { return target.name == part.name; };
     Values values;
-    if (std::any_of(recipe.weights.begin(), recipe.weights.end(), is_part)) values = computed.model;
-    if (std::any_of(recipe.momentum.begin(), recipe.momentum.end(), is_part))
-        values = computed.momentum;
+    if (part.name == recipe.weights.name) values = computed.model;
+    if (recipe.momentum && part.name == recipe.momentum->name) values = computed.momentum;
     if (!values) return false;
     auto const encoded = payload::encode(transport_.layout(), part.part, *values);
     return transport_.put_again(part, encoded.pieces(), call);

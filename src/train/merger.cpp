@@ -23,7 +23,7 @@ std::string name_of(rounds::Merge::Included const& contribution)
 std::optional<rounds::Refusal> fault_of(rounds::Merge::Included const& contribution, double sumsq)
 {
     if (!std::isfinite(sumsq)) return rounds::Refusal::nan;
-    bool const same = rounds::is_same_sumsq(sumsq, contribution.parts.at(0).sumsq);
+    bool const same = rounds::is_same_sumsq(sumsq, contribution.delta.sumsq);
     return same ? std::nullopt : std::optional(rounds::Refusal::norm);
 }
 
@@ -35,7 +35,7 @@ std::string text_of(rounds::Merge::Included const& contribution, rounds::Refusal
                          : fmt::format(
                                "the sum of the squares of its values is {}, but its header "
                                "says {}",
-                               sumsq, contribution.parts.at(0).sumsq);
+                               sumsq, contribution.delta.sumsq);
     return "refusing " + name_of(contribution) + ": " + why;
 }
 
@@ -89,8 +89,8 @@ std::optional<Merger::Obstacle> Merger::add_deltas()
             auto const sum = place_in(model_, first, delta.size());
             sumsq_[i] += rounds::add_scaled(delta, included.scale, sum);
         };
-        auto const read = transport_.pass(included.parts.at(0).payload,
-                                          {add, [this] { spoiled_ = true; }}, call_);
+        auto const read =
+            transport_.pass(included.delta.payload, {add, [this] { spoiled_ = true; }}, call_);
         if (read) continue;
         auto const& [cause, error] = read.error();
         if (cause == Cause::unavailable) return Obstacle(tl::unexpected(error));
@@ -120,7 +120,7 @@ std::vector<rounds::Merged::Refused> Merger::faults()
 std::optional<Merger::Obstacle> Merger::take_step()
 {
     if (auto obstacle = read_momentum()) return obstacle;
-    auto const& part = question_.model.parts.at(0);
+    auto const& part = question_.model.weights;
     auto const step = [this](std::size_t first, std::span<float const> theta) {
         step_at(first, theta);
     };
@@ -132,7 +132,7 @@ std::optional<Merger::Obstacle> Merger::take_step()
 std::optional<Merger::Obstacle> Merger::read_momentum()
 {
     if (!question_.outer_step || !question_.outer) return std::nullopt;
-    auto const& part = question_.outer->parts.at(0);
+    auto const& part = question_.outer->momentum;
     auto const copy = [this](std::size_t first, std::span<float const> values) {
         std::copy(values.begin(), values.end(), place_in(momentum_, first, values.size()).begin());
     };
@@ -171,7 +171,7 @@ Merger::Obstacle Merger::refuse_greatest()
         auto const take = [&](std::size_t first, std::span<float const> values) {
             if (at >= first && at - first < values.size()) found[i] = values[at - first];
         };
-        auto const read = transport_.pass(included.parts.at(0).payload, {take}, call_);
+        auto const read = transport_.pass(included.delta.payload, {take}, call_);
         if (!read) return tl::unexpected(read.error().error);
         scale.push_back(included.scale);
         spans.push_back(std::span(found).subspan(i, 1));

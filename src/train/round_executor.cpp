@@ -78,7 +78,7 @@ rounds::Input RoundExecutor::translate(LoopEvent event)
                 auto const& [delta, anchor, sums] = message.values;
                 deltas_[message.seq] = delta;
                 anchor_ = anchor;
-                return rounds::CutReady{message.op, {sums.sumsq}, {sums.nonfinite}};
+                return rounds::CutReady{message.op, sums.sumsq, sums.nonfinite};
             } else return std::forward<Message>(message);
         },
         std::move(event));

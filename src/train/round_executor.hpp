@@ -104,8 +104,8 @@ class RoundExecutor {
     enum class Type { delta, model };
     /// Starts an operation that stores what `values` returns. For a delta, it also waits for the
     /// snapshot of the last cut. A model is also kept on this machine later.
-    void store(rounds::Op op, std::vector<rounds::Target> const& targets,
-               std::function<Values()> values, Type type);
+    void store(rounds::Op op, rounds::Target const& target, std::function<Values()> values,
+               Type type);
     /// Offers a payload that this site has stored to the others.
     void offer(rounds::PartRef const& part, Values const& values);
     /// Withdraws the offers of deltas that are decided, and of models other than `newest`. Reports

@@ -36,15 +36,15 @@ void RoundExecutor::end_round_of_offers(std::vector<rounds::PartRef> const& newe
     parts_.recorder.payloads_read(*read);
 }
 
-void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targets,
+void RoundExecutor::store(rounds::Op op, rounds::Target const& target,
                           std::function<Values()> values, Type type)
 {
     auto gate = type == Type::delta ? parts_.gate : nullptr;
-    auto const work = [this, op, targets, type, transport = transport_, values = std::move(values),
+    auto const work = [this, op, target, type, transport = transport_, values = std::move(values),
                        gate = std::move(gate)](Call const& call) -> OperationTable::Finish {
         auto const began = monotonic_now();
         auto const content = values();
-        auto const stored = transport.put(targets.at(0), content, call);
+        auto const stored = transport.put(target, content, call);
         bool const saved = !stored || !gate || gate->wait(monotonic_now() - began);
         return [this, op, type, stored, saved, content]() -> Answer {
             if (!saved)
@@ -53,7 +53,7 @@ void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targ
             if (!stored) return failed<rounds::Unavailable>(op, stored.error());
             offer(*stored, content);
             if (type == Type::model) to_keep_[stored->name] = {*stored, content};
-            return rounds::Stored{op, {*stored}};
+            return rounds::Stored{op, *stored};
         };
     };
     start<rounds::Unavailable>(op, parts_.limits.payload, work);
@@ -62,19 +62,19 @@ void RoundExecutor::store(rounds::Op op, std::vector<rounds::Target> const& targ
 void RoundExecutor::act(rounds::StoreDelta const& order)
 {
     store(
-        order.op, order.parts, [values = deltas_.at(order.seq)] { return values; }, Type::delta);
+        order.op, order.target, [values = deltas_.at(order.seq)] { return values; }, Type::delta);
 }
 void RoundExecutor::act(rounds::StoreModel const& order)
 {
     to_keep_.clear();
     if (!anchor_) throw std::logic_error("the last cut did not keep its weights");
     store(
-        order.op, order.parts, [values = anchor_] { return values; }, Type::model);
+        order.op, order.target, [values = anchor_] { return values; }, Type::model);
 }
 void RoundExecutor::act(rounds::MakeInitial const& order)
 {
     store(
-        order.op, order.parts,
+        order.op, order.target,
         [make = parts_.initial_weights, seed = order.seed] { return make(seed); }, Type::model);
 }
 
@@ -145,7 +145,7 @@ void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
 void RoundExecutor::act(rounds::LoadModel const& load)
 {
     identify();
-    fetch(load.op, load.model.parts.at(0), [this, load](Values theta) {
+    fetch(load.op, load.model.weights, [this, load](Values theta) {
         deltas_.clear();
         parts_.order(WithModel<rounds::LoadModel>{load, std::move(theta)});
     });
@@ -158,7 +158,7 @@ void RoundExecutor::act(rounds::Adopt const& adopt)
         parts_.order(WithModel<rounds::Adopt>{adopt, std::move(theta)});
     };
     if (adopt.keeps_weights) order(nullptr);
-    else fetch(adopt.op, adopt.model.parts.at(0), order);
+    else fetch(adopt.op, adopt.model.weights, order);
 }
 
 void RoundExecutor::write_copies(std::vector<StoredPayload> payloads,

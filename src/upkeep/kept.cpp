@@ -16,21 +16,14 @@ auto value_of(Map const& map, Key const& key) -> std::optional<typename Map::map
 
 }  // namespace
 
-void Kept::add_names(std::vector<rounds::PartRef> const& parts, Round round)
-{
-    for (auto const& part : parts) named_[part.name] = round;
-}
-
 void Kept::add(rounds::Commit const& commit)
 {
     if (commit.number != newest_.next()) throw std::logic_error("commits must be added in order");
     newest_ = commit.number;
     round_ = commit.round;
-    add_names(commit.model.parts, commit.round);
-    if (commit.outer) add_names(commit.outer->parts, commit.round);
+    for (auto const& part : commit.payloads()) named_[part.name] = commit.round;
     auto const every = params_.milestone_every;
-    if (every > 0 && commit.round.value % every == 0)
-        for (auto const& part : commit.model.parts) milestones_.insert(part.name);
+    if (every > 0 && commit.round.value % every == 0) milestones_.insert(commit.model.weights.name);
     for (auto const& d : commit.decided) decided_[{d.member, d.seq}] = commit.round;
     auto before = std::move(members_);
     members_.clear();

@@ -41,8 +41,6 @@ class Kept {
     [[nodiscard]] std::optional<Round> decided(MemberId const& id, Seq seq) const;
 
   private:
-    void add_names(std::vector<rounds::PartRef> const& parts, Round round);
-
     rounds::Params params_;
     CommitNumber newest_{0};
     Round round_{0};

@@ -15,7 +15,7 @@ struct ModelPayload {
     friend bool operator==(ModelPayload const&, ModelPayload const&) = default;
 };
 
-/// A part of a contribution's delta.
+/// A contribution's delta.
 struct DeltaPayload {
     MemberId member;
     Seq seq;

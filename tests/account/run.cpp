@@ -360,7 +360,7 @@ TEST(Run, ACommitNamesTheDigestOfItsModel)
     chain::RunObjects const objects(*store, {"demo"});
     auto const list = read_commits(objects).value();
     auto const newest = objects.commit({list.commits.back().number}).value().value();
-    EXPECT_EQ(list.commits.back().model, newest.model.parts.at(0).sha256);
+    EXPECT_EQ(list.commits.back().model, newest.model.weights.sha256);
 }
 
 TEST(Run, AGapInTheChainIsAnErrorAndAShorterChainIsNot)

@@ -338,7 +338,7 @@ class Maker {
         spec.manifest = sha256(std::string_view("manifest"));
         spec.blocks_per_epoch = 1200;
         spec.epochs = 2;
-        spec.parts = {{"0", {"w0"}}};
+        spec.tensors = {"w0"};
         spec.params.block_tokens = step_tokens;
         for (auto const& name : names) spec.sites.push_back({name});
         std::sort(spec.sites.begin(), spec.sites.end());
@@ -369,8 +369,8 @@ class Maker {
         c.decided = decided;
         c.by = {decided.empty() ? MemberId{"CAISO_NORTH.00000001.0"} : decided.front().member, 1};
         c.model = {{round_},
-                   {{"w0", rounds::model_name({round_}, c.by.member, 1, "w0"), 4'000'000,
-                     sha256(std::to_string(round_))}}};
+                   {"w0", rounds::model_name({round_}, c.by.member, 1, "w0"), 4'000'000,
+                    sha256(std::to_string(round_))}};
         recent_.push_back({{round_}, c.number});
         if (recent_.size() > 4) recent_.erase(recent_.begin());
         c.recent = recent_;

@@ -110,7 +110,7 @@ TEST_F(OnARun, ShowPrintsRecordsAndFactsOfPayloads)
     EXPECT_EQ(*document(ask({"show", url("a")})).find("number"), json::Value(8));
     EXPECT_EQ(*document(ask({"show", url("a"), "3", "--json"})).find("number"), json::Value(3));
     EXPECT_EQ(*document(ask({"show", url("a"), "run"})).find("run"), json::Value("small"));
-    auto const& part = run_.tip().model.parts.at(0);
+    auto const& part = run_.tip().model.weights;
     EXPECT_THAT(ask({"show", url("a"), part.name}).output, HasSubstr(part.sha256.hex()));
     EXPECT_EQ(ask({"show", url("a"), "99"}).code, code(ExitCode::no_input));
     EXPECT_EQ(ask({"show", url("a"), "../../etc/passwd"}).code, code(ExitCode::usage));
@@ -298,7 +298,7 @@ TEST_F(OnARun, RepairStoresALostModelFromTheSitesFolder)
     auto const repair = [&](std::string const& site) {
         return ask({"repair", file, "--site", site});
     };
-    auto const& model = run_.tip().model.parts.at(0);
+    auto const& model = run_.tip().model.weights;
     auto const object = *chain::object_name(run_.spec().run, model.name);
     auto const bytes = store_->get(object, Bytes{1 << 20}).value().value();
     EXPECT_THAT(repair(site_name).output, HasSubstr("intact     " + model.name));

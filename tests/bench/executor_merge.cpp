@@ -80,20 +80,20 @@ class Bench {
     {
         rounds::Merge merge;
         merge.op = 1;
-        merge.model = {{1}, {put("w0", "models/1/A.00000011.0-1/w0.h5", inputs_[0])}};
+        merge.model = {{1}, put("w0", "models/1/A.00000011.0-1/w0.h5", inputs_[0])};
         merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov,
-                                       {put("m0", "models/1/A.00000011.0-1/m0.h5", inputs_[1])}};
+                                       put("m0", "models/1/A.00000011.0-1/m0.h5", inputs_[1])};
         for (std::size_t i = 0; i < scales.size(); ++i) {
             auto const& delta = inputs_[2 + i];
             MemberId const member{"S" + std::to_string(i) + ".00000012.1"};
-            auto const ref = put("d0", rounds::delta_name({1}, member, {1}, "d0"), delta);
-            merge.include.push_back({member, {1}, scales[i], {{ref, delta.sumsq(), 0}}});
+            auto const ref = put("d0", rounds::delta_name({1}, member, {1}), delta);
+            merge.include.push_back({member, {1}, scales[i], {ref, delta.sumsq()}});
         }
         merge.outer_step = true;
         merge.eta = eta;
         merge.mu = mu;
-        merge.weights = {{"w0", "models/2/A.00000011.2-1/w0.h5"}};
-        merge.momentum = {{"m0", "models/2/A.00000011.2-1/m0.h5"}};
+        merge.weights = {"w0", "models/2/A.00000011.2-1/w0.h5"};
+        merge.momentum = rounds::Target{"m0", "models/2/A.00000011.2-1/m0.h5"};
         return merge;
     }
 
@@ -122,8 +122,8 @@ class Bench {
                               model.values, momentum.values);
         std::string head;
         return merged.refused.empty() &&
-               merged.model.at(0).sha256 == sha256_of(model.pieces(layout_, "w0", head)) &&
-               merged.momentum.at(0).sha256 == sha256_of(momentum.pieces(layout_, "m0", head));
+               merged.weights->sha256 == sha256_of(model.pieces(layout_, "w0", head)) &&
+               merged.momentum->sha256 == sha256_of(momentum.pieces(layout_, "m0", head));
     }
 
   private:

@@ -197,7 +197,7 @@ TEST_F(Chain, StaleAndDamagedReadsChangeNothingAndHideAtMostTheNewestCommit)
 TEST_F(Chain, APayloadIsComparedWithItsReference)
 {
     run.make();
-    auto part = run.tip().model.parts.at(0);
+    auto part = run.tip().model.weights;
     auto const good = objects.payload(part);
     ASSERT_TRUE(good) << good.error().error.message();
     EXPECT_EQ(std::ssize(*good), part.bytes);

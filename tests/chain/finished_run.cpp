@@ -138,11 +138,11 @@ TEST_F(FinishedRun, AHeaderThatContradictsItsCommitFails)
     std::map<std::string, std::function<void(Header&)>> const changes{
         {"nothing", [](Header&) {}},
         {"base", [](Header& h) { h.base_round = {h.base_round.value - 1}; }},
-        {"norm", [](Header& h) { h.parts.at(0).sumsq *= 2; }},
+        {"norm", [](Header& h) { h.delta->sumsq *= 2; }},
         {"leaving", [](Header& h) { h.leaving = !h.leaving; }},
         {"run", [](Header& h) { h.run = {"other"}; }},
         {"encoding", [](Header& h) { h.encoding = "fp16"; }},
-        {"delta's name", [](Header& h) { h.parts.at(0).payload.name = "models/1/x"; }},
+        {"delta's name", [](Header& h) { h.delta->payload.name = "models/1/x"; }},
         {"not finite", [](Header& h) { h.nonfinite = 1; }},
         {"steps", [](Header& h) { ++h.steps; }},
     };

@@ -68,7 +68,7 @@ TEST_F(Recompute, ADeletedInputIsNoFault)
 {
     // The base of commit 6 is the model of round 3, which the run need not keep.
     ASSERT_EQ(run.chain().at(4).round, Round{3});
-    remove(run.chain().at(4).model.parts.at(0).name);
+    remove(run.chain().at(4).model.weights.name);
     EXPECT_THAT(outcomes(store),
                 ElementsAre(Outcome::lone, Outcome::inputs_deleted, Outcome::inputs_deleted,
                             Outcome::recomputed, Outcome::recomputed));

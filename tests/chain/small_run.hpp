@@ -57,7 +57,7 @@ class SmallRun {
         spec_.manifest = sha256("manifest");
         spec_.blocks_per_epoch = blocks;
         spec_.optimizer = {{"lr", rounds::exact(0.5)}};
-        spec_.parts = {{"0", {"wte", "head"}}};
+        spec_.tensors = {"wte", "head"};
         spec_.sites = {{"A"}, {"B"}};
         spec_.outer.type = rounds::Outer::Type::nesterov;
         spec_.params.block_tokens = {8};
@@ -95,7 +95,7 @@ class SmallRun {
         (void)contribute(a_, 5);
         put(rounds::lease_name(tip().round, 1),
             rounds::encode(rounds::Lease{a_, 1, spec_.params.lease, now_}).bytes);
-        for (auto const& old : {model_of(1), model_of(2), rounds::delta_name({2}, a_, {2}, "d0")})
+        for (auto const& old : {model_of(1), model_of(2), rounds::delta_name({2}, a_, {2})})
             remove(old);
     }
 
@@ -151,9 +151,7 @@ class SmallRun {
         };
         for (auto const& c : chain_) {
             add(rounds::commit_name(c.number));
-            for (auto const& part : c.model.parts) add(part.name);
-            if (c.outer)
-                for (auto const& part : c.outer->parts) add(part.name);
+            for (auto const& part : c.payloads()) add(part.name);
             for (auto const& d : c.decided) {
                 if (d.inlined) continue;
                 add(rounds::header_name(d.member, d.seq));
@@ -199,7 +197,7 @@ class SmallRun {
     [[nodiscard]] std::string model_of(std::int64_t round) const
     {
         for (auto const& c : chain_)
-            if (c.round.value == round) return c.model.parts.at(0).name;
+            if (c.round.value == round) return c.model.weights.name;
         throw std::out_of_range("no such round");
     }
 
@@ -216,7 +214,7 @@ class SmallRun {
         put(rounds::run_name, run.bytes);
         MemberId const non_member{"A.00000001.0"};
         append(rounds::genesis(spec_, run.sha256, {non_member, 1}, now_,
-                               {payload("w0", rounds::model_name({1}, non_member, 1, "w0"))}));
+                               payload("w0", rounds::model_name({1}, non_member, 1, "w0"))));
     }
     MemberId join(std::string const& site, std::uint32_t nonce)
     {
@@ -234,8 +232,8 @@ class SmallRun {
         auto found = work(member, seq);
         auto& header = found.header;
         header.leaving = leaving;
-        auto const name = rounds::delta_name(header.base_round, member, header.seq, "d0");
-        header.parts = {{payload("d0", name), 4.0, 0}};
+        auto const name = rounds::delta_name(header.base_round, member, header.seq);
+        header.delta = {payload("d0", name), 4.0};
         deltas_[{member, header.seq}] = name;
         auto const encoded = rounds::encode(header);
         put(rounds::header_name(member, header.seq), encoded.bytes);
@@ -247,9 +245,8 @@ class SmallRun {
     rounds::Found lone(MemberId const& member, std::int64_t seq)
     {
         auto found = work(member, seq);
-        auto const name =
-            rounds::delta_name(found.header.base_round, member, found.header.seq, "d0");
-        found.header.parts = {{{"d0", name, 1, sha256("")}, 4.0, 0}};
+        auto const name = rounds::delta_name(found.header.base_round, member, found.header.seq);
+        found.header.delta = {{"d0", name, 1, sha256("")}, 4.0};
         return found;
     }
     rounds::Found work(MemberId const& member, std::int64_t seq)
@@ -282,12 +279,12 @@ class SmallRun {
             scales.push_back(d.scale);
         }
         if (deltas.empty() || models_ != Models::merged) return {};
-        auto const& theta = values_.at(tip().model.parts.at(0).name);
+        auto const& theta = values_.at(tip().model.weights.name);
         Merged merged{std::vector<float>(elements), std::vector<float>(elements)};
         rounds::WeightedDeltas const weighted{deltas, scales};
         auto const outer = rounds::in_force(spec_, tip()).outer;
         std::vector<float> const before =
-            tip().outer ? values_.at(tip().outer->parts.at(0).name) : std::vector<float>();
+            tip().outer ? values_.at(tip().outer->momentum.name) : std::vector<float>();
         if (c.outer_step)
             (void)rounds::nesterov_step(
                 {theta, before, static_cast<float>(outer.eta), static_cast<float>(outer.mu)},
@@ -307,13 +304,13 @@ class SmallRun {
         auto merged = merge_of(*c);
         if (c->kind == rounds::Commit::Kind::merge)
             c->model = {c->round,
-                        {payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"),
-                                 std::move(merged.model))}};
+                        payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"),
+                                std::move(merged.model))};
         if (c->outer_step)
             c->outer = rounds::OuterRef{
                 rounds::Outer::Type::nesterov,
-                {payload("m0", rounds::model_name(c->round, by.member, by.attempt, "m0"),
-                         std::move(merged.momentum))}};
+                payload("m0", rounds::model_name(c->round, by.member, by.attempt, "m0"),
+                        std::move(merged.momentum))};
         append(std::move(*c));
     }
 

@@ -115,7 +115,7 @@ TEST_F(Verify, DetectsAMissingObject)
     // ones may be deleted at any time. A delta belongs to the round after its base.
     auto const must_stay = [&](std::string const& name) {
         if (!name.ends_with(".h5")) return name != rounds::commit_name(run.tip().number);
-        if (name.ends_with("/m0.h5")) return name == run.tip().outer->parts.at(0).name;
+        if (name.ends_with("/m0.h5")) return name == run.tip().outer->momentum.name;
         auto const round =
             std::stoll(name.substr(name.find('/') + 1)) + (name.starts_with("deltas/") ? 1 : 0);
         return round >= oldest_kept;
@@ -233,7 +233,7 @@ TEST_F(Verify, AListingThatLacksObjectsHidesNoMissingOne)
 {
     store::FaultyStore unlisted(objects, {.unlisted = 1}, 1);
     EXPECT_TRUE(verify_run({unlisted, run.spec().run}));
-    ASSERT_TRUE(objects.remove(*object_name(run.spec().run, run.tip().model.parts.at(0).name)));
+    ASSERT_TRUE(objects.remove(*object_name(run.spec().run, run.tip().model.weights.name)));
     EXPECT_EQ(verify_run({unlisted, run.spec().run}).error().code, ExitCode::protocol);
     EXPECT_EQ(verify_run({objects, run.spec().run}).error().code, ExitCode::protocol);
 }

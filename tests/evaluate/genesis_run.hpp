@@ -44,7 +44,7 @@ struct GenesisRun {
         put(payload, bytes);
         genesis = rounds::genesis(
             spec, encoded_run.sha256, {writer, 1}, from_unix_ms(1'795'270'000'000),
-            {{"w0", payload, static_cast<std::int64_t>(bytes.size()), sha256_of(bytes)}});
+            {"w0", payload, static_cast<std::int64_t>(bytes.size()), sha256_of(bytes)});
         put(rounds::commit_name({1}), std::string_view(rounds::encode(genesis).bytes));
     }
     void put(std::string const& name, Pieces const& bytes)

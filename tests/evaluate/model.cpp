@@ -70,7 +70,7 @@ class StoredRun : public testing::Test, protected test::GenesisRun {
     rounds::Commit with_payload(std::string_view bytes)
     {
         auto commit = genesis;
-        auto& part = commit.model.parts.front();
+        auto& part = commit.model.weights;
         part.bytes = static_cast<std::int64_t>(bytes.size());
         part.sha256 = sha256(bytes);
         put(part.name, bytes);

@@ -109,10 +109,10 @@ class FollowerTest : public testing::Test {
         header.steps = 1;
         header.rate = 1'000'000'000;
         header.time = joined.time;
-        header.parts = {{{"d0", rounds::delta_name({1}, member, {1}, "d0"), 1, sha256("")}, 4, 0}};
+        header.delta = {{"d0", rounds::delta_name({1}, member, {1}), 1, sha256("")}, 4};
         auto const merged = append(joined, {member, 2}, {{header, {}, {}}}, {});
         EXPECT_TRUE(merged.complete);
-        return merged.model.parts.at(0).name;
+        return merged.model.weights.name;
     }
     // The weights of a merge are those of the first model.
     rounds::Commit append(rounds::Commit const& parent, rounds::Writer const& by,
@@ -122,11 +122,11 @@ class FollowerTest : public testing::Test {
                               parent.time + Seconds{1}, found, intents)
                      .value();
         if (c.kind == rounds::Commit::Kind::merge) {
-            auto part = stored_->genesis.model.parts.at(0);
+            auto part = stored_->genesis.model.weights;
             part.name = rounds::model_name(c.round, by.member, by.attempt, "w0");
             auto const first = *chain::object_name(stored_->run.run, stored_->payload);
             stored_->put(part.name, **stored_->objects.get(first, Bytes{1 << 24}));
-            c.model = {c.round, {part}};
+            c.model = {c.round, part};
         }
         stored_->put(rounds::commit_name(c.number), std::string_view(rounds::encode(c).bytes));
         return c;
@@ -198,7 +198,7 @@ TEST_F(FollowerTest, EvaluatesAModelOnceAndPublishesItsLoss)
     EXPECT_EQ(published(), lines_);
     auto const& line = lines_[0];
     EXPECT_EQ(line.commit, CommitNumber{1});
-    EXPECT_EQ(line.model, stored_->genesis.model.parts.front().sha256);
+    EXPECT_EQ(line.model, stored_->genesis.model.weights.sha256);
     auto stream = data::TokenStream::open(folder_ / "data", data::Split::held_out).value();
     auto const expected = evaluate::held_out_loss(
         model::Gpt(model::initial_parameters(test::small_shape(), 5)), stream);
@@ -315,7 +315,7 @@ TEST_F(FollowerTest, ALossThatIsNotFiniteIsAbsentFromItsLine)
         payload::encode(model::payload_layout(stored_->run.run, stored_->run.model), "w0",
                         std::as_const(stored_->weights).values());
     auto const bytes = encoded.pieces();
-    stored_->genesis.model.parts.at(0).sha256 = sha256_of(bytes);
+    stored_->genesis.model.weights.sha256 = sha256_of(bytes);
     stored_->put(stored_->payload, bytes);
     stored_->put(rounds::commit_name({1}),
                  std::string_view(rounds::encode(stored_->genesis).bytes));

@@ -18,7 +18,7 @@ rounds::Commit commit(std::int64_t number, Kind kind = Kind::merge)
     rounds::Commit c;
     c.number = {number};
     c.kind = kind;
-    c.model.parts = {{"w0", "w0.h5", 1, model(number)}};
+    c.model.weights = {"w0", "w0.h5", 1, model(number)};
     return c;
 }
 

@@ -72,7 +72,7 @@ TEST_P(CopyBetween, ASecondCopyWritesNothing)
 TEST_P(CopyBetween, ADamagedPayloadInTheCopyIsReplaced)
 {
     (void)copy_run({*from_, run_.spec().run}, *to_).value();
-    auto const& part = run_.tip().model.parts.at(0);
+    auto const& part = run_.tip().model.weights;
     auto const name = *chain::object_name(run_.spec().run, part.name);
     auto content = to_->get(name, {1 << 20}).value().value();
     content[100] ^= std::byte{1};
@@ -113,8 +113,8 @@ void expect_no_wrong_run(chain::RunObjects const& to, std::vector<rounds::Commit
         if (commit.number.value > 1) {
             EXPECT_TRUE(has(rounds::commit_name({commit.number.value - 1})));
         }
-        for (auto const& part : commit.model.parts)
-            EXPECT_EQ(has(part.name), must_have(part.name)) << part.name;
+        auto const& model = commit.model.weights.name;
+        EXPECT_EQ(has(model), must_have(model)) << model;
         for (auto const& d : commit.decided)
             if (d.header) { EXPECT_TRUE(has(rounds::header_name(d.member, d.seq))); }
     }
@@ -122,8 +122,9 @@ void expect_no_wrong_run(chain::RunObjects const& to, std::vector<rounds::Commit
         if (name.find("/contrib/") == name.npos) continue;
         auto const header = rounds::decode_header(bytes, name.substr(std::strlen("runs/small/")));
         ASSERT_TRUE(header) << name;
-        for (auto const& part : header->parts)
-            EXPECT_EQ(has(part.payload.name), must_have(part.payload.name)) << part.payload.name;
+        if (!header->delta) continue;
+        auto const& delta = header->delta->payload.name;
+        EXPECT_EQ(has(delta), must_have(delta)) << delta;
     }
 }
 
@@ -228,13 +229,13 @@ TEST_F(Copy, OfADamagedSourceIsRefused)
         }
         ASSERT_TRUE(from.put(object(name), good));
     }
-    ASSERT_TRUE(from.remove(object(run.tip().model.parts.at(0).name)));
+    ASSERT_TRUE(from.remove(object(run.tip().model.weights.name)));
     EXPECT_EQ(copy_run(source(), to).error().code, ExitCode::protocol);
 }
 
 TEST_F(Copy, APendingDeltaThatTheSourceLacksIsLeftOut)
 {
-    ASSERT_TRUE(from.remove(object(rounds::delta_name({6}, run.a(), {5}, "d0"))));
+    ASSERT_TRUE(from.remove(object(rounds::delta_name({6}, run.a(), {5}))));
     auto const copied = copy_run(source(), to);
     ASSERT_TRUE(copied) << copied.error().message();
     EXPECT_EQ(copied->left_out, 1);
@@ -347,7 +348,7 @@ TEST_F(Copy, WhileSitesTrainCopiesTheirNewestState)
         {
             if (name.text().ends_with(".h5") && !trained_) {
                 trained_ = true;
-                auto const old = run_.chain().at(run_.chain().size() - 2).model.parts.at(0).name;
+                auto const old = run_.chain().at(run_.chain().size() - 2).model.weights.name;
                 run_.continue_lone();
                 run_.continue_lone();
                 (void)inner_.remove(*chain::object_name(run_.spec().run, old));

@@ -30,7 +30,7 @@ class Fork : public testing::Test {
         spec.run = forked_run;
         spec.manifest = {};
         spec.blocks_per_epoch = 0;
-        spec.parts = {};
+        spec.tensors = {};
         spec.epochs = 2;
         spec.seed = 99;
         spec.optimizer = {{"lr", rounds::exact(0.1)}};
@@ -133,7 +133,7 @@ TEST_F(Fork, FromASweptCommitIsRefused)
 
 TEST_F(Fork, WithoutTheMomentumThatTheSourceLacksNeedsAnOption)
 {
-    auto const& momentum = run.tip().outer->parts.at(0).name;
+    auto const& momentum = run.tip().outer->momentum.name;
     ASSERT_TRUE(from.remove(object(run.spec().run, momentum)));
     auto const made = fork_run(source(), to, wanted());
     ASSERT_FALSE(made);
@@ -148,9 +148,9 @@ TEST_F(Fork, WithoutTheMomentumThatTheSourceLacksNeedsAnOption)
 
 TEST_F(Fork, FromADamagedSourceIsRefused)
 {
-    std::vector<std::string> const names{run.tip().model.parts.at(0).name,
-                                         run.tip().outer->parts.at(0).name,
-                                         rounds::commit_name({5}), rounds::run_name};
+    std::vector<std::string> const names{run.tip().model.weights.name,
+                                         run.tip().outer->momentum.name, rounds::commit_name({5}),
+                                         rounds::run_name};
     for (auto const& name : names) {
         auto const where = object(run.spec().run, name);
         auto const good = from.get(where, {1 << 20}).value().value();
@@ -239,7 +239,7 @@ TEST_F(Fork, ADamagedPayloadOfAnInterruptedForkIsReplaced)
 {
     test::EndingStore ending(to, 2);
     ASSERT_FALSE(fork_run(source(), ending, wanted()));
-    auto const name = object(forked_run, run.tip().model.parts.at(0).name);
+    auto const name = object(forked_run, run.tip().model.weights.name);
     auto content = to.get(name, {1 << 20}).value().value();
     content[100] ^= std::byte{1};
     ASSERT_TRUE(to.put(name, content));

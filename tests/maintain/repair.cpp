@@ -70,8 +70,8 @@ class RepairOf : public test::EachStore {
             for (auto const& part : result->parts) list.push_back(part.outcome);
         return list;
     }
-    [[nodiscard]] rounds::PartRef const& model() const { return run_.tip().model.parts.at(0); }
-    [[nodiscard]] rounds::PartRef const& momentum() const { return run_.tip().outer->parts.at(0); }
+    [[nodiscard]] rounds::PartRef const& model() const { return run_.tip().model.weights; }
+    [[nodiscard]] rounds::PartRef const& momentum() const { return run_.tip().outer->momentum; }
 
     curtail::test::TemporaryFolder folder_;
     std::unique_ptr<store::ObjectStore> store_;
@@ -128,9 +128,9 @@ TEST_P(RepairOf, AModelWithoutInputsStaysLost)
     elements_ = SmallRun::elements;
     damage(model());
     auto const& before = run_.chain().at(run_.chain().size() - 2);
-    lose(before.model.parts.at(0));
+    lose(before.model.weights);
     EXPECT_EQ(outcomes().at(0), Outcome::lost);
-    damage(before.outer->parts.at(0));
+    damage(before.outer->momentum);
     EXPECT_EQ(outcomes().at(0), Outcome::lost) << "a damaged input is no error of the command";
 }
 

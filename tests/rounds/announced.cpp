@@ -129,7 +129,7 @@ class Headers : public ScriptedSite {
     {
         auto const* merge = std::get_if<Merge>(&output);
         if (merge == nullptr) return std::nullopt;
-        return Merged{merge->op, {}, {part(merge->weights[0].part, merge->weights[0].name)}, {}};
+        return Merged{merge->op, {}, part(merge->weights.part, merge->weights.name), {}};
     }
     std::string name{header_name(member_a, {1})};
     int unanswered{0};
@@ -150,7 +150,7 @@ TEST_F(Headers, AreReadAgainBeforeARefusalOrARemoval)
     left.ranges = tip.members.at(0).held;
     left.tokens = left.ranges.count() * run.params.block_tokens;
     left.steps = 1;
-    left.parts = {{part("d0", delta_name({1}, member_a, {1}, "d0")), 1.0, 0}};
+    left.delta = {part("d0", delta_name({1}, member_a, {1})), 1.0};
     objects[name] = encode(left).bytes;
 
     site = Site({{{"A"}, 0x33}, run, 0});

@@ -20,7 +20,7 @@ class Chain : public testing::Test {
     {
         auto const run_digest = encode(run).sha256;
         auto const name = model_name({1}, member("A", 0), 1, "w0");
-        tip = genesis(run, run_digest, {member("A", 0), 1}, now, {part("w0", name)});
+        tip = genesis(run, run_digest, {member("A", 0), 1}, now, part("w0", name));
         EXPECT_FALSE(check_genesis(run, run_digest, tip));
     }
     // Three equal sites of known rate, each doing 4 blocks per round: targets of 8.
@@ -36,10 +36,10 @@ class Chain : public testing::Test {
         now += Seconds{1};
         auto c = next(run, tip, encode(tip).sha256, {member("A", 2), 1}, now, found, intents);
         if (c && c->kind == Commit::Kind::merge) {
-            c->model = {c->round, {part("w0", model_name(c->round, member("A", 2), 1, "w0"))}};
+            c->model = {c->round, part("w0", model_name(c->round, member("A", 2), 1, "w0"))};
             if (c->outer_step)
                 c->outer = OuterRef{Outer::Type::nesterov,
-                                    {part("m0", model_name(c->round, member("A", 2), 1, "m0"))}};
+                                    part("m0", model_name(c->round, member("A", 2), 1, "m0"))};
         }
         return c;
     }
@@ -71,8 +71,7 @@ class Chain : public testing::Test {
         h.leaving = leaving;
         h.tokens = h.ranges.count() * run.params.block_tokens;
         h.steps = h.ranges.count();
-        if (!h.ranges.empty())
-            h.parts = {{part("d0", delta_name({base}, id, {seq}, "d0")), 1.0, 0}};
+        if (!h.ranges.empty()) h.delta = {part("d0", delta_name({base}, id, {seq})), 1.0};
         f.sha256 = encode(h).sha256;
         return f;
     }

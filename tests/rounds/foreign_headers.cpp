@@ -67,7 +67,7 @@ TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsNeverDecidedAndBlocksNoSite)
     nan.seq = {1};
     nan.ranges = Ranges::between(1, 2);
     nan.tokens = {8};
-    nan.parts = {{{"d0", "deltas/1/x", 1, sha256("")}, std::nan(""), 0}};
+    nan.delta = {{"d0", "deltas/1/x", 1, sha256("")}, std::nan("")};
     Header steps;
     steps.seq = {1};
     steps.steps = (std::int64_t{1} << 53) - 1;

@@ -37,8 +37,8 @@ Commit origin_commit()
     c.parent = sha256("parent");
     c.kind = Commit::Kind::merge;
     c.round = {7};
-    c.model = {{7}, {part("w0", "models/7/A.00000001.3-9/w0.h5")}};
-    c.outer = OuterRef{Outer::Type::nesterov, {part("m0", "models/5/B.00000001.4-7/m0.h5")}};
+    c.model = {{7}, part("w0", "models/7/A.00000001.3-9/w0.h5")};
+    c.outer = OuterRef{Outer::Type::nesterov, part("m0", "models/5/B.00000001.4-7/m0.h5")};
     c.done = Ranges::between(0, 10);
     c.aside = Ranges::between(12, 13);
     c.totals = {Tokens{80}, 20};
@@ -107,8 +107,6 @@ TEST(Fork, AFirstCommitThatBreaksARuleIsRefused)
         {"only repeat", [](Commit& c) { c.model.round = {6}; }},
         {"only repeat", [](Commit& c) { c.recent = origin_commit().recent; }},
         {"only repeat", [](Commit& c) { c.amended = origin_commit().amended; }},
-        {"each part", [](Commit& c) { c.model.parts.clear(); }},
-        {"each part", [](Commit& c) { c.outer->parts[0].part = "w0"; }},
         {"done and aside", [](Commit& c) { c.aside = Ranges::between(9, 10); }},
         {"inside the stream", [](Commit& c) { c.aside = Ranges::between(40, 41); }},
         {"blocks to train", [](Commit& c) { c.aside = Ranges::between(10, 40); }},
@@ -149,9 +147,9 @@ void begin_fork(Simulator& fork, RunSpec const& spec, Simulator& original, std::
     auto const run = encode(spec);
     ASSERT_TRUE(fork.store().create(run_name, run.bytes));
     simulator::Payload const blocks(simulator::tickets_of(moved.done, fork.store().blocks()));
-    for (auto& ref : moved.model.parts) ref = fork.store().put(ref.part, ref.name, blocks);
-    if (moved.outer)
-        for (auto& ref : moved.outer->parts) ref = fork.store().put(ref.part, ref.name, blocks);
+    auto const store = [&](PartRef& ref) { ref = fork.store().put(ref.part, ref.name, blocks); };
+    store(moved.model.weights);
+    if (moved.outer) store(moved.outer->momentum);
     auto const first = first_of_fork(spec, run.sha256, moved, {{"S.00000000.0"}, 1}, now);
     ASSERT_TRUE(fork.store().create(commit_name({1}), encode(first).bytes));
 }

@@ -30,10 +30,10 @@ class Interrupted : public ScriptedSite {
         if (auto const* train = std::get_if<Train>(&output)) return step(train->blocks);
         if (auto const* cut = std::get_if<Cut>(&output)) {
             if (!cut_at) cut_at = now;
-            return CutReady{cut->op, {1.0}, {0}};
+            return CutReady{cut->op, 1.0, 0};
         }
         if (auto const* delta = std::get_if<StoreDelta>(&output))
-            return Stored{delta->op, {part("d0", delta->parts[0].name)}};
+            return Stored{delta->op, part("d0", delta->target.name)};
         if (auto const* merge = std::get_if<Merge>(&output); merge != nullptr && !merges)
             return Unavailable{merge->op, "not now"};
         return std::nullopt;
@@ -71,7 +71,7 @@ class Interrupted : public ScriptedSite {
         auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
         if (made.kind == Commit::Kind::merge)
             made.model = {made.round,
-                          {part("w0", model_name(made.round, by.member, by.attempt, "w0"))}};
+                          part("w0", model_name(made.round, by.member, by.attempt, "w0"))};
         objects[commit_name(made.number)] = encode(made).bytes;
         return made;
     }
@@ -87,7 +87,7 @@ class Interrupted : public ScriptedSite {
         h.ranges = tip.find(b)->held.lowest(2);
         h.tokens = h.ranges.count() * run.params.block_tokens;
         h.steps = 1;
-        h.parts = {{part("d0", delta_name(h.base_round, b, h.seq, "d0")), 1.0, 0}};
+        h.delta = {part("d0", delta_name(h.base_round, b, h.seq)), 1.0};
         auto const encoded = encode(h);
         objects[header_name(b, h.seq)] = encoded.bytes;
         return {h, encoded.sha256, {}};
@@ -145,7 +145,7 @@ TEST_F(Interrupted, LoneWeightsWithWorkRefusedMeanwhileAreNotCommitted)
     ASSERT_EQ(refusing.kind, Commit::Kind::roster);
     ASSERT_EQ(refusing.find(a)->seq, Seq{1});
 
-    (void)serve(Stored{store.op, {part("w0", store.parts[0].name)}});
+    (void)serve(Stored{store.op, part("w0", store.target.name)});
     EXPECT_EQ(newest().round, refusing.round) << "weights with refused work became the model";
     EXPECT_TRUE(objects.contains(header_name(a, {2})));
 }
@@ -162,7 +162,7 @@ TEST_F(Interrupted, AMemberWithWorkDecidedMeanwhileIsNotRemoved)
     late.bad = Refusal::digest;
     auto const refusing = append({late}, {});
 
-    (void)serve(Merged{merge.op, {}, {part("w0", merge.weights[0].name)}, {}});
+    (void)serve(Merged{merge.op, {}, part("w0", merge.weights.name), {}});
     auto const merged = commit(refusing.number.next());
     ASSERT_EQ(merged.kind, Commit::Kind::merge);
     EXPECT_NE(merged.find(b), nullptr) << "nothing asked for its next contribution";
@@ -269,8 +269,8 @@ TEST_F(InterruptedOuterStep, ItIsRepeatedAfterAnAmendmentOfItsParameters)
     ASSERT_TRUE(merge.outer_step);
     amend(0.25);
 
-    auto const again = serve(Merged{
-        merge.op, {}, {part("w0", merge.weights[0].name)}, {part("m0", merge.momentum[0].name)}});
+    auto const again = serve(
+        Merged{merge.op, {}, part("w0", merge.weights.name), part("m0", merge.momentum->name)});
     ASSERT_TRUE(!again.empty() && std::holds_alternative<Merge>(again.back()))
         << "commits a model of the old parameters";
     EXPECT_EQ(std::get<Merge>(again.back()).eta, 0.25);

@@ -99,14 +99,14 @@ TEST_F(Chain, RefusalsAreRecordedAndFreeTheBlocks)
     bad_tokens.header.tokens = {7};
     auto nan = contribution(a, 1, 1, {{0, 1}});
     nan.header.nonfinite = 1;
-    nan.header.parts.clear();
+    nan.header.delta.reset();
     auto digest = contribution(a, 1, 1, {{0, 1}});
     digest.bad = Refusal::digest;
     auto future = contribution(a, 1, 2, {{0, 1}});
     auto encoding = contribution(a, 1, 1, {{0, 1}});
     encoding.header.encoding = "int8";
     auto other_name = contribution(a, 1, 1, {{0, 1}});
-    other_name.header.parts[0].payload.name = "models/1/x/w0.h5";
+    other_name.header.delta->payload.name = "models/1/x/w0.h5";
     auto const not_held = contribution(a, 1, 1, {{8, 9}});
     std::vector<std::pair<Found, Refusal>> const cases{{wrong_run, Refusal::wrong_run},
                                                        {bad_tokens, Refusal::bad_tokens},
@@ -226,7 +226,7 @@ TEST_F(Chain, ATokenBudgetCompletesTheRunInsideTheData)
 {
     run.budget = Tokens{7 * 8 - 3};  // 7 of the 40 blocks
     auto const run_digest = encode(run).sha256;
-    tip = genesis(run, run_digest, tip.by, now, tip.model.parts);
+    tip = genesis(run, run_digest, tip.by, now, tip.model.weights);
     admit("A");
     auto const a = test::member("A", 2);
     EXPECT_EQ(at(a).held, Ranges({{0, 7}})) << "blocks after the budget are never granted";
@@ -316,9 +316,9 @@ TEST_F(Chain, AnyChangeOfARecordBreaksARule)
     caught("outer_step", [](Commit& c) { c.outer_step = true; });
     caught("outer", [](Commit& c) { c.outer = OuterRef{}; });
     caught("model of another round", [](Commit& c) { c.model.round = {1}; });
-    caught("model without parts", [](Commit& c) { c.model.parts.clear(); });
+    caught("model without name", [](Commit& c) { c.model.weights = {}; });
     caught("model under another name",
-           [](Commit& c) { c.model.parts[0].name = "models/2/x/w0.h5"; });
+           [](Commit& c) { c.model.weights.name = "models/2/x/w0.h5"; });
     caught("complete", [](Commit& c) { c.complete = true; });
     caught("another run", [](Commit& c) { c.run = {"other"}; });
 }
@@ -329,7 +329,7 @@ TEST_F(Chain, ARosterCommitRepeatsTheModel)
     auto const parent = tip;
     admit("B");
     auto changed = tip;
-    changed.model.parts[0].sha256 = sha256("x");
+    changed.model.weights.sha256 = sha256("x");
     EXPECT_THAT(check(run, parent, encode(parent).sha256, changed)->message(),
                 HasSubstr("repeat the model"));
 }

@@ -49,7 +49,7 @@ TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutOfALoneSiteDue)
         outputs = site.on(now, Skipped{block});
     }
     ASSERT_TRUE(is_cut(outputs));
-    outputs = site.on(now, CutReady{std::get<Cut>(outputs.back()).op, {1.0}, {0}});
+    outputs = site.on(now, CutReady{std::get<Cut>(outputs.back()).op, 1.0, 0});
     EXPECT_FALSE(site.exited());
     EXPECT_EQ(site.status().undecided, std::vector<Ranges>{good + bad});
     EXPECT_TRUE(site.status().skipped.empty());
@@ -169,13 +169,13 @@ TEST_F(ScriptedSite, NonFiniteWorkIsAnnouncedWithoutPayloadAndRefused)
     EXPECT_TRUE(cut.leaving);
     EXPECT_TRUE(site.on(now, Stepped{held, FractionalSeconds{1}}).empty())
         << "the step in progress must finish first";
-    outputs = serve(CutReady{cut.op, {1.0}, {3}});
+    outputs = serve(CutReady{cut.op, 1.0, 3});
     ASSERT_TRUE(site.exited());
     auto const name = header_name(MemberId{"A.00000011.2"}, {1});
     ASSERT_TRUE(objects.contains(name));
     auto const header = *decode_header(objects.at(name), name);
     EXPECT_EQ(header.nonfinite, 3);
-    EXPECT_TRUE(header.parts.empty());
+    EXPECT_FALSE(header.delta);
     auto const parent_name = commit_name(site.tip()->number);
     auto const digest = sha256(objects.at(parent_name));
     Found const found{header, sha256(objects.at(name)), {}};

@@ -16,7 +16,7 @@ class Guards : public Chain {
     [[nodiscard]] Found work(std::int64_t seq, double sumsq = 1)
     {
         auto f = contribution(a, seq, tip.round.value, at(a).held.lowest(1));
-        f.header.parts[0].sumsq = sumsq;
+        f.header.delta->sumsq = sumsq;
         f.sha256 = encode(f.header).sha256;
         return f;
     }

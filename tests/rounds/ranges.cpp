@@ -96,7 +96,7 @@ TEST(Names, AreParsedStrictly)
         EXPECT_FALSE(parse_member_id(bad)) << bad;
     EXPECT_EQ(commit_name({7}), "commits/00000007.json");
     EXPECT_EQ(header_name(id, {3}), "contrib/NEM_SA.0000001f.12/3.json");
-    EXPECT_EQ(delta_name({5}, id, {3}, "d0"), "deltas/5/NEM_SA.0000001f.12/3/d0.h5");
+    EXPECT_EQ(delta_name({5}, id, {3}), "deltas/5/NEM_SA.0000001f.12/3/d0.h5");
     EXPECT_EQ(lease_name({5}, 2), "merge/5/2.json");
     auto const model = model_name({6}, id, 4, "w0");
     EXPECT_EQ(model, "models/6/NEM_SA.0000001f.12-4/w0.h5");

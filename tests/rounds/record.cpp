@@ -22,9 +22,9 @@ Commit a_commit()
     c.parent = sha256("parent");
     c.kind = Commit::Kind::merge;
     c.round = {4};
-    c.model = {{4}, {test::part("w0", model_name({4}, test::member("B", 3), 2, "w0"))}};
+    c.model = {{4}, test::part("w0", model_name({4}, test::member("B", 3), 2, "w0"))};
     c.outer = OuterRef{Outer::Type::nesterov,
-                       {test::part("m0", model_name({4}, test::member("B", 3), 2, "m0"))}};
+                       test::part("m0", model_name({4}, test::member("B", 3), 2, "m0"))};
     c.totals = {{128}, 16};
     c.done = {{0, 14}, {16, 18}};
     c.members = {{test::member("A", 2),
@@ -35,8 +35,7 @@ Commit a_commit()
                   {1},
                   1,
                   from_unix_ms(1'700'000'000'123),
-                  2,
-                  "tcp://10.0.0.1:4711"}};
+                  2}};
     c.decided = {
         {test::member("A", 2),
          {3},
@@ -70,7 +69,6 @@ Commit a_commit()
     c.aside = {{30, 31}};
     c.skips = {{{"A"}, 1, {{20, 22}}}, {{"A"}, 2, {{24, 25}}}, {{"B"}, 1, {{40, 41}}}};
     c.quarantine = {{{"C"}, from_unix_ms(1'700'000'060'000), Refusal::norm}};
-    c.plan = PlanRef{2, 1, sha256("plan")};
     c.outer_step = true;
     c.norms = {0.5, 0.25};
     c.recent = {{{3}, {6}}, {{4}, {8}}};
@@ -89,10 +87,9 @@ Header a_header()
     h.leaving = true;
     h.ranges = {{4, 8}};
     h.skipped = {{8, 10}};
-    h.mpi = true;
     h.tokens = {32};
     h.steps = 4;
-    h.parts = {{test::part("d0", delta_name({2}, h.member, h.seq, "d0")), 0.75, 0}};
+    h.delta = {test::part("d0", delta_name({2}, h.member, h.seq)), 0.75};
     h.rate = 1'000'000;
     h.time = from_unix_ms(5);
     return h;
@@ -203,6 +200,57 @@ TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
             EXPECT_THAT(error.message(), HasSubstr("reads format 2 only"));
             EXPECT_THAT(error.message(), HasSubstr("the version that started it"));
         }
+    }
+}
+
+// The record with one text replaced, and with the digest that fits it.
+std::string replaced(std::string bytes, std::string const& old, std::string const& text)
+{
+    auto const at = bytes.find(old);
+    EXPECT_NE(at, bytes.npos) << old << " in " << bytes;
+    bytes.replace(at, old.size(), text);
+    auto object = *json::parse(bytes, "t")->as_object();
+    object.erase("self");
+    object.set("self", sha256(json::canonical(object)).hex());
+    return json::canonical(object);
+}
+
+TEST(Record, WithAnotherValueForAConstantIsRefused)
+{
+    auto const commit = encode(a_commit()).bytes;
+    for (auto const& [old, text, key] :
+         {std::tuple{R"("plan":null)", R"("plan":{})", "plan"},
+          {R"("mpi":null)", R"("mpi":"tcp://10.0.0.1:4711")", "mpi"},
+          {R"("part":"w0")", R"("part":"w1")", "part"},
+          {R"("part":"m0")", R"("part":"w0")", "part"},
+          {R"("outer":{"kind":"nesterov","parts":[{)",
+           R"("outer":{"kind":"nesterov","parts":[{"bytes":1,"name":"x","part":"m0","sha256":")"
+           "0000000000000000000000000000000000000000000000000000000000000000\"},{",
+           "parts"}}) {
+        auto const read = decode_commit(replaced(commit, old, text), commit_name({8}));
+        ASSERT_FALSE(read) << text;
+        EXPECT_EQ(read.error().code, ExitCode::protocol);
+        EXPECT_THAT(read.error().message(), HasSubstr(key));
+    }
+    auto const header = encode(a_header()).bytes;
+    auto const name = header_name(a_header().member, a_header().seq);
+    for (auto const& [old, text, key] :
+         {std::tuple{R"("mpi":false)", R"("mpi":true)", "mpi"},
+          {R"("part":"d0")", R"("part":"d1")", "part"},
+          {R"("nonfinite":0,"part")", R"("nonfinite":1,"part")", "nonfinite"}}) {
+        auto const read = decode_header(replaced(header, old, text), name);
+        ASSERT_FALSE(read) << text;
+        EXPECT_EQ(read.error().code, ExitCode::protocol);
+        EXPECT_THAT(read.error().message(), HasSubstr(key));
+    }
+    auto const run = encode(small_run()).bytes;
+    for (auto const* text : {R"("parts":[])", R"("parts":[{"name":"1","tensors":["wte","head"]}])",
+                             R"("parts":[{"name":"0","tensors":["wte"]},)"
+                             R"({"name":"0","tensors":["head"]}])"}) {
+        auto const read =
+            decode_run(replaced(run, R"("parts":[{"name":"0","tensors":["wte","head"]}])", text));
+        ASSERT_FALSE(read) << text;
+        EXPECT_THAT(read.error().message(), HasSubstr("parts"));
     }
 }
 

@@ -38,24 +38,24 @@ class Repairing : public ScriptedSite {
         if (auto const* keep = std::get_if<Keep>(&output)) kept.push_back(keep->parts);
         if (auto const* note = std::get_if<Note>(&output)) notes.push_back(note->type);
         if (auto const* train = std::get_if<Train>(&output)) held = train->blocks;
-        if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, {1.0}, {0}};
+        if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, 1.0, 0};
         if (auto const* delta = std::get_if<StoreDelta>(&output))
-            return Stored{delta->op, {part("d0", delta->parts[0].name)}};
+            return Stored{delta->op, part("d0", delta->target.name)};
         return std::nullopt;
     }
     Input merged(Merge const& merge)
     {
         for (auto const& ref :
-             {merge.model.parts[0], merge.outer ? merge.outer->parts[0] : merge.model.parts[0]})
+             {merge.model.weights, merge.outer ? merge.outer->momentum : merge.model.weights})
             if (damaged.contains(ref.name)) return Corrupt{merge.op, ref.name, "it is missing"};
-        Merged answer{merge.op, {}, {part("w0", merge.weights[0].name)}, {}};
-        if (merge.outer_step) answer.momentum = {part("m0", merge.momentum[0].name)};
+        Merged answer{merge.op, {}, part("w0", merge.weights.name), {}};
+        if (merge.outer_step) answer.momentum = part("m0", merge.momentum->name);
         return answer;
     }
     template <class Good>
     Input read(Op op, ModelRef const& model)
     {
-        auto const& name = model.parts[0].name;
+        auto const& name = model.weights.name;
         ++reads;
         if (damaged.contains(name)) return Corrupt{op, name, "there is no such object"};
         return Good{op};
@@ -98,7 +98,7 @@ class Repairing : public ScriptedSite {
         auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
         if (made.kind == Commit::Kind::merge)
             made.model = {made.round,
-                          {part("w0", model_name(made.round, by.member, by.attempt, "w0"))}};
+                          part("w0", model_name(made.round, by.member, by.attempt, "w0"))};
         objects[commit_name(made.number)] = encode(made).bytes;
         return made;
     }
@@ -114,7 +114,7 @@ class Repairing : public ScriptedSite {
         h.ranges = tip.find(b)->held.lowest(2);
         h.tokens = h.ranges.count() * run.params.block_tokens;
         h.steps = 1;
-        h.parts = {{part("d0", delta_name(h.base_round, b, h.seq, "d0")), 1.0, 0}};
+        h.delta = {part("d0", delta_name(h.base_round, b, h.seq)), 1.0};
         auto const encoded = encode(h);
         objects[header_name(b, h.seq)] = encoded.bytes;
         return {h, encoded.sha256, {}};
@@ -154,7 +154,7 @@ class Repairing : public ScriptedSite {
         now = std::max(now, std::min(site.wake().value_or(end), end));
         return outputs;
     }
-    [[nodiscard]] std::string model() const { return newest().model.parts[0].name; }
+    [[nodiscard]] std::string model() const { return newest().model.weights.name; }
     [[nodiscard]] int count(std::string const& note) const
     {
         return static_cast<int>(std::count(notes.begin(), notes.end(), note));
@@ -185,7 +185,7 @@ TEST_F(Repairing, KeepsTheModelThatItAdopted)
 {
     two_members();
     ASSERT_FALSE(kept.empty());
-    EXPECT_EQ(kept.back(), newest().model.parts);
+    EXPECT_THAT(kept.back(), ElementsAre(newest().model.weights));
 }
 
 TEST_F(Repairing, AStartingSiteStoresItsOwnCopyAgain)
@@ -197,7 +197,7 @@ TEST_F(Repairing, AStartingSiteStoresItsOwnCopyAgain)
     serve_for(Seconds{20});
     ASSERT_EQ(restores.size(), 1U);
     EXPECT_FALSE(restores[0].recipe);
-    EXPECT_EQ(restores[0].parts, newest().model.parts);
+    EXPECT_THAT(restores[0].parts, ElementsAre(newest().model.weights));
     EXPECT_TRUE(damaged.empty());
     EXPECT_EQ(site.status().state, State::run);
     EXPECT_EQ(count("repaired"), 1);
@@ -286,11 +286,11 @@ TEST_F(Repairing, AReaderComputesTheMergeOnceMore)
     ASSERT_TRUE(recipe);
     auto const made = commit({4});
     EXPECT_EQ(recipe->model, commit({3}).model);
-    EXPECT_EQ(recipe->weights[0].name, made.model.parts[0].name);
+    EXPECT_EQ(recipe->weights.name, made.model.weights.name);
     ASSERT_EQ(recipe->include.size(), 1U);
     EXPECT_EQ(recipe->include[0].member, b);
     EXPECT_EQ(recipe->include[0].scale, made.decided[0].scale);
-    EXPECT_EQ(recipe->include[0].parts[0].payload.name, delta_name({1}, b, {1}, "d0"));
+    EXPECT_EQ(recipe->include[0].delta.payload.name, delta_name({1}, b, {1}));
     EXPECT_EQ(recipe->outer_step, made.outer_step);
 }
 

@@ -49,8 +49,7 @@ class ScriptedSite : public testing::Test {
             if (auto const* create = std::get_if<Create>(&output))
                 inputs.push_back(created(*create));
             if (auto const* make = std::get_if<MakeInitial>(&output))
-                inputs.push_back(
-                    Stored{make->op, {part(make->parts[0].part, make->parts[0].name)}});
+                inputs.push_back(Stored{make->op, part(make->target.part, make->target.name)});
             if (auto const worked = work(output)) inputs.push_back(*worked);
         }
         return outputs;
@@ -66,7 +65,7 @@ class ScriptedSite : public testing::Test {
         auto const cut = std::get<Cut>(outputs.back());
         (void)site.on(now, Stepped{held, FractionalSeconds{1}});
         stopped = now;
-        return serve(CutReady{cut.op, {1.0}, {1}});
+        return serve(CutReady{cut.op, 1.0, 1});
     }
     /// Returns true for a question about payloads or to the trainer.
     static bool asks_for_work(Output const& output)

@@ -23,7 +23,7 @@ class SilentMember : public ScriptedSite {
         objects[run_name] = record.bytes;
         auto const hour_ago = noon() - Seconds{3600};
         auto first = genesis(run, record.sha256, {id_of(0), 1}, hour_ago,
-                             {part("w0", model_name({1}, id_of(0), 1, "w0"))});
+                             part("w0", model_name({1}, id_of(0), 1, "w0")));
         Intents intents;
         intents.admit = Admission{{{"B"}, 0x22}, 1'000'000};
         auto const bytes = encode(first);

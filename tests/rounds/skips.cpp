@@ -94,7 +94,7 @@ TEST_F(Skips, ARefusedContributionSetsNothingAside)
     auto wrong = skips(a, 1, {{0, 2}});
     wrong.header.ranges = {{1, 3}};
     wrong.header.tokens = 2 * run.params.block_tokens;
-    wrong.header.parts = {{test::part("d0", delta_name({1}, a, {1}, "d0")), 1.0, 0}};
+    wrong.header.delta = {test::part("d0", delta_name({1}, a, {1})), 1.0};
     go({wrong});
     EXPECT_EQ(tip.decided[0].refused, Refusal::not_held);
     EXPECT_TRUE(tip.skips.empty());

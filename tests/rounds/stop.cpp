@@ -28,12 +28,12 @@ class Stopping : public ScriptedSite {
         outputs = site.on(now, stop);
         auto const cut = std::get<Cut>(outputs.back());
         (void)site.on(now, Stepped{held, FractionalSeconds{1}});
-        return site.on(now, CutReady{cut.op, {1.0}, {0}});
+        return site.on(now, CutReady{cut.op, 1.0, 0});
     }
     template <class Store>
     Stored stored(Store const& store)
     {
-        return {store.op, {part(store.parts[0].part, store.parts[0].name)}};
+        return {store.op, part(store.target.part, store.target.name)};
     }
     Ranges held;
 };

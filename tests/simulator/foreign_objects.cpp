@@ -16,9 +16,7 @@ std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& 
     h.tokens = member.held.count() * run.params.block_tokens;
     if (type == 1) h.steps = (std::int64_t{1} << 53) - 1;
     if (type == 2)
-        h.parts = {{{"d0", delta_name(tip.round, member.id, h.seq, "d0"), 1, sha256("")},
-                    std::nan(""),
-                    0}};
+        h.delta = {{"d0", delta_name(tip.round, member.id, h.seq), 1, sha256("")}, std::nan("")};
     if (type == 3)
         for (std::int64_t i = 0; i < 300; ++i)
             h.ranges += Ranges::between(1'000'000'000'000 + 2 * i, 1'000'000'000'001 + 2 * i);

@@ -26,9 +26,9 @@ void store_fork(SimStore& store, RunSpec const& run, Origin const& origin, bool 
     auto const content = tickets_of(origin.done, store.blocks());
     Commit commit;
     commit.round = origin.round;
-    commit.model.parts = {put(store, origin, "w0", Payload(content))};
+    commit.model.weights = put(store, origin, "w0", Payload(content));
     if (origin.has_momentum)
-        commit.outer = OuterRef{run.outer.type, {put(store, origin, "m0", Payload(content))}};
+        commit.outer = OuterRef{run.outer.type, put(store, origin, "m0", Payload(content))};
     commit.done = origin.done;
     commit.aside = origin.aside;
     commit.totals = {origin.done.count() * run.params.block_tokens, origin.done.count()};

@@ -118,7 +118,7 @@ void Injector::damage_newest()
 {
     if (!has_open_run()) return;
     auto const& tip = store_.chain().back();
-    auto const& part = tip.outer && chance(0.3) ? tip.outer->parts.at(0) : tip.model.parts.at(0);
+    auto const& part = tip.outer && chance(0.3) ? tip.outer->momentum : tip.model.weights;
     // Nobody may read the momentum before what it was made from has expired. So a copy must stay.
     bool const model = part.part.starts_with('w');
     bool const recomputable = model && can_recompute(store_, run_.params);

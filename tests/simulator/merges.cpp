@@ -31,17 +31,17 @@ void Merges::execute(P const& p, Merge const& o)
 
 Input Merges::merge(std::size_t site, Merge const& o)
 {
-    auto const& base = o.model.parts.at(0);
+    auto const& base = o.model.weights;
     auto const* theta = store_.payload(base);
     if (theta == nullptr) return missing(o.op, base);
     Merged merged{o.op, {}, {}, {}};
     std::vector<Term> terms;
     auto result = sum(o, *theta, terms, merged.refused);
     if (!merged.refused.empty()) return merged;
-    if (lacks_momentum(o)) return missing(o.op, o.outer->parts.at(0));
+    if (lacks_momentum(o)) return missing(o.op, o.outer->momentum);
     auto const made = payloads(o, std::move(result), terms);
-    merged.model.push_back(store(site, o.weights.at(0), made.model));
-    if (o.outer_step) merged.momentum.push_back(store(site, o.momentum.at(0), made.momentum));
+    merged.weights = store(site, o.weights, made.model);
+    if (o.outer_step) merged.momentum = store(site, o.momentum.value(), made.momentum);
     return merged;
 }
 
@@ -49,7 +49,7 @@ Tickets Merges::sum(Merge const& o, Tickets result, std::vector<Term>& terms,
                     std::vector<Merged::Refused>& refused)
 {
     for (auto const& c : o.include) {
-        auto const* d = store_.payload(c.parts.at(0).payload);
+        auto const* d = store_.payload(c.delta.payload);
         if (chance(chaos_.stale_404)) {
             refused.push_back({c.member, c.seq, Refusal::digest, true});
         } else if (d == nullptr || chance(chaos_.refused)) {
@@ -64,7 +64,7 @@ Tickets Merges::sum(Merge const& o, Tickets result, std::vector<Term>& terms,
 
 bool Merges::lacks_momentum(Merge const& o) const
 {
-    return o.outer_step && o.outer && store_.payload(o.outer->parts.at(0)) == nullptr;
+    return o.outer_step && o.outer && store_.payload(o.outer->momentum) == nullptr;
 }
 
 PartRef Merges::store(std::size_t site, Target const& target, Payload const& payload)
@@ -76,20 +76,20 @@ PartRef Merges::store(std::size_t site, Target const& target, Payload const& pay
 MergedPayloads Merges::payloads(Merge const& o, Tickets result,
                                 std::vector<Term> const& terms) const
 {
-    auto const momentum = o.outer ? store_.values(o.outer->parts.at(0)) : Values{};
-    auto const values = merge_values(store_.values(o.model.parts.at(0)), momentum, terms,
-                                     {o.outer_step, o.eta, o.mu});
+    auto const momentum = o.outer ? store_.values(o.outer->momentum) : Values{};
+    auto const values =
+        merge_values(store_.values(o.model.weights), momentum, terms, {o.outer_step, o.eta, o.mu});
     return {Payload(result, values.model), Payload(result, values.momentum)};
 }
 
 std::optional<MergedPayloads> Merges::repeat(Merge const& o) const
 {
-    auto const* theta = store_.payload(o.model.parts.at(0));
+    auto const* theta = store_.payload(o.model.weights);
     if (theta == nullptr) return std::nullopt;
     auto result = *theta;
     std::vector<Term> terms;
     for (auto const& c : o.include) {
-        auto const* d = store_.payload(c.parts.at(0).payload);
+        auto const* d = store_.payload(c.delta.payload);
         if (d == nullptr) return std::nullopt;
         result = result - *d;
         terms.push_back({values_of(*d), c.scale});

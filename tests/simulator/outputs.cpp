@@ -89,42 +89,38 @@ void Outputs::execute(P const& p, Create const& o)
     });
 }
 
-void Outputs::put(P const& p, Op op, std::vector<Target> const& parts, Payload const& content,
-                  bool may_spoil)
+void Outputs::put(P const& p, Op op, Target const& target, Payload const& content, bool may_spoil)
 {
     later(Millis{pick(20, 400)}, [=, this] {
         ++steps_;
         if (refuses_writes(p)) return reply(p, Unavailable{op, "full", failure(p)});
-        Stored stored{op, {}};
         bool const late = chance(chaos_.stalled);
         bool const lost = late || chance(chaos_.no_answer);
-        for (auto const& target : parts) {
-            stored.parts.push_back(store_.put(target.part, target.name, content));
-            if (!may_spoil && !lost) shared_.copies.keep(p->site_index, target.name, content);
-            if (may_spoil && chance(chaos_.spoiled)) store_.spoil(target.name);
-        }
+        auto const stored = store_.put(target.part, target.name, content);
+        if (!may_spoil && !lost) shared_.copies.keep(p->site_index, target.name, content);
+        if (may_spoil && chance(chaos_.spoiled)) store_.spoil(target.name);
         if (late) reply_late(p, Unavailable{op, "time-out"});
         else if (lost) reply(p, Unavailable{op, "no answer"});
-        else reply(p, stored);
+        else reply(p, Stored{op, stored});
     });
 }
 
 void Outputs::execute(P const& p, StoreDelta const& o)
 {
     p->check_transfer(p->last_input);
-    put(p, o.op, o.parts, Payload(p->trainer->delta(o.seq)), true);
+    put(p, o.op, o.target, Payload(p->trainer->delta(o.seq)), true);
 }
 
 void Outputs::execute(P const& p, StoreModel const& o)
 {
     p->check_transfer(p->last_input);
-    put(p, o.op, o.parts, Payload(p->trainer->model_of_cut()), false);
+    put(p, o.op, o.target, Payload(p->trainer->model_of_cut()), false);
     processes_.interrupt(p);
 }
 
 void Outputs::execute(P const& p, MakeInitial const& o)
 {
-    put(p, o.op, o.parts, Payload(Tickets(store_.blocks(), 0)), false);
+    put(p, o.op, o.target, Payload(Tickets(store_.blocks(), 0)), false);
 }
 
 void Outputs::execute(P const& p, Overwrite const& o)

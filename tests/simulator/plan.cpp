@@ -136,7 +136,7 @@ void check_result(Simulator& s, RunSpec const& run)
     auto const used = Ranges::between(0, in_force(run, tip).stream_blocks()) - tip.aside;
     require(tip.totals.tokens == used.count() * run.params.block_tokens, Invariant::model,
             "tokens differ from those of the stream");
-    auto const* model = s.store().payload(tip.model.parts.at(0));
+    auto const* model = s.store().payload(tip.model.weights);
     require(model != nullptr && *model == tickets_of(used, s.store().blocks()), Invariant::model,
             "the model does not contain each block exactly once");
 }

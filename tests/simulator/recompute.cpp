@@ -11,9 +11,9 @@ bool has(SimStore const& store, PartRef const& part) { return store.payload(part
 // Whether the store has the model, and the momentum if the merge used it.
 bool has_base(SimStore const& store, Commit const& merge, Commit const& before)
 {
-    if (!has(store, before.model.parts.at(0))) return false;
+    if (!has(store, before.model.weights)) return false;
     bool const used_momentum = merge.outer_step && before.outer;
-    return !used_momentum || has(store, before.outer->parts.at(0));
+    return !used_momentum || has(store, before.outer->momentum);
 }
 
 bool has_delta(SimStore const& store, Decided const& decision)
@@ -21,7 +21,7 @@ bool has_delta(SimStore const& store, Decided const& decision)
     auto const name = header_name(decision.member, decision.seq);
     auto const bytes = store.get(name);
     if (!decision.header || !bytes || sha256(*bytes) != *decision.header) return false;
-    return has(store, decode_header(*bytes, name)->parts.at(0).payload);
+    return has(store, decode_header(*bytes, name)->delta->payload);
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ void SimStore::committed(std::string const& name, std::string const& bytes)
     auto const error = chain_.empty() ? check_genesis(run_, sha256(small_.at(run_name)), *commit)
                                       : check(run_, chain_.back(), digests_.back(), *commit);
     require(!error, Invariant::commit, [&] { return error->message(); });
-    auto const* model = original(commit->model.parts.at(0));
+    auto const* model = original(commit->model.weights);
     require(model != nullptr, Invariant::kept, [&] {
         return "the model of commit " + std::to_string(commit->number.value) +
                " is missing in the store";
@@ -248,12 +248,12 @@ void SimStore::merged(Commit const& commit) const
         terms.push_back({values_of(delta), d.scale});
     }
     auto const outer = in_force(run_, parent).outer;
-    auto const momentum = parent.outer ? values(parent.outer->parts.at(0)) : Values{};
-    auto const right = merge_values(values(parent.model.parts.at(0)), momentum, terms,
+    auto const momentum = parent.outer ? values(parent.outer->momentum) : Values{};
+    auto const right = merge_values(values(parent.model.weights), momentum, terms,
                                     {commit.outer_step, outer.eta, outer.mu});
-    require(values(commit.model.parts.at(0)) == right.model, Invariant::model,
+    require(values(commit.model.weights) == right.model, Invariant::model,
             "the model is not the merge of the included contributions by their scales");
-    require(!commit.outer_step || values(commit.outer->parts.at(0)) == right.momentum,
+    require(!commit.outer_step || values(commit.outer->momentum) == right.momentum,
             Invariant::model, "the momentum is not that of the merge");
 }
 
@@ -304,15 +304,14 @@ void SimStore::pending() const
                        " is outside the blocks that its member holds";
             });
             held -= h.ranges;
-            for (auto const& part : h.parts) {
-                auto const it = payloads_.find(part.payload.name);
-                require(it != payloads_.end(), Invariant::pending,
-                        [&] { return "delta of pending " + which() + " is missing"; });
-                auto const right = tickets_of({}, blocks_) - tickets_of(h.ranges, blocks_);
-                require(payload(part.payload) == nullptr || it->second.content == right,
-                        Invariant::pending,
-                        [&] { return which() + " contains other work than announced"; });
-            }
+            if (!h.delta) continue;
+            auto const it = payloads_.find(h.delta->payload.name);
+            require(it != payloads_.end(), Invariant::pending,
+                    [&] { return "delta of pending " + which() + " is missing"; });
+            auto const right = tickets_of({}, blocks_) - tickets_of(h.ranges, blocks_);
+            require(payload(h.delta->payload) == nullptr || it->second.content == right,
+                    Invariant::pending,
+                    [&] { return which() + " contains other work than announced"; });
         }
     }
 }
@@ -324,7 +323,7 @@ void SimStore::kept() const
     auto const keep = run_.params.keep_models;
     for (auto const& c : chain_)
         if (c.kind != Commit::Kind::roster && c.round.value > newest - keep)
-            require(original(c.model.parts.at(0)) != nullptr, Invariant::kept, [&] {
+            require(original(c.model.weights) != nullptr, Invariant::kept, [&] {
                 return "model of round " + std::to_string(c.round.value) + " was deleted";
             });
 }

@@ -42,11 +42,7 @@ void put(std::ostream& out, Unknown const& i)
 {
     out << "Unknown " << i.op << " " << static_cast<int>(i.code) << " " << i.why;
 }
-void put(std::ostream& out, Stored const& i)
-{
-    out << "Stored " << i.op;
-    put_list(out, i.parts);
-}
+void put(std::ostream& out, Stored const& i) { out << "Stored " << i.op << " " << i.payload; }
 void put(std::ostream& out, Loaded const& i) { out << "Loaded " << i.op; }
 void put(std::ostream& out, Adopted const& i) { out << "Adopted " << i.op; }
 void put(std::ostream& out, Merged const& i)
@@ -55,8 +51,8 @@ void put(std::ostream& out, Merged const& i)
     for (auto const& b : i.refused)
         out << " bad " << b.member.value << "." << b.seq.value << " " << to_text(b.reason)
             << (b.absent ? " absent" : "");
-    put_list(out, i.model);
-    put_list(out, i.momentum);
+    if (i.weights) out << " " << *i.weights;
+    if (i.momentum) out << " " << *i.momentum;
 }
 void put(std::ostream& out, Restored const& i)
 {
@@ -81,9 +77,8 @@ void put(std::ostream& out, Skipped const& i) { out << "Skipped " << i.blocks.to
 void put(std::ostream& out, SimProcess const& p, CutReady const& i)
 {
     auto const& [ranges, steps] = p.trainer->last_cut();
-    out << "CutReady " << i.op << " " << ranges.to_string() << " " << steps;
-    put_list(out, i.sumsq);
-    put_list(out, i.nonfinite);
+    out << "CutReady " << i.op << " " << ranges.to_string() << " " << steps << " " << i.sumsq << " "
+        << i.nonfinite;
 }
 void put(std::ostream& out, StopRequested const& i)
 {
@@ -100,32 +95,26 @@ void put(std::ostream& out, Create const& o)
 }
 void put(std::ostream& out, StoreDelta const& o)
 {
-    out << "StoreDelta " << o.op << " " << o.seq.value;
-    put_list(out, o.parts);
+    out << "StoreDelta " << o.op << " " << o.seq.value << " " << o.target;
 }
 void put(std::ostream& out, StoreModel const& o)
 {
-    out << "StoreModel " << o.op;
-    put_list(out, o.parts);
+    out << "StoreModel " << o.op << " " << o.target;
 }
 void put(std::ostream& out, MakeInitial const& o)
 {
-    out << "MakeInitial " << o.op << " " << o.seed;
-    put_list(out, o.parts);
+    out << "MakeInitial " << o.op << " " << o.seed << " " << o.target;
 }
 void put(std::ostream& out, Merge const& o)
 {
-    out << "Merge " << o.op << " round " << o.model.round.value;
-    put_list(out, o.model.parts);
-    if (o.outer) put_list(out, o.outer->parts);
-    for (auto const& c : o.include) {
-        out << " include " << c.member.value << "." << c.seq.value << " " << exact(c.scale);
-        for (auto const& p : c.parts)
-            out << " " << p.payload << " " << exact(p.sumsq) << " " << p.nonfinite;
-    }
+    out << "Merge " << o.op << " round " << o.model.round.value << " " << o.model.weights;
+    if (o.outer) out << " " << o.outer->momentum;
+    for (auto const& c : o.include)
+        out << " include " << c.member.value << "." << c.seq.value << " " << exact(c.scale) << " "
+            << c.delta.payload << " " << exact(c.delta.sumsq) << " 0";
     out << (o.outer_step ? " outer_step " : " average ") << exact(o.eta) << " " << exact(o.mu);
-    put_list(out, o.weights);
-    put_list(out, o.momentum);
+    out << " " << o.weights;
+    if (o.momentum) out << " " << *o.momentum;
 }
 void put(std::ostream& out, Restore const& o)
 {
@@ -135,8 +124,7 @@ void put(std::ostream& out, Restore const& o)
 }
 void put(std::ostream& out, LoadModel const& o)
 {
-    out << "LoadModel " << o.op << " round " << o.model.round.value;
-    put_list(out, o.model.parts);
+    out << "LoadModel " << o.op << " round " << o.model.round.value << " " << o.model.weights;
 }
 void put(std::ostream& out, Cut const& o)
 {
@@ -146,8 +134,7 @@ void put(std::ostream& out, Cut const& o)
 void put(std::ostream& out, Adopt const& o)
 {
     out << "Adopt " << o.op << " commit " << o.commit.value << " round " << o.model.round.value
-        << (o.keeps_weights ? " keeps_weights" : "");
-    put_list(out, o.model.parts);
+        << (o.keeps_weights ? " keeps_weights" : "") << " " << o.model.weights;
     put_seqs(out, o.dropped);
 }
 // The status below says which of these blocks the site has used.

@@ -64,7 +64,7 @@ CutReady SimTrainer::cut(Cut const& order)
 {
     pause();
     auto const tokens = since_.count() * tokens_per_block;
-    CutReady const ready{order.op, {static_cast<double>(tokens)}, {0}};
+    CutReady const ready{order.op, static_cast<double>(tokens), 0};
     undecided_[order.seq] = {a_ - x_, since_, std::exchange(skipped_, {})};
     a_ = x_;
     last_cut_ = {std::exchange(since_, {}), std::exchange(steps_, 0)};

@@ -18,10 +18,10 @@ void Training::execute(P const& p, LoadModel const& o)
         ++steps_;
         if (chance(chaos_.stalled)) return reply_late(p, Unavailable{o.op, "time-out"});
         if (is_unanswered(p)) return reply(p, Unavailable{o.op, "no answer", failure(p)});
-        auto const* whole = store_.whole(o.model.parts.at(0));
+        auto const* whole = store_.whole(o.model.weights);
         if (whole == nullptr || chance(chaos_.stale_404))
-            return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
-        shared_.copies.keep(p->site_index, o.model.parts.at(0).name, *whole);
+            return reply(p, Corrupt{o.op, o.model.weights.name, "missing"});
+        shared_.copies.keep(p->site_index, o.model.weights.name, *whole);
         p->trainer->load(whole->content);
         deliver(p, Loaded{o.op});
     });
@@ -32,7 +32,7 @@ void Training::execute(P const& p, Adopt const& o)
     later(Millis{pick(5, 300)}, [this, p, o] {
         if (p->dead) return;
         ++steps_;
-        auto const& part = o.model.parts.at(0);
+        auto const& part = o.model.weights;
         auto const* whole = o.keeps_weights ? store_.original(part) : store_.whole(part);
         if (chance(chaos_.stalled)) return reply_late(p, Unavailable{o.op, "time-out"});
         if (is_unanswered(p)) return reply(p, Unavailable{o.op, "no answer", failure(p)});
@@ -63,7 +63,7 @@ void Training::boundary(P const& p)
         auto const cut = *std::exchange(p->cut, {});
         auto ready = p->trainer->cut(cut);
         if (chance(chaos_.nan) && !p->trainer->last_cut().first.empty()) {
-            ready.nonfinite = {1};
+            ready.nonfinite = 1;
             ++p->hardware.nan_cuts;
         }
         deliver(p, ready);

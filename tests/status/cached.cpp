@@ -31,8 +31,7 @@ class LongRun : public testing::Test {
         run->make_lone(commits);
         // As sites do, except for the newest two.
         for (auto commit = run->chain().begin(); commit != run->chain().end() - 2; ++commit)
-            (void)objects->remove(
-                *chain::object_name(run->spec().run, commit->model.parts.at(0).name));
+            (void)objects->remove(*chain::object_name(run->spec().run, commit->model.weights.name));
         for (auto const& site : sites)
             for (auto const stream : journal::all_streams) publish(site, stream);
     }

@@ -77,7 +77,7 @@ TEST_F(View, AMissingNewestModelIsANote)
     run.make();
     auto const& id = run.spec().run;
     EXPECT_TRUE(read_chain_view({objects, id}).value()->notes.empty());
-    auto const model = run.tip().model.parts.at(0).name;
+    auto const model = run.tip().model.weights.name;
     ASSERT_TRUE(objects.remove(*chain::object_name(id, model)));
     EXPECT_THAT(read_chain_view({objects, id}).value()->notes,
                 ElementsAre(HasSubstr("missing: " + model)));

@@ -24,7 +24,7 @@ inline constexpr Seconds long_enough{40};
 inline rounds::RunSpec fast_run(std::int64_t blocks)
 {
     auto run = rounds::test::small_run(blocks, {{"A"}, {"B"}});
-    run.parts = {{"0", {"w"}}};
+    run.tensors = {"w"};
     auto& p = run.params;
     p.grant_quantum = 2;
     p.round_time = p.checkpoint_interval = Millis{60};

@@ -50,7 +50,7 @@ class DirectWay : public testing::Test {
     }
     static rounds::Target delta_of(MemberId const& member)
     {
-        return {"d0", rounds::delta_name({1}, member, {1}, "d0")};
+        return {"d0", rounds::delta_name({1}, member, {1})};
     }
     static Values values() { return std::make_shared<std::vector<float> const>(2, 1.5F); }
     rounds::PartRef put(Site const& site, rounds::Target const& target, Values const& values)

@@ -34,17 +34,17 @@ class Executor : public testing::Test {
         MemberId const id{member};
         double sumsq = 0;
         for (double const value : delta) sumsq += value * value;
-        auto const name = rounds::delta_name({number}, id, {number}, "d0");
-        return {id, {number}, scale, {{put("d0", name, delta), sumsq, 0}}};
+        auto const name = rounds::delta_name({number}, id, {number});
+        return {id, {number}, scale, {put("d0", name, delta), sumsq}};
     }
     rounds::Merge average(std::vector<float> const& theta,
                           std::vector<rounds::Merge::Included> include)
     {
         rounds::Merge merge;
         merge.op = 1;
-        merge.model = {{1}, {put("w0", "models/1/A.00000011.0-1/w0.h5", theta)}};
+        merge.model = {{1}, put("w0", "models/1/A.00000011.0-1/w0.h5", theta)};
         merge.include = std::move(include);
-        merge.weights = {{"w0", rounds::model_name({2}, {"A.00000011.2"}, 1, "w0")}};
+        merge.weights = {"w0", rounds::model_name({2}, {"A.00000011.2"}, 1, "w0")};
         return merge;
     }
     template <class Answer>
@@ -100,15 +100,16 @@ class Executor : public testing::Test {
         MemberId const member{"A.00000011.2"};
         rounds::Merge merge;
         merge.op = op;
-        merge.model = {round, {model}};
-        if (momentum) merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov, {*momentum}};
+        merge.model = {round, model};
+        if (momentum) merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov, *momentum};
         merge.include = {contribution(member.value, round.value, 1.0F, delta)};
         merge.outer_step = true;
         merge.eta = 0.5;
         merge.mu = 0.5;
         auto const attempt = static_cast<std::int64_t>(op);
-        merge.weights = {{"w0", rounds::model_name(round.next(), member, attempt, "w0")}};
-        merge.momentum = {{"m0", rounds::model_name(round.next(), member, attempt, "m0")}};
+        merge.weights = {"w0", rounds::model_name(round.next(), member, attempt, "w0")};
+        merge.momentum =
+            rounds::Target{"m0", rounds::model_name(round.next(), member, attempt, "m0")};
         return answer(merge);
     }
 

@@ -15,25 +15,25 @@ TEST_F(Executor, ASecondOuterStepUsesTheMomentumOfTheFirst)
 {
     auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {16, 8});
     auto const first = outer_step(1, theta, std::nullopt, {4, -8});
-    EXPECT_EQ(values_of(first.momentum.at(0)), (std::vector<float>{4, -8})) << "m = g";
-    EXPECT_EQ(values_of(first.model.at(0)), (std::vector<float>{13, 14}))
+    EXPECT_EQ(values_of(first.momentum.value()), (std::vector<float>{4, -8})) << "m = g";
+    EXPECT_EQ(values_of(first.weights.value()), (std::vector<float>{13, 14}))
         << "theta - 0.5 (g + 0.5 m)";
-    auto const second = outer_step(2, first.model.at(0), first.momentum.at(0), {2, 4});
-    EXPECT_EQ(values_of(second.momentum.at(0)), (std::vector<float>{4, 0})) << "m' = 0.5 m + g";
-    EXPECT_EQ(values_of(second.model.at(0)), (std::vector<float>{11, 12}))
+    auto const second = outer_step(2, first.weights.value(), first.momentum.value(), {2, 4});
+    EXPECT_EQ(values_of(second.momentum.value()), (std::vector<float>{4, 0})) << "m' = 0.5 m + g";
+    EXPECT_EQ(values_of(second.weights.value()), (std::vector<float>{11, 12}))
         << "theta - 0.5 (g + 0.5 m')";
 }
 
 TEST_F(Executor, RefusesADeltaWhoseNormIsNotTheAnnouncedOne)
 {
     auto wrong = contribution("B.00000012.3", 1, 0.5F, {3, 4});
-    wrong.parts[0].sumsq = 25.1;
+    wrong.delta.sumsq = 25.1;
     auto const merged =
         answer(average({16, 8}, {contribution("A.00000011.2", 1, 0.5F, {1, 1}), wrong}));
     ASSERT_EQ(merged.refused.size(), 1U);
     EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
     EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::norm);
-    EXPECT_TRUE(merged.model.empty());
+    EXPECT_FALSE(merged.weights);
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_EQ(
         warnings[0],
@@ -44,7 +44,7 @@ TEST_F(Executor, RefusesADeltaWhoseNormIsNotTheAnnouncedOne)
 TEST_F(Executor, RefusesADeltaWithAValueThatIsNotFinite)
 {
     auto bad = contribution("B.00000012.3", 1, 0.5F, {3, std::numeric_limits<float>::infinity()});
-    bad.parts[0].sumsq = 9;
+    bad.delta.sumsq = 9;
     auto const merged =
         answer(average({16, 8}, {contribution("A.00000011.2", 1, 0.5F, {1, 1}), bad}));
     ASSERT_EQ(merged.refused.size(), 1U);
@@ -63,7 +63,7 @@ TEST_F(Executor, RefusesDeltasOfOtherShapesAndRuns)
     std::int64_t number = 0;
     for (auto const& other : layouts) {
         auto bad = contribution("B.00000012.3", ++number, 0.5F, {3, 4});
-        auto& delta = bad.parts[0].payload;
+        auto& delta = bad.delta.payload;
         std::vector<float> const values(other.elements(), 1.0F);
         auto const encoded = payload::encode(other, "d0", values);
         auto const bytes = encoded.pieces();
@@ -89,8 +89,8 @@ TEST_F(Executor, NeverStoresAModelThatIsNotFinite)
     ASSERT_EQ(merged.refused.size(), 1U);
     EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
     EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::nan);
-    EXPECT_TRUE(merged.model.empty());
-    auto const name = store::ObjectName::parse("runs/test/" + merge.weights[0].name);
+    EXPECT_FALSE(merged.weights);
+    auto const name = store::ObjectName::parse("runs/test/" + merge.weights.name);
     EXPECT_FALSE(objects.stat(*name)->has_value());
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_EQ(warnings[0],
@@ -131,11 +131,11 @@ class Chunked : public Executor {
         auto merge = average(full(16), {contribution("A.00000011.2", 1, 0.5F, full(4)),
                                         contribution("B.00000012.3", 1, 0.5F, full(-2))});
         merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov,
-                                       {put("m0", "models/1/A.00000011.0-1/m0.h5", full(4))}};
+                                       put("m0", "models/1/A.00000011.0-1/m0.h5", full(4))};
         merge.outer_step = true;
         merge.eta = 0.5;
         merge.mu = 0.5;
-        merge.momentum = {{"m0", rounds::model_name({2}, {"A.00000011.2"}, 1, "m0")}};
+        merge.momentum = rounds::Target{"m0", rounds::model_name({2}, {"A.00000011.2"}, 1, "m0")};
         return merge;
     }
     rounds::Merged merge_in(std::shared_ptr<store::ObjectStore> store, rounds::Merge const& merge)
@@ -153,20 +153,20 @@ TEST_F(Chunked, AMergeBeginsAgainIfADamagedPayloadIsGoodTheNextTime)
 {
     auto const merge = merge_of_two();
     for (auto const& part :
-         {merge.include[1].parts[0].payload, merge.model.parts[0], merge.outer->parts[0]}) {
+         {merge.include[1].delta.payload, merge.model.weights, merge.outer->momentum}) {
         auto const merged =
             merge_in(std::make_shared<DamagedOnce>(objects, "runs/test/" + part.name), merge);
         ASSERT_TRUE(merged.refused.empty()) << part.name;
         EXPECT_TRUE(found.empty());
-        EXPECT_EQ(values_of(merged.momentum.at(0)), full(3)) << "0.5 m + g, with g = 1";
-        EXPECT_EQ(values_of(merged.model.at(0)), full(14.75F)) << "theta - 0.5 (g + 0.5 m)";
+        EXPECT_EQ(values_of(merged.momentum.value()), full(3)) << "0.5 m + g, with g = 1";
+        EXPECT_EQ(values_of(merged.weights.value()), full(14.75F)) << "theta - 0.5 (g + 0.5 m)";
     }
 }
 
 TEST_F(Chunked, ADeltaThatIsDamagedAtItsEndIsRefusedAndTheOthersAreMerged)
 {
     auto merge = merge_of_two();
-    auto const& part = merge.include[0].parts[0].payload;
+    auto const& part = merge.include[0].delta.payload;
     auto bytes = bytes_of(part);
     bytes.back() = static_cast<char>(bytes.back() ^ 0x10);
     ASSERT_TRUE(objects.put(object(part), std::string_view(bytes)));
@@ -174,9 +174,9 @@ TEST_F(Chunked, ADeltaThatIsDamagedAtItsEndIsRefusedAndTheOthersAreMerged)
     ASSERT_EQ(merged.refused.size(), 1U);
     EXPECT_EQ(merged.refused[0].member.value, "A.00000011.2");
     EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::digest);
-    EXPECT_FALSE(objects.stat(object({"w0", merge.weights[0].name, 0, {}})).value());
+    EXPECT_FALSE(objects.stat(object({"w0", merge.weights.name, 0, {}})).value());
     merge.include = {merge.include[1]};
-    EXPECT_EQ(values_of(merge_in(stored, merge).momentum.at(0)), full(1)) << "0.5 m + g, g = -1";
+    EXPECT_EQ(values_of(merge_in(stored, merge).momentum.value()), full(1)) << "0.5 m + g, g = -1";
 }
 
 TEST_F(Executor, MergesAModelOfAnotherFormOfFile)
@@ -186,10 +186,10 @@ TEST_F(Executor, MergesAModelOfAnotherFormOfFile)
     std::vector<float> const values{20, 10};
     auto const encoded = payload::encode({{"origin"}, layout.parameters}, "w0", values);
     auto const bytes = encoded.pieces();
-    merge.model.parts[0].bytes = static_cast<std::int64_t>(bytes.size());
-    merge.model.parts[0].sha256 = sha256_of(bytes);
-    ASSERT_TRUE(objects.put(object(merge.model.parts[0]), bytes));
-    EXPECT_EQ(values_of(answer(merge).model.at(0)), (std::vector<float>{18, 9}));
+    merge.model.weights.bytes = static_cast<std::int64_t>(bytes.size());
+    merge.model.weights.sha256 = sha256_of(bytes);
+    ASSERT_TRUE(objects.put(object(merge.model.weights), bytes));
+    EXPECT_EQ(values_of(answer(merge).weights.value()), (std::vector<float>{18, 9}));
 }
 
 }  // namespace

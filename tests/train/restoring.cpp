@@ -13,19 +13,19 @@ class Restoring : public Executor {
     {
         auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {16.3F, 8.1F});
         merge.op = 1;
-        merge.model = {{1}, {theta}};
+        merge.model = {{1}, theta};
         merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov,
-                                       {put("m0", "models/1/A.00000011.0-1/m0.h5", {0.1F, 3})}};
+                                       put("m0", "models/1/A.00000011.0-1/m0.h5", {0.1F, 3})};
         merge.include = {contribution("A.00000011.2", 1, 0.3F, {1.1F, 1.7F}),
                          contribution("B.00000012.3", 1, 0.7F, {-2.9F, 1e-3F})};
         merge.outer_step = true;
         merge.eta = 0.7;
         merge.mu = 0.9;
-        merge.weights = {{"w0", "models/2/A.00000011.2-1/w0.h5"}};
-        merge.momentum = {{"m0", "models/2/A.00000011.2-1/m0.h5"}};
+        merge.weights = {"w0", "models/2/A.00000011.2-1/w0.h5"};
+        merge.momentum = rounds::Target{"m0", "models/2/A.00000011.2-1/m0.h5"};
         auto const merged = answer(merge);
-        model = merged.model.at(0);
-        momentum = merged.momentum.at(0);
+        model = merged.weights.value();
+        momentum = merged.momentum.value();
         model_bytes = bytes_of(model);
         momentum_bytes = bytes_of(momentum);
         executor.carry_out(rounds::Keep{{model, momentum}});
@@ -76,7 +76,7 @@ TEST_F(Restoring, StoresNoBytesButThoseOfTheDigest)
     other.include[0].scale = 0.31F;
     EXPECT_EQ(restore({model}, other).damaged, std::vector{model.name});
     EXPECT_EQ(bytes_of(model), half);
-    EXPECT_TRUE(objects.remove(object(merge.model.parts[0])));
+    EXPECT_TRUE(objects.remove(object(merge.model.weights)));
     EXPECT_EQ(restore({model}, merge).damaged, std::vector{model.name}) << "an input is missing";
 }
 
@@ -93,7 +93,7 @@ TEST_F(Restoring, KeepDeletesAllOtherCopies)
     executor.carry_out(rounds::Keep{{momentum, model}});
     EXPECT_TRUE(objects.remove(object(momentum)));
     EXPECT_EQ(restore({momentum}).stored, std::vector{momentum.name});
-    executor.carry_out(rounds::Keep{{merge.model.parts[0]}});
+    executor.carry_out(rounds::Keep{{merge.model.weights}});
     EXPECT_TRUE(objects.remove(object(model)));
     EXPECT_EQ(restore({model}).stored, std::vector{model.name})
         << "without a copy of the model to keep, nothing may be deleted";

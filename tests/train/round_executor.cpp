@@ -73,7 +73,7 @@ TEST_F(Executor, TellsTheIdOfTheTrainingOnceTheFirstCommitCanBeRead)
     auto const model = put("w0", "models/1/A.00000011.0-1/w0.h5", {8, 8});
     auto const first =
         rounds::encode(rounds::genesis(rounds::test::small_run(100), sha256("run.json"),
-                                       {{"A.00000011.0"}, 1}, Time{}, {model}))
+                                       {{"A.00000011.0"}, 1}, Time{}, model))
             .bytes;
     step();  // begins a read, which finds nothing
     ASSERT_TRUE(
@@ -94,7 +94,7 @@ class Adopting : public Executor {
     rounds::PartRef merge()
     {
         auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {8, 8});
-        return outer_step(1, theta, {}, {2, 2}).model.at(0);
+        return outer_step(1, theta, {}, {2, 2}).weights.value();
     }
     // Reads the model for the training loop. Returns null if the answer is something else.
     Values adopt(rounds::PartRef const& model)

@@ -53,9 +53,9 @@ class Gated : public Executor {
     {
         auto const values = std::make_shared<std::vector<float> const>(2, 1.0F);
         (void)gated_executor.translate(CutReady{0, {seq}, {values, nullptr, {2, 0}}});
-        auto const name = rounds::delta_name({1}, {"A.00000011.2"}, {seq}, "d0");
+        auto const name = rounds::delta_name({1}, {"A.00000011.2"}, {seq});
         gated_executor.carry_out(
-            rounds::StoreDelta{static_cast<rounds::Op>(seq), {seq}, {{"d0", name}}});
+            rounds::StoreDelta{static_cast<rounds::Op>(seq), {seq}, {"d0", name}});
     }
     // The numbers of the questions that were answered with Stored since the last call.
     std::vector<rounds::Op> stored()
@@ -106,7 +106,7 @@ TEST_F(Gated, OnlyContributionsWaitWhileTheRanksCopyTheirValues)
     contribute(1);
     for (rounds::Op op = 2; op <= 4; ++op) {
         auto const name = rounds::model_name({1}, {"A.00000011.0"}, 1, "w" + std::to_string(op));
-        gated_executor.carry_out(rounds::MakeInitial{op, 0, {{"w0", name}}});
+        gated_executor.carry_out(rounds::MakeInitial{op, 0, {"w0", name}});
         expect_stored(op);
     }
     gate->set(State::open);

@@ -26,10 +26,10 @@ class Sweep : public testing::Test {
         for (std::int64_t round = 1; round <= 10; ++round) {
             commit.round = {round};
             commit.kind = round == 1 ? rounds::Commit::Kind::genesis : rounds::Commit::Kind::merge;
-            commit.model = {{round}, {{"w0", model(round), 1, {}}}};
+            commit.model = {{round}, {"w0", model(round), 1, {}}};
             // Momentum from round 3 on; the merges of rounds 9 and 10 take no outer step.
             if (round >= 3 && round <= 8)
-                commit.outer = rounds::OuterRef{{}, {{"m0", momentum(round), 1, {}}}};
+                commit.outer = rounds::OuterRef{{}, {"m0", momentum(round), 1, {}}};
             commit.members.clear();
             commit.decided.clear();
             if (round > 1) {
@@ -77,7 +77,7 @@ class Sweep : public testing::Test {
     }
     [[nodiscard]] static std::string delta(std::int64_t base, MemberId const& of, std::int64_t seq)
     {
-        return rounds::delta_name({base}, of, {seq}, "d0");
+        return rounds::delta_name({base}, of, {seq});
     }
     [[nodiscard]] Reason reason(std::string const& name, Time modified = old) const
     {
@@ -217,7 +217,7 @@ TEST_F(Sweep, WithMilestonesOffOnlyTheNewestModelsStay)
     for (std::int64_t round = 1; round <= 5; ++round) {
         commit.number = {round};
         commit.round = {round};
-        commit.model = {{round}, {{"w0", model(round), 1, {}}}};
+        commit.model = {{round}, {"w0", model(round), 1, {}}};
         kept.add(commit);
     }
     for (std::int64_t round = 1; round <= 5; ++round)

@@ -72,8 +72,9 @@ bool draft_commit(Parts& p)
             return false;
         }
         auto const& made = *p.payloads.made();
-        commit->model = {commit->round, made.model};
-        if (commit->outer_step) commit->outer = OuterRef{p.chain.run().outer.type, made.momentum};
+        commit->model = {commit->round, made.weights};
+        if (commit->outer_step)
+            commit->outer = OuterRef{p.chain.run().outer.type, made.momentum.value()};
         p.payloads.bind_newest_to(commit->number);
     }
     if (!set_draft(p, std::move(*commit))) return false;

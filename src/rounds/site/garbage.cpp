@@ -25,12 +25,13 @@ class Deletions {
     // `old` decided.
     void between(Commit const& old, Commit const& newer)
     {
-        if (old.kind != Commit::Kind::roster && !is_milestone(old.round)) parts(old.model.parts);
-        if (old.outer && newer.outer != old.outer) parts(old.outer->parts);
+        if (old.kind != Commit::Kind::roster && !is_milestone(old.round)) remove(old.model.weights);
+        if (old.outer && newer.outer != old.outer) remove(old.outer->momentum);
         bool const merge = old.kind == Commit::Kind::merge;
         Round const before{old.round.value - (merge ? 1 : 0)};
         for (auto const& d : old.decided)
-            if (!d.ranges.empty()) delta(d.member, d.seq, {before.value - d.staleness});
+            if (!d.ranges.empty())
+                machine_.send(Delete{delta_name({before.value - d.staleness}, d.member, d.seq)});
     }
 
   private:
@@ -40,16 +41,7 @@ class Deletions {
         return every > 0 && round.value % every == 0;
     }
 
-    void parts(std::vector<PartRef> const& list)
-    {
-        for (auto const& part : list) machine_.send(Delete{part.name});
-    }
-
-    void delta(MemberId const& member, Seq seq, Round base)
-    {
-        for (auto const& part : run_.parts)
-            machine_.send(Delete{delta_name(base, member, seq, delta_part(part.name))});
-    }
+    void remove(PartRef const& payload) { machine_.send(Delete{payload.name}); }
 
     RunSpec const& run_;
     Machine& machine_;

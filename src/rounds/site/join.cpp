@@ -43,8 +43,8 @@ void note_differences(Parts& p)
 bool act_genesis_store(Parts& p)
 {
     ++p.attempt;
-    MakeInitial make{0, p.chain.run().seed, targets(p, {1}, weights_part)};
-    p.payloads.begin(names_of(make.parts));
+    MakeInitial make{0, p.chain.run().seed, target(p, {1}, weights_part)};
+    p.payloads.begin({make.target.name});
     make.op = p.machine.ask(Question::store);
     p.machine.send(std::move(make));
     return true;
@@ -73,9 +73,9 @@ void answered_genesis_store(Parts& p, Input const& input)
         p.payloads.abandon(p.machine);
         return p.machine.retry(Phase::genesis_store);
     }
-    p.payloads.require_newest(stored->parts);
+    p.payloads.require_newest(stored->payload);
     auto commit = genesis(p.chain.run(), p.chain.run_sha256(), {writer(p), p.attempt}, store_now(p),
-                          stored->parts);
+                          stored->payload);
     auto encoded = encode(commit);
     p.proposal.set_draft({std::move(commit), std::move(encoded)});
     p.payloads.bind_newest_to({1});

@@ -293,14 +293,9 @@ Time store_now(Parts const& p) { return p.store_clock.at(p.machine.now()); }
 
 MemberId writer(Parts const& p) { return p.member ? *p.member : member_id(p.config.process, {0}); }
 
-std::vector<Target> targets(Parts const& p, Round round, std::string (*part_name)(std::string_view))
+Target target(Parts const& p, Round round, char const* part)
 {
-    std::vector<Target> list;
-    for (auto const& part : p.chain.run().parts) {
-        auto const name = part_name(part.name);
-        list.push_back({name, model_name(round, writer(p), p.attempt, name)});
-    }
-    return list;
+    return {part, model_name(round, writer(p), p.attempt, part)};
 }
 
 Rate rate(Parts const& p) { return p.history.rate(p.config.rate); }

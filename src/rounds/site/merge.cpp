@@ -15,11 +15,12 @@ Merge merge_of(Parts& p, MergeKey const& key)
                 key.outer_step,
                 p.chain.run().outer.eta,
                 p.chain.run().outer.mu,
-                targets(p, round, weights_part),
+                target(p, round, weights_part),
                 {}};
-    if (key.outer_step) merge.momentum = targets(p, round, momentum_part);
+    if (key.outer_step) merge.momentum = target(p, round, momentum_part);
     for (auto const& [member, seq, scale] : key.included)
-        merge.include.push_back({member, seq, scale, p.pending.at({member, seq}).header.parts});
+        merge.include.push_back(
+            {member, seq, scale, p.pending.at({member, seq}).header.delta.value()});
     return merge;
 }
 
@@ -75,8 +76,8 @@ bool act_merge(Parts& p)
     p.payloads.abandon(p.machine);
     ++p.attempt;
     auto merge = merge_of(p, key);
-    auto names = names_of(merge.weights);
-    for (auto const& name : names_of(merge.momentum)) names.push_back(name);
+    std::vector<std::string> names{merge.weights.name};
+    if (merge.momentum) names.push_back(merge.momentum->name);
     p.payloads.begin(std::move(names), std::move(key));
     merge.op = p.machine.ask(Question::merge);
     p.machine.send(std::move(merge));
@@ -93,10 +94,7 @@ void answered_merge(Parts& p, Input const& input)
         return give_up(p);
     }
     if (!merged->refused.empty()) return merge_refused(p, merged->refused);
-    auto stored = merged->model;
-    stored.insert(stored.end(), merged->momentum.begin(), merged->momentum.end());
-    p.payloads.require_newest(stored);
-    p.payloads.made(merged->model, merged->momentum);
+    p.payloads.made(merged->weights.value(), merged->momentum);
     load_succeeded(p);
     p.machine.go(Phase::commit_create);
 }
@@ -110,12 +108,12 @@ bool act_lone_store(Parts& p)
         return true;
     }
     ++p.attempt;
-    StoreModel store{0, targets(p, p.chain.tip()->round.next(), weights_part)};
+    StoreModel store{0, target(p, p.chain.tip()->round.next(), weights_part)};
     MergeKey key;
     key.parent = p.chain.tip()->model;
     for (auto const& own : p.contributions.undecided())
         key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
-    p.payloads.begin(names_of(store.parts), std::move(key));
+    p.payloads.begin({store.target.name}, std::move(key));
     store.op = p.machine.ask(Question::store);
     p.machine.send(std::move(store));
     return true;
@@ -125,8 +123,7 @@ void answered_lone_store(Parts& p, Input const& input)
 {
     auto const* stored = std::get_if<Stored>(&input);
     if (stored != nullptr) {
-        p.payloads.require_newest(stored->parts);
-        p.payloads.made(stored->parts, {});
+        p.payloads.made(stored->payload);
         p.proposal.clear_intents();
         return begin_commit(p, Mode::lone);
     }

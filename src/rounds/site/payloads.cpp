@@ -1,40 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/site/payloads.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace curtail::rounds::site {
 namespace {
 
-bool lists(std::vector<PartRef> const& parts, std::string const& name)
-{
-    return std::any_of(parts.begin(), parts.end(),
-                       [&](PartRef const& part) { return part.name == name; });
-}
-
 bool names(Commit const& record, std::string const& name)
 {
-    return lists(record.model.parts, name) || (record.outer && lists(record.outer->parts, name));
+    return record.model.weights.name == name ||
+           (record.outer && record.outer->momentum.name == name);
 }
 
 }  // namespace
-
-std::vector<std::string> names_of(std::vector<Target> const& targets)
-{
-    std::vector<std::string> names;
-    names.reserve(targets.size());
-    for (auto const& target : targets) names.push_back(target.name);
-    return names;
-}
-
-void require_targets(std::vector<PartRef> const& parts, std::vector<std::string> const& names)
-{
-    bool const same =
-        std::equal(parts.begin(), parts.end(), names.begin(), names.end(),
-                   [](PartRef const& part, std::string const& name) { return part.name == name; });
-    if (!same) throw std::logic_error("stored other parts than requested");
-}
 
 void Payloads::begin(std::vector<std::string> names) { list_.push_back({std::move(names), {}}); }
 
@@ -44,14 +22,18 @@ void Payloads::begin(std::vector<std::string> names, MergeKey key)
     made_ = Made{std::move(key), {}, {}};
 }
 
-void Payloads::require_newest(std::vector<PartRef> const& parts) const
+void Payloads::require_newest(PartRef const& weights, std::optional<PartRef> const& momentum) const
 {
-    require_targets(parts, list_.back().names);
+    std::vector<std::string> stored{weights.name};
+    if (momentum) stored.push_back(momentum->name);
+    if (stored != list_.back().names)
+        throw std::logic_error("stored other payloads than requested");
 }
 
-void Payloads::made(std::vector<PartRef> model, std::vector<PartRef> momentum)
+void Payloads::made(PartRef weights, std::optional<PartRef> momentum)
 {
-    made_->model = std::move(model);
+    require_newest(weights, momentum);
+    made_->weights = std::move(weights);
     made_->momentum = std::move(momentum);
 }
 

@@ -23,8 +23,8 @@ struct MergeKey {
 /// A model that this process has stored or is about to store. No commit names it yet.
 struct Made {
     MergeKey key;
-    std::vector<PartRef> model;     ///< empty until the model is stored
-    std::vector<PartRef> momentum;  ///< empty until stored, or if key.outer_step is false
+    PartRef weights;                  ///< has no name until the model is stored
+    std::optional<PartRef> momentum;  ///< empty until stored, or if key.outer_step is false
 };
 
 /// Keeps the list of payload objects that this process stored for commits. An object stays in the
@@ -36,11 +36,11 @@ class Payloads {
     /// every other model has one.
     void begin(std::vector<std::string> names);
     void begin(std::vector<std::string> names, MergeKey key);
-    /// Throws std::logic_error if `parts` are not the objects of the last begin(), in the same
-    /// order.
-    void require_newest(std::vector<PartRef> const& parts) const;
-    /// Records that the model added last is stored in these parts.
-    void made(std::vector<PartRef> model, std::vector<PartRef> momentum);
+    /// Checks that these are the objects of the last begin(), in the same order. Throws
+    /// std::logic_error if they are not.
+    void require_newest(PartRef const& weights, std::optional<PartRef> const& momentum = {}) const;
+    /// Checks the same, and records that the model added last is stored in these objects.
+    void made(PartRef weights, std::optional<PartRef> momentum = {});
     /// Returns the last model that was added with a key. Returns an empty optional before the first
     /// such model and after abandon().
     [[nodiscard]] std::optional<Made> const& made() const { return made_; }
@@ -76,12 +76,5 @@ class Payloads {
     std::vector<Payload> list_;
     std::optional<Made> made_;
 };
-
-/// Returns the names of the targets.
-[[nodiscard]] std::vector<std::string> names_of(std::vector<Target> const& targets);
-
-/// Throws std::logic_error if the objects of `parts` do not have exactly these names, in this
-/// order.
-void require_targets(std::vector<PartRef> const& parts, std::vector<std::string> const& names);
 
 }  // namespace curtail::rounds::site

@@ -64,33 +64,28 @@ OwnContribution empty_contribution(Parts const& p, Round base)
 }
 
 // A contribution with the work since the last cut and the blocks and steps of `earlier`.
-OwnContribution contribution_of(Parts const& p, CutReady const& ready, Header const& earlier = {})
+OwnContribution contribution_of(Parts const& p, CutReady const& ready)
 {
     auto own = empty_contribution(p, p.training.base());
     auto& h = own.header;
-    h.ranges = p.training.since() + earlier.ranges;
-    h.skipped = p.training.skipped() + earlier.skipped;
+    h.ranges = p.training.since();
+    h.skipped = p.training.skipped();
     h.tokens = h.ranges.count() * p.chain.run().params.block_tokens;
-    h.steps = p.training.steps_since() + earlier.steps;
-    for (auto const n : ready.nonfinite) h.nonfinite += n;
+    h.steps = p.training.steps_since();
+    h.nonfinite = ready.nonfinite;
     if (h.ranges.empty() || h.nonfinite > 0) return own;
-    for (std::size_t i = 0; i < p.chain.run().parts.size(); ++i) {
-        auto const part = delta_part(p.chain.run().parts[i].name);
-        h.parts.push_back({{part, delta_name(h.base_round, h.member, h.seq, part), 0, {}},
-                           ready.sumsq[i],
-                           ready.nonfinite[i]});
-    }
-    own.stored = h.parts.empty();
+    h.delta = {{delta_part, delta_name(h.base_round, h.member, h.seq), 0, {}}, ready.sumsq};
+    own.stored = false;
     return own;
 }
 
-void delta_stored(Parts& p, std::vector<PartRef> const& stored)
+void delta_stored(Parts& p, PartRef const& stored)
 {
     auto& own = *p.contributions.next_unpublished();
-    std::vector<std::string> names;
-    for (auto const& part : own.header.parts) names.push_back(part.payload.name);
-    require_targets(stored, names);
-    for (std::size_t i = 0; i < names.size(); ++i) own.header.parts[i].payload = stored[i];
+    auto& payload = own.header.delta->payload;
+    if (stored.name != payload.name)
+        throw std::logic_error("stored another payload than requested");
+    payload = stored;
     own.stored = true;
     p.machine.go(Phase::publish_header);
 }
@@ -137,10 +132,6 @@ void begin_cut(Parts& p, bool leaving)
 void answered_cut(Parts& p, Input const& input)
 {
     auto const& ready = std::get<CutReady>(input);
-    auto const parts = p.chain.run().parts.size();
-    if (!p.training.since().empty() &&
-        (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
-        throw std::logic_error("a cut must report each part");
     auto own = contribution_of(p, ready);
     p.machine.send(cut_note(own.header));
     p.contributions.add(std::move(own));
@@ -165,11 +156,9 @@ bool act_publish_store(Parts& p)
         p.machine.go(Phase::leave_header);
         return true;
     }
-    StoreDelta store{0, own->header.seq, {}};
-    for (auto const& part : own->header.parts)
-        store.parts.push_back({part.payload.part, part.payload.name});
-    store.op = p.machine.ask(Question::store);
-    p.machine.send(std::move(store));
+    auto const& payload = own->header.delta->payload;
+    p.machine.send(
+        StoreDelta{p.machine.ask(Question::store), own->header.seq, {payload.part, payload.name}});
     return true;
 }
 
@@ -194,7 +183,7 @@ bool act_publish_read(Parts& p)
 
 void answered_publish(Parts& p, Input const& input)
 {
-    if (auto const* stored = std::get_if<Stored>(&input)) return delta_stored(p, stored->parts);
+    if (auto const* stored = std::get_if<Stored>(&input)) return delta_stored(p, stored->payload);
     if (std::holds_alternative<Created>(input)) return contributed(p);
     if (std::holds_alternative<Exists>(input)) return p.machine.go(Phase::publish_read);
     if (auto const* got = std::get_if<Got>(&input)) return header_exists(p, got->bytes);

@@ -28,12 +28,7 @@ Decided const* next_without_header(MergeSources const& sources)
     return nullptr;
 }
 
-std::vector<Target> targets_of(std::vector<PartRef> const& parts)
-{
-    std::vector<Target> targets;
-    for (auto const& part : parts) targets.push_back({part.part, part.name});
-    return targets;
-}
+Target target_of(PartRef const& payload) { return {payload.part, payload.name}; }
 
 // The merge that made the model.
 Merge recipe_of(Parts const& p)
@@ -47,13 +42,13 @@ Merge recipe_of(Parts const& p)
                 made->outer_step,
                 outer.eta,
                 outer.mu,
-                targets_of(made->model.parts),
+                target_of(made->model.weights),
                 {}};
-    if (made->outer_step && made->outer) merge.momentum = targets_of(made->outer->parts);
+    if (made->outer_step && made->outer) merge.momentum = target_of(made->outer->momentum);
     auto header = headers.begin();
     for (auto const& d : made->decided) {
         if (!has_delta(d)) continue;
-        merge.include.push_back({d.member, d.seq, d.scale, header->parts});
+        merge.include.push_back({d.member, d.seq, d.scale, *header->delta});
         ++header;
     }
     return merge;
@@ -113,7 +108,7 @@ void answered_repair_header(Parts& p, Input const& input)
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr || sha256(got->bytes) != *next.header) return recompute_ended(p);
     auto header = decode_header(got->bytes, header_name(next.member, next.seq));
-    if (!header) return recompute_ended(p);
+    if (!header || !header->delta) return recompute_ended(p);
     sources.headers.push_back(std::move(*header));
     p.machine.switch_to(Phase::repair_header);
 }

@@ -42,7 +42,7 @@ std::string what_to_do(Parts const& p, std::string const& part)
     std::optional<CommitNumber> older;
     for (auto const& merge : tip.recent)
         if (merge.number < made) older = merge.number;
-    if (tip.outer && part == tip.outer->parts.front().part)
+    if (tip.outer && part == momentum_part)
         text += "; `curtail-store amend --zero-momentum` continues without the momentum";
     if (older)
         text += "; `curtail-store fork` begins a new run, for example from commit " +

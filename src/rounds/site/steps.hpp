@@ -45,10 +45,9 @@ void handle_invalid_record(Parts& p, Error error);
 /// Returns the id under which this process writes records. This is its member id. If the process is
 /// not a member, it is an id with N = 0 (rounds/names.hpp).
 [[nodiscard]] MemberId writer(Parts const& p);
-/// Returns where this process will store the weights or the momentum of a model of `round`: one
-/// target for each of RunSpec::parts. `part_name` is weights_part or momentum_part.
-[[nodiscard]] std::vector<Target> targets(Parts const& p, Round round,
-                                          std::string (*part_name)(std::string_view));
+/// Returns where this process will store the weights or the momentum of a model of `round`. `part`
+/// is weights_part or momentum_part.
+[[nodiscard]] Target target(Parts const& p, Round round, char const* part);
 /// Implements Site::status.
 [[nodiscard]] Status status(Parts const& p);
 

@@ -18,7 +18,7 @@ class Store : public testing::Test {
         store.create(run_name, bytes);
         auto const model = store.put("w0", model_name({1}, test::member("A", 0), 1, "w0"),
                                      Payload(Tickets(store.blocks(), 0)));
-        commit(genesis(run, sha256(bytes), {test::member("A", 0), 1}, now, {model}));
+        commit(genesis(run, sha256(bytes), {test::member("A", 0), 1}, now, model));
     }
     void commit(Commit const& c) { store.create(commit_name(c.number), encode(c).bytes); }
     [[nodiscard]] Commit next_with(Intents const& intents)
@@ -64,7 +64,7 @@ TEST_F(Store, RefusesABlockWithTwoHolders)
 
 TEST_F(Store, RefusesTheDeletionOfANewModel)
 {
-    auto const name = store.chain().back().model.parts.at(0).name;
+    auto const name = store.chain().back().model.weights.name;
     expect_violation(Invariant::kept, [&] { store.remove(name); });
 }
 
