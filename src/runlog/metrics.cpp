@@ -116,27 +116,4 @@ MetricsFile parse_metrics(std::string_view text)
     return file;
 }
 
-Result<MetricsFile> read_metrics(std::filesystem::path const& path)
-{
-    auto const content = read_file_if_exists(path);
-    if (!content) return tl::unexpected(content.error());
-    return parse_metrics(*content ? std::string_view(**content) : std::string_view());
-}
-
-Result<MetricsFile> read_newest_metrics(std::filesystem::path const& path, FractionalSeconds least)
-{
-    constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
-    for (std::int64_t bytes = std::int64_t{64} << 10;; bytes *= 4) {
-        auto const text = read_end(path, bytes);
-        if (!text) return tl::unexpected(text.error());
-        bool const whole = std::ssize(*text) < bytes;
-        // The first line is probably cut.
-        auto const begin = whole ? 0 : std::min(text->find('\n'), text->size());
-        auto file = parse_metrics(std::string_view(*text).substr(begin));
-        FractionalSeconds time{0};
-        for (auto const& step : file.steps) time += step.duration;
-        if (whole || time >= least || bytes >= most_bytes) return file;
-    }
-}
-
 }  // namespace curtail::runlog

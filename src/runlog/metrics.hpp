@@ -70,12 +70,5 @@ struct MetricsFile {
 };
 /// Reads all valid lines of a text.
 [[nodiscard]] MetricsFile parse_metrics(std::string_view text);
-/// Reads all valid lines of a file. A missing file counts as empty.
-[[nodiscard]] Result<MetricsFile> read_metrics(std::filesystem::path const& path);
-/// Reads the newest valid lines of a file: enough that their durations add up to `least`, or all
-/// lines in the last 16 MiB, if these have less. A missing file counts as empty. Fast, also if the
-/// file is long.
-[[nodiscard]] Result<MetricsFile> read_newest_metrics(std::filesystem::path const& path,
-                                                      FractionalSeconds least);
 
 }  // namespace curtail::runlog

@@ -227,13 +227,4 @@ SampleFile parse_samples(std::span<SampleText const> texts)
     return file_of(series, broken_lines);
 }
 
-Result<SampleFile> read_sample_log(std::filesystem::path const& path)
-{
-    auto const content = read_file_if_exists(path);
-    if (!content) return tl::unexpected(content.error());
-    std::array const texts{
-        SampleText{*content ? std::string_view(**content) : std::string_view(), {}}};
-    return parse_samples(texts);
-}
-
 }  // namespace curtail::signals

@@ -71,7 +71,5 @@ struct SampleText {
 /// has several samples of one kind with the same time, the first of them counts. A line whose
 /// intensity is below min_intensity or above max_intensity is damaged.
 [[nodiscard]] SampleFile parse_samples(std::span<SampleText const> texts);
-/// Reads a whole file. If the file is missing, the result has no samples.
-[[nodiscard]] Result<SampleFile> read_sample_log(std::filesystem::path const& path);
 
 }  // namespace curtail::signals

@@ -5,8 +5,6 @@
 #include "account/figures.hpp"
 #include "account/shown.hpp"
 #include "account/small_run.hpp"
-#include "core/files.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace curtail::account {
 namespace {
@@ -315,7 +313,6 @@ std::string line(std::string const& region, SamplePoint const& point, char const
 
 TEST(Bill, OfALiveRunComesFromTheMarginalSamplesOfThePoller)
 {
-    curtail::test::TemporaryFolder const folder;
     std::string lines;
     auto files = small_run();
     for (auto const& region : files.trace)
@@ -325,8 +322,7 @@ TEST(Bill, OfALiveRunComesFromTheMarginalSamplesOfThePoller)
             point.intensity = GramsPerKwh{900};
             lines += line(region.region.value, point, "average");
         }
-    ASSERT_TRUE(write_file(folder / "signals.jsonl", lines));
-    files.trace = signals::read_sample_log(folder / "signals.jsonl").value().regions;
+    files.trace = signals::parse_samples(std::array{signals::SampleText{lines, {}}}).regions;
     files.trace_from_file = false;
     auto const account = account_of(files);
     EXPECT_NEAR(total_of(account).known_carbon()->value, 474, 1e-9);
@@ -335,20 +331,17 @@ TEST(Bill, OfALiveRunComesFromTheMarginalSamplesOfThePoller)
 
 TEST(Metrics, AStepWithoutAFiniteLossCountsExceptInTheCurves)
 {
-    curtail::test::TemporaryFolder const folder;
     auto const row = [](char const* loss) {
         return std::string(R"({"time":"2026-01-11T10:00:00Z","step":1,"round":1,"tokens":64,)"
                            R"("progress_tokens":0,"loss":)") +
                loss + R"(,"lr_scale":1,"step_s":2})" + "\n";
     };
-    ASSERT_TRUE(write_file(folder / "metrics.jsonl", row("4.5") + row("null") + row("\"big\"")));
-    auto const file = runlog::read_metrics(folder / "metrics.jsonl");
-    ASSERT_TRUE(file) << file.error().message();
-    EXPECT_EQ(file->broken_lines, 1);
-    ASSERT_EQ(file->steps.size(), 2U);
-    EXPECT_EQ(file->steps[0].loss, 4.5);
-    EXPECT_FALSE(file->steps[1].loss);
-    EXPECT_EQ(file->steps[1].tokens, Tokens{64});
+    auto const file = runlog::parse_metrics(row("4.5") + row("null") + row("\"big\""));
+    EXPECT_EQ(file.broken_lines, 1);
+    ASSERT_EQ(file.steps.size(), 2U);
+    EXPECT_EQ(file.steps[0].loss, 4.5);
+    EXPECT_FALSE(file.steps[1].loss);
+    EXPECT_EQ(file.steps[1].tokens, Tokens{64});
 
     auto files = small_run();
     auto const points = account_of(files).loss->raw.at(0).loss.size();

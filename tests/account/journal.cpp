@@ -104,7 +104,8 @@ class PublishedRun : public testing::Test {
             for (auto const& event : all)
                 if (event.time <= until) (void)runlog::EventLog(file(site, stream)).append(event);
         }
-        auto const steps = runlog::read_metrics(file(site, Stream::metrics)).value().steps;
+        auto const steps =
+            runlog::parse_metrics(read_file(file(site, Stream::metrics)).value()).steps;
         fs::remove(file(site, Stream::metrics));
         for (auto const& step : steps)
             if (step.time <= until) (void)runlog::append_metrics(file(site, Stream::metrics), step);

@@ -286,7 +286,7 @@ TEST_F(Metrics, AStepIsStoredAsDocumentedAndReadBack)
               R"({"time":"2026-01-11T12:00:00Z","step":3,"round":2,"tokens":64,)"
               R"("progress_tokens":128,"loss":4.5,"lr_scale":0.25,"step_s":1.5})"
               "\n");
-    auto const file = read_metrics(path_).value();
+    auto const file = parse_metrics(read_file(path_).value());
     EXPECT_EQ(file.broken_lines, 0);
     ASSERT_EQ(file.steps.size(), 1U);
     auto const& read = file.steps.front();
@@ -306,7 +306,7 @@ TEST_F(Metrics, ALossThatIsNotFiniteIsNull)
     step.loss = std::nullopt;
     ASSERT_TRUE(append_metrics(path_, step));
     EXPECT_THAT(read_file(path_).value(), testing::HasSubstr("\"loss\":null"));
-    auto const file = read_metrics(path_).value();
+    auto const file = parse_metrics(read_file(path_).value());
     ASSERT_EQ(file.steps.size(), 1U);
     EXPECT_FALSE(file.steps.front().loss);
 }
@@ -336,7 +336,7 @@ TEST_F(Metrics, NewShapesAreStoredOnlyIfThereAreAny)
     ASSERT_EQ(lines.size(), 2U);
     EXPECT_THAT(std::string(lines[0]), testing::Not(testing::HasSubstr("new_shapes")));
     EXPECT_THAT(std::string(lines[1]), testing::HasSubstr("\"new_shapes\":2"));
-    EXPECT_EQ(read_metrics(path_).value().steps.size(), 2U);
+    EXPECT_EQ(parse_metrics(read_file(path_).value()).steps.size(), 2U);
 }
 
 TEST_F(Metrics, DamagedLinesAreCountedAndLeftOut)
@@ -350,49 +350,9 @@ TEST_F(Metrics, DamagedLinesAreCountedAndLeftOut)
     ASSERT_TRUE(write_file(path_, line + without("\"step\":3,") + without("\"loss\":4.5,") +
                                       without("\"time\":\"2026-01-11T12:00:00Z\",") +
                                       line.substr(0, 40)));
-    auto const file = read_metrics(path_).value();
+    auto const file = parse_metrics(read_file(path_).value());
     EXPECT_EQ(file.steps.size(), 1U);
     EXPECT_EQ(file.broken_lines, 4);
-    EXPECT_TRUE(read_metrics(folder_ / "none.jsonl").value().steps.empty());
-}
-
-// A file of `steps` steps of 2 s each.
-void write_steps(std::filesystem::path const& path, int steps)
-{
-    std::string text;
-    for (int i = 1; i <= steps; ++i)
-        text += R"({"time":")" + format_time(noon + i * Seconds{2}) + R"(","step":)" +
-                std::to_string(i) +
-                R"(,"round":1,"tokens":8,"progress_tokens":0,"loss":null,"lr_scale":1,"step_s":2})"
-                "\n";
-    ASSERT_TRUE(write_file(path, text));
-}
-
-TEST(NewestMetrics, AreTheLastStepsOfALongFile)
-{
-    test::TemporaryFolder const folder;
-    auto const path = folder / "metrics.jsonl";
-    write_steps(path, 20'000);
-    for (int const seconds : {1, 600, 6'000}) {
-        auto const file = read_newest_metrics(path, Seconds{seconds});
-        ASSERT_TRUE(file) << file.error().message();
-        EXPECT_EQ(file->broken_lines, 0);
-        ASSERT_FALSE(file->steps.empty());
-        EXPECT_EQ(file->steps.back().step, 20'000);
-        auto const count = std::ssize(file->steps);
-        EXPECT_EQ(file->steps.front().step, 20'001 - count) << "no step is missing";
-        EXPECT_GE(2 * count, seconds);
-        EXPECT_LT(count, 20'000) << "the whole file was read for " << seconds << " s";
-    }
-}
-
-TEST(NewestMetrics, AreAllStepsOfAShortFile)
-{
-    test::TemporaryFolder const folder;
-    auto const path = folder / "metrics.jsonl";
-    EXPECT_TRUE(read_newest_metrics(path, Seconds{1}).value().steps.empty());
-    write_steps(path, 3);
-    EXPECT_EQ(read_newest_metrics(path, Seconds{3'600}).value().steps.size(), 3U);
 }
 
 }  // namespace

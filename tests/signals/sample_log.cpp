@@ -29,9 +29,14 @@ class SampleLogTest : public testing::Test {
         EXPECT_TRUE(log.load());
         log.add({"R"}, samples);
         EXPECT_TRUE(log.write());
-        return read_sample_log(path_).value();
+        return read_back();
     }
     [[nodiscard]] std::string text() const { return read_file(path_).value(); }
+    [[nodiscard]] SampleFile read_back() const
+    {
+        auto const content = text();
+        return parse_samples(std::array{SampleText{content, {}}});
+    }
 
     test::TemporaryFolder folder_;
     std::filesystem::path path_{folder_ / "signals.jsonl"};
@@ -112,7 +117,7 @@ TEST_F(SampleLogTest, ReadsLinesWithoutAKindAsMarginalAndLeavesOutUnknownKinds)
                R"({"region":"R","time":"2026-03-01T00:05:00Z","intensity_gco2_per_kwh":7,)"
                R"("provider":"watttime","kind":"percentile"})"
                "\n"));
-    auto const file = read_sample_log(path_).value();
+    auto const file = read_back();
     ASSERT_EQ(file.regions.size(), 1U);
     EXPECT_THAT(file.regions[0].points, ElementsAre(SamplePoint{at(0), GramsPerKwh{40}}));
     EXPECT_EQ(file.broken_lines, 1);
@@ -126,7 +131,7 @@ TEST_F(SampleLogTest, ReadsTheFirstOfTwoLinesForOneTimeAndLeavesOutImplausibleOn
     };
     ASSERT_TRUE(write_file(
         path_, line("00", "40") + line("00", "4000") + line("05", "1e9") + line("10", "-2001")));
-    auto const file = read_sample_log(path_).value();
+    auto const file = read_back();
     ASSERT_EQ(file.regions.size(), 1U);
     EXPECT_THAT(file.regions[0].points, ElementsAre(SamplePoint{at(0), GramsPerKwh{40}}));
     EXPECT_EQ(file.broken_lines, 2);

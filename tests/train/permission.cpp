@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/files.hpp"
 #include "runlog/event.hpp"
 #include "runlog/metrics.hpp"
 #include "train/small_training.hpp"
@@ -33,7 +34,8 @@ class PermissionTraining : public SmallTraining {
     }
     [[nodiscard]] std::vector<runlog::StepMetrics> steps() const
     {
-        return runlog::read_metrics(site_folder() / "metrics.jsonl").value().steps;
+        auto const text = read_file_if_exists(site_folder() / "metrics.jsonl").value();
+        return runlog::parse_metrics(text.value_or("")).steps;
     }
     // Text of the last event of this type.
     [[nodiscard]] std::string last_event(std::string const& type) const
