@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
-#include "rounds/merge.hpp"
+#include "chain/merger.hpp"
 #include "rounds/names.hpp"
-#include "rounds/terms.hpp"
+#include "rounds/recipe.hpp"
 
 namespace curtail::chain {
 namespace {
@@ -15,99 +16,78 @@ using rounds::Commit;
 using rounds::Decided;
 using rounds::PartRef;
 using Outcome = RecomputedModel::Outcome;
-using Cause = store::ReadFailure::Cause;
-
-// Values, or why there are none.
-struct Read {
-    std::string head{};  ///< bytes before the values; the same in all files of one part
-    std::vector<float> values{};
-    std::optional<Outcome> obstacle{};
-};
-
-// The results of a merge. `momentum` is empty without an outer step.
-struct Made {
-    Read model;
-    Read momentum{};
-};
-
-bool makes_model(Decided const& d) { return !d.refused && !d.ranges.empty(); }
 
 bool is_lone(Commit const& c)
 {
     return std::any_of(c.decided.begin(), c.decided.end(),
-                       [](Decided const& d) { return makes_model(d) && d.inlined; });
+                       [](Decided const& d) { return rounds::adds_work(d) && d.inlined; });
 }
 
-// Reads payloads in the form that Curtail writes: a head of whole pages, then the values of all
-// tensors without gaps. So no library for HDF5 is needed.
-class ValueReader {
+// The form of a payload that Curtail has written; empty: the payload has another form.
+std::optional<PayloadForm> form_of(PartRef const& part, std::size_t elements)
+{
+    // HDF5's signature and the version of its superblock.
+    constexpr std::string_view beginning{"\x89HDF\r\n\x1a\n\x02"};
+    constexpr std::size_t page = 4096;
+    auto const size = static_cast<std::size_t>(part.bytes);
+    auto const values = elements * sizeof(float);
+    if (size <= values || (size - values) % page != 0) return std::nullopt;
+    return PayloadForm{std::string(beginning), size - values, elements};
+}
+
+// Reads payloads of a run until one cannot be read. Remembers their heads, and why that one could
+// not be read.
+class Inputs {
   public:
-    ValueReader(RunObjects const& objects, std::int64_t elements)
+    Inputs(RunObjects const& objects, std::int64_t elements)
         : objects_(objects), elements_(static_cast<std::size_t>(elements))
     {
     }
 
-    Result<Read> read(PartRef const& part) const
+    tl::expected<void, store::ReadFailure> pass(PartRef const& part, ValueReceiver const& receiver)
     {
-        auto const head = head_of(part);
-        if (!head) return Read{{}, {}, Outcome::other_form};
-        std::string start;
-        std::vector<float> values(elements_);
-        std::size_t arrived = 0;
-        auto const done = objects_.payload(
-            part, [&] { arrived = 0; },
-            [&](std::span<std::byte const> piece) {
-                if (arrived == 0) start.clear();
-                if (arrived < *head)
-                    start += store::text_of(piece.first(std::min(piece.size(), *head - arrived)));
-                take(piece, arrived, *head, values);
-                arrived += piece.size();
-            });
-        if (!done && done.error().cause == Cause::missing)
-            return Read{{}, {}, Outcome::inputs_deleted};
-        if (!done) return tl::unexpected(done.error().error);
-        if (!start.starts_with(signature)) return Read{{}, {}, Outcome::other_form};
-        return Read{std::move(start), std::move(values), {}};
+        if (!obstacle_) obstacle_ = read(part, receiver);
+        if (!obstacle_) return {};
+        return tl::unexpected(store::ReadFailure{store::ReadFailure::Cause::corrupt, {}});
+    }
+    // Empty: all payloads could be read.
+    [[nodiscard]] std::optional<Result<Outcome>> const& obstacle() const { return obstacle_; }
+    [[nodiscard]] std::string head(char const* part) const
+    {
+        auto const found = heads_.find(part);
+        return found == heads_.end() ? std::string() : found->second;
     }
 
   private:
-    // HDF5's signature and the version of its superblock.
-    static constexpr std::string_view signature{"\x89HDF\r\n\x1a\n\x02"};
-
-    // Bytes before the values; empty: the file has another form.
-    [[nodiscard]] std::optional<std::size_t> head_of(PartRef const& part) const
+    std::optional<Result<Outcome>> read(PartRef const& part, ValueReceiver const& receiver)
     {
-        constexpr std::size_t page = 4096;
-        auto const size = static_cast<std::size_t>(part.bytes);
-        auto const values = elements_ * sizeof(float);
-        if (size <= values || (size - values) % page != 0) return std::nullopt;
-        return size - values;
-    }
-
-    static void take(std::span<std::byte const> piece, std::size_t arrived, std::size_t head,
-                     std::vector<float>& values)
-    {
-        auto const skip = arrived < head ? std::min(piece.size(), head - arrived) : 0;
-        auto const rest = piece.subspan(skip);
-        if (rest.empty()) return;
-        auto const place = std::as_writable_bytes(std::span(values)).subspan(arrived + skip - head);
-        std::memcpy(place.data(), rest.data(), std::min(place.size(), rest.size()));
+        auto const form = form_of(part, elements_);
+        if (!form) return Outcome::other_form;
+        auto const head = read_values(objects_, part, *form, receiver);
+        if (!head && head.error().cause == store::ReadFailure::Cause::missing)
+            return Outcome::inputs_deleted;
+        if (!head) return tl::unexpected(head.error().error);
+        if (!*head) return Outcome::other_form;
+        heads_[part.part] = **head;
+        return std::nullopt;
     }
 
     RunObjects const& objects_;
     std::size_t elements_;
+    std::map<std::string, std::string> heads_;  // by part; the same in all files of one part
+    std::optional<Result<Outcome>> obstacle_;
 };
 
-// Computes the model of one merge commit again.
-class Merger {
+// Computes one merge again.
+class Recomputation {
   public:
-    Merger(RunObjects const& objects, RecomputeInputs const& inputs, Commit const& parent,
-           Commit const& commit)
+    Recomputation(RunObjects const& objects, RecomputeInputs const& run, Commit const& parent,
+                  Commit const& commit)
         : objects_(objects),
-          inputs_(inputs),
-          reader_(objects, inputs.elements),
+          run_(run),
           parent_(parent),
-          commit_(commit)
+          commit_(commit),
+          inputs_(objects, run.elements)
     {
     }
 
@@ -115,97 +95,79 @@ class Merger {
     [[nodiscard]] bool may_succeed() const
     {
         if (is_lone(commit_)) return false;
-        if (!inputs_.may_exist) return true;
-        return inputs_.may_exist(parent_.model.weights.name) &&
-               inputs_.may_exist(commit_.model.weights.name);
+        if (!run_.may_exist) return true;
+        return run_.may_exist(parent_.model.weights.name) &&
+               run_.may_exist(commit_.model.weights.name);
     }
 
-    Result<Outcome> run()
+    Result<Outcome> verify()
     {
         if (!is_lone(commit_) && !may_succeed()) return Outcome::inputs_deleted;
         auto const made = make();
-        if (!made) return tl::unexpected(made.error());
-        if (made->model.obstacle) return *made->model.obstacle;
+        if (!made) return made.error();
         if (commit_.outer_step) {
-            auto const same = compare(commit_.outer->momentum, made->momentum.values);
+            auto same = compare(commit_.outer->momentum, made->momentum);
             if (!same || *same != Outcome::recomputed) return same;
         }
-        return compare(commit_.model.weights, made->model.values);
+        return compare(commit_.model.weights, made->weights);
     }
 
-    // Computes the merge. If it cannot, the model has an obstacle.
-    Result<Made> make()
+    // Computes the merge, or says why it cannot.
+    tl::expected<Merger::Results, Result<Outcome>> make()
     {
-        if (is_lone(commit_)) return Made{{{}, {}, Outcome::lone}};
-        for (auto const& d : commit_.decided) {
-            if (!makes_model(d)) continue;
-            auto const obstacle = add(d);
-            if (!obstacle) return tl::unexpected(obstacle.error());
-            if (*obstacle) return Made{{{}, {}, *obstacle}};
-        }
-        return merge();
+        if (is_lone(commit_)) return obstacle(Outcome::lone);
+        auto const headers = read_headers();
+        if (!headers) return obstacle(tl::unexpected(headers.error()));
+        if (!*headers) return obstacle(Outcome::header_lost);
+        auto const recipe = rounds::recipe_of(run_.run, commit_, parent_, **headers);
+        Merger::Results memory;
+        memory.weights.reserve(static_cast<std::size_t>(run_.elements));
+        if (commit_.outer_step) memory.momentum.reserve(static_cast<std::size_t>(run_.elements));
+        Merger merger([this](auto const& part, auto const& to) { return inputs_.pass(part, to); },
+                      recipe, std::move(memory));
+        auto made = merger.repeat();
+        if (made) return std::move(*made);
+        if (inputs_.obstacle()) return obstacle(*inputs_.obstacle());
+        return obstacle(tl::unexpected(made.error().error()));
+    }
+
+    // The result as a payload.
+    [[nodiscard]] RemadePayload payload(char const* part, std::vector<float> values) const
+    {
+        return {inputs_.head(part), std::move(values)};
     }
 
   private:
-    using Obstacle = std::optional<Outcome>;
-
-    Result<Obstacle> add(Decided const& d)
+    static tl::unexpected<Result<Outcome>> obstacle(Result<Outcome> why)
     {
-        auto const name = rounds::header_name(d.member, d.seq);
-        auto const bytes = objects_.record(name);
-        if (!bytes) return tl::unexpected(bytes.error());
-        auto const header = *bytes ? rounds::decode_header(**bytes, name)
-                                   : Result<rounds::Header>(tl::unexpect, Error{});
-        if (!header || !header->delta) return Obstacle(Outcome::header_lost);
-        scales_.push_back(d.scale);
-        deltas_.emplace_back();
-        return read(header->delta->payload, deltas_.back());
+        return tl::unexpected<Result<Outcome>>(std::move(why));
     }
 
-    // Reads a payload into `values`.
-    Result<Obstacle> read(PartRef const& part, std::vector<float>& values) const
+    // The headers of the merged contributions. Empty: one of them is lost.
+    Result<std::optional<std::vector<rounds::Header>>> read_headers()
     {
-        auto found = reader_.read(part);
-        if (!found) return tl::unexpected(found.error());
-        values = std::move(found->values);
-        return found->obstacle;
-    }
-
-    Result<Made> merge()
-    {
-        auto theta = reader_.read(parent_.model.weights);
-        if (!theta) return tl::unexpected(theta.error());
-        if (theta->obstacle) return Made{std::move(*theta)};
-        Read before;
-        if (commit_.outer_step && parent_.outer) {
-            auto momentum = reader_.read(parent_.outer->momentum);
-            if (!momentum) return tl::unexpected(momentum.error());
-            if (momentum->obstacle) return Made{std::move(*momentum)};
-            before = std::move(*momentum);
+        std::vector<rounds::Header> headers;
+        for (auto const& d : commit_.decided) {
+            if (!rounds::adds_work(d)) continue;
+            auto const name = rounds::header_name(d.member, d.seq);
+            auto const bytes = objects_.record(name);
+            if (!bytes) return tl::unexpected(bytes.error());
+            auto header = *bytes ? rounds::decode_header(**bytes, name)
+                                 : Result<rounds::Header>(tl::unexpect, Error{});
+            if (!header || !header->delta) return std::nullopt;
+            headers.push_back(std::move(*header));
         }
-        std::vector<std::span<float const>> const deltas(deltas_.begin(), deltas_.end());
-        rounds::WeightedDeltas const weighted{deltas, scales_};
-        Made made{{std::move(theta->head), std::vector<float>(theta->values.size()), {}}};
-        if (!commit_.outer_step) {
-            (void)rounds::average_step(theta->values, weighted, made.model.values);
-            return made;
-        }
-        auto const outer = rounds::in_force(inputs_.run, parent_).outer;
-        made.momentum = {std::move(before.head), std::vector<float>(theta->values.size()), {}};
-        (void)rounds::nesterov_step({theta->values, before.values, static_cast<float>(outer.eta),
-                                     static_cast<float>(outer.mu)},
-                                    weighted, made.model.values, made.momentum.values);
-        return made;
+        return headers;
     }
 
-    Result<Outcome> compare(PartRef const& part, std::vector<float> const& values) const
+    Result<Outcome> compare(PartRef const& part, std::vector<float> const& values)
     {
-        std::vector<float> stored;
-        auto const obstacle = read(part, stored);
-        if (!obstacle) return tl::unexpected(obstacle.error());
-        if (*obstacle) return **obstacle;
-        if (std::memcmp(stored.data(), values.data(), values.size() * sizeof(float)) == 0)
-            return Outcome::recomputed;
+        bool same = true;
+        auto const compare_chunk = [&](std::size_t first, std::span<float const> stored) {
+            same = same && std::memcmp(&values[first], stored.data(), stored.size_bytes()) == 0;
+        };
+        if (!inputs_.pass(part, {compare_chunk, [&] { same = true; }})) return *inputs_.obstacle();
+        if (same) return Outcome::recomputed;
         return fail(ExitCode::protocol, "the stored run is invalid: " + part.name,
                     "it is not the merge that commit " + std::to_string(commit_.number.value) +
                         " records: recomputing it gives other values",
@@ -214,12 +176,10 @@ class Merger {
     }
 
     RunObjects const& objects_;
-    RecomputeInputs const& inputs_;
-    ValueReader reader_;
+    RecomputeInputs const& run_;
     Commit const& parent_;
     Commit const& commit_;
-    std::vector<std::vector<float>> deltas_;
-    std::vector<float> scales_;
+    Inputs inputs_;
 };
 
 std::int64_t count_candidates(RunObjects const& objects, RecomputeInputs const& inputs)
@@ -228,21 +188,21 @@ std::int64_t count_candidates(RunObjects const& objects, RecomputeInputs const& 
     for (std::size_t i = 1; i < inputs.chain.size(); ++i) {
         auto const& commit = inputs.chain[i].commit;
         if (commit.kind == Commit::Kind::merge &&
-            Merger(objects, inputs, inputs.chain[i - 1].commit, commit).may_succeed())
+            Recomputation(objects, inputs, inputs.chain[i - 1].commit, commit).may_succeed())
             ++count;
     }
     return count;
 }
 
-// The stored form of a result; empty: unknown.
-std::string bytes_of(Read const& result)
-{
-    if (result.head.empty()) return {};
-    auto const bytes = std::as_bytes(std::span(result.values));
-    return result.head + std::string(store::text_of(bytes));
-}
-
 }  // namespace
+
+Pieces RemadePayload::pieces() const
+{
+    if (head.empty()) return {};
+    Pieces pieces{std::string_view(head)};
+    pieces.add(std::as_bytes(std::span(values)));
+    return pieces;
+}
 
 Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
                                                       rounds::RunSpec const& run,
@@ -251,10 +211,12 @@ Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
 {
     std::vector<LinkedCommit> const none;
     RecomputeInputs const inputs{run, none, elements};
-    auto const made = Merger(objects, inputs, parent, commit).make();
-    if (!made) return tl::unexpected(made.error());
-    if (made->model.obstacle) return std::nullopt;
-    return RemadePayloads{bytes_of(made->model), bytes_of(made->momentum)};
+    Recomputation recomputation(objects, inputs, parent, commit);
+    auto made = recomputation.make();
+    if (!made && !made.error()) return tl::unexpected(made.error().error());
+    if (!made) return std::nullopt;
+    return RemadePayloads{recomputation.payload(rounds::weights_part, std::move(made->weights)),
+                          recomputation.payload(rounds::momentum_part, std::move(made->momentum))};
 }
 
 Result<std::vector<RecomputedModel>> recompute_models(
@@ -267,10 +229,10 @@ Result<std::vector<RecomputedModel>> recompute_models(
     for (std::size_t i = 1; i < inputs.chain.size(); ++i) {
         auto const& commit = inputs.chain[i].commit;
         if (commit.kind != Commit::Kind::merge) continue;
-        Merger merger(objects, inputs, inputs.chain[i - 1].commit, commit);
-        bool const candidate = merger.may_succeed();
+        Recomputation recomputation(objects, inputs, inputs.chain[i - 1].commit, commit);
+        bool const candidate = recomputation.may_succeed();
         if (candidate && progress) progress(done, total);
-        auto const outcome = merger.run();
+        auto const outcome = recomputation.verify();
         if (!outcome) return tl::unexpected(outcome.error());
         models.push_back({commit.number, commit.round, *outcome});
         if (candidate && progress) progress(++done, total);

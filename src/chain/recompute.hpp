@@ -22,8 +22,8 @@ struct RecomputeInputs {
 /// the deltas and scales of the included contributions. Compares all bits with those that the
 /// commit names. Returns one entry for each merge commit, in order.
 ///
-/// Holds the inputs and the result of one merge in memory. `progress` receives the number of merges
-/// that are done, of those whose inputs may exist.
+/// Needs the memory of one merge's results (chain/merger.hpp). `progress` receives the number of
+/// merges that are done, of those whose inputs may exist.
 ///
 /// Fails with `protocol` if a model differs: then its writer did not merge what the commit says.
 /// Returns errors of the store unchanged.
@@ -31,19 +31,23 @@ struct RecomputeInputs {
     RunObjects const& objects, RecomputeInputs const& inputs,
     std::function<void(std::int64_t done, std::int64_t total)> const& progress = {});
 
-/// The stored bytes of what a merge makes. Empty: the merge makes no momentum, or no earlier file
-/// shows the form of the momentum's file.
+/// What a merge makes, as a payload.
+struct RemadePayload {
+    std::string head;  ///< of the payload of the same part that the merge read; empty: it read none
+    std::vector<float> values{};
+
+    /// Returns the stored form, which refers to this object. Empty if the head is unknown.
+    [[nodiscard]] Pieces pieces() const;
+};
 struct RemadePayloads {
-    std::string model;
-    std::string momentum;
+    RemadePayload weights;
+    RemadePayload momentum;  ///< without values if the merge makes no momentum
 };
 
-/// Computes the merge of `commit` again, whose predecessor is `parent`, and returns the bytes of
-/// its payloads. The caller must compare them with the digests in `commit`. Returns an empty
+/// Computes the merge of `commit` again, whose predecessor is `parent`, and returns its payloads.
+/// The caller must compare them with the digests in `commit`. Returns an empty
 /// optional if an input is missing, or if the commit has no merge. Returns errors of the store
 /// unchanged. Also fails if an input is damaged.
-///
-/// Holds the inputs and the result in memory.
 [[nodiscard]] Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
                                                                     rounds::RunSpec const& run,
                                                                     std::int64_t elements,

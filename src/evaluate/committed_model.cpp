@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chain/chain.hpp"
+#include "chain/payload_values.hpp"
 #include "config/run_spec.hpp"
 #include "data/manifest.hpp"
 #include "model/payload_layout.hpp"
@@ -82,12 +83,12 @@ tl::expected<model::Parameters, store::ReadFailure> read_weights(config::Run con
             store::ReadFailure{failure.cause, payload_error(failure, commit, part)});
     };
     model::Parameters weights(run.model);
-    payload::Decoder decoder(layout, part.part, weights.values());
-    auto const read = objects.payload(
-        part, [&] { decoder.begin(); },
-        [&](std::span<std::byte const> piece) { decoder.add(piece); }, call);
+    auto const form =
+        chain::PayloadForm::with_head(payload::head_of(layout, part.part), layout.elements());
+    auto const read =
+        chain::read_values(objects, part, form, {chain::copy_to(weights.values())}, call);
     if (!read) return cannot_read(read.error());
-    if (decoder.finish()) return weights;
+    if (*read) return weights;
     // Another program or another run made the payload.
     auto const content = objects.payload(part, call);
     if (!content) return cannot_read(content.error());

@@ -24,13 +24,14 @@ Result<bool> is_good(chain::RunObjects const& objects, PartRef const& part)
 }
 
 // False: these are not the bytes of `part`.
-Result<bool> put_again(chain::RunObjects const& objects, PartRef const& part,
-                       std::string_view bytes)
+Result<bool> put_again(chain::RunObjects const& objects, PartRef const& part, Pieces const& bytes)
 {
-    if (std::ssize(bytes) != part.bytes || sha256(bytes) != part.sha256) return false;
+    bool const same =
+        static_cast<std::int64_t>(bytes.size()) == part.bytes && sha256_of(bytes) == part.sha256;
+    if (!same) return false;
     auto const name = chain::object_name(objects.run(), part.name);
     if (!name) return tl::unexpected(name.error());
-    if (auto stored = objects.store().put(*name, Pieces(bytes)); !stored)
+    if (auto stored = objects.store().put(*name, bytes); !stored)
         return tl::unexpected(stored.error());
     return true;
 }
@@ -70,7 +71,7 @@ Result<void> copy(chain::RunObjects const& objects, KeptPayloads& kept, Repaired
 {
     auto const bytes = kept.find(part.part);
     if (!bytes) return {};
-    auto const stored = put_again(objects, part.part, *bytes);
+    auto const stored = put_again(objects, part.part, std::string_view(*bytes));
     if (!stored) return tl::unexpected(stored.error());
     if (*stored) part.outcome = Outcome::copied;
     return {};
@@ -100,8 +101,8 @@ void recompute(chain::RunObjects const& objects, rounds::RunSpec const& run, Com
     if (!remade) return note(repaired, remade.error());
     for (auto& part : repaired.parts) {
         if (part.outcome != Outcome::lost) continue;
-        for (auto const* bytes : {&remade->model, &remade->momentum}) {
-            auto const stored = put_again(objects, part.part, *bytes);
+        for (auto const* payload : {&remade->weights, &remade->momentum}) {
+            auto const stored = put_again(objects, part.part, payload->pieces());
             if (!stored) note(repaired, stored.error());
             else if (*stored) part.outcome = Outcome::recomputed;
         }

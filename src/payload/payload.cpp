@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload/payload.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -15,8 +13,6 @@ namespace curtail::payload {
 namespace {
 
 constexpr char const* format = "curtail.payload/1";
-// So many values stay in a processor's own cache.
-constexpr std::size_t chunk_elements = std::size_t{1} << 16;
 
 Result<void> check_attribute(tensors::TensorReader const& reader, std::string const& key,
                              std::string const& expected, std::string const& source)
@@ -82,114 +78,6 @@ Encoded encode(Layout const& layout, std::string const& part, std::span<float co
 {
     require_size_of(layout, values);
     return {head_of(layout, part), values};
-}
-
-Decoder::Decoder(Layout const& layout, std::string const& part, std::span<float> place)
-    : head_(head_of(layout, part)), place_(std::as_writable_bytes(place))
-{
-    require_size_of(layout, place);
-}
-
-void Decoder::begin()
-{
-    arrived_ = 0;
-    differs_ = false;
-}
-
-void Decoder::add(std::span<std::byte const> piece)
-{
-    if (arrived_ < head_.size()) {
-        auto const size = std::min(piece.size(), head_.size() - arrived_);
-        differs_ = differs_ || std::memcmp(piece.data(), head_.data() + arrived_, size) != 0;
-        arrived_ += size;
-        piece = piece.subspan(size);
-    }
-    if (piece.empty()) return;
-    auto const offset = arrived_ - head_.size();
-    differs_ = differs_ || piece.size() > place_.size() - offset;
-    if (!differs_) std::memcpy(place_.data() + offset, piece.data(), piece.size());
-    arrived_ += differs_ ? 0 : piece.size();
-}
-
-bool Decoder::finish() const { return !differs_ && arrived_ == head_.size() + place_.size(); }
-
-ChunkDecoder::ChunkDecoder(Layout const& layout, std::string const& part, Sink sink)
-    : head_(head_of(layout, part)),
-      elements_(layout.elements()),
-      sink_(std::move(sink)),
-      chunk_(std::min(elements_, chunk_elements))
-{
-}
-
-std::size_t ChunkDecoder::bytes() const { return head_.size() + elements_ * sizeof(float); }
-
-void ChunkDecoder::begin()
-{
-    arrived_ = 0;
-    passed_ = 0;
-    differs_ = false;
-}
-
-void ChunkDecoder::add(std::span<std::byte const> piece)
-{
-    differs_ = differs_ || piece.size() > bytes() - arrived_;
-    while (!differs_ && !piece.empty()) {
-        if (auto const chunk = whole_chunk(piece); !chunk.empty()) {
-            arrived_ += chunk.size_bytes();
-            piece = piece.subspan(chunk.size_bytes());
-            pass(chunk);
-            continue;
-        }
-        auto const taken = take(piece);
-        arrived_ += taken;
-        piece = piece.subspan(taken);
-        if (arrived_ == head_.size() + (passed_ + chunk_.size()) * sizeof(float)) pass(chunk_);
-    }
-}
-
-// Compares bytes of the head, or copies bytes into the chunk. Returns how many.
-std::size_t ChunkDecoder::take(std::span<std::byte const> piece)
-{
-    if (arrived_ < head_.size()) {
-        auto const size = std::min(piece.size(), head_.size() - arrived_);
-        differs_ = std::memcmp(piece.data(), head_.data() + arrived_, size) != 0;
-        return size;
-    }
-    auto const filled = arrived_ - head_.size() - passed_ * sizeof(float);
-    auto const rest = std::as_writable_bytes(std::span(chunk_)).subspan(filled);
-    auto const size = std::min(piece.size(), rest.size());
-    std::memcpy(rest.data(), piece.data(), size);
-    return size;
-}
-
-// The next chunk, if it lies in the piece as a whole and can be used there.
-std::span<float const> ChunkDecoder::whole_chunk(std::span<std::byte const> piece) const
-{
-    auto const bytes = chunk_.size() * sizeof(float);
-    bool const at_border = arrived_ == head_.size() + passed_ * sizeof(float);
-    bool const aligned = reinterpret_cast<std::uintptr_t>(piece.data()) % alignof(float) == 0;
-    if (!at_border || !aligned || piece.size() < bytes) return {};
-    return {reinterpret_cast<float const*>(piece.data()), chunk_.size()};
-}
-
-void ChunkDecoder::pass(std::span<float const> values)
-{
-    auto const first = passed_;
-    passed_ += values.size();
-    sink_(first, values);
-}
-
-bool ChunkDecoder::finish()
-{
-    if (differs_ || arrived_ != bytes()) return false;
-    if (passed_ < elements_) pass(std::span(chunk_).first(elements_ - passed_));
-    return true;
-}
-
-void pass_in_chunks(std::span<float const> values, ChunkDecoder::Sink const& sink)
-{
-    for (std::size_t first = 0; first < values.size(); first += chunk_elements)
-        sink(first, values.subspan(first, std::min(chunk_elements, values.size() - first)));
 }
 
 Result<Values> decode(Layout const& layout, std::string const& part, std::string_view bytes,

@@ -52,60 +52,6 @@ struct Encoded {
 [[nodiscard]] Encoded encode(Layout const& layout, std::string const& part,
                              std::span<float const> values);
 
-/// Decodes a payload while it arrives in pieces. Copies each value once, to its final place.
-class Decoder {
-  public:
-    /// Puts the values into `place`, which must outlive the decoder. Throws std::logic_error unless
-    /// `place` has layout.elements() elements.
-    Decoder(Layout const& layout, std::string const& part, std::span<float> place);
-    void begin();  ///< forgets all bytes, because they are read again from the start
-    void add(std::span<std::byte const> piece);
-    /// Returns whether `place` has the values. Returns false if the bytes are not those of encode()
-    /// for this layout and part; then decode() says why. Call after the last piece.
-    [[nodiscard]] bool finish() const;
-
-  private:
-    std::string head_;
-    std::span<std::byte> place_;
-    std::size_t arrived_{0};
-    bool differs_{false};
-};
-
-/// Decodes a payload while it arrives in pieces, without holding it: passes its values on in chunks
-/// of a fixed size.
-class ChunkDecoder {
-  public:
-    /// Receives the values from index `first` on.
-    using Sink = std::function<void(std::size_t first, std::span<float const> values)>;
-    ChunkDecoder(Layout const& layout, std::string const& part, Sink sink);
-
-    [[nodiscard]] std::size_t bytes() const;  ///< size of the whole payload
-    void begin();  ///< forgets all bytes, because they are read again from the start
-    void add(std::span<std::byte const> piece);
-    /// Returns whether the sink has received values since begin().
-    [[nodiscard]] bool has_passed_any() const { return passed_ > 0; }
-    /// Passes the last chunk on. Returns false if the bytes are not those of encode() for this
-    /// layout and part. If already the head differs, the sink has received nothing. Call once,
-    /// after the last piece.
-    [[nodiscard]] bool finish();
-
-  private:
-    [[nodiscard]] std::size_t take(std::span<std::byte const> piece);
-    [[nodiscard]] std::span<float const> whole_chunk(std::span<std::byte const> piece) const;
-    void pass(std::span<float const> values);
-
-    std::string head_;
-    std::size_t elements_;
-    Sink sink_;
-    std::vector<float> chunk_;
-    std::size_t arrived_{0};  ///< in bytes
-    std::size_t passed_{0};   ///< number of values that the sink has received
-    bool differs_{false};
-};
-
-/// Passes `values` to `sink` in chunks as a ChunkDecoder does.
-void pass_in_chunks(std::span<float const> values, ChunkDecoder::Sink const& sink);
-
 /// Reads the values from `bytes`, the content of any tensor file with the right tensors. The caller
 /// must first compare the digest of `bytes` with the recorded digest. `source` names the payload in
 /// error messages. Fails with `protocol` if the payload belongs to another part or model, or if it

@@ -12,6 +12,11 @@
 
 namespace curtail::train {
 
+chain::PayloadForm form_of(payload::Layout const& layout, rounds::PartRef const& part)
+{
+    return chain::PayloadForm::with_head(payload::head_of(layout, part.part), layout.elements());
+}
+
 void DirectPayloads::offer(payload::Layout const& layout, rounds::PartRef const& part,
                            payload::Values const& values)
 {
@@ -68,8 +73,7 @@ payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::Par
         return failed(*why);
     auto values = memory.take(layout.elements());
     values.resize(layout.elements());
-    payload::Decoder decoder(layout, part.part, values);
-    decoder.begin();
+    chain::ChunkDecoder decoder(form_of(layout, part), chain::copy_to(values));
     auto const take = [&](std::span<std::byte const> piece) { decoder.add(piece); };
     auto why = read(part, own, *owner, take, call);
     if (!why && !decoder.finish()) why = "it has another form than this site writes";

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bridge/bridges.hpp"
+#include "chain/payload_values.hpp"
 #include "core/files.hpp"
 #include "payload/payload.hpp"
 #include "payload/value_memory.hpp"
@@ -14,6 +15,10 @@
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::train {
+
+/// Returns the form in which this program writes the payload.
+[[nodiscard]] chain::PayloadForm form_of(payload::Layout const& layout,
+                                         rounds::PartRef const& part);
 
 /// Payloads that come directly from the site that made them, over MPI. The store has them too: what
 /// fails here costs a time limit, and then the store is read. Thread-safe.

@@ -3,12 +3,28 @@
 
 namespace curtail::train {
 
+tl::expected<MergeWork::Computed, chain::Merger::Obstacle> MergeWork::compute(
+    rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const
+{
+    auto const& memory = transport_.memory();
+    auto const elements = transport_.layout().elements();
+    auto const pass = [&](rounds::PartRef const& part, chain::ValueReceiver const& receiver) {
+        return transport_.pass(part, receiver, call);
+    };
+    chain::Merger merger(pass, question,
+                         {memory.take(elements),
+                          question.outer_step ? memory.take(elements) : std::vector<float>()});
+    auto made = merger.run();
+    warnings = merger.warnings();
+    if (!made) return tl::unexpected(std::move(made.error()));
+    return Computed{memory.share(std::move(made->weights)),
+                    memory.share(std::move(made->momentum))};
+}
+
 Result<rounds::Input> MergeWork::merge(rounds::Merge const& question, Byproducts& byproducts,
                                        Call const& call) const
 {
-    Merger merger(transport_, question, call);
-    auto const computed = merger.run();
-    byproducts.warnings = merger.warnings();
+    auto const computed = compute(question, byproducts.warnings, call);
     if (!computed) return computed.error();
     rounds::Merged merged{question.op, {}, {}, {}};
     if (question.outer_step) {
@@ -17,9 +33,9 @@ Result<rounds::Input> MergeWork::merge(rounds::Merge const& question, Byproducts
         byproducts.stored.push_back({*part, computed->momentum});
         merged.momentum = std::move(*part);
     }
-    auto part = transport_.put(question.weights, computed->model, call);
+    auto part = transport_.put(question.weights, computed->weights, call);
     if (!part) return tl::unexpected(part.error());
-    byproducts.stored.push_back({*part, computed->model});
+    byproducts.stored.push_back({*part, computed->weights});
     merged.weights = std::move(*part);
     return merged;
 }
@@ -36,19 +52,6 @@ Result<std::vector<rounds::PartRef>> MergeWork::damaged_of(
     return damaged;
 }
 
-Result<Merger::Results> MergeWork::compute_again(std::optional<rounds::Merge> const& recipe,
-                                                 std::vector<std::string>& warnings,
-                                                 Call const& call) const
-{
-    if (!recipe) return Merger::Results{};
-    Merger merger(transport_, *recipe, call);
-    auto made = merger.run();
-    warnings = merger.warnings();
-    if (made) return std::move(*made);
-    if (!made.error()) return tl::unexpected(made.error().error());
-    return Merger::Results{};
-}
-
 Result<rounds::Input> MergeWork::restore(rounds::Restore const& question,
                                          maintain::KeptPayloads* kept,
                                          std::vector<std::string>& warnings, Call const& call) const
@@ -57,10 +60,15 @@ Result<rounds::Input> MergeWork::restore(rounds::Restore const& question,
     auto const damaged = damaged_of(question.parts, call);
     if (!damaged) return tl::unexpected(damaged.error());
     if (damaged->empty()) return restored;
-    auto const computed = compute_again(question.recipe, warnings, call);
-    if (!computed) return tl::unexpected(computed.error());
+    Computed computed;
+    if (question.recipe) {
+        auto made = compute(*question.recipe, warnings, call);
+        if (made) computed = std::move(*made);
+        // With an input that is of no use, there is no result.
+        else if (!made.error()) return tl::unexpected(made.error().error());
+    }
     for (auto const& part : *damaged) {
-        auto again = question.recipe ? put_computed(part, *question.recipe, *computed, call)
+        auto again = question.recipe ? put_computed(part, *question.recipe, computed, call)
                                      : put_kept(part, kept, call);
         // Another site may have the right to replace the object.
         if (!again && again.error().code == ExitCode::permission) {
@@ -81,10 +89,10 @@ Result<bool> MergeWork::put_kept(rounds::PartRef const& part, maintain::KeptPayl
 }
 
 Result<bool> MergeWork::put_computed(rounds::PartRef const& part, rounds::Merge const& recipe,
-                                     Merger::Results const& computed, Call const& call) const
+                                     Computed const& computed, Call const& call) const
 {
     Values values;
-    if (part.name == recipe.weights.name) values = computed.model;
+    if (part.name == recipe.weights.name) values = computed.weights;
     if (recipe.momentum && part.name == recipe.momentum->name) values = computed.momentum;
     if (!values) return false;
     auto const encoded = payload::encode(transport_.layout(), part.part, *values);

@@ -3,8 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "chain/merger.hpp"
 #include "maintain/kept_payloads.hpp"
-#include "train/merger.hpp"
+#include "train/payload_transport.hpp"
 
 namespace curtail::train {
 
@@ -32,7 +33,7 @@ class MergeWork {
         std::vector<std::string> warnings;  ///< one for each contribution that merge() refuses
         std::vector<StoredPayload> stored;
     };
-    /// Returns Merged or Corrupt, see Merger::run().
+    /// Returns Merged or Corrupt, see chain::Merger::run().
     [[nodiscard]] Result<rounds::Input> merge(rounds::Merge const& question, Byproducts& byproducts,
                                               Call const& call) const;
     /// Returns Restored. `kept` has this machine's copies; null: there are none. Appends a text to
@@ -47,17 +48,20 @@ class MergeWork {
     /// Returns those of `parts` that the store lacks, or has with other bytes.
     [[nodiscard]] Result<std::vector<rounds::PartRef>> damaged_of(
         std::vector<rounds::PartRef> const& parts, Call const& call) const;
-    /// Computes a merge. Returns null values if there is no recipe, or if an input is of no use.
-    [[nodiscard]] Result<Merger::Results> compute_again(std::optional<rounds::Merge> const& recipe,
-                                                        std::vector<std::string>& warnings,
-                                                        Call const& call) const;
+    /// The results of a merge. `momentum` is empty values if there is none.
+    struct Computed {
+        Values weights;
+        Values momentum;
+    };
+    /// Computes a merge. Sets `warnings` to one text for each contribution that it refuses.
+    [[nodiscard]] tl::expected<Computed, chain::Merger::Obstacle> compute(
+        rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const;
     /// Stores the copy of `part` again. Returns false if there is no undamaged copy.
     [[nodiscard]] Result<bool> put_kept(rounds::PartRef const& part, maintain::KeptPayloads* kept,
                                         Call const& call) const;
     /// Stores the result of a merge again, if it is the payload that `part` describes.
     [[nodiscard]] Result<bool> put_computed(rounds::PartRef const& part,
-                                            rounds::Merge const& recipe,
-                                            Merger::Results const& computed,
+                                            rounds::Merge const& recipe, Computed const& computed,
                                             Call const& call) const;
 
     PayloadTransport transport_;

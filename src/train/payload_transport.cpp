@@ -3,8 +3,6 @@
 
 #include <future>
 
-#include "chain/run_objects.hpp"
-
 namespace curtail::train {
 
 using store::ReadFailure;
@@ -100,40 +98,28 @@ tl::expected<Values, ReadFailure> PayloadTransport::get(rounds::PartRef const& p
     count_store(part);
     auto values = memory_.take(layout_->elements());
     values.resize(layout_->elements());
-    payload::Decoder decoder(*layout_, part.part, values);
-    auto const read = chain::RunObjects(*store_, layout_->run)
-                          .payload(
-                              part, [&] { decoder.begin(); },
-                              [&](std::span<std::byte const> piece) { decoder.add(piece); }, call);
+    auto const read = chain::read_values(chain::RunObjects(*store_, layout_->run), part,
+                                         form_of(*layout_, part), {chain::copy_to(values)}, call);
     if (!read) return tl::unexpected(read.error());
-    if (decoder.finish()) return memory_.share(std::move(values));
+    if (*read) return memory_.share(std::move(values));
     return get_any_form(part, call);
 }
 
 tl::expected<void, ReadFailure> PayloadTransport::pass(rounds::PartRef const& part,
-                                                       ValueReceiver const& receiver,
+                                                       chain::ValueReceiver const& receiver,
                                                        Call const& call) const
 {
     auto whole = get_made(part);
     if (!whole) whole = get_direct(part, call);
     if (whole) {
-        payload::pass_in_chunks(*whole, receiver.take);
+        chain::pass_in_chunks(*whole, receiver.take);
         return {};
     }
     count_store(part);
-    payload::ChunkDecoder chunks(*layout_, part.part, receiver.take);
-    auto const begin = [&] {
-        if (chunks.has_passed_any()) receiver.restart();
-        chunks.begin();
-    };
-    auto const read =
-        chain::RunObjects(*store_, layout_->run)
-            .payload(
-                part, begin, [&](std::span<std::byte const> piece) { chunks.add(piece); }, call);
+    auto const read = chain::read_values(chain::RunObjects(*store_, layout_->run), part,
+                                         form_of(*layout_, part), receiver, call);
     if (!read) return tl::unexpected(read.error());
-    if (chunks.finish()) return {};
-    // The sink may have received values of a longer or shorter payload.
-    if (chunks.has_passed_any()) receiver.restart();
+    if (*read) return {};
     auto const values = get_any_form(part, call);
     if (!values) return tl::unexpected(values.error());
     receiver.take(0, **values);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 
+#include "chain/payload_values.hpp"
 #include "core/call.hpp"
 #include "payload/payload.hpp"
 #include "payload/value_memory.hpp"
@@ -15,13 +15,6 @@
 namespace curtail::train {
 
 using payload::Values;
-
-/// Who receives the values of a payload.
-struct ValueReceiver {
-    payload::ChunkDecoder::Sink take;
-    /// The values that were taken have no meaning. All values come again, from the first.
-    std::function<void()> restart = [] {};
-};
 
 /// Moves payloads between this process and the run's store, one part at a time. Before it reads the
 /// store, it tries to get a payload directly from the site that made it. Copies share the store,
@@ -54,7 +47,7 @@ class PayloadTransport {
     /// the values that were passed on have no meaning. Holds a payload as a whole only if it comes
     /// directly, or has another form than payload::encode() gives.
     [[nodiscard]] tl::expected<void, store::ReadFailure> pass(rounds::PartRef const& part,
-                                                              ValueReceiver const& receiver,
+                                                              chain::ValueReceiver const& receiver,
                                                               Call const& call) const;
     /// Returns whether the store has the payload as `part` describes it. Reads all its bytes.
     [[nodiscard]] Result<bool> has(rounds::PartRef const& part, Call const& call) const;

@@ -45,12 +45,12 @@ class SmallRun {
     /// What payloads contain: arbitrary values in a file of the HDF5 library, arbitrary values in
     /// the form that Curtail writes, or in this form the merges that the commits record.
     enum class Models { arbitrary, unmerged, merged };
-    /// Number of values of a model.
+    /// Number of values of a model by default.
     static constexpr std::size_t elements = 100;
 
     explicit SmallRun(store::ObjectStore& objects, RunId id = {"small"}, std::int64_t blocks = 40,
-                      Models models = Models::arbitrary)
-        : objects_(objects), models_(models)
+                      Models models = Models::arbitrary, std::size_t size = elements)
+        : objects_(objects), models_(models), size_(size)
     {
         spec_.run = std::move(id);
         spec_.model = {{"layers", 2}};
@@ -125,6 +125,19 @@ class SmallRun {
         merge({contribute(a_, 5), contribute(b_, 2)});
         merge({contribute(a_, 6), contribute(b_, 3)});
     }
+    /// Makes another chain: its last commit merges `contributions` contributions of each of A and
+    /// B.
+    void make_wide(std::int64_t contributions)
+    {
+        spec_.params.grant_quantum = 2 * contributions;
+        begin();
+        a_ = join("A", 1);
+        b_ = join("B", 2);
+        std::vector<rounds::Found> found;
+        for (std::int64_t seq = 1; seq <= contributions; ++seq)
+            for (auto const& member : {a_, b_}) found.push_back(contribute(member, seq));
+        merge(found);
+    }
     /// Appends to make(): B joins again, and the newest merge makes a new momentum.
     void make_outer_step()
     {
@@ -185,7 +198,7 @@ class SmallRun {
                             std::vector<float> values = {})
     {
         ++payloads_;
-        for (std::size_t i = values.size(); i < elements; ++i)
+        for (std::size_t i = values.size(); i < size_; ++i)
             values.push_back(static_cast<float>(payloads_) / static_cast<float>(3 + i % 7));
         auto const image = models_ != Models::arbitrary
                                ? plain_image(values)
@@ -280,7 +293,7 @@ class SmallRun {
         }
         if (deltas.empty() || models_ != Models::merged) return {};
         auto const& theta = values_.at(tip().model.weights.name);
-        Merged merged{std::vector<float>(elements), std::vector<float>(elements)};
+        Merged merged{std::vector<float>(size_), std::vector<float>(size_)};
         rounds::WeightedDeltas const weighted{deltas, scales};
         auto const outer = rounds::in_force(spec_, tip()).outer;
         std::vector<float> const before =
@@ -316,6 +329,7 @@ class SmallRun {
 
     store::ObjectStore& objects_;
     Models models_;
+    std::size_t size_;
     std::map<std::string, std::vector<float>> values_;  // of payloads, by name
     rounds::RunSpec spec_;
     std::vector<rounds::Commit> chain_;

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "payload/payload.hpp"
 
 namespace curtail::payload {
@@ -30,81 +28,16 @@ TEST(Payload, DecodesToTheEncodedValues)
     EXPECT_EQ(*decode(layout, "w0", encoded(), "x").value(), values);
 }
 
-// Pieces of any size, after an attempt that broke off.
-TEST(Payload, IsDecodedWhileItArrives)
+TEST(Payload, IsAHeadAndThenAllValues)
 {
-    auto const bytes = encoded();
-    for (std::size_t const size : {1UL, 7UL, 4095UL, 4097UL, 1UL << 20}) {
-        std::vector<float> decoded(values.size());
-        Decoder decoder(layout, "w0", decoded);
-        decoder.add(std::as_bytes(std::span(bytes)).first(5000 % bytes.size()));
-        decoder.begin();
-        for (auto rest = std::as_bytes(std::span(bytes)); !rest.empty();) {
-            auto const piece = rest.first(std::min(size, rest.size()));
-            decoder.add(piece);
-            rest = rest.subspan(piece.size());
-        }
-        EXPECT_TRUE(decoder.finish()) << size;
-        EXPECT_EQ(decoded, values);
-    }
-}
-
-TEST(Payload, OfAnotherFormIsNotDecodedWhileItArrives)
-{
-    auto const bytes = encoded();
-    auto const finish = [&](std::string const& text, std::string const& part) {
-        std::vector<float> place(values.size());
-        Decoder decoder(layout, part, place);
-        decoder.add(std::as_bytes(std::span(text)));
-        return decoder.finish();
-    };
-    EXPECT_TRUE(finish(bytes, "w0"));
-    EXPECT_FALSE(finish(bytes, "m0"));
-    EXPECT_FALSE(finish(bytes.substr(0, bytes.size() - 1), "w0"));
-    EXPECT_FALSE(finish(bytes + "x", "w0"));
-    EXPECT_FALSE(finish("", "w0"));
-}
-
-// In pieces whose size divides neither the head nor a value, and with borders of chunks.
-TEST(Payload, ChunksPassOnAllValuesOnce)
-{
-    for (std::int64_t const size : {1, 65'536, 65'537, 200'000}) {
-        Layout const wide{{"small"}, {{"w", {size}}}};
-        std::vector<float> wanted(static_cast<std::size_t>(size)), found;
-        std::iota(wanted.begin(), wanted.end(), 0.0F);
-        auto const file = encode(wide, "d0", wanted);
-        auto const pieces = file.pieces();
-        ChunkDecoder chunks(wide, "d0", [&](std::size_t first, std::span<float const> some) {
-            EXPECT_EQ(first, found.size());
-            found.insert(found.end(), some.begin(), some.end());
-        });
-        EXPECT_EQ(chunks.bytes(), pieces.size());
-        auto const add_all = [&](std::size_t step) {
-            std::vector<std::byte> piece(step);
-            for (std::size_t offset = 0; offset < pieces.size(); offset += step)
-                chunks.add(std::span(piece).first(pieces.copy(offset, piece)));
-        };
-        add_all(1001);
-        EXPECT_EQ(chunks.has_passed_any(), !found.empty());
-        for (std::size_t const step : {70'001UL, 1UL << 20, (1UL << 20) + 2}) {
-            found.clear();
-            chunks.begin();
-            EXPECT_FALSE(chunks.has_passed_any());
-            add_all(step);
-            EXPECT_TRUE(chunks.finish());
-            EXPECT_EQ(found, wanted) << step;
-        }
-    }
-}
-
-TEST(Payload, ChunksPassOnNothingOfOtherPayloads)
-{
-    auto const bytes = encoded("m0");
-    auto const refuse = [](std::size_t, std::span<float const>) { ADD_FAILURE(); };
-    for (auto const& text : {bytes, bytes + "x", std::string("text"), std::string()}) {
-        ChunkDecoder chunks(layout, "w0", refuse);
-        chunks.add(std::as_bytes(std::span(text)));
-        EXPECT_FALSE(chunks.finish());
+    auto const head = head_of(layout, "w0");
+    auto const bytes = std::as_bytes(std::span(values));
+    EXPECT_EQ(encoded(),
+              head + std::string(reinterpret_cast<char const*>(bytes.data()), bytes.size()));
+    EXPECT_EQ(head.size() % 4096, 0U);
+    for (auto const* part : {"m0", "d0"}) {
+        EXPECT_NE(head_of(layout, part), head);
+        EXPECT_EQ(head_of(layout, part).size(), head.size());
     }
 }
 
@@ -160,7 +93,6 @@ TEST(Payload, ThrowsOnValuesOfTheWrongSize)
 {
     std::vector<float> few(8);
     EXPECT_THROW((void)encode(layout, "w0", few), std::logic_error);
-    EXPECT_THROW(Decoder(layout, "w0", few), std::logic_error);
     EXPECT_THROW((void)decode_into(few, layout, "w0", encoded(), "x"), std::logic_error);
 }
 

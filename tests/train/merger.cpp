@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of merges on real payloads in a store.
-#include "train/merger.hpp"
+#include "train/merge_work.hpp"
 
 #include <limits>
 #include <utility>

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "rounds/recipe.hpp"
 #include "rounds/site/steps.hpp"
-#include "rounds/terms.hpp"
 
 // REPAIR: computing a model once more from the records and payloads of its merge. No record needs
 // to be trusted: only a model with the digest in the newest commit is stored.
 namespace curtail::rounds::site {
 namespace {
 
-bool has_delta(Decided const& d) { return !d.refused && !d.ranges.empty(); }
-
 // A lone member's model has no deltas in the store, and the first model has no merge.
 bool can_recompute(Commit const& made, Commit const& tip)
 {
     if (made.kind != Commit::Kind::merge || made.model != tip.model) return false;
     return std::all_of(made.decided.begin(), made.decided.end(),
-                       [](Decided const& d) { return !has_delta(d) || d.header; });
+                       [](Decided const& d) { return !adds_work(d) || d.header; });
 }
 
 // The next included contribution whose header is not read; null: none.
@@ -24,34 +22,8 @@ Decided const* next_without_header(MergeSources const& sources)
 {
     std::size_t read = sources.headers.size();
     for (auto const& d : sources.made->decided)
-        if (has_delta(d) && read-- == 0) return &d;
+        if (adds_work(d) && read-- == 0) return &d;
     return nullptr;
-}
-
-Target target_of(PartRef const& payload) { return {payload.part, payload.name}; }
-
-// The merge that made the model.
-Merge recipe_of(Parts const& p)
-{
-    auto const& [made, parent, headers] = p.repairs.sources;
-    auto const outer = in_force(p.chain.run(), *parent).outer;
-    Merge merge{0,
-                parent->model,
-                parent->outer,
-                {},
-                made->outer_step,
-                outer.eta,
-                outer.mu,
-                target_of(made->model.weights),
-                {}};
-    if (made->outer_step && made->outer) merge.momentum = target_of(made->outer->momentum);
-    auto header = headers.begin();
-    for (auto const& d : made->decided) {
-        if (!has_delta(d)) continue;
-        merge.include.push_back({d.member, d.seq, d.scale, *header->delta});
-        ++header;
-    }
-    return merge;
 }
 
 }  // namespace
@@ -115,10 +87,11 @@ void answered_repair_header(Parts& p, Input const& input)
 
 bool act_repair_merge(Parts& p)
 {
+    auto const& [made, parent, headers] = p.repairs.sources;
     if (p.machine.stopping()) recompute_ended(p);
     else
-        p.machine.send(
-            Restore{p.machine.ask(Question::restore), p.repairs.current().parts, recipe_of(p)});
+        p.machine.send(Restore{p.machine.ask(Question::restore), p.repairs.current().parts,
+                               recipe_of(p.chain.run(), *made, *parent, headers)});
     return true;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/merger.hpp"
+#include "chain/merger.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "rounds/merge.hpp"
 
-namespace curtail::train {
+namespace curtail::chain {
 namespace {
 
 using Cause = store::ReadFailure::Cause;
@@ -58,23 +58,24 @@ tl::expected<Merger::Results, Merger::Obstacle> Merger::run()
         if (spoiled_) continue;
         if (auto obstacle = take_step()) return tl::unexpected(std::move(*obstacle));
         if (spoiled_) continue;
-        if (!finite_) return tl::unexpected(refuse_greatest());
-        return Results{transport_.memory().share(std::move(model_)),
-                       transport_.memory().share(std::move(momentum_))};
+        if (checks_ && !finite_) return tl::unexpected(refuse_greatest());
+        return std::move(results_);
     }
     return tl::unexpected(
         Obstacle(fail(ExitCode::temporary, "cannot merge", "payloads changed while they were read",
                       "check the store if this repeats")));
 }
 
+tl::expected<Merger::Results, Merger::Obstacle> Merger::repeat()
+{
+    checks_ = false;
+    return run();
+}
+
 void Merger::begin()
 {
-    auto const elements = transport_.layout().elements();
-    if (model_.capacity() == 0) model_ = transport_.memory().take(elements);
-    if (question_.outer_step && momentum_.capacity() == 0)
-        momentum_ = transport_.memory().take(elements);
-    model_.clear();
-    momentum_.clear();
+    results_.weights.clear();
+    results_.momentum.clear();
     sumsq_.assign(question_.include.size(), 0);
     finite_ = true;
     spoiled_ = false;
@@ -86,11 +87,10 @@ std::optional<Merger::Obstacle> Merger::add_deltas()
     for (std::size_t i = 0; i < sumsq_.size(); ++i) {
         auto const& included = question_.include[i];
         auto const add = [&](std::size_t first, std::span<float const> delta) {
-            auto const sum = place_in(model_, first, delta.size());
+            auto const sum = place_in(results_.weights, first, delta.size());
             sumsq_[i] += rounds::add_scaled(delta, included.scale, sum);
         };
-        auto const read =
-            transport_.pass(included.delta.payload, {add, [this] { spoiled_ = true; }}, call_);
+        auto const read = pass_(included.delta.payload, {add, [this] { spoiled_ = true; }});
         if (read) continue;
         auto const& [cause, error] = read.error();
         if (cause == Cause::unavailable) return Obstacle(tl::unexpected(error));
@@ -98,7 +98,7 @@ std::optional<Merger::Obstacle> Merger::add_deltas()
         found.refused.push_back(
             {included.member, included.seq, rounds::Refusal::digest, cause == Cause::missing});
     }
-    if (found.refused.empty() && !spoiled_) found.refused = faults();
+    if (checks_ && found.refused.empty() && !spoiled_) found.refused = faults();
     if (found.refused.empty()) return std::nullopt;
     return Obstacle(std::move(found));
 }
@@ -124,7 +124,7 @@ std::optional<Merger::Obstacle> Merger::take_step()
     auto const step = [this](std::size_t first, std::span<float const> theta) {
         step_at(first, theta);
     };
-    auto const read = transport_.pass(part, {step, [this] { spoiled_ = true; }}, call_);
+    auto const read = pass_(part, {step, [this] { spoiled_ = true; }});
     if (read) return std::nullopt;
     return answer_to(part, read.error());
 }
@@ -134,9 +134,10 @@ std::optional<Merger::Obstacle> Merger::read_momentum()
     if (!question_.outer_step || !question_.outer) return std::nullopt;
     auto const& part = question_.outer->momentum;
     auto const copy = [this](std::size_t first, std::span<float const> values) {
-        std::copy(values.begin(), values.end(), place_in(momentum_, first, values.size()).begin());
+        std::copy(values.begin(), values.end(),
+                  place_in(results_.momentum, first, values.size()).begin());
     };
-    auto const read = transport_.pass(part, {copy}, call_);
+    auto const read = pass_(part, {copy});
     if (read) return std::nullopt;
     return answer_to(part, read.error());
 }
@@ -145,14 +146,14 @@ std::optional<Merger::Obstacle> Merger::read_momentum()
 void Merger::step_at(std::size_t first, std::span<float const> theta)
 {
     constexpr std::array whole{1.0F};
-    auto const model = place_in(model_, first, theta.size());
+    auto const model = place_in(results_.weights, first, theta.size());
     std::array<std::span<float const>, 1> const sum{model};
     rounds::WeightedDeltas const deltas{sum, whole};
     if (!question_.outer_step) {
         finite_ = rounds::average_step(theta, deltas, model).finite && finite_;
         return;
     }
-    auto const momentum = place_in(momentum_, first, theta.size());
+    auto const momentum = place_in(results_.momentum, first, theta.size());
     rounds::OuterStep const step{theta, momentum, static_cast<float>(question_.eta),
                                  static_cast<float>(question_.mu)};
     finite_ = rounds::nesterov_step(step, deltas, model, momentum).finite && finite_;
@@ -161,9 +162,10 @@ void Merger::step_at(std::size_t first, std::span<float const> theta)
 // Reads the deltas again, to find the one that contributed most to a value that is not finite.
 Merger::Obstacle Merger::refuse_greatest()
 {
-    auto const bad = std::find_if_not(model_.begin(), model_.end(),
+    auto const& model = results_.weights;
+    auto const bad = std::find_if_not(model.begin(), model.end(),
                                       [](float value) { return std::isfinite(value); });
-    auto const at = static_cast<std::size_t>(bad - model_.begin());
+    auto const at = static_cast<std::size_t>(bad - model.begin());
     std::vector<float> found(question_.include.size()), scale;
     std::vector<std::span<float const>> spans;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -171,7 +173,7 @@ Merger::Obstacle Merger::refuse_greatest()
         auto const take = [&](std::size_t first, std::span<float const> values) {
             if (at >= first && at - first < values.size()) found[i] = values[at - first];
         };
-        auto const read = transport_.pass(included.delta.payload, {take}, call_);
+        auto const read = pass_(included.delta.payload, {take});
         if (!read) return tl::unexpected(read.error().error);
         scale.push_back(included.scale);
         spans.push_back(std::span(found).subspan(i, 1));
@@ -192,4 +194,4 @@ Merger::Obstacle Merger::answer_to(rounds::PartRef const& part,
     return rounds::Corrupt{question_.op, part.name, failure.error.message()};
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::chain
