@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
+#include "chain/payload_values.hpp"
 #include "core/clock.hpp"
 #include "core/large_memory.hpp"
-#include "payload/payload.hpp"
 
 namespace curtail {
 namespace {
@@ -73,13 +73,13 @@ void merge_as_a_site(Inputs const& in, Outputs& out)
     out.model.clear();
     out.momentum.clear();
     for (std::size_t i = 0; i < in.deltas.size(); ++i)
-        payload::pass_in_chunks(in.deltas[i], [&](std::size_t first, std::span<float const> delta) {
+        chain::pass_in_chunks(in.deltas[i], [&](std::size_t first, std::span<float const> delta) {
             rounds::add_scaled(delta, in.scale[i], place_in(out.model, first, delta.size()));
         });
-    payload::pass_in_chunks(in.momentum, [&](std::size_t first, std::span<float const> some) {
+    chain::pass_in_chunks(in.momentum, [&](std::size_t first, std::span<float const> some) {
         std::copy(some.begin(), some.end(), place_in(out.momentum, first, some.size()).begin());
     });
-    payload::pass_in_chunks(in.theta, [&](std::size_t first, std::span<float const> theta) {
+    chain::pass_in_chunks(in.theta, [&](std::size_t first, std::span<float const> theta) {
         constexpr std::array whole{1.0F};
         auto const model = place_in(out.model, first, theta.size());
         auto const momentum = place_in(out.momentum, first, theta.size());

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "store/memory_store.hpp"
+#include "support/memory_store.hpp"
 
 namespace curtail::chain {
 namespace {

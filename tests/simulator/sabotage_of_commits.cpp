@@ -245,15 +245,15 @@ class CommitStaleLoneModel final : public CommitSaboteur {
     {
         auto const* stored = std::get_if<Stored>(&input);
         if (stored == nullptr || stored->op != asked_) return;
-        earlier_ = std::exchange(newest_, stored->parts);
+        earlier_ = std::exchange(newest_, stored->payload);
     }
     void change(Commit const&, Commit& commit) override
     {
-        if (is_lone(commit) && !earlier_.empty()) commit.model.parts = earlier_;
+        if (is_lone(commit) && earlier_) commit.model.weights = *earlier_;
     }
     Op asked_{};
-    std::vector<PartRef> newest_;
-    std::vector<PartRef> earlier_;
+    std::optional<PartRef> newest_;
+    std::optional<PartRef> earlier_;
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class ExtendCut final : public Saboteur {
             if (!is_header_name(create.name) || sent_.insert(create.name).second) return;
             auto header = *decode_header(create.bytes, create.name);
             auto const more = site.status().since.lowest(1);
-            if (header.parts.empty() || more.empty()) return;
+            if (!header.delta || more.empty()) return;
             header.ranges += more;
             header.tokens += block_tokens_;
             create.bytes = encode(header).bytes;
@@ -94,20 +94,21 @@ class DeleteAfterTimeout final : public Saboteur {
     std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
     {
         bool const lost = std::holds_alternative<Unknown>(input) && op_of(input) == sent_.op;
-        auto const model = lost ? model_of(sent_) : std::vector<PartRef>{};
+        auto const model = lost ? model_of(sent_) : std::nullopt;
         auto outputs = site.on(now, input);
         each<Create>(outputs, [&](Create const& create) { sent_ = create; });
-        for (auto const& part : model) outputs.emplace_back(Delete{part.name});
+        if (model) outputs.emplace_back(Delete{model->name});
         return outputs;
     }
 
   private:
     // The model that a merge commit has made.
-    static std::vector<PartRef> model_of(Create const& create)
+    static std::optional<PartRef> model_of(Create const& create)
     {
-        if (!is_commit_name(create.name)) return {};
+        if (!is_commit_name(create.name)) return std::nullopt;
         auto const commit = decode_commit(create.bytes, create.name);
-        return commit->kind == Commit::Kind::merge ? commit->model.parts : std::vector<PartRef>{};
+        if (commit->kind != Commit::Kind::merge) return std::nullopt;
+        return commit->model.weights;
     }
     Create sent_;
 };
