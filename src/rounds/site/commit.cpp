@@ -63,7 +63,9 @@ bool draft_commit(Parts& p)
     if (!commit || (lone && !lone_valid(p, *commit))) {
         p.payloads.abandon(p.machine);
         auto const otherwise = p.member ? Phase::adopt_forward : Phase::find_commit;
-        p.machine.go(lone ? Phase::publish_store : otherwise);
+        // If a commit of others has decided own work, the trainer must drop it before all else.
+        bool const publishes = lone && p.contributions.dropped().empty();
+        p.machine.go(publishes ? Phase::publish_store : otherwise);
         return false;
     }
     if (commit->kind == Commit::Kind::merge) {
