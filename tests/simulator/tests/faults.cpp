@@ -46,7 +46,7 @@ constexpr Known known[] = {
     {Fault::never_restore_header, Invariant::decision, 2},
     {Fault::write_no_status, Invariant::removal, 0},
     {Fault::reuse_merge_after_amendment, Invariant::model, 614},
-    {Fault::train_after_leaving, Invariant::exit, 158},
+    {Fault::train_after_leaving, Invariant::weights, 158},
     {Fault::never_restore_model, Invariant::progress, 0},
     {Fault::sweep_pending_deltas, Invariant::pending, 4},
     {Fault::restart_fork, Invariant::model, 0},
