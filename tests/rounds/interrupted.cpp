@@ -148,13 +148,6 @@ TEST_F(Interrupted, LoneWeightsWithWorkRefusedMeanwhileAreNotCommitted)
     (void)serve(Stored{store.op, part("w0", store.target.name)});
     EXPECT_EQ(newest().round, refusing.round) << "weights with refused work became the model";
     EXPECT_EQ(site.status().undecided.size(), 1U) << "only the refused work is lost";
-
-    steps = 1;
-    outputs = serve(Tick{});
-    ASSERT_TRUE(!outputs.empty() && std::holds_alternative<StoreModel>(outputs.back()));
-    auto const again = std::get<StoreModel>(outputs.back());
-    (void)serve(Stored{again.op, part("w0", again.target.name)});
-    EXPECT_EQ(newest().find(a)->seq, Seq{3}) << "the next lone commit has the other work";
 }
 
 TEST_F(Interrupted, AMemberWithWorkDecidedMeanwhileIsNotRemoved)
