@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens reports of synthetic runs in headless Chromium and checks what a reader sees.
 
-page_test.py BUILD_FOLDER [--keep FOLDER]
-Exits with 77 (skipped) if Chromium, chromedriver or Selenium is not installed.
+page_test.py BUILD_FOLDER [--keep FOLDER] [KIND...]
+Opens one report of each kind of run, or of those named. Exits with 77 (skipped) if Chromium, chromedriver or Selenium is not installed.
 --keep stores each page in FOLDER: screenshots of three widths, light and dark, and a PDF.
 """
+import argparse
 import glob
 import json
 import os
@@ -25,7 +26,8 @@ except ImportError as error:
     sys.exit(77)
 
 # Kinds that start from the demo's run: without the trace and not evaluated; without metrics; with
-# steps so fast that always-on is better in some regions, and followed by an evaluation; with a site that trains only beside others.
+# steps so fast that always-on is better in some regions, and followed by an evaluation; with a site
+# that trains only beside others.
 FROM_DEMO = ["blind", "silent", "worse", "joint"]
 KINDS = ["demo", "empty", "open", "gaps", "hostile", *FROM_DEMO, "long", "reference"]
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
@@ -420,8 +422,13 @@ def failures_of(browser, build, kind, work, keep):
 
 
 def main():
-    build = os.path.abspath(sys.argv[1])
-    keep = os.path.abspath(sys.argv[3]) if sys.argv[2:3] == ["--keep"] else None
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build")
+    parser.add_argument("--keep")
+    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []])
+    options = parser.parse_args()
+    build, kinds = os.path.abspath(options.build), options.kinds or KINDS
+    keep = options.keep and os.path.abspath(options.keep)
     if missing_programs():
         print(f"skipped: {' and '.join(missing_programs())} not found "
               "(apt-get install chromium chromium-driver)")
@@ -432,7 +439,7 @@ def main():
     failures, browser = [], None
     try:
         browser = Browser(os.path.join(work, "profile"))
-        for kind in KINDS:
+        for kind in kinds:
             failures += failures_of(browser, build, kind, work, keep)
     finally:
         if browser:
@@ -440,7 +447,7 @@ def main():
         shutil.rmtree(work, ignore_errors=True)
     for failure in failures:
         print(failure)
-    print(f"{len(failures)} failures in {len(KINDS)} kinds of run")
+    print(f"{len(failures)} failures in {len(kinds)} kinds of run")
     return 1 if failures else 0
 
 
