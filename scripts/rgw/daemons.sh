@@ -39,14 +39,13 @@ wait_until() {
 }
 
 disk_is_up() { ask osd stat | grep -q '1 up'; }
-gateway_answers() {
-    local line=
-    { exec 3<> "/dev/tcp/127.0.0.1/$port"; } 2> /dev/null || return 1
+# In a subshell, because a gateway that closes the connection ends the writer by SIGPIPE.
+gateway_answers() (
+    exec 3<> "/dev/tcp/127.0.0.1/$port" || exit 1
     printf 'GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n' >&3
-    read -r -t 5 line <&3 || true
-    exec 3>&-
+    read -r -t 5 line <&3
     [[ $line == *' 200 '* ]]
-}
+) 2> /dev/null
 
 start_gateway() {
     run_daemon rgw radosgw --conf="$conf" --name client.rgw -f
