@@ -79,7 +79,8 @@ def main():
                 print(f"{before[name]:5} -> {now[name]:3} {name}")
         for name in sorted(set(now) - set(before)):
             print(f"    0 -> {now[name]:3} {name}")
-        print(f"{sum(before.values()):5} -> {sum(now.values())} in {len(before)} -> {len(now)} tests")
+        print(f"{sum(before.values()):5} -> {sum(now.values())} in {len(before)} -> {len(now)}"
+              " tests")
 
 
 if __name__ == "__main__":

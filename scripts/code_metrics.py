@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measures the sources of src/: sizes of files, functions and libraries, complexity of functions,
-width of lines, the fields and methods of each class, and names that several libraries give to types.
-With --check it exits with 1 if a limit is exceeded. Needs Universal Ctags (apt-get install
+width of lines, the fields and methods of each class, and names that several libraries give to
+types. With --check it exits with 1 if a limit is exceeded. Needs Universal Ctags (apt-get install
 universal-ctags), and lizard, which set-up unpacks into .deps/site."""
 import argparse
 import json

@@ -54,9 +54,9 @@ std::string grams_per_million_tokens(View scenario, View kg)
     return kg && tokens > 0 ? significant(kg.number_or(0) * 1e9 / tokens) : "–";
 }
 
-// The figures of this run have one more digit. Held-out perplexity is shown if the run was
-// evaluated: training perplexity is the least value of a noisy average, which is lower than what
-// the model has learned.
+// The figures of this run have one more digit. If the run was evaluated, its held-out perplexity is
+// shown instead of its training perplexity. The latter is the minimum of a noisy average, so it
+// makes the model look better than it is.
 Row scenario_row(PageData const& data, View c, double greatest, bool is_evaluated)
 {
     auto const mark = c["kg"] || c["kg_range"] ? bound_mark(c["kwh"], c["unknown_kwh"]) : "";

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "core/units.hpp"
+#include "support/slow_to_end.hpp"
 
 namespace curtail {
 namespace {
@@ -14,19 +15,6 @@ namespace {
 constexpr Seconds long_enough{40};
 
 MonoTime soon() { return monotonic_now() + Millis{20}; }
-
-// Notes its end, which takes a while.
-struct SlowToEnd {
-    explicit SlowToEnd(std::atomic<bool>& flag) : ended(flag) {}
-    ~SlowToEnd()
-    {
-        std::this_thread::sleep_for(Millis{100});
-        ended = true;
-    }
-    SlowToEnd(SlowToEnd const&) = delete;
-    SlowToEnd& operator=(SlowToEnd const&) = delete;
-    std::atomic<bool>& ended;
-};
 
 TEST(AbandonableThreads, WithoutWorkHaveEnded)
 {
@@ -57,7 +45,7 @@ TEST(AbandonableThreads, DestroyTheWorkBeforeItHasEnded)
 {
     AbandonableThreads threads;
     std::atomic<bool> ended{false};
-    ASSERT_TRUE(threads.start([owned = std::make_shared<SlowToEnd>(ended)] {}));
+    ASSERT_TRUE(threads.start([owned = std::make_shared<test::SlowToEnd>(ended)] {}));
     EXPECT_TRUE(threads.wait(monotonic_now() + long_enough));
     EXPECT_TRUE(ended);
 }
@@ -67,7 +55,8 @@ TEST(AbandonableThreads, AreJoinedIfTheyHaveEnded)
     std::atomic<bool> ended{false};
     {
         AbandonableThreads threads;
-        ASSERT_TRUE(threads.start([&] { thread_local SlowToEnd const library_state(ended); }));
+        ASSERT_TRUE(
+            threads.start([&] { thread_local test::SlowToEnd const library_state(ended); }));
         ASSERT_TRUE(threads.wait(monotonic_now() + long_enough));
     }
     EXPECT_TRUE(ended);

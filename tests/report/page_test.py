@@ -3,7 +3,8 @@
 """Opens reports of synthetic runs in headless Chromium and checks what a reader sees.
 
 page_test.py BUILD_FOLDER [--keep FOLDER] [KIND...]
-Opens one report of each kind of run, or of those named. Exits with 77 (skipped) if Chromium, chromedriver or Selenium is not installed.
+Opens one report of each kind of run, or of those named.
+Exits with 77 (skipped) if Chromium, chromedriver or Selenium is not installed.
 --keep stores each page in FOLDER: screenshots of three widths, light and dark, and a PDF.
 """
 import argparse

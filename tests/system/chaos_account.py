@@ -216,8 +216,8 @@ def read_contributions(store, patience_s):
 
 
 def read_store(store, total_blocks, patience_s, poisoned):
-    """Checks the store of a complete run, as read_contributions() does. Only in a `poisoned` run may
-    blocks have been set aside."""
+    """Checks the store of a complete run, as read_contributions() does. Only in a `poisoned` run
+    may blocks have been set aside."""
     record = read_contributions(store, patience_s)
     done, aside = (blocks_of(record.tip["data"][key]) for key in ("done", "aside"))
     expect(record.tip["complete"] and not done & aside and

@@ -224,7 +224,9 @@ class Plan:
             self.poison[self.random.choice(sites)] = \
                 f"{self.random.randint(10, 200)} {self.random.choice([1, 3, 12, 40])}"
         of_sites = [self.kill_site, self.kill_part, self.pause, self.stop]
-        of_stores = [self.restart, self.cut, self.cut] if in_bucket else [self.fill, self.kill_merger]
+        of_stores = [self.fill, self.kill_merger]
+        if in_bucket:
+            of_stores = [self.restart, self.cut, self.cut]
         kinds = self.random.choices([*of_sites, *of_stores, self.kill_poller],
                                     k=self.random.randint(1, 3))
         chosen = [kind(self.random.uniform(0, latest_s), self.random.choice(sites))
@@ -237,8 +239,8 @@ class Plan:
         self.faults = [fault for fault in chosen if fault not in self.left_out]
 
     def choose_windows(self, latest_s):
-        """Usually, all windows stay open. Those of up to two sites never open, and one may close for a
-        while."""
+        """Usually, all windows stay open. Those of up to two sites never open, and one may close
+        for a while."""
         taking_part = self.random.choices([1, 2, 3], [15, 15, 70])[0]
         closed = {site: (0, 600) for site in SITES[taking_part:]}
         if self.random.random() < 0.3:

@@ -119,7 +119,8 @@ class Checks:
     """Compares what the sites have logged with the store, under the faults that happened."""
 
     def __init__(self, lives, faults, poisoned):
-        self.lives, self.faults, self.poisoned = lives, faults, poisoned  # sites whose ranks send NaN
+        self.lives, self.faults = lives, faults
+        self.poisoned = poisoned  # sites whose ranks send NaN
 
     def patience_s(self):
         """How long a site may take from reading a header to the record that it builds then."""
@@ -199,8 +200,8 @@ class Checks:
         """A kill loses what was trained since the last stored header; a removal, what its member has
         not stored before. Nothing else loses anything."""
         expect(lost.tokens <= record.held[lost.member],
-               f"job {lost.life.job} of {lost.life.site} lost {lost.tokens} tokens, and its member held "
-               f"{record.held[lost.member]}")
+               f"job {lost.life.job} of {lost.life.site} lost {lost.tokens} tokens, and its member "
+               f"held {record.held[lost.member]}")
         removal = record.removed.get(lost.member)
         if self.killed(lost.life) or self.grace_was_too_short(lost.life) or \
                 (removal and removal.reason in LOST_WITH_THE_MEMBER):

@@ -193,9 +193,10 @@ class Job:
 
 
 def write_trace(path, closed):
-    """A trace of ten minutes with a sample a second. `closed` has, for each site whose window does not
-    stay open, the second at which it closes and that at which it opens again."""
-    begin, lines = datetime(2026, 1, 11, 17, 0, tzinfo=timezone.utc), ["point_time," + ",".join(SITES)]
+    """A trace of ten minutes with a sample a second. `closed` has, for each site whose window does
+    not stay open, the second at which it closes and that at which it opens again."""
+    begin = datetime(2026, 1, 11, 17, 0, tzinfo=timezone.utc)
+    lines = ["point_time," + ",".join(SITES)]
     for second in range(600):
         shut = [site for site in closed if closed[site][0] <= second < closed[site][1]]
         cells = ",".join("500" if site in shut else "50" for site in SITES)
@@ -204,8 +205,9 @@ def write_trace(path, closed):
 
 
 class Federation:
-    """A run and the poller that keeps its sites training. `closed` is as in write_trace(); a site whose
-    window never opens takes no part. `poison` has, for each site whose ranks send NaN, which messages."""
+    """A run and the poller that keeps its sites training. `closed` is as in write_trace(); a site
+    whose window never opens takes no part. `poison` has, for each site whose ranks send NaN, which
+    messages."""
 
     def __init__(self, run, closed=None, poison=None):
         self.run, self.closed, self.poisoned = run, closed or {}, set(poison or {})
@@ -227,8 +229,8 @@ class Federation:
         self.run.change_site(site, launcher={**launcher, "prologue": prologue.name})
 
     def start_poller(self):
-        self.poller = self.run.start(program("curtail-poll"), self.run.run_file, "--watch", "--trace",
-                                     self.run.folder / "trace.csv", "--look-every", 0.5)
+        self.poller = self.run.start(program("curtail-poll"), self.run.run_file, "--watch",
+                                     "--trace", self.run.folder / "trace.csv", "--look-every", 0.5)
 
     def job(self, site):
         return Job(self.run, site)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of up to three sites under faults at seeded moments. docs/chaos.md describes what is injected,
-and what is checked after each run.
+"""Runs of up to three sites under faults at seeded moments. docs/chaos.md describes what is
+injected, and what is checked after each run.
 
     chaos_test.py                    short runs of three seeds that depend on the commit
     chaos_test.py --seed 7           one seed; a failure names its seed and keeps its folder
@@ -111,7 +111,8 @@ class Result:
         run, self.faults, self.blocks = federation.run, faults, -(-size.tokens // BLOCK)
         execute(program("curtail-status"), run.run_file, "--verify", timeout=120)
         self.loss = held_out_loss(run)
-        self.objects, self.lives, self.poisoned = run.objects(), federation.lives(), federation.poisoned
+        self.objects, self.lives = run.objects(), federation.lives()
+        self.poisoned = federation.poisoned
         self.record, self.lost = self.account(self.objects, self.lives)
         federation.check_jobs()
         for site in SITES:
@@ -187,7 +188,8 @@ def one_run(seed, size, by_slurm=False):
             undisturbed.check(result.loss, federation.sites)
         except Exception as error:
             short = " --short" if size is SHORT else ""
-            raise Failure(f"{error}\n  faults: {chosen}\n  folder: {keep(run, seed, options.folder)}\n"
+            raise Failure(f"{error}\n  faults: {chosen}\n"
+                          f"  folder: {keep(run, seed, options.folder)}\n"
                           f"  repeat: scripts/chaos.sh --seed {seed}{short}\n"
                           "  Add this seed to tests/system/chaos_seeds.txt.") from error
         print(f"      seed {seed}, {'bucket' if in_bucket else 'folder'}"

@@ -223,7 +223,7 @@ def figures(value, path=""):
 
 def compare_figures(remote, local):
     """Both reports must have the same figures, whatever their values. They may differ in the states
-    in which a site has spent some time, in warnings, and in jobs that ran after the signal's end."""
+    in which a site has spent some time, in warnings, and in jobs that ran after the signal."""
     of_one = re.compile(r"/(hours|energy/\w+)/\w+/\w+(/\w+)?|/(warnings|after_signal)/\*")
     found = [{path for path in figures(document) if not of_one.fullmatch(path)}
              for document in (remote, local)]

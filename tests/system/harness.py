@@ -73,9 +73,9 @@ class Failure(AssertionError):
 
 
 def case(seconds=1, quarters=1):
-    """Declares a case of a test file. Each is a test of ctest, so cases run side by side. `seconds`
-    it takes on an idle machine, and `quarters` of a core it needs. Its parameters name fixtures, which
-    main() gets."""
+    """Declares a case of a test file. Each case is a test of ctest, so cases run side by side. It
+    takes `seconds` on an idle machine and needs `quarters` of a core. Its parameters name fixtures,
+    which main() receives."""
     def declare(function):
         CASES.append(function)
         return function

@@ -19,8 +19,8 @@ SCRIPT = SOURCE / "scripts/rgw.sh"
 
 
 class ObjectStorage:
-    """The RADOS Gateway, with the bucket `runs` and one user for each site: the one that was started
-    in `folder`, or an own one."""
+    """The RADOS Gateway, with the bucket `runs` and one user for each site: the one that was
+    started in `folder`, or an own one."""
 
     def __init__(self, sites=("A", "B"), folder=None):
         self.sites, self.folder, self.parent = sites, folder, None

@@ -117,8 +117,8 @@ def preempted_job_contributes_and_is_followed(lone_cluster):
         rig.change_launcher(partition="preemptable")
         rig.start_poller()
         rig.wait_for_steps(5, "training")
-        urgent = lone_cluster.submit("--partition=urgent", "--nodes=2", "--exclusive", "--wrap=sleep 8",
-                                "--output=/dev/null")
+        urgent = lone_cluster.submit("--partition=urgent", "--nodes=2", "--exclusive",
+                                     "--wrap=sleep 8", "--output=/dev/null")
         rig.wait_for_stop(40)
         expect(rig.run.events("A", "trainer-exit")[-1]["code"] == 0, "the trainer failed")
         trained = sum(step["tokens"] for step in rig.steps())

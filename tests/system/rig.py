@@ -130,7 +130,8 @@ class Rig:
         return [e["window"] for e in self.run.poller_events("window-open")]
 
     def samples(self):
-        """The number of samples that the poller has received; the trace has a new one for each poll."""
+        """The number of samples that the poller has received. The trace has a new one for each
+        poll."""
         return len(read_json_lines(self.run.out / "poller/sites/A/signals.jsonl"))
 
     def jobs(self):

@@ -97,7 +97,7 @@ LONE_SETTINGS = {"kill_wait": 10, "epilog": 0, "grace": 4}
 
 @contextlib.contextmanager
 def shared_cluster():
-    """A cluster for several cases at a time. Each changes nothing but its own jobs and partitions."""
+    """A cluster for several cases at a time. Each changes only its own jobs and partitions."""
     with HardCluster(shared("cluster"), **SHARED_SETTINGS) as found:
         yield found
 

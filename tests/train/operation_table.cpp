@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "support/eventually.hpp"
+#include "support/slow_to_end.hpp"
 #include "train/hanging_store.hpp"
 
 namespace curtail::train {
@@ -157,25 +158,12 @@ TEST_F(Table, AnExceptionReachesTheOwner)
     EXPECT_THROW((void)wait_for(1).at(0)(), std::runtime_error);
 }
 
-// Notes its end, which takes a while.
-struct SlowToEnd {
-    explicit SlowToEnd(std::atomic<bool>& flag) : ended(flag) {}
-    ~SlowToEnd()
-    {
-        std::this_thread::sleep_for(Millis{100});
-        ended = true;
-    }
-    SlowToEnd(SlowToEnd const&) = delete;
-    SlowToEnd& operator=(SlowToEnd const&) = delete;
-    std::atomic<bool>& ended;
-};
-
 TEST(TableEnd, WaitsUntilAThreadHasLetGoOfTheStore)
 {
     std::atomic<bool> ended{false};
     {
         OperationTable table([] {});
-        auto store = std::make_shared<SlowToEnd>(ended);
+        auto store = std::make_shared<curtail::test::SlowToEnd>(ended);
         table.start(
             1, Seconds{20},
             [store = std::move(store)](Call const&) -> OperationTable::Finish { return {}; }, {});
@@ -190,7 +178,7 @@ TEST(TableEnd, WaitsForTheVariablesOfAThread)
         OperationTable table([] {});
         table.start(1, Seconds{20},
                     [&](Call const&) -> OperationTable::Finish {
-                        thread_local SlowToEnd const library_state(ended);
+                        thread_local curtail::test::SlowToEnd const library_state(ended);
                         return {};
                     },
                     {});
@@ -206,7 +194,7 @@ TEST(TableEnd, WaitsForAnAbandonedThreadThatEndsSoon)
         OperationTable table([] {});
         table.start(1, Millis{1},
                     [&](Call const&) -> OperationTable::Finish {
-                        SlowToEnd const work(ended);
+                        curtail::test::SlowToEnd const work(ended);
                         (void)curtail::test::eventually([&] { return answers.load(); },
                                                         long_enough);
                         return {};
