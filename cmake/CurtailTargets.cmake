@@ -55,23 +55,25 @@ if(CURTAIL_PRECOMPILED_HEADERS)
 endif()
 add_custom_target(programs)
 
-# curtail_library(NAME [IN tests] DEPENDS library... USES external... PUBLIC_USES external...)
-#   Builds the sources of src/NAME and its subfolders as the static library curtail::NAME. It may
-#   include headers only from the libraries that DEPENDS lists, and from those that they list. USES
-#   and PUBLIC_USES name external libraries. With IN, it builds those of tests/NAME without its
-#   subfolders: its program and its tests.
-function(curtail_library name)
-    cmake_parse_arguments(ARG "" "IN" "DEPENDS;USES;PUBLIC_USES" ${ARGN})
-    if(ARG_IN)
-        file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${ARG_IN}/${name}/*.cpp)
+# curtail_library(DEPENDS library... USES external... PUBLIC_USES external...)
+#   Builds the sources of the current folder, FOLDER, and its subfolders as the static library
+#   curtail::FOLDER. It may include headers only from the libraries that DEPENDS lists, and from
+#   those that they list. USES and PUBLIC_USES name external libraries. In tests/, it builds the
+#   folder without its subfolders: its program and its tests.
+function(curtail_library)
+    cmake_parse_arguments(ARG "" "" "DEPENDS;USES;PUBLIC_USES" ${ARGN})
+    get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    _curtail_path(path "")
+    if(path STREQUAL "tests/${name}")
+        file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
     else()
-        file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+        file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
     endif()
     add_library(curtail_${name} STATIC ${sources})
     add_library(curtail::${name} ALIAS curtail_${name})
     target_include_directories(curtail_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-    if(ARG_IN)
-        target_include_directories(curtail_${name} PUBLIC ${PROJECT_SOURCE_DIR}/${ARG_IN})
+    if(path STREQUAL "tests/${name}")
+        target_include_directories(curtail_${name} PUBLIC ${PROJECT_SOURCE_DIR}/tests)
     endif()
     target_link_libraries(curtail_${name} PRIVATE curtail_flags ${ARG_USES})
     foreach(dependency ${ARG_DEPENDS})
@@ -82,13 +84,13 @@ function(curtail_library name)
     if(CURTAIL_GPU)
         _curtail_add_cuda(${name})
     endif()
-    _curtail_record_dependencies(${name} ${ARG_DEPENDS})
+    _curtail_record_dependencies(${name} "" ${ARG_DEPENDS})
 endfunction()
 
-# Adds the CUDA sources (*.cu) of src/NAME to the library. nvcc does not understand curtail_flags, so
+# Adds the CUDA sources (*.cu) of the current folder to its library. nvcc does not understand curtail_flags, so
 # they are a target of their own.
 function(_curtail_add_cuda name)
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cu)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
     if(NOT sources)
         return()
     endif()
@@ -121,15 +123,22 @@ function(curtail_program program)
     if(ARG_DEPENDS)
         _curtail_use_precompiled(${program} curtail ${name})
     endif()
-    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-    _curtail_record_dependencies(${folder}/${name} ${ARG_DEPENDS})
+    _curtail_record_dependencies(${program} /${name} ${ARG_DEPENDS})
+endfunction()
+
+# _curtail_path(OUT SUBFOLDER)   Sets OUT to the path of the current folder from the top of the tree.
+function(_curtail_path out subfolder)
+    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}${subfolder})
+    set(${out} ${path} PARENT_SCOPE)
 endfunction()
 
 # Writes the allowed dependencies to a file, one line per library and program, for the test that
-# checks every #include.
-function(_curtail_record_dependencies name)
+# checks every #include: `src/base/http http: core`.
+function(_curtail_record_dependencies name subfolder)
+    _curtail_path(path "${subfolder}")
     list(JOIN ARGN " " dependencies)
-    set_property(GLOBAL APPEND_STRING PROPERTY CURTAIL_DEPENDENCIES "${name}: ${dependencies}\n")
+    set_property(GLOBAL APPEND_STRING PROPERTY CURTAIL_DEPENDENCIES
+        "${path} ${name}: ${dependencies}\n")
 endfunction()
 function(curtail_write_dependencies)
     get_property(dependencies GLOBAL PROPERTY CURTAIL_DEPENDENCIES)
@@ -198,7 +207,8 @@ function(curtail_test name)
     if(ARG_PROGRAMS)
         add_dependencies(${target} ${ARG_PROGRAMS})
     endif()
-    set(command $<TARGET_FILE:${target}> --file tests/${folder}/${ARG_SOURCE})
+    _curtail_path(source /${ARG_SOURCE})
+    set(command $<TARGET_FILE:${target}> --file ${source})
     set(environment ${CURTAIL_TEST_ENVIRONMENT} ${ARG_ENVIRONMENT})
     if(NOT folder IN_LIST CURTAIL_TESTS_OF_DISKS)
         list(APPEND environment ${CURTAIL_TESTS_IN_MEMORY})

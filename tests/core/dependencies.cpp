@@ -15,34 +15,37 @@ namespace curtail {
 namespace {
 
 namespace fs = std::filesystem;
-using Dependencies = std::map<std::string, std::set<std::string>>;
 
-fs::path const source_folder = test::source_folder() / "src";
-// Some libraries with a program of their own lie in tests/, beside their tests.
-fs::path const tests_folder = test::source_folder() / "tests";
-constexpr char const* libraries_in_tests[] = {"gpu", "simulator"};
+// A library or a program, and the libraries that it may include.
+struct Component {
+    std::string folder;  // `src/base/http`
+    std::set<std::string> dependencies;
+};
+using Components = std::map<std::string, Component>;  // by name: `http`, `curtail-poll`
 
-Dependencies declared_dependencies()
+Components declared_components()
 {
     char const* path = std::getenv("CURTAIL_TEST_DEPENDENCIES");
-    Dependencies dependencies;
+    Components components;
     auto const content = read_file(path == nullptr ? "dependencies.txt" : path).value();
     for (auto line : split(content, '\n')) {
+        auto const space = line.find(' ');
         auto const colon = line.find(':');
         if (colon == std::string_view::npos) continue;
-        auto& targets = dependencies[std::string(line.substr(0, colon))];
+        auto& component = components[std::string(line.substr(space + 1, colon - space - 1))];
+        component.folder = line.substr(0, space);
         for (auto target : split(trim(line.substr(colon + 1)), ' '))
-            if (!target.empty()) targets.insert(std::string(target));
+            if (!target.empty()) component.dependencies.insert(std::string(target));
     }
     // Dependencies are transitive.
     for (bool grown = true; grown;) {
         grown = false;
-        for (auto& [library, targets] : dependencies)
-            for (auto const& target : std::set(targets))
-                for (auto const& further : dependencies[target])
-                    grown |= targets.insert(further).second;
+        for (auto& [name, component] : components)
+            for (auto const& target : std::set(component.dependencies))
+                for (auto const& further : components.at(target).dependencies)
+                    grown |= component.dependencies.insert(further).second;
     }
-    return dependencies;
+    return components;
 }
 
 // Names in angle brackets or quotes of every #include line of a file.
@@ -64,26 +67,41 @@ std::vector<std::string> includes_of(fs::path const& file)
 template <class Visit>
 void each_source(Visit visit)
 {
-    std::vector<fs::path> folders{source_folder};
-    for (auto const* library : libraries_in_tests) folders.push_back(tests_folder / library);
-    for (auto const& folder : folders)
+    // Some libraries with a program of their own lie in tests/, beside their tests.
+    for (auto const* const name : {"src", "tests/gpu", "tests/simulator"}) {
+        auto const folder = test::source_folder() / name;
         for (auto const& entry : fs::recursive_directory_iterator(folder)) {
             if (entry.path().parent_path() == folder / "tests") continue;
             auto const extension = entry.path().extension();
             for (auto const* const ours : {".hpp", ".cpp", ".cuh", ".cu"})
                 if (extension == ours) visit(entry.path());
         }
+    }
 }
 
-// The folder of src/ or tests/ that a file lies in. Each program is a library of its own,
-// `apps/poll`; what the programs in apps share is `apps`.
-std::string library_of(fs::path const& file, Dependencies const& dependencies)
+// The name of the innermost component that a file lies in, empty if it lies in none.
+std::string component_of(fs::path const& file, Components const& components)
 {
-    auto inside = file.lexically_relative(source_folder);
-    if (*inside.begin() == "..") inside = file.lexically_relative(tests_folder);
-    auto const library = inside.begin()->string();
-    auto const program = library + "/" + std::next(inside.begin())->stem().string();
-    return dependencies.count(program) ? program : library;
+    auto const path = file.lexically_relative(test::source_folder()).generic_string();
+    std::string found;
+    std::size_t longest = 0;
+    for (auto const& [name, component] : components) {
+        auto const& folder = component.folder;
+        bool const inside = path.starts_with(folder + "/") || path.starts_with(folder + ".");
+        if (folder.size() <= longest || !inside) continue;
+        longest = folder.size();
+        found = name;
+    }
+    return found;
+}
+
+// The file of ours that `file` includes as `name`, empty if there is none.
+fs::path included_file(fs::path const& file, std::string const& name)
+{
+    for (auto const& folder :
+         {test::source_folder() / "src", test::source_folder() / "tests", file.parent_path()})
+        if (fs::exists(folder / name)) return (folder / name).lexically_normal();
+    return {};
 }
 
 // Every header that a file gets, by itself or through headers of ours, and the file that names it.
@@ -96,9 +114,8 @@ std::map<std::string, fs::path> reached_from(fs::path const& file)
         open.pop_back();
         for (auto const& name : includes_of(at)) {
             if (!reached.emplace(name, at).second) continue;
-            for (auto const& ours :
-                 {source_folder / name, tests_folder / name, at.parent_path() / name})
-                if (fs::exists(ours)) open.push_back(ours);
+            auto const ours = included_file(at, name);
+            if (!ours.empty()) open.push_back(ours);
         }
     }
     return reached;
@@ -106,31 +123,30 @@ std::map<std::string, fs::path> reached_from(fs::path const& file)
 
 TEST(Dependencies, EveryIncludeIsDeclared)
 {
-    auto const dependencies = declared_dependencies();
-    ASSERT_TRUE(dependencies.count("core"));
-    ASSERT_TRUE(dependencies.count("apps/poll"));
+    auto const components = declared_components();
+    ASSERT_TRUE(components.count("core"));
+    ASSERT_TRUE(components.count("curtail-poll"));
     std::set<std::string> seen;
     each_source([&](fs::path const& file) {
-        auto const library = library_of(file, dependencies);
-        seen.insert(library);
-        ASSERT_TRUE(dependencies.count(library))
-            << library << " is a folder of src/ without curtail_library(" << library << " ...)";
+        auto const component = component_of(file, components);
+        ASSERT_NE(component, "") << file << " is in no folder with curtail_library()";
+        seen.insert(component);
         for (auto const& name : includes_of(file)) {
-            auto const target = name.substr(0, name.find('/'));
-            if (target == library || !dependencies.count(target)) continue;
-            EXPECT_TRUE(dependencies.at(library).count(target))
-                << file << " includes " << name << ", but " << library << " does not declare "
+            auto const target = component_of(included_file(file, name), components);
+            if (target.empty() || target == component) continue;
+            EXPECT_TRUE(components.at(component).dependencies.count(target))
+                << file << " includes " << name << ", but " << component << " does not declare "
                 << target;
         }
     });
-    for (auto const& [library, targets] : dependencies)
-        EXPECT_TRUE(seen.count(library)) << library << " is declared, but has no source";
+    for (auto const& [name, component] : components)
+        EXPECT_TRUE(seen.count(name)) << name << " is declared, but has no source";
 }
 
 TEST(Dependencies, AreFreeOfCycles)
 {
-    for (auto const& [library, targets] : declared_dependencies())
-        EXPECT_FALSE(targets.count(library)) << library << " is part of a cycle";
+    for (auto const& [name, component] : declared_components())
+        EXPECT_FALSE(component.dependencies.count(name)) << name << " is part of a cycle";
 }
 
 // Headers, by prefix, that some libraries must not reach, not even through another library.
@@ -154,10 +170,10 @@ std::vector<Ban> const bans{
      {}},
     {"these build without an accelerator and start at once",
      {"mpi.h", "nccl.h", "cuda", "ATen", "torch/", "c10/", "hdf5.h", "H5"},
-     {"core",   "http",      "permission", "windows",     "plan",       "rounds",
-      "energy", "config",    "signals",    "launch",      "poll",       "store",
-      "chain",  "runlog",    "status",     "account",     "report",     "journal",
-      "apps",   "simulator", "apps/poll",  "apps/status", "apps/report"},
+     {"core",   "http",      "permission",   "windows",        "plan",          "rounds",
+      "energy", "config",    "signals",      "launch",         "poll",          "store",
+      "chain",  "runlog",    "status",       "account",        "report",        "journal",
+      "apps",   "simulator", "curtail-poll", "curtail-status", "curtail-report"},
      {}},
     {"only http and bridge use sockets",
      {"curl/", "sys/socket.h", "netdb.h", "netinet/", "arpa/"},
@@ -178,15 +194,14 @@ void expect_no_banned_header(fs::path const& file, std::string const& library)
 
 TEST(Dependencies, BannedHeadersAreNotReached)
 {
-    auto const dependencies = declared_dependencies();
+    auto const components = declared_components();
     for (auto const& ban : bans) {
         auto named = ban.banned_in;
         named.insert(ban.allowed_in.begin(), ban.allowed_in.end());
-        for (auto const& library : named)
-            EXPECT_TRUE(dependencies.count(library)) << "no library " << library;
+        for (auto const& name : named) EXPECT_TRUE(components.count(name)) << "no " << name;
     }
     each_source([&](fs::path const& file) {
-        expect_no_banned_header(file, library_of(file, dependencies));
+        expect_no_banned_header(file, component_of(file, components));
     });
 }
 
