@@ -200,11 +200,4 @@ Result<Trace> read_trace(std::filesystem::path const& file)
     return parse_trace(*text, file.string());
 }
 
-Answer TraceProvider::samples(RegionId const& region, Time from, Time to)
-{
-    auto found = trace_.samples(region, from, to);
-    if (!found) return {{}, found.error()};
-    return {std::move(*found), {}};
-}
-
 }  // namespace curtail::signals

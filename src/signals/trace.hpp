@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "core/csv.hpp"
-#include "signals/provider.hpp"
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "signals/sample.hpp"
 
 namespace curtail::signals {
 
@@ -46,17 +48,5 @@ class Trace {
                                         std::size_t row_limit = csv::row_limit);
 /// Parses a file. Fails like parse_trace(), or with `no_input` if the file cannot be opened.
 [[nodiscard]] Result<Trace> read_trace(std::filesystem::path const& file);
-
-/// A provider that returns the samples of a trace. The poller asks only for samples up to the
-/// current time of the replay, so it never sees a later sample.
-class TraceProvider final : public Provider {
-  public:
-    explicit TraceProvider(Trace trace) : trace_(std::move(trace)) {}
-    [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;
-    [[nodiscard]] Trace const& trace() const { return trace_; }
-
-  private:
-    Trace trace_;
-};
 
 }  // namespace curtail::signals

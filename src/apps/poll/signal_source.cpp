@@ -8,7 +8,7 @@
 #include "core/clock_file.hpp"
 #include "core/private_file.hpp"
 #include "runlog/poller_state.hpp"
-#include "signals/trace.hpp"
+#include "signals/trace_provider.hpp"
 #include "signals/watttime_provider.hpp"
 
 namespace curtail::apps {
