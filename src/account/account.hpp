@@ -11,9 +11,9 @@
 #include "account/publication.hpp"
 #include "account/scenario.hpp"
 #include "account/times.hpp"
-#include "core/ids.hpp"
-#include "core/intensity.hpp"
-#include "core/units.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/intensity.hpp"
+#include "base/core/units.hpp"
 #include "energy/bill.hpp"
 
 // The account of a run: all numbers that a report shows. It is computed from a run's folder

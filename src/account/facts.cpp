@@ -2,7 +2,7 @@
 #include "account/figures.hpp"
 #include "account/parts.hpp"
 #include "account/text.hpp"
-#include "core/build_info.hpp"
+#include "base/core/build_info.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::account {

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "core/digest.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "journal/local_file.hpp"
 #include "rounds/names.hpp"
 #include "rounds/terms.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 
 // The loss in an account: on the training text and on held-out text. *Time zero* is
 // Account::time_zero (account.hpp).

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/time.hpp"
-#include "core/units.hpp"
+#include "base/core/time.hpp"
+#include "base/core/units.hpp"
 #include "runlog/metrics.hpp"
 
 // How far a run is, how fast it trains, and how much training is left. Does no I/O.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::account {
 

@@ -8,7 +8,7 @@
 #include "account/figures.hpp"
 #include "account/parts.hpp"
 #include "account/steps_by_time.hpp"
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "rounds/notes.hpp"
 #include "runlog/trainer_events.hpp"
 

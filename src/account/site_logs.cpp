@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/clock_file.hpp"
-#include "core/files.hpp"
+#include "base/core/clock_file.hpp"
+#include "base/core/files.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::account {

@@ -8,12 +8,12 @@
 #include <thread>
 
 #include "apps/program.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/text.hpp"
 #include "bridge/frame.hpp"
 #include "bridge/local_socket.hpp"
 #include "bridge/message_socket.hpp"
 #include "comm/intercommunicator.hpp"
-#include "core/clock.hpp"
-#include "core/text.hpp"
 
 using namespace curtail;
 using bridge::MessageSocket;

@@ -6,9 +6,9 @@
 #include <cctype>
 #include <charconv>
 
-#include "core/build_info.hpp"
-#include "core/ids.hpp"
-#include "core/text.hpp"
+#include "base/core/build_info.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::apps {
 namespace {

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string_view>
 
-#include "core/json.hpp"
-#include "core/log.hpp"
-#include "core/result.hpp"
+#include "base/core/json.hpp"
+#include "base/core/log.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::apps {
 

@@ -9,8 +9,8 @@
 
 #include "apps/command_line.hpp"
 #include "apps/value_sources.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::apps {
 namespace {
@@ -113,7 +113,7 @@ int run(Program const& program, int argc, char const* const* argv)
     (void)std::signal(SIGXFSZ, SIG_IGN);
     // A server that closes a connection must not end the program: libcurl does not block this
     // signal in programs with threads (CURLOPT_NOSIGNAL). Commands and jobs that the program starts
-    // get the default back (process/command.cpp, launch/supervisor.cpp).
+    // get the default back (base/process/command.cpp, launch/supervisor.cpp).
     (void)std::signal(SIGPIPE, SIG_IGN);
     try {
         auto const done = parse_command_line(program, argc, argv)

@@ -7,7 +7,7 @@
 
 #include "apps/console.hpp"
 #include "apps/option.hpp"
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 
 // All programs share this code. Each program declares its options once, in a table. The
 // command-line parser, the help pages, and the code that reads environment variables and the

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "core/clock.hpp"
-#include "core/files.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
 
 namespace curtail::apps {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::apps {
 

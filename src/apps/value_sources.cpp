@@ -4,8 +4,8 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::apps {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "apps/option.hpp"
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::apps {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/network.hpp"
-#include "core/result.hpp"
+#include "base/core/network.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::bridge {
 

@@ -5,14 +5,14 @@
 #include <mutex>
 #include <thread>
 
+#include "base/core/clock.hpp"
+#include "base/core/text.hpp"
+#include "base/process/command.hpp"
 #include "bridge/frame.hpp"
 #include "bridge/host_network.hpp"
 #include "bridge/local_socket.hpp"
 #include "bridge/message_socket.hpp"
 #include "bridge/private_folder.hpp"
-#include "core/clock.hpp"
-#include "core/text.hpp"
-#include "process/command.hpp"
 
 namespace curtail::bridge {
 namespace {

@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "core/abandonable.hpp"
+#include "base/core/abandonable.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::bridge {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/core/ids.hpp"
+#include "base/core/log.hpp"
 #include "bridge/connection.hpp"
 #include "bridge/meeting_place.hpp"
-#include "core/ids.hpp"
-#include "core/log.hpp"
 
 namespace curtail::bridge {
 

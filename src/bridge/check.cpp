@@ -5,9 +5,9 @@
 #include <mutex>
 #include <thread>
 
+#include "base/core/clock.hpp"
+#include "base/core/text.hpp"
 #include "chain/run_objects.hpp"
-#include "core/clock.hpp"
-#include "core/text.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::bridge {

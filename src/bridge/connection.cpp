@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 
 namespace curtail::bridge {
 namespace {

@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/core/units.hpp"
 #include "bridge/frame.hpp"
 #include "bridge/offers.hpp"
 #include "bridge/stream.hpp"
-#include "core/units.hpp"
 
 namespace curtail::bridge {
 

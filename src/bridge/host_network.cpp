@@ -9,7 +9,7 @@
 #include <memory>
 #include <random>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 
 namespace curtail::bridge {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "core/network.hpp"
-#include "core/result.hpp"
+#include "base/core/network.hpp"
+#include "base/core/result.hpp"
 
 // The network of this machine. The functions fail with `unavailable`.
 namespace curtail::bridge {

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/files.hpp"
-#include "core/result.hpp"
-#include "core/units.hpp"
+#include "base/core/files.hpp"
+#include "base/core/result.hpp"
+#include "base/core/units.hpp"
 
 // Stream sockets between processes of one machine, at a path. All functions fail with
 // `unavailable`, and their descriptors are closed when a program is started.

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::bridge {

@@ -3,10 +3,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/core/call.hpp"
+#include "base/core/time.hpp"
 #include "bridge/address.hpp"
 #include "chain/run_objects.hpp"
-#include "core/call.hpp"
-#include "core/time.hpp"
 
 // How the leaders of two sites meet in the store (docs/formats-store.md).
 namespace curtail::bridge {

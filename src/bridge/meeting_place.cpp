@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/meeting_place.hpp"
 
-#include "core/clock.hpp"
-#include "process/identity.hpp"
+#include "base/core/clock.hpp"
+#include "base/process/identity.hpp"
 
 namespace curtail::bridge {
 namespace {

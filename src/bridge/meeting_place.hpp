@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/core/ids.hpp"
+#include "base/core/network.hpp"
 #include "bridge/connection.hpp"
 #include "bridge/meeting.hpp"
 #include "bridge/stream.hpp"
-#include "core/ids.hpp"
-#include "core/network.hpp"
 #include "store/object_store.hpp"
 
 namespace curtail::bridge {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 
 namespace curtail::bridge {
 namespace {

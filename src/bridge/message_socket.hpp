@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/files.hpp"
-#include "core/pieces.hpp"
-#include "core/result.hpp"
-#include "core/time.hpp"
+#include "base/core/files.hpp"
+#include "base/core/pieces.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::bridge {
 

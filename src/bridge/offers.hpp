@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/digest.hpp"
+#include "base/core/digest.hpp"
 
 namespace curtail::bridge {
 

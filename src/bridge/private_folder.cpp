@@ -10,8 +10,8 @@
 #include <cstring>
 #include <utility>
 
-#include "core/text.hpp"
-#include "process/identity.hpp"
+#include "base/core/text.hpp"
+#include "base/process/identity.hpp"
 
 namespace curtail::bridge {
 namespace {

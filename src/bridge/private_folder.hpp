@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/files.hpp"
-#include "core/result.hpp"
+#include "base/core/files.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::bridge {
 

@@ -6,11 +6,11 @@
 #include <optional>
 #include <span>
 
+#include "base/core/call.hpp"
+#include "base/core/pieces.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 #include "bridge/address.hpp"
-#include "core/call.hpp"
-#include "core/pieces.hpp"
-#include "core/result.hpp"
-#include "core/time.hpp"
 
 namespace curtail::bridge {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chain/newest.hpp"
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "rounds/names.hpp"
 #include "rounds/reading.hpp"
 

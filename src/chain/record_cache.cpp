@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/private_file.hpp"
+#include "base/core/private_file.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::chain {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/core/ids.hpp"
+#include "base/core/log.hpp"
 #include "chain/record_log.hpp"
-#include "core/ids.hpp"
-#include "core/log.hpp"
 #include "store/address.hpp"
 
 namespace curtail::chain {

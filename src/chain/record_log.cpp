@@ -12,7 +12,7 @@
 #include <random>
 #include <set>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "rounds/record.hpp"
 
 namespace curtail::chain {

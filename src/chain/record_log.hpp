@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/digest.hpp"
-#include "core/files.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/files.hpp"
 
 // A file to which several processes append records: the file of a RecordCache.
 namespace curtail::chain {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/core/result.hpp"
 #include "comm/patience.hpp"
-#include "core/result.hpp"
 
 namespace curtail::comm {
 

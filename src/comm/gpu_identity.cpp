@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 
 namespace curtail::comm {
 namespace {

@@ -3,9 +3,9 @@
 #include <functional>
 #include <memory>
 
+#include "base/core/result.hpp"
+#include "base/core/units.hpp"
 #include "comm/collectives.hpp"
-#include "core/result.hpp"
-#include "core/units.hpp"
 
 namespace curtail::comm {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "base/core/clock.hpp"
 #include "comm/nccl_communicator.hpp"
 #include "comm/nccl_stream.hpp"
 #include "comm/polling.hpp"
-#include "core/clock.hpp"
 
 namespace curtail::comm {
 namespace {

@@ -2,9 +2,9 @@
 #pragma once
 #include <memory>
 
+#include "base/core/units.hpp"
 #include "comm/collectives.hpp"
 #include "comm/nccl_api.hpp"
-#include "core/units.hpp"
 
 namespace curtail::comm {
 

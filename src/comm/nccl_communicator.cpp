@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "base/core/abandonable.hpp"
 #include "comm/polling.hpp"
-#include "core/abandonable.hpp"
 
 namespace curtail::comm {
 namespace {

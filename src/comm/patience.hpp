@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::comm {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <chrono>
 
+#include "base/core/clock.hpp"
 #include "comm/patience.hpp"
-#include "core/clock.hpp"
 
 namespace curtail::comm {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/mpi.hpp"
 
+#include "base/core/text.hpp"
 #include "config/read.hpp"
-#include "core/text.hpp"
 
 namespace curtail::config {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
-#include "core/network.hpp"
-#include "core/units.hpp"
+#include "base/core/json.hpp"
+#include "base/core/network.hpp"
+#include "base/core/units.hpp"
 
 namespace curtail::config {
 

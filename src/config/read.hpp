@@ -2,8 +2,8 @@
 #pragma once
 #include <filesystem>
 
-#include "core/json.hpp"
-#include "core/units.hpp"
+#include "base/core/json.hpp"
+#include "base/core/units.hpp"
 
 // Helpers for the functions of src/config that read run, site and model files.
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <set>
 
+#include "base/core/text.hpp"
 #include "config/read.hpp"
 #include "config/store.hpp"
-#include "core/text.hpp"
 
 namespace curtail::config {
 namespace {

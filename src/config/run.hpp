@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/core/ids.hpp"
+#include "base/core/result.hpp"
 #include "config/model.hpp"
 #include "config/site.hpp"
-#include "core/ids.hpp"
-#include "core/result.hpp"
 #include "rounds/params.hpp"
 
 namespace curtail::config {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "base/core/text.hpp"
 #include "config/read.hpp"
 #include "config/store.hpp"
 #include "config/time_limit.hpp"
-#include "core/text.hpp"
 
 namespace curtail::config {
 namespace {

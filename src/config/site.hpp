@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/core/ids.hpp"
+#include "base/core/result.hpp"
+#include "base/core/units.hpp"
 #include "config/mpi.hpp"
-#include "core/ids.hpp"
-#include "core/result.hpp"
-#include "core/units.hpp"
 #include "energy/state.hpp"
 #include "store/address.hpp"
 #include "windows/detector.hpp"

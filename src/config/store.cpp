@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/store.hpp"
 
-#include "http/url.hpp"
+#include "base/http/url.hpp"
 
 namespace curtail::config {
 namespace {

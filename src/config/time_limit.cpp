@@ -7,7 +7,7 @@
 #include <charconv>
 #include <vector>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::config {
 namespace {

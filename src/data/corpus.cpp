@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "data/text_files.hpp"
 
 namespace curtail::data {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/digest.hpp"
-#include "core/result.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::data {
 

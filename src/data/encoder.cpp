@@ -3,7 +3,7 @@
 
 #include <queue>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::data {
 namespace {

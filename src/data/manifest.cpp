@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "data/splitter.hpp"
 
 namespace curtail::data {

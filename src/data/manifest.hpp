@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/digest.hpp"
-#include "core/json.hpp"
-#include "core/result.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/json.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::data {
 

@@ -3,8 +3,8 @@
 
 #include <regex>
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "data/manifest.hpp"
 
 namespace curtail::data {

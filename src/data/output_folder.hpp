@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::data {
 

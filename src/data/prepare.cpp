@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "data/corpus.hpp"
 #include "data/encoder.hpp"
 #include "data/output_folder.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "tensors/reader.hpp"
 #include "tensors/writer.hpp"
 

@@ -24,7 +24,7 @@ class Splitter {
     Splitter& operator=(Splitter&&) noexcept;
 
     /// Returns the first piece of `text`. `text` must not be empty and must be UTF-8 (see
-    /// find_invalid_utf8() in core/text.hpp).
+    /// find_invalid_utf8() in base/core/text.hpp).
     [[nodiscard]] std::string_view first_piece(std::string_view text) const;
 
     /// Calls `visit` with each piece of `text`, in order. `text` must be UTF-8.

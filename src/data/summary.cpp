@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "data/stream.hpp"
 #include "tensors/reader.hpp"
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <set>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::data {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::data {
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "core/base64.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/base64.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::data {
 namespace {

@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/digest.hpp"
-#include "core/result.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/result.hpp"
 #include "data/pair_table.hpp"
 #include "data/splitter.hpp"
 

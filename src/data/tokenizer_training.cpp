@@ -4,7 +4,7 @@
 #include <optional>
 #include <queue>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::data {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/verify.hpp"
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "data/shards.hpp"
 #include "data/tokenizer.hpp"
 

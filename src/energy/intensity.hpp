@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/intensity.hpp"
+#include "base/core/intensity.hpp"
 #include "energy/interval.hpp"
 
 namespace curtail::energy {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::energy {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 #include "energy/interval.hpp"
 
 namespace curtail::energy {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "tensors/reader.hpp"
 
 namespace curtail::evaluate {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 #include "data/progress.hpp"
 #include "data/stream.hpp"
 #include "model/gpt.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "data/encoder.hpp"
 
 namespace curtail::evaluate {

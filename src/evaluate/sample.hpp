@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 #include "data/progress.hpp"
 #include "data/tokenizer.hpp"
 #include "model/gpt.hpp"
@@ -20,7 +20,7 @@ struct SampleSettings {
 };
 
 /// Continues `prompt`, which is the beginning of one document. Returns the prompt and its
-/// continuation. Passes both through printable() (core/text.hpp), but keeps newlines and tabs.
+/// continuation. Passes both through printable() (base/core/text.hpp), but keeps newlines and tabs.
 /// `progress` counts tokens. Fails with `data` if the prompt is not UTF-8. Fails with `data` if the
 /// vocabulary of the tokenizer is larger than that of the model.
 [[nodiscard]] Result<std::string> sample_text(model::Gpt const& gpt,

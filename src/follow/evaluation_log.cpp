@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "follow/evaluation_log.hpp"
 
-#include "core/clock_file.hpp"
+#include "base/core/clock_file.hpp"
 #include "journal/site_log.hpp"
 
 namespace curtail::follow {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/call.hpp"
-#include "core/files.hpp"
-#include "core/log.hpp"
+#include "base/core/call.hpp"
+#include "base/core/files.hpp"
+#include "base/core/log.hpp"
 #include "journal/publisher.hpp"
 #include "runlog/held_out.hpp"
 

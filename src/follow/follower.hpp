@@ -4,9 +4,9 @@
 #include <memory>
 #include <stop_token>
 
+#include "base/core/log.hpp"
 #include "chain/record_cache.hpp"
 #include "config/run.hpp"
-#include "core/log.hpp"
 #include "data/progress.hpp"
 #include "runlog/held_out.hpp"
 #include "store/object_store.hpp"

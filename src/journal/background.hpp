@@ -3,15 +3,15 @@
 #include <functional>
 #include <memory>
 
-#include "core/abandonable.hpp"
-#include "core/call.hpp"
+#include "base/core/abandonable.hpp"
+#include "base/core/call.hpp"
 
 namespace curtail::journal {
 
 /// Repeats some work in a thread of its own, so that its owner never waits for the store.
 ///
 /// If the work hangs, for example because a file server does not answer, the thread is abandoned
-/// (core/abandonable.hpp).
+/// (base/core/abandonable.hpp).
 class Background {
   public:
     /// The work. It may outlive the object, so it must own all that it uses. It should end soon

@@ -8,8 +8,8 @@
 
 #include <array>
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::journal {
 namespace {

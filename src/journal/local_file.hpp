@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/core/files.hpp"
 #include "config/run.hpp"
-#include "core/files.hpp"
 #include "journal/piece.hpp"
 
 namespace curtail::journal {
@@ -16,7 +16,8 @@ namespace curtail::journal {
 /// A local file of which a writer publishes parts. The file may grow meanwhile.
 class LocalFile {
   public:
-    /// Opens the file. A missing file counts as empty. Fails like open_to_read() (core/files.hpp).
+    /// Opens the file. A missing file counts as empty. Fails like open_to_read()
+    /// (base/core/files.hpp).
     [[nodiscard]] static Result<LocalFile> open(std::filesystem::path const& path);
     /// Returns the size of the file when it was opened.
     [[nodiscard]] std::int64_t size() const { return size_; }

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::journal {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "core/clock.hpp"
-#include "core/digest.hpp"
-#include "core/ids.hpp"
-#include "core/result.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/result.hpp"
 #include "store/object_name.hpp"
 
 // A site publishes its logs in the store, in pieces (docs/formats-journal.md). This file describes

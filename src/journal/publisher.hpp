@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/log.hpp"
+#include "base/core/log.hpp"
 #include "journal/stream_writer.hpp"
 
 namespace curtail::journal {

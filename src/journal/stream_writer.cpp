@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/stream_writer.hpp"
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "journal/divergence.hpp"
 
 namespace curtail::journal {

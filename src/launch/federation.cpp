@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/federation.hpp"
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::launch {
 

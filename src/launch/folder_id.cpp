@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <optional>
 
-#include "core/files.hpp"
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 #include "launch/job_spec.hpp"
 
 namespace curtail::launch {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/job_spec.hpp"
 
-#include "core/digest.hpp"
-#include "core/json.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::launch {
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/core/ids.hpp"
 #include "config/site.hpp"
-#include "core/ids.hpp"
 #include "plan/job.hpp"
 
 namespace curtail::launch {

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/clock.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
+#include "base/process/command.hpp"
 #include "launch/supervisor.hpp"
-#include "process/command.hpp"
 
 namespace curtail::launch {
 namespace {

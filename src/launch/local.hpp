@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/process/identity.hpp"
 #include "launch/job_spec.hpp"
 #include "launch/launcher.hpp"
-#include "process/identity.hpp"
 
 namespace curtail::launch {
 

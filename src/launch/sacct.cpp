@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "launch/slurm_states.hpp"
 
 namespace curtail::launch {

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "launch/federation.hpp"
 #include "launch/sacct.hpp"
 #include "launch/squeue.hpp"

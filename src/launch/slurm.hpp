@@ -2,9 +2,9 @@
 #pragma once
 #include <optional>
 
+#include "base/process/command.hpp"
 #include "launch/job_spec.hpp"
 #include "launch/launcher.hpp"
-#include "process/command.hpp"
 
 namespace curtail::launch {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::launch {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "launch/slurm_states.hpp"
 
 namespace curtail::launch {

@@ -10,10 +10,10 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/files.hpp"
-#include "process/c_strings.hpp"
-#include "process/child.hpp"
-#include "process/identity.hpp"
+#include "base/core/files.hpp"
+#include "base/process/c_strings.hpp"
+#include "base/process/child.hpp"
+#include "base/process/identity.hpp"
 
 // Everything between fork and exec or _exit makes only async-signal-safe calls: the poller has
 // threads.

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/result.hpp"
-#include "process/kernel.hpp"
+#include "base/core/result.hpp"
+#include "base/process/kernel.hpp"
 
 namespace curtail::launch {
 

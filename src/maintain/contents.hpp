@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ids.hpp"
+#include "base/core/ids.hpp"
 #include "store/object_store.hpp"
 
 // What a store holds, as listings show it.

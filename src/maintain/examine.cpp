@@ -6,8 +6,8 @@
 #include <system_error>
 #include <thread>
 
-#include "core/clock.hpp"
-#include "core/digest.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/digest.hpp"
 #include "maintain/store_time.hpp"
 
 namespace curtail::maintain {

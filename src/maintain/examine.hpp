@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include "core/ids.hpp"
+#include "base/core/ids.hpp"
 #include "store/object_store.hpp"
 #include "upkeep/fitness.hpp"
 

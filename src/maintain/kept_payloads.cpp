@@ -7,9 +7,9 @@
 #include <cstring>
 #include <set>
 
-#include "core/direct_io.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/direct_io.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "upkeep/payload_name.hpp"
 
 namespace curtail::maintain {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/files.hpp"
-#include "core/pieces.hpp"
-#include "core/result.hpp"
+#include "base/core/files.hpp"
+#include "base/core/pieces.hpp"
+#include "base/core/result.hpp"
 #include "rounds/record.hpp"
 
 namespace curtail::maintain {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <random>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::maintain {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::meter {
 namespace {

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 
 namespace curtail::model {
 namespace {

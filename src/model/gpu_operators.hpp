@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 #include "config/model.hpp"
-#include "core/result.hpp"
-#include "core/time.hpp"
 #include "model/gpt.hpp"
 #include "model/kernels/comparison.hpp"
 

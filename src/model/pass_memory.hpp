@@ -2,8 +2,8 @@
 #pragma once
 #include <c10/core/ScalarType.h>
 
+#include "base/core/units.hpp"
 #include "config/model.hpp"
-#include "core/units.hpp"
 #include "model/gpt.hpp"
 
 namespace curtail::model {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "base/core/result.hpp"
 #include "config/run.hpp"
-#include "core/result.hpp"
 #include "model/parameters.hpp"
 #include "optim/adamw.hpp"
 #include "optim/muon.hpp"

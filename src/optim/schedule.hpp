@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "base/core/units.hpp"
 #include "config/model.hpp"
 #include "config/run.hpp"
-#include "core/units.hpp"
 
 namespace curtail::optim {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "core/large_memory.hpp"
+#include "base/core/large_memory.hpp"
 #include "tensors/head.hpp"
 #include "tensors/reader.hpp"
 

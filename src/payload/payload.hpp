@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/ids.hpp"
-#include "core/pieces.hpp"
-#include "core/result.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/pieces.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::payload {
 

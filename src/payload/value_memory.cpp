@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "core/large_memory.hpp"
+#include "base/core/large_memory.hpp"
 
 namespace curtail::payload {
 

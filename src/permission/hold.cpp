@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "permission/hold.hpp"
 
-#include "core/files.hpp"
-#include "core/json.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
 #include "permission/permission.hpp"
 
 namespace curtail::permission {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "core/ids.hpp"
-#include "core/result.hpp"
-#include "core/time.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::permission {
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "core/files.hpp"
-#include "core/json.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::permission {
 namespace {

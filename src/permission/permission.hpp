@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "core/ids.hpp"
-#include "core/result.hpp"
-#include "core/time.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 
 // A site's jobs train only while the poller permits it. The poller renews the permission at each
 // poll. If the poller dies, nobody renews it, and the job stops.

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "core/ids.hpp"
-#include "core/time.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::plan {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 #include "plan/job.hpp"
 
 namespace curtail::plan {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/journal.hpp"
 
-#include "core/files.hpp"
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::poll {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/ids.hpp"
+#include "base/core/ids.hpp"
 #include "plan/action.hpp"
 
 namespace curtail::poll {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/open_store.hpp"
 
-#include "core/private_file.hpp"
+#include "base/core/private_file.hpp"
 
 namespace curtail::poll {
 namespace {

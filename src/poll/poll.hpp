@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "poll/open_store.hpp"
 #include "poll/site.hpp"
 

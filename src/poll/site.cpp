@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/site.hpp"
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "launch/job_log.hpp"
 
 namespace curtail::poll {

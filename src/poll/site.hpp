@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/log.hpp"
+#include "base/core/log.hpp"
 #include "launch/launcher.hpp"
 #include "poll/holds.hpp"
 #include "poll/job_decisions.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/ids.hpp"
+#include "base/core/ids.hpp"
 #include "plan/state.hpp"
 #include "plan/update.hpp"
 #include "windows/detector.hpp"

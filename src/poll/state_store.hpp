@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "poll/journal.hpp"
 #include "poll/stored_state.hpp"
 #include "runlog/event.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/ids.hpp"
-#include "core/json.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/json.hpp"
 #include "plan/action.hpp"
 #include "windows/detector.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/stored_state.hpp"
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "runlog/poller_events.hpp"
 
 namespace curtail::poll {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/csv_tables.hpp"
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "report/view.hpp"
 
 namespace curtail::report {

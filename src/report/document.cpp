@@ -3,7 +3,7 @@
 
 #include "account/audit.hpp"
 #include "account/figures.hpp"
-#include "core/build_info.hpp"
+#include "base/core/build_info.hpp"
 #include "report/document_parts.hpp"
 
 namespace curtail::report {

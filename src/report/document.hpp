@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "account/account.hpp"
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::report {
 

@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include "core/base64.hpp"
-#include "core/digest.hpp"
+#include "base/core/base64.hpp"
+#include "base/core/digest.hpp"
 #include "report/gzip.hpp"
 #include "report/page_parts.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::report {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "report/table.hpp"
 #include "report/view.hpp"
 

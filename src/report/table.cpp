@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/csv.hpp"
-#include "core/text.hpp"
+#include "base/core/csv.hpp"
+#include "base/core/text.hpp"
 #include "report/format.hpp"
 
 namespace curtail::report {

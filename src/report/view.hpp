@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::report {
 

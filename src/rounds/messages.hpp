@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/json.hpp"
-#include "core/result.hpp"
+#include "base/core/json.hpp"
+#include "base/core/result.hpp"
 #include "rounds/record.hpp"
 
 // The inputs and outputs of rounds::Site. The program that owns the Site carries out each output.

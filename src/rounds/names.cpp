@@ -6,7 +6,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "rounds/record.hpp"
 
 namespace curtail::rounds {

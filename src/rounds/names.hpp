@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/ids.hpp"
+#include "base/core/ids.hpp"
 
 // The names of a run's objects in the store (docs/formats-store.md). All names are relative to the
 // folder `runs/<run>/` of the store.

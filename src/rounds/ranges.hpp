@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::rounds {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "core/ids.hpp"
+#include "base/core/ids.hpp"
 #include "rounds/record.hpp"
 
 // Rules that the programs share when they read a chain.

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/digest.hpp"
-#include "core/ids.hpp"
-#include "core/json.hpp"
-#include "core/time.hpp"
-#include "core/units.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/json.hpp"
+#include "base/core/time.hpp"
+#include "base/core/units.hpp"
 #include "rounds/params.hpp"
 #include "rounds/ranges.hpp"
 

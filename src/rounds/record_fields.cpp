@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::rounds::fields {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/digest.hpp"
-#include "core/json.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/json.hpp"
 #include "rounds/record.hpp"
 
 // Writes and reads the fields that several records share. Private to record_*.cpp.

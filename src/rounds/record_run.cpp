@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "rounds/names.hpp"
 #include "rounds/record_fields.hpp"
 #include "rounds/terms.hpp"

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "rounds/record_fields.hpp"
 
 namespace curtail::rounds::fields {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "core/ids.hpp"
-#include "core/json.hpp"
-#include "core/units.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/json.hpp"
+#include "base/core/units.hpp"
 
 // Writes and reads a run's `evaluation.json` (docs/formats-run.md).
 namespace curtail::runlog {

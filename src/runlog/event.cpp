@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runlog/event.hpp"
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::runlog {
 namespace {

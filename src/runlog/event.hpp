@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
-#include "core/time.hpp"
+#include "base/core/json.hpp"
+#include "base/core/time.hpp"
 
 // Reads and writes files named `events.jsonl` (docs/formats-run.md). The poller writes one such
 // file, and the trainer of each site writes one.

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::runlog {
 namespace {

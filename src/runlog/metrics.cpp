@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "core/files.hpp"
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::runlog {
 namespace {

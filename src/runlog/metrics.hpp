@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.hpp"
-#include "core/time.hpp"
-#include "core/units.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
+#include "base/core/units.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::runlog {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 #include "runlog/event.hpp"
 #include "windows/evaluate_interval.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runlog/poller_state.hpp"
 
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::runlog {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/ids.hpp"
-#include "core/result.hpp"
-#include "core/time.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 
 // What programs other than the poller read of `poller/state.json`. The poller itself uses
 // poll/stored_state.hpp, which rejects a damaged file.
@@ -22,7 +22,7 @@ struct PollerJob {
 };
 
 /// What the poller last recorded about one site. All texts have passed through printable()
-/// (core/text.hpp).
+/// (base/core/text.hpp).
 struct PollerSite {
     SiteId site;
     std::string window;                   ///< phase of the window: `closed`, `open` or `closing`

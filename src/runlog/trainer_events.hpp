@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "core/result.hpp"
-#include "core/units.hpp"
+#include "base/core/result.hpp"
+#include "base/core/units.hpp"
 #include "runlog/event.hpp"
 
 // Structs for the events that a site's trainer writes. A function `to_event` makes an Event from a

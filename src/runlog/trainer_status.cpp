@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runlog/trainer_status.hpp"
 
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::runlog {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::runlog {
 
@@ -12,7 +12,7 @@ namespace curtail::runlog {
 struct TrainerStatus {
     Time time;        ///< real time at which the trainer wrote the file
     std::string job;  ///< job id, from Slurm or the local launcher; empty: started without a job.
-                      ///< It has passed through printable() (core/text.hpp)
+                      ///< It has passed through printable() (base/core/text.hpp)
     friend bool operator==(TrainerStatus const&, TrainerStatus const&) = default;
 };
 

@@ -4,7 +4,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::s3 {
 namespace {

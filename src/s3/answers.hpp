@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.hpp"
-#include "core/time.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 
 // The XML documents that S3 servers send and receive. pugixml parses them; it expands no external
 // entities.

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "s3/download.hpp"
 #include "s3/extent.hpp"
 #include "s3/parts.hpp"

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "core/text.hpp"
-#include "process/command.hpp"
+#include "base/core/text.hpp"
+#include "base/process/command.hpp"
 #include "s3/credentials_json.hpp"
 
 namespace curtail::s3 {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/call.hpp"
-#include "core/result.hpp"
+#include "base/core/call.hpp"
+#include "base/core/result.hpp"
 #include "s3/credentials.hpp"
 
 namespace curtail::s3 {

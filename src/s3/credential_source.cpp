@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
-#include "core/files.hpp"
-#include "core/private_file.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/private_file.hpp"
+#include "base/core/text.hpp"
 #include "s3/credential_process.hpp"
 #include "s3/instance_role.hpp"
 #include "s3/shared_file.hpp"

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "core/call.hpp"
-#include "core/result.hpp"
+#include "base/core/call.hpp"
+#include "base/core/result.hpp"
 #include "s3/credentials.hpp"
 
 namespace curtail::s3 {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "core/secret.hpp"
-#include "core/time.hpp"
+#include "base/core/secret.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::s3 {
 

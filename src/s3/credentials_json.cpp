@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/credentials_json.hpp"
 
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::s3 {
 

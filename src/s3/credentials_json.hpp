@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 #include "s3/credentials.hpp"
 
 namespace curtail::s3 {

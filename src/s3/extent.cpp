@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::s3 {
 

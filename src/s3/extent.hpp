@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "http/message.hpp"
+#include "base/http/message.hpp"
 
 namespace curtail::s3 {
 

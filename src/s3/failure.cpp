@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "s3/answers.hpp"
 
 namespace curtail::s3 {

@@ -2,9 +2,9 @@
 #pragma once
 #include <optional>
 
-#include "core/result.hpp"
-#include "core/units.hpp"
-#include "http/message.hpp"
+#include "base/core/result.hpp"
+#include "base/core/units.hpp"
+#include "base/http/message.hpp"
 
 // What a failed request means: pure functions of the response.
 

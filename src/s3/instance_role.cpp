@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text.hpp"
-#include "http/client.hpp"
-#include "http/url.hpp"
+#include "base/core/text.hpp"
+#include "base/http/client.hpp"
+#include "base/http/url.hpp"
 #include "s3/credentials_json.hpp"
 
 namespace curtail::s3 {

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "core/call.hpp"
-#include "core/result.hpp"
+#include "base/core/call.hpp"
+#include "base/core/result.hpp"
 #include "s3/credentials.hpp"
 
 // Temporary credentials from a metadata service: a server that only this machine or container can

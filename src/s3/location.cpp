@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/text.hpp"
-#include "http/url.hpp"
+#include "base/core/text.hpp"
+#include "base/http/url.hpp"
 
 namespace curtail::s3 {
 namespace {

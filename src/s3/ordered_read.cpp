@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "core/large_memory.hpp"
+#include "base/core/large_memory.hpp"
 #include "s3/download.hpp"
 #include "s3/parts.hpp"
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <stop_token>
 
-#include "core/call.hpp"
-#include "http/client.hpp"
+#include "base/core/call.hpp"
+#include "base/http/client.hpp"
 #include "s3/credential_source.hpp"
 #include "s3/failure.hpp"
 #include "s3/location.hpp"

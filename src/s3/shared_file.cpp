@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::s3 {
 namespace {

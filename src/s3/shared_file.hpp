@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::s3 {
 

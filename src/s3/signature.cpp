@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/digest.hpp"
-#include "core/text.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::s3 {
 namespace {

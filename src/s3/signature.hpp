@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/time.hpp"
-#include "http/message.hpp"
+#include "base/core/time.hpp"
+#include "base/http/message.hpp"
 #include "s3/credentials.hpp"
 
 // Signatures of S3 requests: AWS Signature Version 4, as described in "Authenticating Requests:

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/ids.hpp"
-#include "core/result.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/result.hpp"
 #include "signals/sample.hpp"
 
 namespace curtail::signals {

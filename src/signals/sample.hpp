@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/intensity.hpp"
+#include "base/core/intensity.hpp"
 
 namespace curtail::signals {
 

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <cmath>
 
-#include "core/files.hpp"
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::signals {
 namespace {

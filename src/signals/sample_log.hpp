@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/ids.hpp"
-#include "core/intensity.hpp"
-#include "core/result.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/intensity.hpp"
+#include "base/core/result.hpp"
 #include "signals/sample.hpp"
 
 // A site's signals.jsonl contains every sample with which the poller evaluated the site's window.

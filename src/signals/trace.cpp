@@ -7,9 +7,9 @@
 #include <charconv>
 #include <set>
 
-#include "core/csv.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/csv.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::signals {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/csv.hpp"
-#include "core/ids.hpp"
-#include "core/result.hpp"
+#include "base/core/csv.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/result.hpp"
 #include "signals/sample.hpp"
 
 namespace curtail::signals {

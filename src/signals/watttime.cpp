@@ -7,10 +7,10 @@
 #include <random>
 #include <thread>
 
-#include "core/digest.hpp"
-#include "core/files.hpp"
-#include "core/private_file.hpp"
-#include "core/text.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/files.hpp"
+#include "base/core/private_file.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::signals::watttime {
 namespace {

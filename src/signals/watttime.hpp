@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "core/clock.hpp"
-#include "core/ids.hpp"
-#include "core/log.hpp"
-#include "http/client.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/log.hpp"
+#include "base/http/client.hpp"
 #include "signals/watttime_responses.hpp"
 
 // A client of WattTime's API, v3 (https://docs.watttime.org), for the marginal intensity of grid

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/private_file.hpp"
+#include "base/core/private_file.hpp"
 
 namespace curtail::signals {
 namespace {

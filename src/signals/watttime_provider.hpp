@@ -2,7 +2,7 @@
 #pragma once
 #include <map>
 
-#include "core/log.hpp"
+#include "base/core/log.hpp"
 #include "signals/provider.hpp"
 #include "signals/watttime.hpp"
 #include "signals/watttime_state.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::signals::watttime {
 namespace {

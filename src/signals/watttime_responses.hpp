@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/ids.hpp"
-#include "core/json.hpp"
-#include "http/client.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/json.hpp"
+#include "base/http/client.hpp"
 #include "signals/sample.hpp"
 
 // Interprets responses of WattTime's API, v3, without any I/O.

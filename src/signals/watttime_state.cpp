@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/files.hpp"
-#include "core/json.hpp"
-#include "core/private_file.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "base/core/private_file.hpp"
 #include "signals/watttime_responses.hpp"
 
 namespace curtail::signals::watttime {

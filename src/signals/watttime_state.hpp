@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/log.hpp"
-#include "core/result.hpp"
+#include "base/core/log.hpp"
+#include "base/core/result.hpp"
 #include "signals/sample.hpp"
 
 namespace curtail::signals::watttime {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/large_memory.hpp"
+#include "base/core/large_memory.hpp"
 
 namespace curtail::snapshot {
 

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <numeric>
 
-#include "core/direct_io.hpp"
-#include "core/json.hpp"
+#include "base/core/direct_io.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::snapshot {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/digest.hpp"
-#include "core/ids.hpp"
-#include "core/result.hpp"
-#include "core/units.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/result.hpp"
+#include "base/core/units.hpp"
 #include "tensors/tensor_info.hpp"
 
 // A site saves its snapshot in two slots in turn, so that one whole snapshot always remains. Each

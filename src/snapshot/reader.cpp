@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "tensors/reader.hpp"
 
 namespace curtail::snapshot {

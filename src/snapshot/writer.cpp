@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/direct_io.hpp"
+#include "base/core/direct_io.hpp"
 #include "tensors/preallocated.hpp"
 
 namespace curtail::snapshot {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "snapshot/copy_buffer.hpp"
 #include "snapshot/header.hpp"
 

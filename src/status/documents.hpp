@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/core/json.hpp"
 #include "chain/verify.hpp"
-#include "core/json.hpp"
 #include "journal/verify.hpp"
 #include "status/overview.hpp"
 

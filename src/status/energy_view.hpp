@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/core/intensity.hpp"
 #include "config/run.hpp"
-#include "core/intensity.hpp"
 #include "energy/tally.hpp"
 #include "status/log_view.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "account/followed.hpp"
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 #include "status/chain_view.hpp"
 #include "status/log_view.hpp"
 

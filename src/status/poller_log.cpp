@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "runlog/poller_events.hpp"
 
 namespace curtail::status {

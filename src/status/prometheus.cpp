@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "energy/state.hpp"
 #include "runlog/trainer_events.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <sys/stat.h>
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "journal/publisher.hpp"
 #include "runlog/trainer_events.hpp"
 #include "status/poller_log.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/core/time.hpp"
 #include "config/run.hpp"
-#include "core/time.hpp"
 #include "permission/hold.hpp"
 #include "permission/permission.hpp"
 #include "runlog/poller_state.hpp"

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "permission/watch.hpp"
 #include "runlog/trainer_events.hpp"
 

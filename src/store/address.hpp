@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "http/client.hpp"
+#include "base/http/client.hpp"
 #include "s3/credential_source.hpp"
 #include "s3/location.hpp"
 

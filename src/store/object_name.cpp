@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/ids.hpp"
-#include "core/text.hpp"
+#include "base/core/ids.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::store {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "core/clock.hpp"
-#include "core/text.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/text.hpp"
 #include "store/posix_store.hpp"
 #include "store/s3_store.hpp"
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/call.hpp"
-#include "core/pieces.hpp"
-#include "core/result.hpp"
-#include "core/time.hpp"
+#include "base/core/call.hpp"
+#include "base/core/pieces.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 #include "store/address.hpp"
 #include "store/object_name.hpp"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/direct_io.hpp"
+#include "base/core/direct_io.hpp"
 
 namespace curtail::store {
 namespace {

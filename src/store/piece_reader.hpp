@@ -8,7 +8,7 @@
 
 #include <tl/expected.hpp>
 
-#include "core/large_memory.hpp"
+#include "base/core/large_memory.hpp"
 
 namespace curtail::store {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 
 // Maps the errno of a failed file system operation to an error of the store.
 namespace curtail::store {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "store/posix_errors.hpp"
 
 namespace curtail::store {

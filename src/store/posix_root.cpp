@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <random>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "store/posix_errors.hpp"
 
 namespace curtail::store {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "store/object_store.hpp"
 
 namespace curtail::store {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/direct_io.hpp"
+#include "base/core/direct_io.hpp"
 #include "store/piece_reader.hpp"
 #include "store/posix_errors.hpp"
 #include "store/posix_listing.hpp"

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "core/hash_beside.hpp"
+#include "base/core/hash_beside.hpp"
 
 namespace curtail::store {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "core/digest.hpp"
-#include "core/units.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/units.hpp"
 #include "store/object_store.hpp"
 
 namespace curtail::store {

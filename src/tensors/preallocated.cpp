@@ -6,9 +6,9 @@
 
 #include <cerrno>
 
-#include "core/direct_io.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/direct_io.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::tensors {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <filesystem>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 #include "tensors/head.hpp"
 
 namespace curtail::tensors {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/digest.hpp"
-#include "core/text.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/text.hpp"
 #include "tensors/scan.hpp"
 
 namespace curtail::tensors {

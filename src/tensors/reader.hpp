@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/json.hpp"
-#include "core/result.hpp"
+#include "base/core/json.hpp"
+#include "base/core/result.hpp"
 #include "tensors/tensor_info.hpp"
 
 namespace curtail::tensors {

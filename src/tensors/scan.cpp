@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::tensors {
 namespace {

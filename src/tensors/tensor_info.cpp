@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::tensors {
 namespace {

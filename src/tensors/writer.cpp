@@ -4,7 +4,7 @@
 #include <bit>
 #include <stdexcept>
 
-#include "core/digest.hpp"
+#include "base/core/digest.hpp"
 #include "tensors/head.hpp"
 
 namespace curtail::tensors {

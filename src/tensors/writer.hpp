@@ -3,7 +3,7 @@
 #include <map>
 #include <span>
 
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 #include "tensors/tensor_info.hpp"
 
 namespace curtail::tensors {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "train/leader_snapshots.hpp"
 #include "train/step_record.hpp"
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "core/abandonable.hpp"
-#include "core/call.hpp"
-#include "core/result.hpp"
+#include "base/core/abandonable.hpp"
+#include "base/core/call.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::train {
 
@@ -19,9 +19,9 @@ inline constexpr Millis start_read_limit{30'000};
 
 /// Runs `work` in a thread of its own and returns its result, or throws its exception. If there is
 /// none after `limit`, or at the time that `stop_at` returns, cancels the Call of `work`. If `work`
-/// does not end within a second then, abandons its thread (core/abandonable.hpp) and fails with
-/// `temporary`. So `work` must own all that it uses. `stop_at` is called again and again while this
-/// function waits. It may throw, which abandons the thread too.
+/// does not end within a second then, abandons its thread (base/core/abandonable.hpp) and fails
+/// with `temporary`. So `work` must own all that it uses. `stop_at` is called again and again while
+/// this function waits. It may throw, which abandons the thread too.
 template <class T>
 [[nodiscard]] Result<T> answer_in_time(Millis limit, StopDeadline const& stop_at,
                                        std::function<Result<T>(Call const&)> work)

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <memory>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::train {
 

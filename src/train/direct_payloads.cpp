@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::train {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "base/core/files.hpp"
 #include "bridge/bridges.hpp"
 #include "chain/payload_values.hpp"
-#include "core/files.hpp"
 #include "payload/payload.hpp"
 #include "payload/value_memory.hpp"
 #include "rounds/record.hpp"

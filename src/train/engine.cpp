@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "optim/sum_of_squares.hpp"
 #include "train/fail_together.hpp"
 

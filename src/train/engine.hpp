@@ -4,9 +4,9 @@
 #include <functional>
 #include <memory>
 
+#include "base/core/units.hpp"
 #include "comm/collectives.hpp"
 #include "config/run.hpp"
-#include "core/units.hpp"
 #include "data/loader.hpp"
 #include "model/gpt.hpp"
 #include "optim/optimizer.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/core/result.hpp"
 #include "comm/collectives.hpp"
-#include "core/result.hpp"
 
 namespace curtail::train {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/fitting_rows.hpp"
 
-#include "core/build_info.hpp"
-#include "core/files.hpp"
+#include "base/core/build_info.hpp"
+#include "base/core/files.hpp"
 #include "train/engine.hpp"
 
 namespace curtail::train {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "base/core/json.hpp"
+#include "base/core/log.hpp"
 #include "comm/collectives.hpp"
 #include "config/run.hpp"
-#include "core/json.hpp"
-#include "core/log.hpp"
 
 namespace curtail::train {
 

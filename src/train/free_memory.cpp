@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::train {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 
 namespace curtail::train {
 

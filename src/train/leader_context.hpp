@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "base/core/log.hpp"
 #include "config/run.hpp"
-#include "core/log.hpp"
 #include "train/fitting_rows.hpp"
 #include "train/permission_guard.hpp"
 #include "train/position.hpp"

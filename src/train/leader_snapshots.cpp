@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 
 namespace curtail::train {
 

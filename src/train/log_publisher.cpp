@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/clock.hpp"
-#include "core/clock_file.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/clock_file.hpp"
 #include "journal/publisher.hpp"
 #include "store/lazy_store.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/core/log.hpp"
 #include "config/run.hpp"
-#include "core/log.hpp"
 #include "journal/background.hpp"
 #include "train/stop_signal.hpp"
 

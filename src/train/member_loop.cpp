@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "train/step_record.hpp"
 
 namespace curtail::train {

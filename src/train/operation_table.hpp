@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/abandonable.hpp"
-#include "core/call.hpp"
+#include "base/core/abandonable.hpp"
+#include "base/core/call.hpp"
 #include "rounds/messages.hpp"
 
 namespace curtail::train {
@@ -21,7 +21,7 @@ namespace curtail::train {
 ///
 /// If an operation does not end in time, the table abandons its thread and drops its late result.
 /// Such a thread may wait for a file server for hours, and outlive the table
-/// (core/abandonable.hpp). While all threads are abandoned, the table accepts no operation.
+/// (base/core/abandonable.hpp). While all threads are abandoned, the table accepts no operation.
 class OperationTable {
   public:
     /// What the owner does once an operation has ended. Returns the answer to the protocol's

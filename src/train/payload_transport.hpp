@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "base/core/call.hpp"
 #include "chain/payload_values.hpp"
-#include "core/call.hpp"
 #include "payload/payload.hpp"
 #include "payload/value_memory.hpp"
 #include "rounds/messages.hpp"

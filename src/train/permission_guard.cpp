@@ -3,7 +3,7 @@
 
 #include <condition_variable>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 
 namespace curtail::train {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/log.hpp"
+#include "base/core/log.hpp"
 #include "permission/watch.hpp"
 #include "train/stop_signal.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/phase_timer.hpp"
 
-#include "core/files.hpp"
-#include "core/json.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::train {
 namespace {

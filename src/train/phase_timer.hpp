@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/result.hpp"
-#include "core/time.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 #include "runlog/metrics.hpp"
 #include "train/device_mark.hpp"
 

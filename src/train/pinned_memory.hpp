@@ -2,7 +2,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include "core/large_memory.hpp"
+#include "base/core/large_memory.hpp"
 
 namespace curtail::train {
 

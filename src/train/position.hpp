@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 #include "rounds/record.hpp"
 
 namespace curtail::train {

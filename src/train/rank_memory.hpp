@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "base/core/units.hpp"
 #include "config/run.hpp"
-#include "core/units.hpp"
 
 namespace curtail::train {
 

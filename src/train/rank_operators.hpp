@@ -2,8 +2,8 @@
 #pragma once
 #include <optional>
 
+#include "base/core/log.hpp"
 #include "config/run.hpp"
-#include "core/log.hpp"
 #include "model/gpu_operators.hpp"
 
 namespace curtail::train {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 
 namespace curtail::train {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "core/clock.hpp"
-#include "core/log.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/log.hpp"
 #include "energy/state.hpp"
 #include "runlog/metrics.hpp"
 #include "runlog/trainer_events.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "core/call.hpp"
+#include "base/core/call.hpp"
 #include "rounds/messages.hpp"
 #include "store/object_store.hpp"
 

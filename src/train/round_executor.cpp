@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/core/clock.hpp"
 #include "chain/run_objects.hpp"
-#include "core/clock.hpp"
 #include "maintain/sweep.hpp"
 #include "rounds/notes.hpp"
 #include "runlog/trainer_events.hpp"

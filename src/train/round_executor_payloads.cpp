@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "train/round_executor.hpp"
 #include "upkeep/payload_name.hpp"
 

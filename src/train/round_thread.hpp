@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "rounds/site.hpp"
 #include "train/mailbox.hpp"
 #include "train/round_executor.hpp"

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "core/ids.hpp"
+#include "base/core/ids.hpp"
 
 namespace curtail::train {
 

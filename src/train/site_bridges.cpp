@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/site_bridges.hpp"
 
+#include "base/process/identity.hpp"
 #include "bridge/bridge_process.hpp"
 #include "comm/intercommunicator.hpp"
-#include "process/identity.hpp"
 #include "train/site_inputs.hpp"
 
 namespace curtail::train {

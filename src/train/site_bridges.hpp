@@ -2,9 +2,9 @@
 #pragma once
 #include <filesystem>
 
+#include "base/core/log.hpp"
 #include "bridge/check.hpp"
 #include "config/run.hpp"
-#include "core/log.hpp"
 #include "train/stop_signal.hpp"
 
 // The MPI connections of a site, as its site file wants them (docs/mpi.md).

@@ -4,13 +4,13 @@
 
 #include <memory>
 
+#include "base/core/log.hpp"
+#include "base/core/result.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gpu_identity.hpp"
 #include "comm/patience.hpp"
 #include "config/run.hpp"
 #include "config/site.hpp"
-#include "core/log.hpp"
-#include "core/result.hpp"
 
 namespace curtail::train {
 

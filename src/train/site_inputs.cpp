@@ -3,10 +3,10 @@
 
 #include <ATen/Version.h>
 
+#include "base/core/build_info.hpp"
+#include "base/core/text.hpp"
 #include "chain/run_objects.hpp"
 #include "config/run_spec.hpp"
-#include "core/build_info.hpp"
-#include "core/text.hpp"
 #include "rounds/names.hpp"
 #include "store/object_store.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/core/digest.hpp"
 #include "config/run.hpp"
-#include "core/digest.hpp"
 #include "data/loader.hpp"
 
 namespace curtail::train {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "train/fail_together.hpp"
 
 namespace curtail::train {

@@ -5,10 +5,10 @@
 
 #include <thread>
 
+#include "base/core/build_info.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
 #include "config/run_spec.hpp"
-#include "core/build_info.hpp"
-#include "core/clock.hpp"
-#include "core/files.hpp"
 #include "model/initialize.hpp"
 #include "train/alone_training.hpp"
 #include "train/fail_together.hpp"

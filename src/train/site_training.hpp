@@ -4,11 +4,11 @@
 #include <functional>
 #include <string>
 
+#include "base/core/ids.hpp"
+#include "base/core/log.hpp"
+#include "base/core/result.hpp"
 #include "comm/collectives.hpp"
 #include "comm/mpi_session.hpp"
-#include "core/ids.hpp"
-#include "core/log.hpp"
-#include "core/result.hpp"
 #include "model/gpu_operators.hpp"
 #include "train/permission_guard.hpp"
 #include "train/recorder.hpp"

@@ -3,7 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::train {
 

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "core/clock.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::train {
 namespace {

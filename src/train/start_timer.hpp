@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
-#include "core/time.hpp"
+#include "base/core/json.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::train {
 

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <stdexcept>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 
 namespace curtail::train {
 namespace {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "base/core/digest.hpp"
 #include "config/run.hpp"
-#include "core/digest.hpp"
 #include "store/object_store.hpp"
 
 namespace curtail::train {

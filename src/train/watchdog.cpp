@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 
 namespace curtail::train {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <thread>
 
-#include "core/result.hpp"
-#include "core/time.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::train {
 

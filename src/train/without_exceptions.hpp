@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::train {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::upkeep {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/result.hpp"
-#include "core/units.hpp"
+#include "base/core/result.hpp"
+#include "base/core/units.hpp"
 
 // Whether a store is fit for a run (docs/store.md). Pure: maintain/examine.hpp measures.
 namespace curtail::upkeep {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <variant>
 
-#include "core/ids.hpp"
+#include "base/core/ids.hpp"
 
 // The names of payloads, which a listing may show. Names are relative to `runs/<run>/`.
 namespace curtail::upkeep {

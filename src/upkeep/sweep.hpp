@@ -2,8 +2,8 @@
 #pragma once
 #include <string_view>
 
-#include "core/time.hpp"
-#include "core/units.hpp"
+#include "base/core/time.hpp"
+#include "base/core/units.hpp"
 #include "upkeep/kept.hpp"
 
 // Which objects of a run a sweep deletes (docs/curtail-store.md). Pure: a program or a member of

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/json.hpp"
-#include "core/time.hpp"
-#include "core/units.hpp"
+#include "base/core/json.hpp"
+#include "base/core/time.hpp"
+#include "base/core/units.hpp"
 
 // The rules by which a site's window opens and closes. A signal is dirty if its intensity is
 // unknown or too high, and otherwise clean. For a closed window, too high means open_below or more.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/intensity.hpp"
+#include "base/core/intensity.hpp"
 #include "windows/detector.hpp"
 
 // Evaluates a window over an interval of time, for a live signal as well as for a recorded trace.

@@ -10,8 +10,8 @@
 #include "account/figures.hpp"
 #include "account/shown.hpp"
 #include "account/synthetic_run.hpp"
-#include "core/clock_file.hpp"
-#include "core/files.hpp"
+#include "base/core/clock_file.hpp"
+#include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::account {

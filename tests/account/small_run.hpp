@@ -4,7 +4,7 @@
 
 #include "account/account_of.hpp"
 #include "account/jobs.hpp"
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::account::test {
 

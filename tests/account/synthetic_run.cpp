@@ -10,10 +10,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/clock.hpp"
-#include "core/digest.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/digest.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "rounds/names.hpp"
 #include "rounds/record.hpp"
 #include "rounds/terms.hpp"

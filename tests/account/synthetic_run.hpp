@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::account::test {
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/own_options.hpp"
 #include "support/temporary_folder.hpp"
 

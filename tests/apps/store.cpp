@@ -5,9 +5,9 @@
 
 #include <fstream>
 
+#include "base/core/files.hpp"
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
-#include "core/files.hpp"
 #include "support/child_process.hpp"
 #include "support/rgw.hpp"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::apps {

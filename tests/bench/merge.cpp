@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
+#include "base/core/clock.hpp"
+#include "base/core/large_memory.hpp"
 #include "chain/payload_values.hpp"
-#include "core/clock.hpp"
-#include "core/large_memory.hpp"
 
 namespace curtail {
 namespace {

@@ -18,10 +18,10 @@
 #include <filesystem>
 #include <string>
 
+#include "base/core/clock.hpp"
 #include "bridge/bridge_process.hpp"
 #include "bridge/connection.hpp"
 #include "comm/intercommunicator.hpp"
-#include "core/clock.hpp"
 
 using namespace curtail;
 

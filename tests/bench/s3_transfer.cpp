@@ -15,8 +15,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/clock.hpp"
-#include "core/large_memory.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/large_memory.hpp"
 #include "store/verified.hpp"
 
 using namespace curtail;

@@ -8,9 +8,9 @@
 #include <map>
 #include <thread>
 
+#include "base/core/clock.hpp"
 #include "bridge/meeting.hpp"
 #include "chain/run_objects.hpp"
-#include "core/clock.hpp"
 #include "exchange.hpp"
 #include "support/forwarding_store.hpp"
 #include "support/memory_store.hpp"

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <future>
 
+#include "base/core/clock.hpp"
 #include "chain/run_objects.hpp"
-#include "core/clock.hpp"
 #include "exchange.hpp"
 #include "support/eventually.hpp"
 #include "support/forwarding_store.hpp"

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "socket_end.hpp"
 #include "support/eventually.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "process/identity.hpp"
+#include "base/process/identity.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::bridge {

@@ -12,12 +12,12 @@
 #include <fstream>
 #include <thread>
 
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "bridge/bridge_process.hpp"
 #include "bridge/connection.hpp"
 #include "bridge/host_network.hpp"
-#include "core/clock.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/core/clock.hpp"
 #include "comm/mpi_collectives.hpp"
 #include "comm/nccl_collectives.hpp"
 #include "comm/nccl_double.hpp"
-#include "core/clock.hpp"
 
 namespace curtail::comm {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <unistd.h>
 
+#include "base/core/clock.hpp"
 #include "comm/mpi_session.hpp"
-#include "core/clock.hpp"
 
 using namespace curtail;
 

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/core/files.hpp"
 #include "config/run_spec.hpp"
-#include "core/files.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <numeric>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::data {

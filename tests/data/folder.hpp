@@ -2,7 +2,7 @@
 #pragma once
 #include <numeric>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "data/shards.hpp"
 #include "support/temporary_folder.hpp"
 

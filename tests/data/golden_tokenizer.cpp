@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/files.hpp"
-#include "core/json.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
 #include "data/encoder.hpp"
 #include "data/tokenizer_training.hpp"
 #include "support/golden_folder.hpp"

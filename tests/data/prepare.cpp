@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "data/output_folder.hpp"
 #include "data/stream.hpp"
 #include "data/summary.hpp"

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <random>
 
-#include "core/files.hpp"
-#include "core/json.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
 #include "data/verify.hpp"
 #include "support/own_options.hpp"
 #include "support/paths.hpp"

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <limits>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "evaluate/committed_model.hpp"
 #include "evaluate/contents.hpp"
 #include "evaluate/genesis_run.hpp"

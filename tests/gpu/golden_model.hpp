@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 #include "gpu/measured.hpp"
 #include "model/kernels/kernels.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::check {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
-#include "core/result.hpp"
+#include "base/core/json.hpp"
+#include "base/core/result.hpp"
 
 namespace curtail::check {
 

@@ -7,8 +7,8 @@
 
 #include <span>
 
+#include "base/core/clock.hpp"
 #include "comm/nccl_collectives.hpp"
-#include "core/clock.hpp"
 #include "gpu/device_time.hpp"
 
 namespace curtail::check {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/core/json.hpp"
 #include "config/model.hpp"
-#include "core/json.hpp"
 #include "model/gpt.hpp"
 
 namespace curtail::check {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/json.hpp"
-#include "core/text.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
 #include "fixture.hpp"
 
 namespace curtail::journal {

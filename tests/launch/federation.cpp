@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::launch {

@@ -13,9 +13,9 @@
 #include <ctime>
 #include <map>
 
-#include "core/clock.hpp"
-#include "core/files.hpp"
-#include "process/kernels.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
+#include "base/process/kernels.hpp"
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
 

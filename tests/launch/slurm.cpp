@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 

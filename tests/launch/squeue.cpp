@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::launch {

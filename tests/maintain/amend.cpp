@@ -4,9 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include "base/core/clock.hpp"
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
-#include "core/clock.hpp"
 #include "maintain/stores.hpp"
 #include "rounds/names.hpp"
 #include "rounds/terms.hpp"

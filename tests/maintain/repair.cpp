@@ -4,9 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include "base/core/files.hpp"
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
-#include "core/files.hpp"
 #include "maintain/stores.hpp"
 #include "payload/payload.hpp"
 #include "support/forwarding_store.hpp"

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <thread>
 
+#include "base/core/clock.hpp"
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
-#include "core/clock.hpp"
 #include "maintain/store_time.hpp"
 #include "maintain/stores.hpp"
 #include "rounds/names.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "meter/gpu_energy.hpp"
 #include "meter/rapl.hpp"
 #include "support/temporary_folder.hpp"

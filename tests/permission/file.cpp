@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "permission/hold.hpp"
 #include "permission/permission.hpp"
 #include "support/temporary_folder.hpp"

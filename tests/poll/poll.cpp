@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "poll/fixture.hpp"
 #include "poll/status.hpp"
 #include "runlog/trainer_events.hpp"

@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 #include "plan/plan.hpp"
 #include "runlog/poller_events.hpp"
 #include "runlog/poller_state.hpp"

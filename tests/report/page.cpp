@@ -5,8 +5,8 @@
 #include <zlib.h>
 
 #include "account/thin.hpp"
-#include "core/base64.hpp"
-#include "core/digest.hpp"
+#include "base/core/base64.hpp"
+#include "base/core/digest.hpp"
 #include "report/document.hpp"
 #include "report/gzip.hpp"
 #include "report/html.hpp"

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "account/synthetic_run.hpp"
-#include "core/csv.hpp"
-#include "core/files.hpp"
-#include "core/json.hpp"
+#include "base/core/csv.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"
 

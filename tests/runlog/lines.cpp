@@ -2,8 +2,8 @@
 // The lines of events.jsonl and metrics.jsonl as they are stored, and read back.
 #include <gmock/gmock.h>
 
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "runlog/evaluation.hpp"
 #include "runlog/held_out.hpp"
 #include "runlog/metrics.hpp"

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <future>
 
-#include "core/clock.hpp"
-#include "core/files.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
 #include "s3/credential_process.hpp"
 #include "s3/credential_source.hpp"
 #include "s3/instance_role.hpp"

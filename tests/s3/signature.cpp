@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/digest.hpp"
+#include "base/core/digest.hpp"
 
 namespace curtail::s3 {
 namespace {

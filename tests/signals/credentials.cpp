@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/files.hpp"
-#include "core/private_file.hpp"
+#include "base/core/files.hpp"
+#include "base/core/private_file.hpp"
 #include "signals/watttime.hpp"
 #include "support/temporary_folder.hpp"
 

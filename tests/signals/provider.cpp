@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "signals/watttime_provider.hpp"
 #include "support/watttime_server.hpp"
 

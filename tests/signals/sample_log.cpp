@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::signals {

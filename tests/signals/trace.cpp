@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 

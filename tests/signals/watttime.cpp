@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/watttime_server.hpp"
 
 namespace curtail::signals::watttime {

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::rounds::simulator {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/result.hpp"
+#include "base/core/result.hpp"
 #include "rounds/site.hpp"
 #include "simulator/fault.hpp"
 #include "simulator/invariant.hpp"

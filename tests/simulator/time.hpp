@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::rounds::simulator {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::rounds::simulator {
 namespace {

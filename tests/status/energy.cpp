@@ -5,7 +5,7 @@
 #include "account/account_of.hpp"
 #include "account/figures.hpp"
 #include "account/synthetic_run.hpp"
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "runlog/trainer_events.hpp"
 #include "signals/trace.hpp"
 #include "status/energy_view.hpp"

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/core/files.hpp"
 #include "chain/small_run.hpp"
-#include "core/files.hpp"
 #include "support/child_process.hpp"
 #include "support/memory_store.hpp"
 #include "support/paths.hpp"

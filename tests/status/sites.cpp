@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "journal/publisher.hpp"
 #include "runlog/event.hpp"
 #include "status/documents.hpp"

@@ -16,7 +16,7 @@
 #include <fstream>
 #include <set>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "store/posix_store.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "store/object_store.hpp"
 #include "support/temporary_folder.hpp"
 

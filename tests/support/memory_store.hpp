@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "store/object_store.hpp"
 
 namespace curtail::store {

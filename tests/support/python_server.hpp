@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::test {

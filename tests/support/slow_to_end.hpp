@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 
 namespace curtail::test {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
-#include "http/client.hpp"
+#include "base/core/json.hpp"
+#include "base/http/client.hpp"
 #include "support/python_server.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -9,9 +9,9 @@
 
 #include <cstdlib>
 
-#include "core/files.hpp"
-#include "core/json.hpp"
-#include "process/command.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "base/process/command.hpp"
 #include "support/child_process.hpp"
 #include "support/eventually.hpp"
 #include "support/paths.hpp"

@@ -13,11 +13,11 @@
 #include <set>
 #include <tuple>
 
-#include "core/clock.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
-#include "process/command.hpp"
-#include "process/identity.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
+#include "base/process/command.hpp"
+#include "base/process/identity.hpp"
 #include "runlog/event.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"

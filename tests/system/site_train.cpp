@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/clock.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "permission/permission.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"

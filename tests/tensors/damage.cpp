@@ -11,7 +11,7 @@
 #include <functional>
 #include <random>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/reader.hpp"
 #include "tensors/writer.hpp"

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/golden_folder.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/reader.hpp"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "core/digest.hpp"
+#include "base/core/digest.hpp"
 #include "tensors/lookup3.hpp"
 #include "tensors/reader.hpp"
 

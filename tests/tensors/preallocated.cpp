@@ -6,8 +6,8 @@
 
 #include <fstream>
 
-#include "core/direct_io.hpp"
-#include "core/files.hpp"
+#include "base/core/direct_io.hpp"
+#include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/reader.hpp"
 

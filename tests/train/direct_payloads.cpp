@@ -4,8 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/core/clock.hpp"
 #include "bridge/exchange.hpp"
-#include "core/clock.hpp"
 #include "rounds/names.hpp"
 #include "support/eventually.hpp"
 #include "support/memory_store.hpp"

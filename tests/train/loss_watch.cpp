@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
 #include "train/recorder.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "runlog/event.hpp"
 #include "runlog/metrics.hpp"
 #include "train/small_training.hpp"

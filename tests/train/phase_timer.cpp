@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "core/files.hpp"
-#include "core/json.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
 

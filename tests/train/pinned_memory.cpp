@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/direct_io.hpp"
+#include "base/core/direct_io.hpp"
 
 namespace curtail::train {
 namespace {

@@ -8,9 +8,9 @@
 #include <limits>
 #include <thread>
 
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
 #include "config/run_spec.hpp"
-#include "core/clock.hpp"
-#include "core/files.hpp"
 #include "data/prepare.hpp"
 #include "model/initialize.hpp"
 #include "snapshot/reader.hpp"

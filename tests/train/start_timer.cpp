@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 
 namespace curtail::train {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "core/clock.hpp"
+#include "base/core/clock.hpp"
 #include "support/eventually.hpp"
 
 namespace curtail::train {

@@ -5,9 +5,9 @@
 
 #include <charconv>
 
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "commands.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
 #include "data/encoder.hpp"
 
 namespace curtail::apps::data {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/target.hpp"
+#include "base/core/files.hpp"
 #include "commands.hpp"
-#include "core/files.hpp"
 #include "data/corpus.hpp"
 #include "data/tokenizer_training.hpp"
 

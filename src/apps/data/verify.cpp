@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/core/text.hpp"
 #include "commands.hpp"
-#include "core/text.hpp"
 #include "data/verify.hpp"
 
 namespace curtail::apps::data {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "apps/target.hpp"
+#include "base/core/files.hpp"
 #include "commands.hpp"
-#include "core/files.hpp"
 #include "evaluate/held_out.hpp"
 #include "evaluate/sample.hpp"
 #include "runlog/evaluation.hpp"

@@ -6,8 +6,8 @@
 
 #include <array>
 
-#include "core/clock.hpp"
-#include "core/text.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/text.hpp"
 #include "permission/hold.hpp"
 #include "permission/issue.hpp"
 

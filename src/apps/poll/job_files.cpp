@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 
 namespace curtail::apps {
 namespace {

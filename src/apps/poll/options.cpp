@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "core/text.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::apps {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/program.hpp"
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 
 namespace curtail::apps {
 

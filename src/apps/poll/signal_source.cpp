@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/clock_file.hpp"
-#include "core/private_file.hpp"
+#include "base/core/clock_file.hpp"
+#include "base/core/private_file.hpp"
 #include "runlog/poller_state.hpp"
 #include "signals/trace_provider.hpp"
 #include "signals/watttime_provider.hpp"

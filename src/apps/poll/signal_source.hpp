@@ -20,7 +20,7 @@ struct PollTarget {
 ///
 /// A run follows either live signals or one replay, never both. Fails with `config` if `options`
 /// contradict what the run has followed so far. For the first poll of a replay, creates the file
-/// clock.json in the run's folder (core/clock_file.hpp); a dry run does not create it.
+/// clock.json in the run's folder (base/core/clock_file.hpp); a dry run does not create it.
 [[nodiscard]] Result<poll::PollContext> make_context(PollTarget const& target,
                                                      PollOptions const& options, Log const& log);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/poll/site_publishers.hpp"
 
-#include "core/clock_file.hpp"
+#include "base/core/clock_file.hpp"
 #include "journal/publisher.hpp"
 #include "store/lazy_store.hpp"
 

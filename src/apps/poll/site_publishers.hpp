@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/core/log.hpp"
 #include "config/run.hpp"
-#include "core/log.hpp"
 #include "journal/background.hpp"
 
 namespace curtail::apps {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/clock.hpp"
-#include "core/text.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/text.hpp"
 #include "permission/watch.hpp"
 
 namespace curtail::apps {

@@ -2,7 +2,7 @@
 #pragma once
 #include <signal.h>
 
-#include "core/units.hpp"
+#include "base/core/units.hpp"
 
 namespace curtail::apps {
 

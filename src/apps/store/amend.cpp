@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "base/core/clock.hpp"
 #include "commands.hpp"
 #include "config/run.hpp"
 #include "config/run_spec.hpp"
-#include "core/clock.hpp"
 #include "rounds/names.hpp"
 #include "rounds/terms.hpp"
 

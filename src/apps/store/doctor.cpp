@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "apps/progress.hpp"
+#include "base/core/text.hpp"
 #include "commands.hpp"
-#include "core/text.hpp"
 #include "maintain/examine.hpp"
 
 namespace curtail::apps::store_program {

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "base/core/files.hpp"
 #include "commands.hpp"
 #include "config/run.hpp"
 #include "config/run_spec.hpp"
-#include "core/files.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

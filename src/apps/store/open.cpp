@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/core/text.hpp"
 #include "commands.hpp"
 #include "config/run.hpp"
-#include "core/text.hpp"
 #include "maintain/contents.hpp"
 
 namespace curtail::apps::store_program {

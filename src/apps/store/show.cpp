@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/core/text.hpp"
 #include "chain/chain.hpp"
 #include "commands.hpp"
-#include "core/text.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::apps::store_program {

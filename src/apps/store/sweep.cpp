@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/core/clock.hpp"
 #include "commands.hpp"
-#include "core/clock.hpp"
 #include "maintain/store_time.hpp"
 
 namespace curtail::apps::store_program {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "core/result.hpp"
-#include "core/time.hpp"
+#include "base/core/result.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::rounds::site {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::rounds::site {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "core/time.hpp"
+#include "base/core/time.hpp"
 
 namespace curtail::rounds::site {
 

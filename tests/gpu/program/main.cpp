@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include "apps/program.hpp"
+#include "base/core/build_info.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "comm/nccl_api.hpp"
-#include "core/build_info.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
 #include "gpu/fat_binary.hpp"
 #include "gpu/golden_model.hpp"
 #include "gpu/gpu_libraries.hpp"

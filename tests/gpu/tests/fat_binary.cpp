@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 
 namespace curtail::check {
 namespace {

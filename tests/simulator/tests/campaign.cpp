@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "simulator/plan.hpp"
 #include "support/temporary_folder.hpp"
 

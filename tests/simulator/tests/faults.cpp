@@ -2,7 +2,7 @@
 // The simulator finds deliberate faults of the sites.
 #include <gmock/gmock.h>
 
-#include "core/files.hpp"
+#include "base/core/files.hpp"
 #include "simulator/campaign.hpp"
 #include "support/paths.hpp"
 

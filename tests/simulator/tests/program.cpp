@@ -2,7 +2,7 @@
 // The program curtail-sim.
 #include <gmock/gmock.h>
 
-#include "core/json.hpp"
+#include "base/core/json.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/core/clock_file.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+
+namespace curtail {
+namespace {
+
+TimeScale read_scale(json::ObjectReader& r)
+{
+    auto const origin = parse_time(r.text("origin"));
+    auto const real_origin = parse_time(r.text("real_origin"));
+    double const factor = r.number("factor");
+    r.require(origin.has_value(), "origin", "must be a time with a time zone");
+    r.require(real_origin.has_value(), "real_origin", "must be a time with a time zone");
+    r.require(factor > 0 && factor <= 1e6, "factor", "must be more than 0 and at most 1e6");
+    return {origin.value_or(Time{}), real_origin.value_or(Time{}), factor};
+}
+
+// 0 or errno.
+int link_unless_exists(std::filesystem::path const& from, std::filesystem::path const& to)
+{
+    int const error = link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+    unlink(from.c_str());
+    return error == EEXIST ? 0 : error;
+}
+
+}  // namespace
+
+std::filesystem::path clock_file(std::filesystem::path const& run_folder)
+{
+    return run_folder / "clock.json";
+}
+
+Result<std::optional<TimeScale>> read_clock(std::filesystem::path const& run_folder)
+{
+    return json::read_record(clock_file(run_folder), read_scale);
+}
+
+Result<TimeScale> make_clock(std::filesystem::path const& run_folder, TimeScale const& scale)
+{
+    auto const path = clock_file(run_folder);
+    json::Object const content{{"origin", format_time(scale.origin)},
+                               {"real_origin", format_time(scale.real_origin)},
+                               {"factor", scale.factor}};
+    auto const temporary = run_folder / (".clock.json." + std::to_string(getpid()));
+    if (auto written = write_file(temporary, json::to_string(content) + "\n"); !written)
+        return tl::unexpected(written.error());
+    if (int const error = link_unless_exists(temporary, path))
+        return fail(ExitCode::cannot_create, "cannot create " + path.string(), errno_text(error));
+    auto const clock = read_clock(run_folder);
+    if (!clock) return tl::unexpected(clock.error());
+    if (!*clock)
+        return fail(ExitCode::io, "cannot read " + path.string(),
+                    "another process has removed it since it was written", "run the command again");
+    return **clock;
+}
+
+}  // namespace curtail

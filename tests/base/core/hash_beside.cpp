@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/core/hash_beside.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace curtail {
+namespace {
+
+// Pieces that the caller's thread hashes, and pieces that the other thread hashes.
+TEST(HashBeside, GivesTheDigestOfAllPiecesInTheirOrder)
+{
+    std::string text(3'000'000, ' ');
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 2654435761U >> 9);
+    auto const bytes = std::as_bytes(std::span(text));
+    HashBeside hash;
+    std::size_t first = 0;
+    for (std::size_t const size : {5UL, 1'000'000UL, 100UL, 0UL, 300'000UL, 1'699'895UL}) {
+        hash.begin(bytes.subspan(first, size));
+        hash.wait();
+        first += size;
+    }
+    ASSERT_EQ(first, text.size());
+    EXPECT_EQ(hash.finish(), sha256(text));
+}
+
+TEST(HashBeside, WaitsForItsThreadBeforeItEnds)
+{
+    std::string const text(20'000'000, 'x');
+    HashBeside hash;
+    hash.begin(std::as_bytes(std::span(text)));
+}
+
+}  // namespace
+}  // namespace curtail
