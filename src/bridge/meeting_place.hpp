@@ -10,7 +10,7 @@
 #include "bridge/connection.hpp"
 #include "bridge/meeting.hpp"
 #include "bridge/stream.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::bridge {
 

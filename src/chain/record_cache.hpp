@@ -10,7 +10,7 @@
 #include "base/core/ids.hpp"
 #include "base/core/log.hpp"
 #include "chain/record_log.hpp"
-#include "store/address.hpp"
+#include "storage/store/address.hpp"
 
 namespace curtail::chain {
 

@@ -6,13 +6,13 @@
 
 #include "chain/record_cache.hpp"
 #include "chain/verify.hpp"
-#include "store/verified.hpp"
+#include "storage/store/verified.hpp"
 
 // Access to the objects of one run in its store (docs/formats-store.md).
 namespace curtail::chain {
 
 /// Returns the name `runs/<run>/<relative>`. `relative` is a name from rounds/names.hpp.
-/// Fails with `protocol` if the result has none of the forms in store/object_name.hpp.
+/// Fails with `protocol` if the result has none of the forms in storage/store/object_name.hpp.
 [[nodiscard]] Result<store::ObjectName> object_name(RunId const& run, std::string_view relative);
 
 /// A reader for the objects of one run. All names are relative to the run's folder in the store.

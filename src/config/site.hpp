@@ -10,7 +10,7 @@
 #include "base/core/units.hpp"
 #include "config/mpi.hpp"
 #include "energy/state.hpp"
-#include "store/address.hpp"
+#include "storage/store/address.hpp"
 #include "windows/detector.hpp"
 
 namespace curtail::config {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "config/read.hpp"
-#include "store/address.hpp"
+#include "storage/store/address.hpp"
 
 namespace curtail::config {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/core/files.hpp"
-#include "tensors/reader.hpp"
-#include "tensors/writer.hpp"
+#include "storage/tensors/reader.hpp"
+#include "storage/tensors/writer.hpp"
 
 namespace curtail::data {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/core/text.hpp"
 #include "data/stream.hpp"
-#include "tensors/reader.hpp"
+#include "storage/tensors/reader.hpp"
 
 namespace curtail::data {
 namespace {

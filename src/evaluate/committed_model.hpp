@@ -6,7 +6,7 @@
 #include "config/run.hpp"
 #include "model/parameters.hpp"
 #include "rounds/record.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::evaluate {
 

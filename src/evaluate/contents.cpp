@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/core/text.hpp"
-#include "tensors/reader.hpp"
+#include "storage/tensors/reader.hpp"
 
 namespace curtail::evaluate {
 namespace {

@@ -9,7 +9,7 @@
 #include "config/run.hpp"
 #include "data/progress.hpp"
 #include "runlog/held_out.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::follow {
 

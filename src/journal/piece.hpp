@@ -10,7 +10,7 @@
 #include "base/core/digest.hpp"
 #include "base/core/ids.hpp"
 #include "base/core/result.hpp"
-#include "store/object_name.hpp"
+#include "storage/store/object_name.hpp"
 
 // A site publishes its logs in the store, in pieces (docs/formats-journal.md). This file describes
 // one piece. The functions do no I/O and read no clock.

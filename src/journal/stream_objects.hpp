@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "journal/piece.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::journal {
 

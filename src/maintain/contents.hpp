@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/core/ids.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 // What a store holds, as listings show it.
 namespace curtail::maintain {

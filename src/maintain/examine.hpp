@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "base/core/ids.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 #include "upkeep/fitness.hpp"
 
 namespace curtail::maintain {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "config/model.hpp"
-#include "payload/payload.hpp"
+#include "storage/payload/payload.hpp"
 
 namespace curtail::model {
 

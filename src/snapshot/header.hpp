@@ -11,7 +11,7 @@
 #include "base/core/ids.hpp"
 #include "base/core/result.hpp"
 #include "base/core/units.hpp"
-#include "tensors/tensor_info.hpp"
+#include "storage/tensors/tensor_info.hpp"
 
 // A site saves its snapshot in two slots in turn, so that one whole snapshot always remains. Each
 // rank writes one file per slot (docs/formats-snapshot.md).

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/core/files.hpp"
-#include "tensors/reader.hpp"
+#include "storage/tensors/reader.hpp"
 
 namespace curtail::snapshot {
 namespace {

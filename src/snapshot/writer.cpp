@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "base/core/direct_io.hpp"
-#include "tensors/preallocated.hpp"
+#include "storage/tensors/preallocated.hpp"
 
 namespace curtail::snapshot {
 namespace {

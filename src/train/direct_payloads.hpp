@@ -9,10 +9,10 @@
 #include "base/core/files.hpp"
 #include "bridge/bridges.hpp"
 #include "chain/payload_values.hpp"
-#include "payload/payload.hpp"
-#include "payload/value_memory.hpp"
 #include "rounds/record.hpp"
 #include "runlog/trainer_events.hpp"
+#include "storage/payload/payload.hpp"
+#include "storage/payload/value_memory.hpp"
 
 namespace curtail::train {
 

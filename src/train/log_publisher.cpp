@@ -6,7 +6,7 @@
 #include "base/core/clock.hpp"
 #include "base/core/clock_file.hpp"
 #include "journal/publisher.hpp"
-#include "store/lazy_store.hpp"
+#include "storage/store/lazy_store.hpp"
 
 namespace curtail::train {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "payload/payload.hpp"
 #include "rounds/record.hpp"
+#include "storage/payload/payload.hpp"
 
 namespace curtail::train {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 #include "train/block_queue.hpp"
 #include "train/leader_context.hpp"
 #include "train/leader_snapshots.hpp"

@@ -5,10 +5,10 @@
 
 #include "base/core/call.hpp"
 #include "chain/payload_values.hpp"
-#include "payload/payload.hpp"
-#include "payload/value_memory.hpp"
 #include "rounds/messages.hpp"
-#include "store/verified.hpp"
+#include "storage/payload/payload.hpp"
+#include "storage/payload/value_memory.hpp"
+#include "storage/store/verified.hpp"
 #include "train/direct_payloads.hpp"
 #include "train/made_payloads.hpp"
 

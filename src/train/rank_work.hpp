@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "payload/value_memory.hpp"
+#include "storage/payload/value_memory.hpp"
 #include "train/engine.hpp"
 #include "train/shard_work.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "base/core/call.hpp"
 #include "rounds/messages.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::train {
 

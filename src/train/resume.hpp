@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 #include "train/leader_context.hpp"
 #include "train/site_ranks.hpp"
 

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "chain/record_cache.hpp"
-#include "payload/payload.hpp"
 #include "rounds/messages.hpp"
-#include "store/object_store.hpp"
+#include "storage/payload/payload.hpp"
+#include "storage/store/object_store.hpp"
 #include "train/merge_work.hpp"
 #include "train/operation_table.hpp"
 #include "train/orders.hpp"

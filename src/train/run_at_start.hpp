@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "rounds/record.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 #include "train/answer_in_time.hpp"
 #include "train/site_inputs.hpp"
 #include "train/site_ranks.hpp"

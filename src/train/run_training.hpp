@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "rounds/record.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 #include "train/leader_context.hpp"
 #include "train/site_ranks.hpp"
 

@@ -8,7 +8,7 @@
 #include "chain/run_objects.hpp"
 #include "config/run_spec.hpp"
 #include "rounds/names.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::train {
 namespace {

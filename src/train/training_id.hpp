@@ -11,7 +11,7 @@
 
 #include "base/core/digest.hpp"
 #include "config/run.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::train {
 

@@ -19,7 +19,7 @@
 #include "options.hpp"
 #include "rounds/merge.hpp"
 #include "rounds/names.hpp"
-#include "store/posix_store.hpp"
+#include "storage/store/posix_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "train/round_executor.hpp"
 

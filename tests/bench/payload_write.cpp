@@ -11,7 +11,7 @@
 #include <chrono>
 
 #include "options.hpp"
-#include "store/posix_store.hpp"
+#include "storage/store/posix_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "train/payload_transport.hpp"
 

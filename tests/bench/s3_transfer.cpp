@@ -17,7 +17,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/large_memory.hpp"
-#include "store/verified.hpp"
+#include "storage/store/verified.hpp"
 
 using namespace curtail;
 

@@ -8,7 +8,7 @@
 
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
-#include "store/posix_store.hpp"
+#include "storage/store/posix_store.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::chain {

@@ -10,8 +10,8 @@
 #include "data/prepare.hpp"
 #include "model/initialize.hpp"
 #include "model/payload_layout.hpp"
-#include "payload/payload.hpp"
 #include "rounds/next.hpp"
+#include "storage/payload/payload.hpp"
 #include "support/memory_store.hpp"
 
 namespace curtail::test {

@@ -16,9 +16,9 @@
 #include "evaluate/held_out.hpp"
 #include "evaluate/sample.hpp"
 #include "model/initialize.hpp"
+#include "storage/tensors/writer.hpp"
 #include "support/counting_store.hpp"
 #include "support/temporary_folder.hpp"
-#include "tensors/writer.hpp"
 
 namespace curtail::evaluate {
 namespace {

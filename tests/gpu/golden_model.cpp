@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "model/gpt.hpp"
-#include "tensors/reader.hpp"
+#include "storage/tensors/reader.hpp"
 
 namespace curtail::check {
 namespace {

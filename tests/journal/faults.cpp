@@ -3,7 +3,7 @@
 #include <random>
 
 #include "fixture.hpp"
-#include "store/posix_store.hpp"
+#include "storage/store/posix_store.hpp"
 
 namespace curtail::journal {
 namespace {

@@ -2,7 +2,7 @@
 #include "journal/publisher.hpp"
 
 #include "fixture.hpp"
-#include "store/lazy_store.hpp"
+#include "storage/store/lazy_store.hpp"
 
 namespace curtail::journal {
 namespace {

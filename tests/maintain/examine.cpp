@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "maintain/stores.hpp"
-#include "s3/bucket.hpp"
-#include "store/posix_root.hpp"
+#include "storage/s3/bucket.hpp"
+#include "storage/store/posix_root.hpp"
 #include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 

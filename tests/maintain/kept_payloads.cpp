@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::maintain {

@@ -8,7 +8,7 @@
 #include "chain/chain.hpp"
 #include "chain/small_run.hpp"
 #include "maintain/stores.hpp"
-#include "payload/payload.hpp"
+#include "storage/payload/payload.hpp"
 #include "support/forwarding_store.hpp"
 
 namespace curtail::maintain {

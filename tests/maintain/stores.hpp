@@ -2,7 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "store/posix_store.hpp"
+#include "storage/store/posix_store.hpp"
 #include "support/memory_store.hpp"
 #include "support/rgw.hpp"
 #include "support/temporary_folder.hpp"

@@ -16,7 +16,7 @@
 #include "maintain/store_time.hpp"
 #include "maintain/stores.hpp"
 #include "rounds/names.hpp"
-#include "s3/bucket.hpp"
+#include "storage/s3/bucket.hpp"
 #include "support/faulty_store.hpp"
 
 namespace curtail::maintain {

@@ -7,7 +7,7 @@
 
 #include "config/model.hpp"
 #include "model/parameters.hpp"
-#include "tensors/reader.hpp"
+#include "storage/tensors/reader.hpp"
 
 namespace curtail::test {
 

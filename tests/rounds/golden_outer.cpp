@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "rounds/merge.hpp"
+#include "storage/tensors/reader.hpp"
 #include "support/golden_folder.hpp"
-#include "tensors/reader.hpp"
 
 namespace curtail::rounds {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "snapshot/reader.hpp"
 #include "snapshot/writer.hpp"
+#include "storage/tensors/reader.hpp"
 #include "support/temporary_folder.hpp"
-#include "tensors/reader.hpp"
 
 namespace curtail::snapshot {
 namespace {

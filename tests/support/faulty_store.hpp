@@ -3,7 +3,7 @@
 #include <mutex>
 #include <random>
 
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::store {
 

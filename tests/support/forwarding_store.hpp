@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::test {
 

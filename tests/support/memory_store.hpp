@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "base/core/clock.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::store {
 

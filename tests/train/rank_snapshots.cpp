@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/collectives.hpp"
-#include "tensors/reader.hpp"
+#include "storage/tensors/reader.hpp"
 #include "train/small_training.hpp"
 
 namespace curtail::train {

@@ -6,7 +6,7 @@
 #include "config/named_site.hpp"
 #include "follow/follower.hpp"
 #include "stop_on_signal.hpp"
-#include "store/lazy_store.hpp"
+#include "storage/store/lazy_store.hpp"
 
 namespace curtail::apps::model {
 namespace {

@@ -13,7 +13,7 @@
 #include "poll/poll.hpp"
 #include "poll/status.hpp"
 #include "poll/watch.hpp"
-#include "store/object_store.hpp"
+#include "storage/store/object_store.hpp"
 
 namespace curtail::apps {
 namespace {

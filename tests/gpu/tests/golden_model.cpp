@@ -5,10 +5,10 @@
 
 #include <limits>
 
+#include "storage/tensors/preallocated.hpp"
 #include "support/forwarding_kernels.hpp"
 #include "support/golden_folder.hpp"
 #include "support/temporary_folder.hpp"
-#include "tensors/preallocated.hpp"
 
 namespace curtail::check {
 namespace {

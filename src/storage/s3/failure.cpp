@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/s3/failure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/core/text.hpp"
+#include "storage/s3/answers.hpp"
+
+namespace curtail::s3 {
+namespace {
+
+using Cure = Failure::Cure;
+
+// What an error code of S3 means.
+struct Meaning {
+    std::string_view code;
+    ExitCode exit;
+    Cure cure;
+    char const* remedy;
+};
+
+constexpr std::array meanings{
+    Meaning{"AccessDenied", ExitCode::permission, Cure::none,
+            "check the rights of the key in the bucket's policy"},
+    Meaning{"SignatureDoesNotMatch", ExitCode::permission, Cure::renew_key,
+            "check the secret key and the region"},
+    Meaning{"InvalidAccessKeyId", ExitCode::permission, Cure::renew_key, "check the access key ID"},
+    Meaning{"InvalidToken", ExitCode::permission, Cure::renew_key, "renew the session token"},
+    Meaning{"ExpiredToken", ExitCode::permission, Cure::renew_key, "renew the credentials"},
+    Meaning{"TokenRefreshRequired", ExitCode::permission, Cure::renew_key, "renew the credentials"},
+    Meaning{"RequestTimeTooSkewed", ExitCode::permission, Cure::set_clock,
+            "set this machine's clock"},
+    Meaning{"NoSuchBucket", ExitCode::unavailable, Cure::none,
+            "create the bucket, or correct `store` in the run file"},
+    Meaning{"NoSuchUpload", ExitCode::temporary, Cure::none, "will retry"},
+    Meaning{"AuthorizationHeaderMalformed", ExitCode::config, Cure::none, "check the region"},
+    Meaning{"PermanentRedirect", ExitCode::config, Cure::none, "check the endpoint and the region"},
+    Meaning{"QuotaExceeded", ExitCode::io, Cure::none, "free some space, or raise the quota"},
+    Meaning{"InsufficientStorage", ExitCode::io, Cure::none, "free some space"},
+    Meaning{"BadDigest", ExitCode::io, Cure::wait, "check the network"},
+    Meaning{"XAmzContentSHA256Mismatch", ExitCode::io, Cure::wait, "check the network"},
+    Meaning{"RequestTimeout", ExitCode::temporary, Cure::wait, ""},
+    Meaning{"SlowDown", ExitCode::temporary, Cure::slow_down, ""},
+    Meaning{"ServiceUnavailable", ExitCode::temporary, Cure::slow_down, ""},
+};
+
+// Also status 200: a server that begins its response early reports an error in the body.
+bool may_pass(long status)
+{
+    return status < 300 || status == 408 || status == 409 || status >= 500;
+}
+
+Meaning meaning_of_status(long status)
+{
+    if (status == 429 || status == 503) return {"", ExitCode::temporary, Cure::slow_down, ""};
+    if (status == 507)
+        return {"", ExitCode::io, Cure::none, "free some space in the object storage"};
+    if (status == 404)
+        return {"", ExitCode::unavailable, Cure::wait,
+                "check the endpoint, and the proxy or load balancer before it"};
+    if (may_pass(status)) return {"", ExitCode::temporary, Cure::wait, ""};
+    if (status == 401 || status == 403)
+        return {"", ExitCode::permission, Cure::none, "check the credentials and their rights"};
+    if (status >= 300 && status < 400)
+        return {"", ExitCode::config, Cure::none, "check the endpoint and the region"};
+    return {"", ExitCode::protocol, Cure::none, "check that the endpoint is an S3 server"};
+}
+
+Meaning meaning_of(long status, std::string_view code)
+{
+    auto const found = std::find_if(meanings.begin(), meanings.end(),
+                                    [&](Meaning const& known) { return known.code == code; });
+    return found != meanings.end() ? *found : meaning_of_status(status);
+}
+
+}  // namespace
+
+bool is_answer(http::Method method, http::Response const& response)
+{
+    auto const status = response.status;
+    if (status == 404 && method == http::Method::head) return true;
+    auto const code = parse_error(response.body).code;
+    if (status == 404) return code == "NoSuchKey" || code == "NoSuchUpload";
+    if (response.is_success()) return code.empty();
+    return status == 304 || status == 412 || status == 416;
+}
+
+Failure failure_of(http::Response const& response, std::string const& what)
+{
+    auto const [code, message] = parse_error(response.body);
+    auto const meaning = meaning_of(response.status, code);
+    auto why = fmt::format("the object storage answers with status {}", response.status);
+    if (!code.empty()) why += " " + printable(code);
+    if (!message.empty()) why += ": " + printable(message);
+    return {
+        {meaning.exit, what, std::move(why), meaning.remedy}, meaning.cure, response.retry_after};
+}
+
+Failure failure_of(Error const& error, std::string const& what)
+{
+    auto const cure = error.code == ExitCode::temporary ? Cure::wait : Cure::none;
+    auto const code = error.code == ExitCode::data ? ExitCode::protocol : error.code;
+    return {{code, what, error.why, error.remedy}, cure};
+}
+
+Millis pause_before(int attempt, double random, std::optional<Seconds> retry_after)
+{
+    constexpr Millis first{100};
+    constexpr Millis longest{5'000};
+    constexpr Millis longest_asked{30'000};
+    auto const exponent = std::clamp(attempt - 2, 0, 10);
+    auto const pause = std::min(longest, first * (1 << exponent));
+    Millis const jittered(static_cast<std::int64_t>(static_cast<double>(pause.count()) *
+                                                    (1 - 0.5 * std::clamp(random, 0.0, 1.0))));
+    if (!retry_after) return jittered;
+    return std::clamp<Millis>(*retry_after, jittered, longest_asked);
+}
+
+}  // namespace curtail::s3

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/s3/session.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+
+#include "storage/s3/signature.hpp"
+
+namespace curtail::s3 {
+namespace {
+
+constexpr Millis stall_limit{30'000};
+constexpr int most_parallel = 64;
+
+// For a body of this size at 128 KiB/s, and a minute for everything else. The stall limit ends a
+// transfer that hangs much earlier.
+Millis deadline_for(std::size_t bytes)
+{
+    return Millis{60'000} + Millis{static_cast<std::int64_t>(bytes >> 7)};
+}
+
+Error over_error(Error error, Call const& call)
+{
+    if (call.cancel.stop_requested()) error.why = "the operation was cancelled";
+    return error;
+}
+
+}  // namespace
+
+// Takes an idle client, or makes one, and gives it back.
+struct Session::Lease {
+    explicit Lease(Session& owner) : session(owner)
+    {
+        std::lock_guard const guard(session.mutex_);
+        if (session.idle_.empty()) return;
+        client = std::move(session.idle_.back());
+        session.idle_.pop_back();
+    }
+    ~Lease()
+    {
+        std::lock_guard const guard(session.mutex_);
+        session.idle_.push_back(std::move(client));
+    }
+    Lease(Lease const&) = delete;
+    Lease& operator=(Lease const&) = delete;
+    http::Client& operator*()
+    {
+        if (!client) client = std::make_unique<http::Client>(session.connection_);
+        return *client;
+    }
+
+    Session& session;
+    std::unique_ptr<http::Client> client;
+};
+
+Session::Session(Location location, std::shared_ptr<CredentialSource> credentials,
+                 http::Connection connection, std::shared_ptr<Clock const> clock)
+    : location_(std::move(location)),
+      credentials_(std::move(credentials)),
+      connection_(std::move(connection)),
+      clock_(std::move(clock)),
+      random_(std::random_device{}()),
+      parallelism_(most_parallel)
+{
+}
+Session::~Session() = default;
+
+Time Session::now() const { return clock_->now() + clock_offset(); }
+
+Session::Attempt Session::send_signed(Order const& order, Credentials const& credentials,
+                                      Call const& call)
+{
+    auto const address = address_of(location_, order.key);
+    auto const digest = order.body_digest ? *order.body_digest : sha256_of(order.body);
+    auto const ready = sign({.method = order.method,
+                             .host = address.host,
+                             .path = address.path,
+                             .query = order.query,
+                             .headers = order.headers,
+                             .body_sha256 = digest.hex()},
+                            credentials, location_.region, now());
+    http::Request request{.url = address.scheme_and_host + ready.target,
+                          .username = {},
+                          .body_limit = answer_limit,
+                          .method = order.method,
+                          .headers = ready.headers,
+                          .body = order.body,
+                          .sink = order.sink,
+                          .stall_limit = stall_limit,
+                          .cancel = call.cancel,
+                          .allow_http = location_.allow_http,
+                          .once = order.once};
+    request.deadline =
+        call.time_left(deadline_for(order.sink ? std::size_t{5} << 30 : order.body.size()));
+    Lease client(*this);
+    auto response = (*client).send(request);
+    if (!response) return tl::unexpected(failure_of(response.error(), order.what));
+    if (is_answer(order.method, *response)) return std::move(*response);
+    auto failure = failure_of(*response, order.what);
+    // The response to HEAD has no body, so it does not say why the server refuses.
+    bool const refused = response->status == 400 || response->status == 403;
+    if (order.method == http::Method::head && refused)
+        failure.cure =
+            clock_differs(*response) ? Failure::Cure::set_clock : Failure::Cure::renew_key;
+    if (failure.cure == Failure::Cure::set_clock && !correct_clock(*response))
+        failure.cure = Failure::Cure::none;
+    return tl::unexpected(std::move(failure));
+}
+
+bool Session::clock_differs(http::Response const& response) const
+{
+    constexpr Seconds tolerated{600};  // servers tolerate 15 minutes
+    auto const server = http::parse_date(response.header("date"));
+    return server && (*server - now() > tolerated || now() - *server > tolerated);
+}
+
+bool Session::correct_clock(http::Response const& response)
+{
+    auto const server = http::parse_date(response.header("date"));
+    if (!server) return false;
+    clock_offset_ms_ = (*server - clock_->now()).count();
+    return true;
+}
+
+Session::Attempt Session::attempt(Order const& order, Call const& call)
+{
+    for (bool second = false;; second = true) {
+        auto const credentials = credentials_->get(now(), call);
+        if (!credentials) return tl::unexpected(failure_of(credentials.error(), order.what));
+        auto response = send_signed(order, **credentials, call);
+        if (response || second) return response;
+        auto const cure = response.error().cure;
+        bool const corrected =
+            cure == Failure::Cure::set_clock ||
+            (cure == Failure::Cure::renew_key && credentials_->renew(*credentials, now()));
+        if (!corrected) return response;
+    }
+}
+
+Result<http::Response> Session::repeat(std::function<Attempt()> const& once, Call const& call)
+{
+    for (int number = 1;; ++number) {
+        auto response = once();
+        if (response) return std::move(*response);
+        auto& failure = response.error();
+        if (failure.cure == Failure::Cure::slow_down) slow_down();
+        bool const may_help =
+            failure.cure == Failure::Cure::wait || failure.cure == Failure::Cure::slow_down;
+        if (!may_help || number == tries || !wait_before(number + 1, failure, call))
+            return tl::unexpected(over_error(std::move(failure.error), call));
+    }
+}
+
+Result<http::Response> Session::send(Order const& order, Call const& call)
+{
+    return repeat([&] { return attempt(order, call); }, call);
+}
+
+bool Session::wait_before(int attempt, Failure const& failure, Call const& call)
+{
+    double random = 0;
+    {
+        std::lock_guard const guard(mutex_);
+        random = std::uniform_real_distribution<>(0, 1)(random_);
+    }
+    auto const now = monotonic_now();
+    auto pause = pause_before(attempt, random, failure.retry_after);
+    if (call.until) pause = std::min(pause, (*call.until - now) / 2);
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    stopped.wait_until(lock, call.cancel, now + pause, [] { return false; });
+    return !call.is_over();
+}
+
+void Session::slow_down()
+{
+    std::lock_guard const guard(mutex_);
+    parallelism_ = std::max(1, std::min(parallelism_, asked_parallelism_) / 2);
+}
+
+int Session::parallelism(int most)
+{
+    std::lock_guard const guard(mutex_);
+    asked_parallelism_ = std::max(most, 1);
+    return std::min(parallelism_, asked_parallelism_);
+}
+
+void Session::transferred()
+{
+    std::lock_guard const guard(mutex_);
+    parallelism_ = std::min(parallelism_ + 1, most_parallel);
+}
+
+}  // namespace curtail::s3

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/store/address.hpp"
+
+namespace curtail::store {
+
+Address Address::with(S3Access const& site) const
+{
+    auto address = *this;
+    auto const replace = [](auto& value, auto const& other) {
+        if (!other.empty()) value = other;
+    };
+    replace(address.access.endpoint, site.endpoint);
+    replace(address.access.credentials.file, site.credentials.file);
+    replace(address.access.credentials.profile, site.credentials.profile);
+    replace(address.access.credentials.instance_role, site.credentials.instance_role);
+    replace(address.access.connection.ca_file, site.connection.ca_file);
+    replace(address.access.connection.proxy, site.connection.proxy);
+    return address;
+}
+
+}  // namespace curtail::store

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/http/client.hpp"
+#include "storage/s3/credential_source.hpp"
+#include "storage/s3/location.hpp"
+
+namespace curtail::store {
+
+/// How one site, or one user, reaches an S3 server.
+struct S3Access {
+    std::string endpoint{};  ///< see s3::Location::endpoint; empty: Amazon S3
+    s3::CredentialOptions credentials{};
+    http::Connection connection{};
+};
+
+/// Where a store is, and how to reach it.
+struct Address {
+    std::string url;  ///< `file:///absolute/folder` or `s3://BUCKET/PREFIX`
+    // The rest applies only to s3.
+    S3Access access{};
+    std::string region{};                        ///< empty: that of s3::Location
+    std::optional<s3::Addressing> addressing{};  ///< empty: that of s3::complete()
+    bool allow_http{false};
+
+    /// Returns the address of a store in the absolute path `folder`.
+    [[nodiscard]] static Address of_folder(std::filesystem::path const& folder)
+    {
+        return {.url = "file://" + folder.string()};
+    }
+    [[nodiscard]] bool is_s3() const { return url.starts_with("s3://"); }
+    /// Returns this address with those fields of `site` that are not empty.
+    [[nodiscard]] Address with(S3Access const& site) const;
+};
+
+}  // namespace curtail::store
