@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "account/files.hpp"
-#include "chain/chain.hpp"
-#include "rounds/names.hpp"
+#include "protocol/chain/chain.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::account {
 namespace {

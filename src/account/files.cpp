@@ -7,8 +7,8 @@
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 #include "journal/local_file.hpp"
-#include "rounds/names.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/terms.hpp"
 #include "runlog/poller_state.hpp"
 #include "signals/trace.hpp"
 

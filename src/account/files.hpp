@@ -7,9 +7,9 @@
 
 #include "account/account.hpp"
 #include "account/site_logs.hpp"
-#include "chain/run_objects.hpp"
 #include "config/run.hpp"
-#include "rounds/record.hpp"
+#include "protocol/chain/run_objects.hpp"
+#include "protocol/records/record.hpp"
 #include "runlog/evaluation.hpp"
 #include "runlog/event.hpp"
 #include "runlog/metrics.hpp"

@@ -9,7 +9,7 @@
 #include "account/parts.hpp"
 #include "account/steps_by_time.hpp"
 #include "base/core/text.hpp"
-#include "rounds/notes.hpp"
+#include "protocol/site/notes.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::account {

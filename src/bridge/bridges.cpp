@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/core/abandonable.hpp"
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::bridge {
 namespace {

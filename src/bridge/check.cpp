@@ -7,8 +7,8 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/text.hpp"
-#include "chain/run_objects.hpp"
-#include "rounds/names.hpp"
+#include "protocol/chain/run_objects.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::bridge {
 namespace {

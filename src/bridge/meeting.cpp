@@ -10,7 +10,7 @@
 
 #include "base/core/json.hpp"
 #include "base/core/text.hpp"
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::bridge {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/core/call.hpp"
 #include "base/core/time.hpp"
 #include "bridge/address.hpp"
-#include "chain/run_objects.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 // How the leaders of two sites meet in the store (docs/formats-store.md).
 namespace curtail::bridge {

@@ -9,7 +9,7 @@
 #include "base/core/result.hpp"
 #include "config/model.hpp"
 #include "config/site.hpp"
-#include "rounds/params.hpp"
+#include "protocol/records/params.hpp"
 
 namespace curtail::config {
 

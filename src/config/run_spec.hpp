@@ -2,7 +2,7 @@
 #pragma once
 #include "base/core/digest.hpp"
 #include "config/run.hpp"
-#include "rounds/record.hpp"
+#include "protocol/records/record.hpp"
 
 namespace curtail::config {
 

@@ -2,10 +2,10 @@
 #pragma once
 #include <optional>
 
-#include "chain/run_objects.hpp"
 #include "config/run.hpp"
 #include "model/parameters.hpp"
-#include "rounds/record.hpp"
+#include "protocol/chain/run_objects.hpp"
+#include "protocol/records/record.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::evaluate {

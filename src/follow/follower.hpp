@@ -5,9 +5,9 @@
 #include <stop_token>
 
 #include "base/core/log.hpp"
-#include "chain/record_cache.hpp"
 #include "config/run.hpp"
 #include "data/progress.hpp"
+#include "protocol/chain/record_cache.hpp"
 #include "runlog/held_out.hpp"
 #include "storage/store/object_store.hpp"
 

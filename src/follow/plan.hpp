@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "rounds/record.hpp"
+#include "protocol/records/record.hpp"
 #include "runlog/held_out.hpp"
 
 // The decisions of a process that evaluates each new model of a run. The functions do no I/O and

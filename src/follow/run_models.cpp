@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "follow/run_models.hpp"
 
-#include "chain/chain.hpp"
-#include "chain/newest.hpp"
 #include "evaluate/committed_model.hpp"
 #include "follow/plan.hpp"
-#include "rounds/check.hpp"
+#include "protocol/chain/chain.hpp"
+#include "protocol/chain/newest.hpp"
+#include "protocol/rules/check.hpp"
 
 namespace curtail::follow {
 

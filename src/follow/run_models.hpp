@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "chain/run_objects.hpp"
 #include "config/run.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 namespace curtail::follow {
 

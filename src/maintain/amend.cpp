@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "chain/chain.hpp"
-#include "rounds/names.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/chain/chain.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/terms.hpp"
 
 namespace curtail::maintain {
 namespace {

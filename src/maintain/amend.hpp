@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "chain/run_objects.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 namespace curtail::maintain {
 

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <mutex>
 
-#include "chain/in_parallel.hpp"
 #include "maintain/copy_journals.hpp"
 #include "maintain/copy_list.hpp"
 #include "maintain/destination.hpp"
-#include "rounds/names.hpp"
+#include "protocol/chain/in_parallel.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::maintain {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "chain/run_objects.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 // Copies a run from one store to another.
 namespace curtail::maintain {

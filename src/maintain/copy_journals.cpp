@@ -4,8 +4,8 @@
 #include <mutex>
 #include <optional>
 
-#include "chain/in_parallel.hpp"
 #include "journal/stream_objects.hpp"
+#include "protocol/chain/in_parallel.hpp"
 
 namespace curtail::maintain {
 namespace {

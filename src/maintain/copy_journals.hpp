@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "chain/run_objects.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 namespace curtail::maintain {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "maintain/copy_list.hpp"
 
-#include "chain/pending.hpp"
-#include "rounds/names.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/chain/pending.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/terms.hpp"
 
 namespace curtail::maintain {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "chain/commit_reader.hpp"
+#include "protocol/chain/commit_reader.hpp"
 
 namespace curtail::maintain {
 

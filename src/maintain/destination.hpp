@@ -2,7 +2,7 @@
 #pragma once
 #include <mutex>
 
-#include "chain/run_objects.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 namespace curtail::maintain {
 

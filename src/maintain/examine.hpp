@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "base/core/ids.hpp"
+#include "protocol/upkeep/fitness.hpp"
 #include "storage/store/object_store.hpp"
-#include "upkeep/fitness.hpp"
 
 namespace curtail::maintain {
 

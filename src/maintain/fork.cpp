@@ -6,8 +6,8 @@
 #include "maintain/copy_list.hpp"
 #include "maintain/destination.hpp"
 #include "maintain/store_time.hpp"
-#include "rounds/fork.hpp"
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/rules/fork.hpp"
 
 namespace curtail::maintain {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "chain/newest.hpp"
-#include "chain/recompute.hpp"
+#include "protocol/chain/newest.hpp"
+#include "protocol/chain/recompute.hpp"
 
 namespace curtail::maintain {
 namespace {

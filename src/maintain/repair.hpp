@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "chain/run_objects.hpp"
-#include "maintain/kept_payloads.hpp"
+#include "protocol/chain/kept_payloads.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 namespace curtail::maintain {
 

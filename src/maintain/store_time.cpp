@@ -5,7 +5,7 @@
 #include <random>
 
 #include "base/core/clock.hpp"
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::maintain {
 

@@ -12,7 +12,7 @@
 namespace curtail::runlog {
 
 /// One line of an `events.jsonl`. The details of the events are defined in poller_events.hpp,
-/// trainer_events.hpp and, for the round protocol, rounds/notes.hpp.
+/// trainer_events.hpp and, for the round protocol, protocol/site/notes.hpp.
 struct Event {
     Time time;             ///< real time
     std::string type;      ///< `window-open`, `job-submitted`, `first-step`, ...

@@ -9,8 +9,9 @@
 
 // Structs for the events that a site's trainer writes. A function `to_event` makes an Event from a
 // struct. A function `..._in` makes the struct from an Event. If the event has another type,
-// `..._in` returns an empty optional. A function `is_...` only tests the type. rounds/notes.hpp
-// makes and reads the events of the round protocol (`joined`, `cut`, `merged`, ...).
+// `..._in` returns an empty optional. A function `is_...` only tests the type.
+// protocol/site/notes.hpp makes and reads the events of the round protocol (`joined`, `cut`,
+// `merged`, ...).
 namespace curtail::runlog {
 
 /// The value of StateChange::state when the trainer exits.

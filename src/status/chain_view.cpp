@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "chain/chain.hpp"
-#include "chain/pending.hpp"
-#include "rounds/names.hpp"
-#include "rounds/reading.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/chain/chain.hpp"
+#include "protocol/chain/pending.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/reading.hpp"
+#include "protocol/records/terms.hpp"
 
 namespace curtail::status {
 namespace {

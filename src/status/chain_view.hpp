@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "chain/run_objects.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 namespace curtail::status {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "rounds/messages.hpp"
+#include "protocol/site/messages.hpp"
 
 namespace curtail::train {
 

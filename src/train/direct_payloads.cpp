@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/core/clock.hpp"
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::train {
 

@@ -8,8 +8,8 @@
 
 #include "base/core/files.hpp"
 #include "bridge/bridges.hpp"
-#include "chain/payload_values.hpp"
-#include "rounds/record.hpp"
+#include "protocol/chain/payload_values.hpp"
+#include "protocol/records/record.hpp"
 #include "runlog/trainer_events.hpp"
 #include "storage/payload/payload.hpp"
 #include "storage/payload/value_memory.hpp"

@@ -10,7 +10,7 @@
 #include "data/loader.hpp"
 #include "model/gpt.hpp"
 #include "optim/optimizer.hpp"
-#include "rounds/ranges.hpp"
+#include "protocol/records/ranges.hpp"
 #include "train/batch_feed.hpp"
 #include "train/phase_timer.hpp"
 #include "train/shapes_seen.hpp"

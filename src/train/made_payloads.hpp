@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rounds/record.hpp"
+#include "protocol/records/record.hpp"
 #include "storage/payload/payload.hpp"
 
 namespace curtail::train {

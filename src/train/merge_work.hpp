@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "chain/merger.hpp"
-#include "maintain/kept_payloads.hpp"
+#include "protocol/chain/kept_payloads.hpp"
+#include "protocol/chain/merger.hpp"
 #include "train/payload_transport.hpp"
 
 namespace curtail::train {

@@ -8,7 +8,7 @@
 
 #include "base/core/abandonable.hpp"
 #include "base/core/call.hpp"
-#include "rounds/messages.hpp"
+#include "protocol/site/messages.hpp"
 
 namespace curtail::train {
 

@@ -3,12 +3,12 @@
 
 // Messages between the leader's background thread and the leader's training loop. The background
 // thread runs the round protocol. Orders and events are the protocol's own messages
-// (rounds/messages.hpp). Some also have the values that the protocol only names.
+// (protocol/site/messages.hpp). Some also have the values that the protocol only names.
 
 #include <string>
 #include <variant>
 
-#include "rounds/messages.hpp"
+#include "protocol/site/messages.hpp"
 #include "train/rank_work.hpp"
 
 namespace curtail::train {

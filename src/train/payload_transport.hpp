@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/core/call.hpp"
-#include "chain/payload_values.hpp"
-#include "rounds/messages.hpp"
+#include "protocol/chain/payload_values.hpp"
+#include "protocol/site/messages.hpp"
 #include "storage/payload/payload.hpp"
 #include "storage/payload/value_memory.hpp"
 #include "storage/store/verified.hpp"

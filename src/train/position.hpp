@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/core/units.hpp"
-#include "rounds/record.hpp"
+#include "protocol/records/record.hpp"
 
 namespace curtail::train {
 

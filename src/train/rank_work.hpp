@@ -21,10 +21,10 @@ struct CutValues {
     CutSums sums;
 };
 
-/// One rank's part in the operations of the round protocol on the weights (rounds/messages.hpp).
-/// Every rank has its own pieces of the anchor and of the deltas (train/shard_exchange.hpp). All
-/// ranks must call the same functions in the same order. Whole models are in the leader's memory
-/// only. The constructor's arguments must outlive the object.
+/// One rank's part in the operations of the round protocol on the weights
+/// (protocol/site/messages.hpp). Every rank has its own pieces of the anchor and of the deltas
+/// (train/shard_exchange.hpp). All ranks must call the same functions in the same order. Whole
+/// models are in the leader's memory only. The constructor's arguments must outlive the object.
 class RankWork {
   public:
     RankWork(Engine& engine, comm::Collectives& collectives)

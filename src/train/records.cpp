@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/records.hpp"
 
-#include "chain/run_objects.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 namespace curtail::train {
 namespace {

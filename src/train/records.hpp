@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/core/call.hpp"
-#include "rounds/messages.hpp"
+#include "protocol/site/messages.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::train {

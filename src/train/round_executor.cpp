@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/core/clock.hpp"
-#include "chain/run_objects.hpp"
-#include "maintain/sweep.hpp"
-#include "rounds/notes.hpp"
+#include "protocol/chain/run_objects.hpp"
+#include "protocol/chain/sweep.hpp"
+#include "protocol/site/notes.hpp"
 #include "runlog/trainer_events.hpp"
 #include "train/training_id.hpp"
 

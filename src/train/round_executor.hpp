@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "chain/record_cache.hpp"
-#include "rounds/messages.hpp"
+#include "protocol/chain/record_cache.hpp"
+#include "protocol/site/messages.hpp"
 #include "storage/payload/payload.hpp"
 #include "storage/store/object_store.hpp"
 #include "train/merge_work.hpp"
@@ -20,9 +20,9 @@
 
 namespace curtail::train {
 
-/// Carries out the outputs of the round protocol (rounds/messages.hpp): starts operations on the
-/// store, and sends orders to the training loop. Never waits for the store. Belongs to the leader's
-/// background thread.
+/// Carries out the outputs of the round protocol (protocol/site/messages.hpp): starts operations on
+/// the store, and sends orders to the training loop. Never waits for the store. Belongs to the
+/// leader's background thread.
 class RoundExecutor {
   public:
     /// Time limits of operations. When the time is over, the protocol gets the answer Unknown or

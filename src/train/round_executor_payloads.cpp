@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/core/clock.hpp"
+#include "protocol/upkeep/payload_name.hpp"
 #include "train/round_executor.hpp"
-#include "upkeep/payload_name.hpp"
 
 // Storing, reading and merging payloads, and copies of them on this machine.
 namespace curtail::train {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/core/clock.hpp"
-#include "rounds/site.hpp"
+#include "protocol/site/site.hpp"
 #include "train/mailbox.hpp"
 #include "train/round_executor.hpp"
 #include "train/watchdog.hpp"

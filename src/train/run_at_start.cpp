@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/run_at_start.hpp"
 
-#include "chain/run_objects.hpp"
-#include "rounds/names.hpp"
+#include "protocol/chain/run_objects.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::train {
 

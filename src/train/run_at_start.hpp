@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "rounds/record.hpp"
+#include "protocol/records/record.hpp"
 #include "storage/store/object_store.hpp"
 #include "train/answer_in_time.hpp"
 #include "train/site_inputs.hpp"

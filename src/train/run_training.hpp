@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "rounds/record.hpp"
+#include "protocol/records/record.hpp"
 #include "storage/store/object_store.hpp"
 #include "train/leader_context.hpp"
 #include "train/site_ranks.hpp"

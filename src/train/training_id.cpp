@@ -3,9 +3,9 @@
 
 #include <thread>
 
-#include "chain/run_objects.hpp"
 #include "config/run_spec.hpp"
-#include "rounds/names.hpp"
+#include "protocol/chain/run_objects.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::train {
 

@@ -14,9 +14,9 @@
 #include "base/core/digest.hpp"
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
-#include "rounds/names.hpp"
-#include "rounds/record.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/record.hpp"
+#include "protocol/records/terms.hpp"
 #include "runlog/event.hpp"
 #include "support/paths.hpp"
 

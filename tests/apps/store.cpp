@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "base/core/files.hpp"
-#include "chain/chain.hpp"
-#include "chain/small_run.hpp"
+#include "protocol/chain/chain.hpp"
+#include "protocol/chain/small_run.hpp"
 #include "support/child_process.hpp"
 #include "support/rgw.hpp"
 

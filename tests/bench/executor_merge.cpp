@@ -17,8 +17,8 @@
 #include <cstdio>
 
 #include "options.hpp"
-#include "rounds/merge.hpp"
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/rules/merge.hpp"
 #include "storage/store/posix_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "train/round_executor.hpp"
@@ -111,7 +111,7 @@ class Bench {
         return {std::move(merged), taken.count()};
     }
 
-    // Whether the merge gave the values that the arithmetic of rounds/merge.hpp gives.
+    // Whether the merge gave the values that the arithmetic of protocol/rules/merge.hpp gives.
     [[nodiscard]] bool is_right(rounds::Merged const& merged) const
     {
         std::vector<std::span<float const>> deltas;

@@ -6,7 +6,7 @@
 // of a site do. Prints one line of JSON. Fails if the two results do not have the same bits.
 //
 //     bench_merge [parameters [repeats]]      by default, those of tests/peers/merge.py
-#include "rounds/merge.hpp"
+#include "protocol/rules/merge.hpp"
 
 #include <fmt/core.h>
 
@@ -20,7 +20,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/large_memory.hpp"
-#include "chain/payload_values.hpp"
+#include "protocol/chain/payload_values.hpp"
 
 namespace curtail {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/core/clock.hpp"
 #include "bridge/meeting.hpp"
-#include "chain/run_objects.hpp"
 #include "exchange.hpp"
+#include "protocol/chain/run_objects.hpp"
 #include "support/forwarding_store.hpp"
 #include "support/memory_store.hpp"
 

@@ -8,8 +8,8 @@
 #include <future>
 
 #include "base/core/clock.hpp"
-#include "chain/run_objects.hpp"
 #include "exchange.hpp"
+#include "protocol/chain/run_objects.hpp"
 #include "support/eventually.hpp"
 #include "support/forwarding_store.hpp"
 #include "support/memory_store.hpp"

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 
 #include "base/core/clock.hpp"
-#include "chain/chain.hpp"
-#include "chain/small_run.hpp"
 #include "maintain/stores.hpp"
-#include "rounds/names.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/chain/chain.hpp"
+#include "protocol/chain/small_run.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/terms.hpp"
 
 namespace curtail::maintain {
 namespace {

@@ -5,12 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "chain/chain.hpp"
-#include "chain/small_run.hpp"
 #include "maintain/ending_store.hpp"
 #include "maintain/stores.hpp"
-#include "maintain/sweep.hpp"
-#include "rounds/names.hpp"
+#include "protocol/chain/chain.hpp"
+#include "protocol/chain/small_run.hpp"
+#include "protocol/chain/sweep.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::maintain {
 namespace {

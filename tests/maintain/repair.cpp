@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 
 #include "base/core/files.hpp"
-#include "chain/chain.hpp"
-#include "chain/small_run.hpp"
 #include "maintain/stores.hpp"
+#include "protocol/chain/chain.hpp"
+#include "protocol/chain/small_run.hpp"
 #include "storage/payload/payload.hpp"
 #include "support/forwarding_store.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/core/result.hpp"
-#include "rounds/site.hpp"
+#include "protocol/site/site.hpp"
 #include "simulator/fault.hpp"
 #include "simulator/invariant.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::rounds::simulator {
 namespace {

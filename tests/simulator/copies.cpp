@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "upkeep/payload_name.hpp"
+#include "protocol/upkeep/payload_name.hpp"
 
 namespace curtail::rounds::simulator {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "rounds/names.hpp"
-#include "rounds/record.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/record.hpp"
 
 /// Objects that no program of Curtail writes, under names that a site will read.
 namespace curtail::rounds::simulator {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/fork.hpp"
 
-#include "rounds/fork.hpp"
+#include "protocol/rules/fork.hpp"
 
 namespace curtail::rounds::simulator {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "rounds/site.hpp"
+#include "protocol/site/site.hpp"
 
 namespace curtail::rounds::simulator {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <unordered_map>
 
-#include "rounds/decoder.hpp"
+#include "protocol/records/decoder.hpp"
 
 namespace curtail::rounds::simulator {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/outputs.hpp"
 
-#include "rounds/terms.hpp"
-#include "upkeep/sweep.hpp"
+#include "protocol/records/terms.hpp"
+#include "protocol/upkeep/sweep.hpp"
 
 namespace curtail::rounds::simulator {
 

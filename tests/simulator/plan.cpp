@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "rounds/quarantine.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/records/terms.hpp"
+#include "protocol/rules/quarantine.hpp"
 #include "simulator/small_run.hpp"
 
 namespace curtail::rounds::simulator {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "rounds/site.hpp"
+#include "protocol/site/site.hpp"
 #include "simulator/header_reads.hpp"
 #include "simulator/saboteur.hpp"
 #include "simulator/signs.hpp"

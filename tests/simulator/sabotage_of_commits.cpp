@@ -3,9 +3,9 @@
 #include <map>
 #include <tuple>
 
-#include "rounds/refusal.hpp"
-#include "rounds/skips.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/records/terms.hpp"
+#include "protocol/rules/refusal.hpp"
+#include "protocol/rules/skips.hpp"
 #include "simulator/sabotage.hpp"
 
 namespace curtail::rounds::simulator {

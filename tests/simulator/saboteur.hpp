@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "rounds/site.hpp"
+#include "protocol/site/site.hpp"
 #include "simulator/fault.hpp"
 #include "simulator/store.hpp"
 

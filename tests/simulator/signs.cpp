@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
 #include "simulator/invariant.hpp"
 
 namespace curtail::rounds::simulator {

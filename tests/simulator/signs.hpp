@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "rounds/site.hpp"
+#include "protocol/site/site.hpp"
 
 namespace curtail::rounds::simulator {
 

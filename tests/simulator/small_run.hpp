@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "rounds/record.hpp"
+#include "protocol/records/record.hpp"
 
 namespace curtail::rounds::simulator {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/store.hpp"
 
-#include "rounds/refusal.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/records/terms.hpp"
+#include "protocol/rules/refusal.hpp"
 
 namespace curtail::rounds::simulator {
 

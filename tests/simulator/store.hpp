@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "chain/verify.hpp"
-#include "rounds/check.hpp"
-#include "rounds/names.hpp"
+#include "protocol/chain/verify.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/rules/check.hpp"
 #include "simulator/invariant.hpp"
 #include "simulator/kept_records.hpp"
 #include "simulator/values.hpp"

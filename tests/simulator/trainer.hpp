@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rounds/messages.hpp"
+#include "protocol/site/messages.hpp"
 #include "simulator/store.hpp"
 
 namespace curtail::rounds::simulator {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "rounds/merge.hpp"
+#include "protocol/rules/merge.hpp"
 
 namespace curtail::rounds::simulator {
 

@@ -31,7 +31,7 @@ struct MergedValues {
     Values model;
     Values momentum;  ///< zeros without an outer step
 };
-/// Computes a merge with rounds/merge.hpp.
+/// Computes a merge with protocol/rules/merge.hpp.
 [[nodiscard]] MergedValues merge_values(Values const& model, Values const& momentum,
                                         std::vector<Term> const& terms,
                                         MergeSettings const& settings);

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/core/files.hpp"
-#include "chain/small_run.hpp"
+#include "protocol/chain/small_run.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/core/files.hpp"
-#include "chain/small_run.hpp"
+#include "protocol/chain/small_run.hpp"
 #include "support/child_process.hpp"
 #include "support/memory_store.hpp"
 #include "support/paths.hpp"

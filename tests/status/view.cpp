@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "chain/small_run.hpp"
+#include "protocol/chain/small_run.hpp"
 #include "runlog/event.hpp"
 #include "status/documents.hpp"
 #include "status/text.hpp"

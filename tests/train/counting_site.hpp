@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "rounds/fixtures.hpp"
-#include "rounds/names.hpp"
+#include "protocol/records/fixtures.hpp"
+#include "protocol/records/names.hpp"
 #include "support/eventually.hpp"
 #include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"

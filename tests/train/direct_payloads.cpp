@@ -6,7 +6,7 @@
 
 #include "base/core/clock.hpp"
 #include "bridge/exchange.hpp"
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
 #include "support/eventually.hpp"
 #include "support/memory_store.hpp"
 #include "train/payload_transport.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "rounds/names.hpp"
+#include "protocol/records/names.hpp"
 #include "support/eventually.hpp"
 #include "support/memory_store.hpp"
 #include "support/temporary_folder.hpp"

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "chain/chain.hpp"
+#include "protocol/chain/chain.hpp"
 #include "train/counting_site.hpp"
 
 namespace curtail::train {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "chain/chain.hpp"
+#include "protocol/chain/chain.hpp"
 #include "train/counting_site.hpp"
 #include "train/hanging_store.hpp"
 #include "train/training_id.hpp"

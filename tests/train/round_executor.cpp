@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "rounds/fixtures.hpp"
-#include "rounds/next.hpp"
+#include "protocol/records/fixtures.hpp"
+#include "protocol/rules/next.hpp"
 #include "support/forwarding_store.hpp"
 #include "train/executor_fixture.hpp"
 

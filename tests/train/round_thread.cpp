@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "chain/chain.hpp"
+#include "protocol/chain/chain.hpp"
 #include "support/forwarding_store.hpp"
 #include "support/memory_store.hpp"
 #include "train/counting_site.hpp"

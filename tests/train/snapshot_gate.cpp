@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "chain/chain.hpp"
+#include "protocol/chain/chain.hpp"
 #include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 #include "train/counting_site.hpp"

@@ -7,8 +7,8 @@
 #include "commands.hpp"
 #include "config/run.hpp"
 #include "config/run_spec.hpp"
-#include "rounds/names.hpp"
-#include "rounds/terms.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/terms.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

@@ -3,7 +3,7 @@
 #include "apps/cache.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
-#include "chain/run_objects.hpp"
+#include "protocol/chain/run_objects.hpp"
 
 namespace curtail::apps::store_program {
 

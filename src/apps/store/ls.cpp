@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "chain/chain.hpp"
 #include "commands.hpp"
 #include "maintain/contents.hpp"
+#include "protocol/chain/chain.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

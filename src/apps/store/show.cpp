@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "base/core/text.hpp"
-#include "chain/chain.hpp"
 #include "commands.hpp"
-#include "rounds/names.hpp"
+#include "protocol/chain/chain.hpp"
+#include "protocol/records/names.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

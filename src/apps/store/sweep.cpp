@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/sweep.hpp"
+#include "protocol/chain/sweep.hpp"
 
 #include <fmt/format.h>
 

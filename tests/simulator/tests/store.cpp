@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "rounds/fixtures.hpp"
-#include "rounds/next.hpp"
+#include "protocol/records/fixtures.hpp"
+#include "protocol/rules/next.hpp"
 
 namespace curtail::rounds::simulator {
 namespace {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/chain/newest.hpp"
+
+#include "base/core/text.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/reading.hpp"
+
+namespace curtail::chain {
+namespace {
+
+// The search of rounds::next_to_read(), which counts from commit `start`.
+class Search {
+  public:
+    explicit Search(CommitNumber start) : start_(start.value) {}
+
+    [[nodiscard]] CommitNumber next() const
+    {
+        return {start_ + rounds::next_to_read(found_, missing_).value};
+    }
+    void exists(CommitNumber number) { found_ = {number.value - start_}; }
+    void is_missing(CommitNumber number) { missing_ = {number.value - start_}; }
+    [[nodiscard]] bool has_ended() const { return missing_ == found_.next(); }
+
+  private:
+    std::int64_t start_;
+    CommitNumber found_{0};    // after `start_`
+    CommitNumber missing_{0};  // after `start_`; 0: none yet
+};
+
+// The number of the first commit after `number` in a listing.
+Result<std::optional<CommitNumber>> listed_after(RunObjects const& objects, CommitNumber number)
+{
+    auto const folder = store::ObjectFolder::parse("runs/" + objects.run().value + "/commits");
+    if (!folder) return tl::unexpected(folder.error());
+    auto const before = folder->text().size() + 1;
+    auto const name_of = [&](CommitNumber n) {
+        return folder->text() + "/" + rounds::commit_name(n).substr(sizeof "commits");
+    };
+    std::optional<CommitNumber> found;
+    auto const listed = objects.store().list(
+        *folder, name_of(number),
+        [&](store::Listed const& object) {
+            CommitNumber const n{leading_integer(object.name.substr(before)).value_or(0)};
+            if (n > number && name_of(n) == object.name) found = n;
+            return !found;
+        },
+        objects.call());
+    if (!listed) return tl::unexpected(listed.error());
+    return found;
+}
+
+}  // namespace
+
+tl::unexpected<Error> gap_at(CommitNumber missing, CommitNumber beyond)
+{
+    return fail(ExitCode::protocol, "the chain is broken at " + rounds::commit_name(missing),
+                "it is missing, but " + rounds::commit_name(beyond) + " exists",
+                "restore it from a copy of the store");
+}
+
+Result<std::optional<StoredCommit>> read_commit(RunObjects const& objects, CommitNumber number)
+{
+    auto const name = rounds::commit_name(number);
+    auto bytes = objects.record(name);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (!*bytes) return std::optional<StoredCommit>{};
+    auto commit = rounds::decode_commit(**bytes, name);
+    if (!commit) return tl::unexpected(commit.error());
+    return std::optional(StoredCommit{std::move(*commit), std::move(**bytes)});
+}
+
+Result<std::optional<StoredCommit>> search_newest(RunObjects const& objects, CommitNumber start)
+{
+    std::optional<StoredCommit> newest;
+    if (start.value > 0) {
+        auto found = read_commit(objects, start);
+        if (!found) return found;
+        newest = std::move(*found);
+    }
+    Search search(newest ? start : CommitNumber{0});
+    if (!newest && start.value > 0) search.is_missing(start);
+    while (!search.has_ended()) {
+        auto const number = search.next();
+        auto commit = read_commit(objects, number);
+        if (!commit) return commit;
+        if (*commit) {
+            search.exists(number);
+            newest = std::move(*commit);
+        } else {
+            search.is_missing(number);
+        }
+    }
+    return newest;
+}
+
+Result<std::optional<StoredCommit>> search_end(RunObjects const& objects, CommitNumber start)
+{
+    for (;;) {
+        auto newest = search_newest(objects, start);
+        if (!newest) return newest;
+        auto const end = *newest ? (*newest)->commit.number : CommitNumber{0};
+        auto const beyond = listed_after(objects, end);
+        if (!beyond) return tl::unexpected(beyond.error());
+        if (!*beyond) return newest;
+        // While sites train, the chain grows, and "missing" may be an old answer from the cache of
+        // a client. So this asks again.
+        auto const next = read_commit(objects, end.next());
+        if (!next) return next;
+        if (!*next) return gap_at(end.next(), **beyond);
+        start = end.next();
+    }
+}
+
+}  // namespace curtail::chain

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/chain/verify.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "protocol/records/names.hpp"
+#include "protocol/records/terms.hpp"
+#include "protocol/rules/check.hpp"
+#include "protocol/rules/refusal.hpp"
+
+namespace curtail::chain {
+
+using namespace rounds;
+
+namespace {
+
+tl::unexpected<Error> wrong(std::string const& name, std::string why)
+{
+    return fail(ExitCode::protocol, "the stored run is invalid: " + name, std::move(why));
+}
+
+Result<std::string> must_get(VerifySource const& source, std::string const& name)
+{
+    auto bytes = source.record(name);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (!*bytes) return wrong(name, "the object is missing");
+    return std::move(**bytes);
+}
+
+// Commit `number`; empty if it does not exist.
+Result<std::optional<LinkedCommit>> read_commit(VerifySource const& source, CommitNumber number)
+{
+    auto const name = commit_name(number);
+    auto const bytes = source.record(name);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (!*bytes) return std::nullopt;
+    auto commit = decode_commit(**bytes, name);
+    if (!commit) return tl::unexpected(commit.error());
+    return std::optional(LinkedCommit{std::move(*commit), sha256(**bytes)});
+}
+
+std::optional<Error> check_link(StoredRun const& run, LinkedCommit const* parent,
+                                LinkedCommit const& child)
+{
+    return parent == nullptr ? check_genesis(run.run, run.sha256, child.commit)
+                             : check(run.run, parent->commit, parent->sha256, child.commit);
+}
+
+Result<std::vector<LinkedCommit>> read_commits(VerifySource const& source)
+{
+    std::vector<LinkedCommit> chain;
+    for (CommitNumber number{1};; number = number.next()) {
+        auto commit = read_commit(source, number);
+        if (!commit) return tl::unexpected(commit.error());
+        if (!*commit) return chain;
+        chain.push_back(std::move(**commit));
+    }
+}
+
+// True if `d` is the contribution by which its member left.
+bool leaves(Commit const& c, Decided const& d)
+{
+    bool const left = std::any_of(c.removed.begin(), c.removed.end(), [&](Removed const& r) {
+        return r.member == d.member && r.reason == Removal::left;
+    });
+    bool const later = std::any_of(c.decided.begin(), c.decided.end(), [&](Decided const& o) {
+        return o.member == d.member && d.seq < o.seq;
+    });
+    return left && !later;
+}
+
+// True if `d` records the work that the header announces.
+bool same_work(Commit const& parent, Decided const& d, Header const& header)
+{
+    return header.ranges == d.ranges && header.tokens == d.tokens && header.steps == d.steps &&
+           parent.round.value - header.base_round.value == d.staleness &&
+           delta_norm(header) == d.norm;
+}
+
+class Verifier {
+  public:
+    Verifier(VerifySource const& source, ChainSummary& summary) : source_(source), summary_(summary)
+    {
+        oldest_kept_ = summary.tip.round.value - summary.run.params.keep_models + 1;
+    }
+
+    // `parent` is null for commit 1, which decides nothing. That of a fork begins with work.
+    Result<void> commit(Commit const* parent, Commit const& c)
+    {
+        if (parent == nullptr) {
+            tokens_ = c.totals.tokens;
+            ledger_ = c.done;
+        } else if (auto good = decisions(*parent, c); !good) {
+            return good;
+        }
+        if (c.kind == Commit::Kind::roster) return {};
+        bool const kept = c.round.value >= oldest_kept_;
+        if (auto good = payload(c.model.weights, kept || is_milestone(c.round)); !good) return good;
+        return c.outer ? payload(c.outer->momentum, kept) : Result<void>{};
+    }
+
+  private:
+    [[nodiscard]] bool is_milestone(Round round) const
+    {
+        auto const every = summary_.run.params.milestone_every;
+        return every > 0 && round.value % every == 0;
+    }
+
+    Result<void> decisions(Commit const& parent, Commit const& c)
+    {
+        std::map<MemberId, Ranges> held;
+        for (auto const& m : parent.members) held[m.id] = m.held;
+        for (auto const& d : c.decided) {
+            if (auto good = count_work(c, d); !good) return good;
+            if (!d.inlined)
+                if (auto good = contribution(parent, held[d.member], c, d); !good) return good;
+            held[d.member] -= d.ranges;
+        }
+        if (c.totals.tokens != tokens_)
+            return wrong(commit_name(c.number), "totals must be the sum of contributions");
+        if (c.done != ledger_)
+            return wrong(commit_name(c.number), "done must be the union of contributions");
+        return {};
+    }
+
+    Result<void> count_work(Commit const& c, Decided const& d)
+    {
+        if (d.refused) return {};
+        if (ledger_.overlaps(d.ranges))
+            return wrong(commit_name(c.number),
+                         "includes blocks a second time: " + header_name(d.member, d.seq));
+        ledger_ += d.ranges;
+        tokens_ += d.tokens;
+        return {};
+    }
+
+    // The model does not contain a refused contribution: its header only needs the right digest.
+    Result<void> contribution(Commit const& parent, Ranges const& held, Commit const& c,
+                              Decided const& d)
+    {
+        auto const name = header_name(d.member, d.seq);
+        auto const bytes = source_.record(name);
+        if (!bytes && bytes.error().code != ExitCode::protocol)
+            return tl::unexpected(bytes.error());
+        if (!bytes) return lost(name, bytes.error().message());
+        if (!*bytes) return lost(name, "the object is missing");
+        auto const header = decode_header(**bytes, name);
+        if (!header) return lost(name, header.error().message());
+        if (sha256(**bytes) != *d.header)
+            return wrong(name, "its digest differs from the one in " + text_of(c));
+        ++summary_.headers;
+        if (d.refused) return {};
+        if (auto const reason = refusal(in_force(summary_.run, parent), parent, held, *header))
+            return wrong(name,
+                         text_of(c) + " includes it, but must refuse it: " + to_text(*reason));
+        return included(parent, c, d, *header);
+    }
+
+    Result<void> lost(std::string const& name, std::string why)
+    {
+        summary_.lost.push_back({name, std::move(why)});
+        return {};
+    }
+
+    Result<void> included(Commit const& parent, Commit const& c, Decided const& d,
+                          Header const& header)
+    {
+        auto const name = header_name(d.member, d.seq);
+        if (!same_work(parent, d, header))
+            return wrong(name, "its work differs from the decision in " + text_of(c));
+        if (header.leaving != leaves(c, d))
+            return wrong(name, "its flag `leaving` contradicts " + text_of(c));
+        if (!header.delta) return {};
+        return payload(header.delta->payload, c.round.value >= oldest_kept_);
+    }
+
+    static std::string text_of(Commit const& c)
+    {
+        return "commit " + std::to_string(c.number.value);
+    }
+
+    Result<void> payload(PartRef const& part, bool kept)
+    {
+        if (auto const seen = seen_.find(part.name); seen != seen_.end()) {
+            if (seen->second == part) return {};
+            return wrong(part.name, "the chain names this object with two contents");
+        }
+        if (!kept && source_.may_exist && !source_.may_exist(part.name)) return {};
+        auto const facts = source_.payload(part.name);
+        if (!facts) return tl::unexpected(facts.error());
+        if (!*facts && kept)
+            return wrong(part.name, "the chain names this object, but it is missing");
+        if (!*facts) return {};
+        if ((*facts)->bytes != part.bytes || (*facts)->sha256 != part.sha256)
+            return wrong(part.name, "its bytes differ from those that the chain names");
+        seen_.emplace(part.name, part);
+        ++summary_.payloads;
+        return {};
+    }
+
+    VerifySource const& source_;
+    ChainSummary& summary_;
+    std::int64_t oldest_kept_;
+    Tokens tokens_;
+    Ranges ledger_;
+    std::map<std::string, PartRef> seen_;  // checked payloads
+};
+
+void count_refused(ChainSummary& s, ChainSummary::SiteShare& share)
+{
+    ++share.refused;
+    ++s.refused;
+}
+
+void count_merge(ChainSummary& s, Commit const& c)
+{
+    std::set<SiteId> sites;
+    bool lone = false;
+    for (auto const& d : c.decided) {
+        if (d.refused || d.ranges.empty()) continue;
+        sites.insert(member_parts(d.member).process.site);
+        lone = lone || d.inlined;
+    }
+    ++s.merges;
+    if (lone) ++s.lone;
+    if (sites.size() >= 2) ++s.averaged;
+}
+
+void count(ChainSummary& s, Commit const& c)
+{
+    ++s.commits;
+    if (c.kind == Commit::Kind::roster) ++s.rosters;
+    for (auto const& m : c.members)
+        if (member_parts(m.id).admitted == c.number) ++s.members;
+    for (auto const& d : c.decided) {
+        auto& share = s.sites[member_parts(d.member).process.site];
+        if (d.refused) count_refused(s, share);
+        if (d.refused || d.ranges.empty()) continue;
+        share.tokens += d.tokens;
+        ++share.contributions;
+    }
+    if (c.kind == Commit::Kind::merge) count_merge(s, c);
+}
+
+}  // namespace
+
+Result<StoredRun> read_run(VerifySource const& source)
+{
+    auto bytes = must_get(source, run_name);
+    if (!bytes) return tl::unexpected(bytes.error());
+    auto run = decode_run(*bytes);
+    if (!run) return tl::unexpected(run.error());
+    auto const digest = sha256(*bytes);
+    return StoredRun{std::move(*run), digest, std::move(*bytes)};
+}
+
+Result<void> check_commits(StoredRun const& run, std::vector<LinkedCommit> const& chain)
+{
+    LinkedCommit const* parent = nullptr;
+    for (auto const& commit : chain) {
+        if (auto error = check_link(run, parent, commit)) return tl::unexpected(*error);
+        parent = &commit;
+    }
+    return {};
+}
+
+Result<ChainSummary> verify_objects(VerifySource const& source)
+{
+    auto const run = read_run(source);
+    if (!run) return tl::unexpected(run.error());
+    auto const chain = read_commits(source);
+    if (!chain) return tl::unexpected(chain.error());
+    return verify_chain(*run, *chain, source);
+}
+
+Result<ChainSummary> verify_chain(StoredRun const& run, std::vector<LinkedCommit> const& chain,
+                                  VerifySource const& source,
+                                  std::function<void(std::int64_t done)> const& progress)
+{
+    if (chain.empty()) return wrong(commit_name({1}), "the object is missing");
+    if (auto good = check_commits(run, chain); !good) return tl::unexpected(good.error());
+    ChainSummary summary;
+    summary.run = run.run;
+    summary.tip = chain.back().commit;
+    Verifier verifier(source, summary);
+    Commit const* parent = nullptr;
+    for (auto const& [commit, sha256] : chain) {
+        if (auto good = verifier.commit(parent, commit); !good) return tl::unexpected(good.error());
+        count(summary, commit);
+        parent = &commit;
+        if (progress) progress(commit.number.value);
+    }
+    return summary;
+}
+
+}  // namespace curtail::chain

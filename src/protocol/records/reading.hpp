@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/core/ids.hpp"
+#include "protocol/records/record.hpp"
+
+// Rules that the programs share when they read a chain.
+namespace curtail::rounds {
+
+/// Returns the number of the commit to read next in the search for the newest commit. `found` is
+/// the greatest number whose commit exists, as far as known; 0: none yet. `missing` is the smallest
+/// number above `found` whose commit was missing; 0: none yet.
+///
+/// The search reads the commits 1, 2, 4, ... until one is missing. It then bisects, because the
+/// chain has no gaps. When `found` + 1 is missing, `found` is the newest commit, and the caller
+/// ends the search.
+[[nodiscard]] CommitNumber next_to_read(CommitNumber found, CommitNumber missing);
+
+/// Returns true if the member is suspect: other members may remove it as silent. `now` is the
+/// current time by the store's clock. One of two conditions suffices:
+/// - Member::missed is at least `max_missed`;
+/// - Member::seen is more than `drop_after` + `skew` before `now`.
+[[nodiscard]] bool is_suspect(Params const& params, Member const& member, Time now);
+
+}  // namespace curtail::rounds

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/core/digest.hpp"
+#include "base/core/json.hpp"
+#include "protocol/records/record.hpp"
+
+// Writes and reads the fields that several records share. Private to record_*.cpp.
+//
+// A function with a parameter `key` reads the field `key` of the object that `r` reads. part()
+// reads the fields of a PartRef from this object; they must state this part. If a field is missing
+// or invalid, the function records an error in the reader and returns a default value.
+namespace curtail::rounds::fields {
+
+/// Integers in records are less than this limit, because some JSON readers round larger ones. Only
+/// the end of a range may equal it.
+inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
+
+/// Returns the JSON of a payload, without or within a list that has no other entry.
+[[nodiscard]] json::Object of(PartRef const& part);
+[[nodiscard]] json::Value list_of(PartRef const& part);
+
+/// Returns the record in canonical form, and the digest of these bytes.
+[[nodiscard]] Encoded finish(json::Object record);
+/// Adds the field `self`, then does the same as finish(). `self` is the digest of the canonical
+/// form without this field.
+[[nodiscard]] Encoded finish_with_self(json::Object record);
+
+/// Parses a record. Fails with `protocol` if `bytes` is too long, is not a JSON object, contains a
+/// real number, or is not in canonical form. `name` names the record in error messages.
+[[nodiscard]] Result<json::Object> open(std::string_view bytes, std::string const& name);
+/// Does the same as open(), then removes the field `self`. Fails with `protocol` if `self` is not
+/// the digest of the rest. Fails with `data` if the record has another format.
+[[nodiscard]] Result<json::Object> open_with_self(std::string_view bytes, std::string const& name);
+
+/// Reads an integer n with least <= n < integer_limit.
+[[nodiscard]] std::int64_t count(json::ObjectReader& r, std::string const& key,
+                                 std::int64_t least = 0);
+[[nodiscard]] Digest digest(json::ObjectReader& r, std::string const& key);
+[[nodiscard]] Ranges ranges(json::ObjectReader& r, std::string const& key);
+[[nodiscard]] MemberId member(json::ObjectReader& r, std::string const& key);
+/// Reads a finite number >= 0 in the form of exact().
+[[nodiscard]] double real(json::ObjectReader& r, std::string const& key);
+/// Reads a time in milliseconds since 1970.
+[[nodiscard]] Time time(json::ObjectReader& r, std::string const& key);
+[[nodiscard]] PartRef part(json::ObjectReader& r, std::string_view right);
+/// Reads the field `parts`: a list with this part only.
+[[nodiscard]] PartRef only_part(json::ObjectReader& r, std::string_view right);
+/// Reads the field `format`, which must be record_format.
+void format(json::ObjectReader& r);
+/// Reads a name: a site or a run.
+[[nodiscard]] std::string plain_name(json::ObjectReader& r, std::string const& key);
+/// Reads a text for people, of at most text_limit bytes.
+[[nodiscard]] std::string text(json::ObjectReader& r, std::string const& key);
+/// Returns true if the field `key` is null. Records an error if it is missing.
+[[nodiscard]] bool is_null(json::ObjectReader& r, std::string const& key);
+
+/// Returns the fields that state the terms.
+[[nodiscard]] json::Object of(Terms const& terms);
+/// Reads the fields that of(Terms) writes. They are fields of `r` itself.
+[[nodiscard]] Terms terms(json::ObjectReader& r);
+/// Records an error unless `name` equals `right`. The record is stored under `name`; its content
+/// demands the name `right`.
+void require_name(json::ObjectReader& r, std::string const& name, std::string const& right);
+
+}  // namespace curtail::rounds::fields

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/records/terms.hpp"
+
+#include <fmt/format.h>
+
+namespace curtail::rounds {
+namespace {
+
+// The blocks that a run can no longer give up.
+Ranges needed(Commit const& state)
+{
+    auto blocks = state.done + state.aside;
+    for (auto const& m : state.members) blocks += m.held;
+    return blocks;
+}
+
+}  // namespace
+
+Terms terms_of(RunSpec const& run)
+{
+    Terms terms{run.sites, run.params, run.outer, run.budget};
+    terms.params.block_tokens = Params{}.block_tokens;
+    return terms;
+}
+
+RunSpec with_terms(RunSpec run, Terms const& terms)
+{
+    auto const block_tokens = run.params.block_tokens;
+    run.sites = terms.sites;
+    run.params = terms.params;
+    run.params.block_tokens = block_tokens;
+    run.outer = terms.outer;
+    run.budget = terms.budget;
+    return run;
+}
+
+RunSpec in_force(RunSpec const& run, Commit const& tip) { return with_terms(run, tip.terms); }
+
+std::optional<std::string> obstacle(RunSpec const& run, Commit const& state,
+                                    Amendment const& amendment)
+{
+    if (amendment.run != run.run) return "it belongs to run " + amendment.run.value;
+    if (amendment.terms.sites.empty()) return "it lists no site";
+    auto const changed = with_terms(run, amendment.terms);
+    if (changed.stream_blocks() > run.data_blocks())
+        return fmt::format(
+            "its budget of {} tokens is larger than the data of all epochs, {} tokens",
+            amendment.terms.budget.value_or(Tokens{}).value,
+            (run.data_blocks() * run.params.block_tokens).value);
+    if (!Ranges::between(0, changed.stream_blocks()).contains(needed(state)))
+        return "its budget ends before blocks that are done, aside or held by a member";
+    return std::nullopt;
+}
+
+}  // namespace curtail::rounds

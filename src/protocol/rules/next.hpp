@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "protocol/records/names.hpp"
+#include "protocol/records/record.hpp"
+
+// The rules by which one commit follows from another (docs/rounds.md).
+namespace curtail::rounds {
+
+/// A contribution that the writer of the next commit knows.
+struct Found {
+    Header header;
+    std::optional<Digest> sha256;  ///< digest of the stored header's bytes; empty if a lone member
+                                   ///< commits the work without a header (Decided::inlined)
+    std::optional<Refusal> bad;    ///< fault found in the payload; empty: none
+};
+/// A request to admit a process as a member.
+struct Admission {
+    Process process;
+    Rate rate{};  ///< the member's first rate
+};
+
+/// An amendment that a process has read.
+struct TakeIn {
+    AmendmentRef ref;
+    std::optional<Amendment> amendment;  ///< empty: unreadable, so the terms stay as they are
+};
+
+/// Changes that the next commit shall make in addition to deciding contributions.
+struct Intents {
+    /// Ignored if the process is a member already, or if may_enter() returns false for its site.
+    std::optional<Admission> admit;
+    std::map<MemberId, Removal> remove;  ///< ignored for a member whose work the commit decides
+    std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
+    /// Ignored by a merge commit, and if it is not the amendment that follows Commit::amended. If
+    /// the amendment cannot change the run (rounds::obstacle), the commit names it but keeps the
+    /// terms.
+    std::optional<TakeIn> amend;
+};
+
+/// Builds the commit that follows `parent`, by the terms that `parent` states. `by` is the new
+/// commit's writer. `now` is the current time by the store's clock. Returns an empty optional if
+/// `parent` has completed the run, or if the commit would change nothing.
+///
+/// If the result is a merge commit, its fields `model` and `outer` are still those of `parent`. The
+/// caller must set `model` to the merged model. If Commit::outer_step is set in the result, the
+/// caller must also set `outer` to the new momentum. All other fields are final.
+[[nodiscard]] std::optional<Commit> next(RunSpec const& run, Commit const& parent,
+                                         Digest const& parent_sha256, Writer const& by, Time now,
+                                         std::span<Found const> found, Intents const& intents);
+
+/// Builds commit 1. `model` are the stored initial weights.
+[[nodiscard]] Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by,
+                             Time now, PartRef weights);
+
+/// Returns the number of blocks that a member with the rate `rate` should hold. This is the smaller
+/// of two numbers: the blocks that the member trains on in twice `round_time`, and
+/// `blocks_left` * `rate` / `sum_of_rates`. `blocks_left` is the number of blocks of the run that
+/// are not in the committed model. The result is rounded up to a multiple of `grant_quantum` and is
+/// at least one `grant_quantum`. If the rate is unknown (0), the result is one `grant_quantum`.
+[[nodiscard]] std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
+                                        Rate sum_of_rates);
+
+/// Grants free blocks to the members of `state` until each member holds at least its grant_target()
+/// or no block is free for it. Serves one member after the other, in the order of the table. Grants
+/// the lowest free blocks first. A block is free if it is neither done nor aside and no member
+/// holds it. No member gets a block of better_elsewhere() (protocol/rules/skips.hpp).
+void grant(RunSpec const& run, Commit& state);
+
+/// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This
+/// needs all of the following:
+/// - the outer optimizer is `nesterov`, and no included contribution has `inlined` set;
+/// - at least two sites each have an included contribution that has staleness 0 and at least one
+///   block;
+/// - the included contributions have enough tokens: at least `outer_min_permille` / 1000 of the
+///   tokens that the members of `parent` can train on in one `round_time`.
+[[nodiscard]] bool makes_outer_step(RunSpec const& run, Commit const& parent,
+                                    std::span<Decided const> decided);
+
+/// Sets Decided::scale of each contribution to the contribution's weight in the merge. The weight
+/// is 0 if the contribution is refused or has no tokens. Otherwise, it is that of all tokens of
+/// its member.
+void set_scales(RunSpec const& run, std::vector<Decided>& decided);
+
+}  // namespace curtail::rounds

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/rules/quarantine.hpp"
+
+#include <algorithm>
+
+namespace curtail::rounds {
+
+void count_refusal(std::optional<Refusal> refused, Member& member)
+{
+    bool const counts =
+        refused == Refusal::nan || refused == Refusal::norm || refused == Refusal::digest;
+    if (!refused) member.refused = 0;
+    else if (counts) ++member.refused;
+}
+
+void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Commit& state)
+{
+    auto const until = state.time + 5 * run.params.round_time;
+    std::erase_if(state.quarantine, [&](Quarantine const& q) { return q.site == site; });
+    auto const at = std::find_if(state.quarantine.begin(), state.quarantine.end(),
+                                 [&](Quarantine const& q) { return site < q.site; });
+    state.quarantine.insert(at, {site, until, reason});
+}
+
+void end_quarantines(Commit& state)
+{
+    std::erase_if(state.quarantine, [&](Quarantine const& q) { return q.until <= state.time; });
+}
+
+Quarantine const* quarantine_of(Commit const& tip, SiteId const& site, Time now)
+{
+    auto const it =
+        std::find_if(tip.quarantine.begin(), tip.quarantine.end(),
+                     [&](Quarantine const& q) { return q.site == site && now < q.until; });
+    return it == tip.quarantine.end() ? nullptr : &*it;
+}
+
+bool may_enter(Commit const& tip, SiteId const& site, Time now)
+{
+    auto const& sites = tip.terms.sites;
+    bool const listed = std::find(sites.begin(), sites.end(), site) != sites.end();
+    return listed && quarantine_of(tip, site, now) == nullptr;
+}
+
+}  // namespace curtail::rounds

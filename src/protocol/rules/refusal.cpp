@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/rules/refusal.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "protocol/records/names.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+// True if the delta has the name that the rules give it.
+bool names_its_delta(Header const& header)
+{
+    if (!header.delta) return header.ranges.empty() || header.nonfinite > 0;
+    return header.delta->payload.name == delta_name(header.base_round, header.member, header.seq);
+}
+
+// True if the header belongs to this run and to a round up to the parent's.
+bool fits_run(RunSpec const& run, Commit const& parent, Header const& header)
+{
+    return header.run == run.run && header.encoding == "fp32" && header.base_round.value >= 1 &&
+           header.base_round <= parent.round && names_its_delta(header);
+}
+
+// True if a delta is far longer than those that the model included last.
+bool is_outlier(std::vector<double> const& norms, double norm)
+{
+    constexpr std::size_t known_norms = 8;
+    constexpr double factor = 6;
+    if (norms.size() < known_norms) return false;
+    auto sorted = norms;
+    std::sort(sorted.begin(), sorted.end());
+    auto const median = sorted[sorted.size() / 2];
+    return median > 0 && norm > factor * median;
+}
+
+}  // namespace
+
+double delta_norm(Header const& header)
+{
+    double const norm = header.tokens > Tokens{}
+                            ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens))
+                            : 0;
+    return std::isfinite(norm) ? norm : 0;
+}
+
+bool has_tokens(RunSpec const& run, Ranges const& ranges, Tokens tokens)
+{
+    auto const block = run.params.block_tokens;
+    return tokens % block == Tokens{} && tokens / block == ranges.count();
+}
+
+std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held,
+                               Header const& header)
+{
+    if (!fits_run(run, parent, header)) return Refusal::wrong_run;
+    if (!has_tokens(run, header.ranges, header.tokens)) return Refusal::bad_tokens;
+    bool const own = held.contains(header.ranges + header.skipped);
+    if (!own || header.ranges.overlaps(header.skipped)) return Refusal::not_held;
+    if (parent.round.value - header.base_round.value > run.params.max_staleness)
+        return Refusal::stale;
+    if (header.nonfinite > 0 || !std::isfinite(header.sumsq())) return Refusal::nan;
+    if (is_outlier(parent.norms, delta_norm(header))) return Refusal::norm;
+    return std::nullopt;
+}
+
+}  // namespace curtail::rounds

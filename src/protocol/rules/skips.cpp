@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/rules/skips.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace curtail::rounds {
+namespace {
+
+constexpr std::int64_t times_until_aside = 3;
+
+using Key = std::pair<SiteId, std::int64_t>;  // site and times, as Commit::skips is sorted
+using Table = std::map<Key, Ranges>;
+
+Table table_of(Commit const& state)
+{
+    Table table;
+    for (auto const& s : state.skips) table[{s.site, s.times}] = s.blocks;
+    return table;
+}
+
+// Keeps the lowest ranges, because grants begin with the lowest blocks.
+void bound(Table& table)
+{
+    std::vector<std::int64_t> begins;
+    for (auto const& [key, blocks] : table)
+        for (auto const& range : blocks.list()) begins.push_back(range.begin);
+    if (begins.size() <= skips_limit) return;
+    std::nth_element(begins.begin(), begins.begin() + skips_limit, begins.end());
+    auto const kept = Ranges::between(0, begins[skips_limit]);
+    for (auto& [key, blocks] : table) blocks = blocks & kept;
+}
+
+void put_table(Table& table, Commit& state)
+{
+    bound(table);
+    state.skips.clear();
+    for (auto const& [key, blocks] : table)
+        if (!blocks.empty()) state.skips.push_back({key.first, key.second, blocks});
+}
+
+Ranges skipped_by(SiteId const& site, Commit const& state)
+{
+    Ranges all;
+    for (auto const& s : state.skips)
+        if (s.site == site) all += s.blocks;
+    return all;
+}
+
+// Those of `blocks` that have been skipped often enough.
+Ranges ripe(SiteId const& site, Ranges const& blocks, Table const& table)
+{
+    Ranges found;
+    for (auto const& [key, skipped] : table)
+        if (key.first != site || key.second >= times_until_aside) found += skipped & blocks;
+    return found;
+}
+
+}  // namespace
+
+std::int64_t aside_limit(RunSpec const& run)
+{
+    if (run.params.max_aside > 0) return run.params.max_aside;
+    return std::max<std::int64_t>(1, run.stream_blocks() / 1000);
+}
+
+void count_skipped(RunSpec const& run, SiteId const& site, Ranges const& blocks, Commit& state)
+{
+    if (blocks.empty()) return;
+    auto table = table_of(state);
+    auto first_time = blocks;
+    for (auto times = times_until_aside; times >= 1; --times) {
+        auto const again = table[{site, times}] & blocks;
+        table[{site, times}] -= again;
+        table[{site, std::min(times + 1, times_until_aside)}] += again;
+        first_time -= again;
+    }
+    table[{site, 1}] += first_time;
+    auto const room = aside_limit(run) - state.aside.count();
+    auto const set_aside = ripe(site, blocks, table).lowest(std::max<std::int64_t>(0, room));
+    state.aside += set_aside;
+    for (auto& [key, skipped] : table) skipped -= set_aside;
+    put_table(table, state);
+}
+
+void forget_skips(Ranges const& included, Commit& state)
+{
+    auto table = table_of(state);
+    for (auto& [key, blocks] : table) blocks -= included;
+    put_table(table, state);
+}
+
+Ranges better_elsewhere(SiteId const& site, Commit const& state, std::vector<Member> const& members)
+{
+    auto const own = skipped_by(site, state);
+    Ranges untried;
+    if (own.empty()) return untried;
+    for (auto const& m : members)
+        if (m.site != site) untried += own - skipped_by(m.site, state);
+    return untried;
+}
+
+}  // namespace curtail::rounds

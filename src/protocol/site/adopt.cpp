@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/rules/skips.hpp"
+#include "protocol/site/notes.hpp"
+#include "protocol/site/steps.hpp"
+
+// Reading the chain and ADOPT.
+namespace curtail::rounds::site {
+namespace {
+
+Error diverged_error()
+{
+    return {ExitCode::data, "training diverged",
+            "the loss or a gradient of every step was not finite in three contributions in a row",
+            "check this site's hardware; if other sites fail too, start a new run with a lower "
+            "learning rate, or continue from an earlier commit with `curtail-store fork`"};
+}
+
+// True if this site has contributed skipped blocks only, three times in a row, and the blocks are
+// not to blame: another site can train on them, or no more blocks can be set aside.
+bool keeps_failing(Parts const& p)
+{
+    auto const& tip = *p.chain.tip();
+    auto const blocks = p.history.only_skipped();
+    if (blocks.empty()) return false;
+    if (tip.aside.count() >= aside_limit(p.chain.run())) return true;
+    bool others = false;
+    for (auto const& m : tip.members) others = others || m.site != p.config.process.site;
+    auto suspected = tip.aside;
+    for (auto const& s : tip.skips)
+        if (s.site != p.config.process.site) suspected += s.blocks;
+    return others && !suspected.overlaps(blocks);
+}
+
+// Applies the tip's decisions on this member.
+void own_decisions(Parts& p)
+{
+    p.contributions.remove_decided(p.chain.tip()->find(*p.member));
+    if (p.chain.tip()->kind == Commit::Kind::merge) p.contributions.doubt();
+    for (auto const& r : p.chain.tip()->removed)
+        if (r.member == *p.member) p.removal = r.reason;
+    for (auto const& d : p.chain.tip()->decided)
+        if (d.member == *p.member) p.history.decided(d);
+    if (keeps_failing(p)) return finish(p, ExitCode::data, diverged_error());
+    if (!p.history.diverged()) return;
+    finish(p, ExitCode::data,
+           Error{ExitCode::data, "cannot continue training",
+                 "three rounds in a row were refused for values that are not finite",
+                 "check this site's hardware, or continue from an earlier commit with a lower "
+                 "learning rate: `curtail-store fork`"});
+}
+
+// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
+void resume(Parts& p)
+{
+    if (!p.contributions.has_published()) p.schedule.back = Phase::run;
+    if (p.schedule.back == Phase::run) return enter_run(p);
+    if (p.schedule.back == Phase::gather_headers) begin_scan(p, others(p));
+    p.machine.go(p.schedule.back);
+}
+
+}  // namespace
+
+bool take_next(Parts& p, std::string const& bytes)
+{
+    auto const before = p.chain.tip()->amended;
+    if (auto error = p.chain.advance(bytes)) {
+        handle_invalid_record(p, *error);
+        return false;
+    }
+    p.failures.bad_reads = 0;
+    p.failures.loads = 0;
+    p.payloads.settle(*p.chain.tip(), p.machine);
+    p.watch.observe(*p.chain.tip(), p.machine.now());
+    if (p.chain.tip()->kind == Commit::Kind::merge) p.lease = {};
+    bool const news =
+        p.chain.tip()->kind == Commit::Kind::merge || p.chain.tip()->amended != before;
+    if (news) p.amendments.look_again();
+    p.pending.forget_decided(*p.chain.tip());
+    p.pending.resume_all();
+    p.scan.forget_decided(*p.chain.tip());
+    if (p.chain.tip()->complete) finish(p, ExitCode::ok);
+    else if (p.member) own_decisions(p);
+    return !p.machine.exited();
+}
+
+void answered_adopt_forward(Parts& p, Input const& input)
+{
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (take_next(p, got->bytes)) p.machine.go(Phase::adopt_forward);
+    } else p.machine.switch_to(Phase::adopt_apply);
+}
+
+bool act_adopt_apply(Parts& p)
+{
+    if (p.chain.tip()->find(*p.member) == nullptr) {
+        removed(p);
+        return true;
+    }
+    if (p.contributions.leaving()) {
+        p.machine.go(Phase::publish_store);
+        return true;
+    }
+    if (p.chain.tip()->round == p.training.base() && p.contributions.dropped().empty()) {
+        resume(p);
+        return true;
+    }
+    p.training.request(p.chain.tip()->round);
+    bool const same = p.chain.tip()->round == p.training.base() && !p.contributions.drops_work();
+    bool const own = p.proposal.lone_is(p.chain.tip_sha256()) &&
+                     p.training.base().next() == p.chain.tip()->round;
+    p.machine.send(Adopt{p.machine.ask(Question::adopt), p.chain.tip()->model, own || same,
+                         p.contributions.dropped(), p.chain.tip()->number});
+    return true;
+}
+
+void answered_adopt(Parts& p, Input const& input)
+{
+    if (!std::holds_alternative<Adopted>(input)) {
+        if (!load_failed(p, input, Phase::adopt_apply)) p.machine.retry(Phase::adopt_forward);
+        return;
+    }
+    p.contributions.forget_dropped();
+    load_succeeded(p);
+    p.training.pause();
+    if (p.training.adopted(round_end(p))) {
+        p.schedule.back = Phase::run;
+        keep_model(p);
+        p.machine.send(adopted_note(*p.chain.tip()));
+    }
+    resume(p);
+}
+
+}  // namespace curtail::rounds::site

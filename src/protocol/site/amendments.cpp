@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/amendments.hpp"
+
+#include <algorithm>
+
+#include "protocol/site/steps.hpp"
+
+namespace curtail::rounds::site {
+namespace {
+
+void look_done(Parts& p)
+{
+    p.amendments.looked();
+    if (p.member) p.machine.switch_to(Phase::run);
+    else choose_entry(p);
+}
+
+void look_later(Parts& p, Millis pause)
+{
+    look_done(p);
+    p.amendments.look_again();
+    p.schedule.amendment = p.machine.now() + pause;
+}
+
+}  // namespace
+
+std::optional<TakeIn> Amendments::take(std::string const& bytes, Commit const& tip,
+                                       Digest const& run_sha256, MonoTime now)
+{
+    auto const n = next_amendment(tip);
+    TakeIn take{{n, sha256(bytes)}, std::nullopt};
+    if (auto amendment = decode_amendment(bytes, amendment_name(n))) {
+        auto const& previous = tip.amended ? tip.amended->sha256 : run_sha256;
+        if (amendment->previous == previous) take.amendment = std::move(*amendment);
+        return take;
+    }
+    if (invalid_ != take.ref) {
+        invalid_ = take.ref;
+        reads_ = 0;
+        since_ = now;
+    }
+    bool const unreadable = ++reads_ >= reads_limit && now - since_ >= unreadable_after;
+    return unreadable ? std::optional(take) : std::nullopt;
+}
+
+bool act_amendment(Parts& p)
+{
+    p.machine.get(amendment_name(next_amendment(*p.chain.tip())));
+    return true;
+}
+
+void answered_amendment(Parts& p, Input const& input)
+{
+    if (std::holds_alternative<Missing>(input)) return look_done(p);
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return look_later(p, p.chain.run().params.poll_wait);
+    auto take =
+        p.amendments.take(got->bytes, *p.chain.tip(), p.chain.run_sha256(), p.machine.now());
+    if (!take) return look_later(p, Seconds{6});
+    p.amendments.looked();
+    p.proposal.clear_intents();
+    p.proposal.amend(std::move(*take));
+    begin_commit(p, p.member ? Mode::roster : Mode::amend);
+}
+
+bool retired(Parts const& p)
+{
+    auto const& sites = p.chain.tip()->terms.sites;
+    return std::find(sites.begin(), sites.end(), p.config.process.site) == sites.end();
+}
+
+Error retired_error(Parts const& p)
+{
+    return {ExitCode::config, "cannot take part in run " + p.chain.run().run.value,
+            "site " + p.config.process.site.value + " is not in its list of sites",
+            "add the site with `curtail-store amend`"};
+}
+
+}  // namespace curtail::rounds::site

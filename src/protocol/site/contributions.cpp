@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/contributions.hpp"
+
+#include <algorithm>
+
+namespace curtail::rounds::site {
+
+void Contributions::add(OwnContribution own)
+{
+    undecided_.push_back(std::move(own));
+    next_seq_ = next_seq_.next();
+}
+
+std::int64_t Contributions::count() const { return static_cast<std::int64_t>(undecided_.size()); }
+
+Ranges Contributions::kept_ranges() const
+{
+    auto all = dropped_ranges_;
+    for (auto const& own : undecided_) all += own.header.ranges + own.header.skipped;
+    return all;
+}
+
+Tokens Contributions::tokens() const
+{
+    Tokens sum;
+    for (auto const& own : undecided_) sum += own.header.tokens;
+    return sum;
+}
+
+Tokens Contributions::unpublished_tokens() const
+{
+    Tokens sum;
+    for (auto const& own : undecided_)
+        if (!own.published) sum += own.header.tokens;
+    return sum;
+}
+
+OwnContribution const* Contributions::next_unpublished() const
+{
+    auto const it = std::find_if(undecided_.begin(), undecided_.end(),
+                                 [](OwnContribution const& own) { return !own.published; });
+    return it == undecided_.end() ? nullptr : &*it;
+}
+
+OwnContribution* Contributions::next_unpublished()
+{
+    return const_cast<OwnContribution*>(std::as_const(*this).next_unpublished());
+}
+
+bool Contributions::has_published() const
+{
+    return std::any_of(undecided_.begin(), undecided_.end(),
+                       [](OwnContribution const& own) { return own.published; });
+}
+
+void Contributions::doubt()
+{
+    for (auto& own : undecided_) own.doubtful = own.published;
+}
+
+OwnContribution* Contributions::next_doubtful()
+{
+    auto const it = std::find_if(undecided_.begin(), undecided_.end(),
+                                 [](OwnContribution const& own) { return own.doubtful; });
+    return it == undecided_.end() ? nullptr : &*it;
+}
+
+void Contributions::remove_decided(Member const* me)
+{
+    auto const decided = [&](OwnContribution const& own) {
+        return me != nullptr && own.header.seq <= me->seq;
+    };
+    for (auto const& own : undecided_) {
+        if (!decided(own)) continue;
+        dropped_.push_back(own.header.seq);
+        dropped_ranges_ += own.header.ranges + own.header.skipped;
+        drops_work_ = drops_work_ || !own.header.ranges.empty();
+    }
+    std::erase_if(undecided_, decided);
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "protocol/site/notes.hpp"
+#include "protocol/site/steps.hpp"
+
+// FIND: the newest commit and pending contributions.
+namespace curtail::rounds::site {
+namespace {
+
+CommitNumber number_to_find(Parts const& p)
+{
+    if (p.chain.tip()) return p.chain.tip()->number.next();
+    return p.search.next();
+}
+
+// A commit below the newest may still become visible while clients can get stale answers. After
+// that it is lost.
+void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent)
+{
+    if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
+        return p.machine.retry(phase);
+    auto const newest = p.chain.tip() ? p.chain.tip()->number : p.search.newest();
+    finish(p, ExitCode::protocol,
+           Error{ExitCode::protocol, "cannot read the run's chain",
+                 commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
+                 "restore the object from a backup, or start a new run from the newest model"});
+}
+
+// `curtail-store fork` creates run.json last. So commit 1 of a fork was there, and no site may
+// create another one.
+void miss_first_of_fork(Parts& p)
+{
+    if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::find_commit);
+    finish(p, ExitCode::protocol,
+           Error{ExitCode::protocol, "cannot read the run's chain",
+                 "the run is a fork, but " + commit_name({1}) + " is missing",
+                 "restore the object from a backup, or repeat `curtail-store fork` with another "
+                 "name"});
+}
+
+void found_newest(Parts& p)
+{
+    if (p.chain.tip()) return p.machine.go(Phase::find_sent);
+    if (p.search.newest().value == 0 && p.chain.run().fork) return miss_first_of_fork(p);
+    p.failures.misses = 0;
+    if (p.search.newest().value == 0) return p.machine.go(Phase::genesis_store);
+    if (p.search.newest().value > 1) return p.machine.go(Phase::find_parent);
+    if (auto error = p.chain.start(p.search.bytes())) {
+        p.search.restart();
+        return handle_invalid_record(p, *error);
+    }
+    p.payloads.settle(*p.chain.tip(), p.machine);
+    p.failures.bad_reads = 0;
+    p.machine.go(Phase::find_sent);
+}
+
+bool alive(Parts const& p, Member const& m)
+{
+    if (p.looks.unread(m.site)) return true;
+    if (p.folded.contains(m.id, p.pending.last_of(m))) return false;
+    return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
+}
+
+// The members of other sites that a fold would remove.
+std::vector<MemberId> silent_members(Parts const& p)
+{
+    std::vector<MemberId> list;
+    for (auto const& m : p.chain.tip()->members)
+        if (m.site != p.config.process.site && find_contribution(p, m.id) == nullptr)
+            list.push_back(m.id);
+    return list;
+}
+
+// How much longer the members of other sites must show no life before this process removes them. A
+// living member writes its status once in `status_interval`.
+Millis grace_left(Parts const& p)
+{
+    if (silent_members(p).empty()) return Millis{0};
+    auto const& params = p.chain.run().params;
+    return params.status_interval * 3 / 2 + 4 * params.poll_run - p.looks.unchanged();
+}
+
+void begin_look(Parts& p)
+{
+    auto const& tip = *p.chain.tip();
+    std::set<SiteId> sites;
+    for (auto const& m : tip.members)
+        if (m.site != p.config.process.site) sites.insert(m.site);
+    bool const own = tip.by.member == writer(p);
+    p.looks.begin({sites.begin(), sites.end()},
+                  own ? std::nullopt : std::optional(p.chain.tip_sha256()), p.machine.now());
+}
+
+void look_again(Parts& p, Millis left)
+{
+    if (p.looks.must_tell()) p.machine.send(members_silent_note(silent_members(p), left));
+    p.machine.go(Phase::find_commit);
+    p.machine.pause_until(p.machine.now() + std::min(left, p.chain.run().params.poll_run));
+}
+
+}  // namespace
+
+// FOLD if there are members and none of them seems alive, else JOIN.
+void choose_entry(Parts& p)
+{
+    p.proposal.discard_draft();
+    auto const& members = p.chain.tip()->members;
+    bool const in_already = own_member(p) != nullptr;
+    bool const anyone =
+        std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(p, m); });
+    if (!members.empty() && !anyone && !in_already) {
+        auto const left = grace_left(p);
+        return left > Millis{0} ? look_again(p, left) : p.machine.go(Phase::fold);
+    }
+    begin_scan(p, earlier_instances(p));
+    p.machine.go(Phase::join_headers);
+}
+
+bool act_find_commit(Parts& p)
+{
+    p.machine.get(commit_name(number_to_find(p)));
+    return true;
+}
+
+void answered_find(Parts& p, Input const& input)
+{
+    auto const number = number_to_find(p);
+    if (std::holds_alternative<Unknown>(input)) return p.machine.retry(Phase::find_commit);
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (p.chain.tip()) {
+            if (take_next(p, got->bytes)) p.machine.go(Phase::find_commit);
+            return;
+        }
+        p.search.exists(number, got->bytes);
+        return p.machine.go(Phase::find_commit);
+    }
+    if (!p.chain.tip()) p.search.is_missing(number);
+    if (p.chain.tip() || number == p.search.newest().next()) found_newest(p);
+    else p.machine.go(Phase::find_commit);
+}
+
+bool act_find_parent(Parts& p)
+{
+    p.machine.get(commit_name({p.search.newest().value - 1}));
+    return true;
+}
+
+void answered_find_parent(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr)
+        return retry_absent(p, Phase::find_parent, input, {p.search.newest().value - 1});
+    p.failures.misses = 0;
+    if (auto error = p.chain.start(p.search.newest(), p.search.bytes(), got->bytes)) {
+        p.search.restart();
+        p.machine.switch_to(Phase::find_commit);
+        return handle_invalid_record(p, *error);
+    }
+    p.payloads.settle(*p.chain.tip(), p.machine);
+    p.failures.bad_reads = 0;
+    p.machine.go(Phase::find_sent);
+}
+
+// The record under that number shows whether the model stored for it can be deleted.
+bool act_find_sent(Parts& p)
+{
+    if (auto const number = p.payloads.unsettled_below(p.chain.tip()->number); number.value != 0)
+        p.machine.get(commit_name(number));
+    else p.machine.go(Phase::find_round);
+    return true;
+}
+
+void answered_find_sent(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr)
+        return retry_absent(p, Phase::find_sent, input,
+                            p.payloads.unsettled_below(p.chain.tip()->number));
+    p.failures.misses = 0;
+    auto const record = p.config.decoder->commit(
+        got->bytes, commit_name(p.payloads.unsettled_below(p.chain.tip()->number)));
+    if (!record) return handle_invalid_record(p, record.error());
+    p.failures.bad_reads = 0;
+    p.payloads.settle(*record, p.machine);
+    p.machine.go(Phase::find_sent);
+}
+
+bool act_find_round(Parts& p)
+{
+    if (p.chain.tip()->complete) {
+        finish(p, ExitCode::ok);
+        return true;
+    }
+    auto const began = p.chain.tip()->recent.back().number;
+    if (began == p.chain.tip()->number) p.chain.set_round_began(p.chain.tip()->time);
+    if (!p.chain.round_began()) {
+        p.machine.get(commit_name(began));
+        return true;
+    }
+    begin_scan(p, others(p));
+    p.machine.go(Phase::find_headers);
+    return true;
+}
+
+void answered_find_round(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr)
+        return retry_absent(p, Phase::find_round, input, p.chain.tip()->recent.back().number);
+    p.failures.misses = 0;
+    auto const merge =
+        p.config.decoder->commit(got->bytes, commit_name(p.chain.tip()->recent.back().number));
+    if (!merge) return handle_invalid_record(p, merge.error());
+    p.chain.set_round_began(merge->time);
+    p.failures.bad_reads = 0;
+}
+
+bool act_find_headers(Parts& p)
+{
+    if (act_scan(p)) return true;
+    if (repeat_scan(p, others(p))) return true;
+    begin_look(p);
+    p.machine.go(Phase::find_status);
+    return true;
+}
+
+bool act_find_status(Parts& p)
+{
+    if (auto const site = p.looks.next()) {
+        p.machine.get(status_name(*site));
+        return true;
+    }
+    p.looks.end(p.machine.now());
+    p.amendments.look_again();
+    p.machine.go(Phase::find_amendment);
+    return true;
+}
+
+void answered_find_status(Parts& p, Input const& input)
+{
+    bool const unknown = std::holds_alternative<Unknown>(input);
+    if (unknown && p.machine.tries() < tries_limit) return p.machine.retry(Phase::find_status);
+    auto const* got = std::get_if<Got>(&input);
+    if (unknown) p.looks.take_unread();
+    else p.looks.take(got != nullptr ? &got->bytes : nullptr);
+    p.machine.go(Phase::find_status);
+}
+
+}  // namespace curtail::rounds::site

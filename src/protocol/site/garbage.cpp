@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/garbage.hpp"
+
+#include <algorithm>
+
+#include "protocol/records/names.hpp"
+
+namespace curtail::rounds::site {
+namespace {
+
+// Newest commit before `commit` that made a model.
+CommitNumber model_before(Commit const& commit)
+{
+    for (auto it = commit.recent.rbegin(); it != commit.recent.rend(); ++it)
+        if (it->number < commit.number) return it->number;
+    return {commit.number.value - 1};
+}
+
+// The deletions that two neighbouring commits allow.
+class Deletions {
+  public:
+    Deletions(RunSpec const& run, Machine& machine) : run_(run), machine_(machine) {}
+
+    // Deletes the model that `old` made, momentum that `newer` no longer names, and deltas that
+    // `old` decided.
+    void between(Commit const& old, Commit const& newer)
+    {
+        if (old.kind != Commit::Kind::roster && !is_milestone(old.round)) remove(old.model.weights);
+        if (old.outer && newer.outer != old.outer) remove(old.outer->momentum);
+        bool const merge = old.kind == Commit::Kind::merge;
+        Round const before{old.round.value - (merge ? 1 : 0)};
+        for (auto const& d : old.decided)
+            if (!d.ranges.empty())
+                machine_.send(Delete{delta_name({before.value - d.staleness}, d.member, d.seq)});
+    }
+
+  private:
+    [[nodiscard]] bool is_milestone(Round round) const
+    {
+        auto const every = run_.params.milestone_every;
+        return every > 0 && round.value % every == 0;
+    }
+
+    void remove(PartRef const& payload) { machine_.send(Delete{payload.name}); }
+
+    RunSpec const& run_;
+    Machine& machine_;
+};
+
+}  // namespace
+
+void Garbage::begin(Commit const& tip, RunSpec const& run)
+{
+    constexpr int rounds_back = 8;
+    // Many roster commits in one round must not delay training for long.
+    constexpr int reads = 100;
+    walk_.reset();
+    auto const oldest_kept = tip.round.value - run.params.keep_models + 1;
+    for (auto const& merge : tip.recent)
+        if (merge.round.value == oldest_kept && oldest_kept > 1)
+            walk_ = Walk{merge.number, {}, walked_before_ ? 1 : rounds_back, reads};
+    walked_before_ = walked_before_ || walk_;
+}
+
+void Garbage::advance(std::optional<Commit> commit, RunSpec const& run, Machine& machine)
+{
+    if (commit && step(std::move(*commit), run, machine)) return;
+    walk_.reset();
+}
+
+bool Garbage::step(Commit commit, RunSpec const& run, Machine& machine)
+{
+    if (walk_->newer) {
+        Deletions(run, machine).between(commit, *walk_->newer);
+        if (commit.kind != Commit::Kind::roster) --walk_->rounds;
+    }
+    --walk_->reads;
+    bool const more = walk_->rounds > 0 && commit.number.value > 1 && walk_->reads >= 0;
+    // The last read jumps over roster commits to the next model, the largest payload.
+    walk_->next = walk_->reads > 0 ? CommitNumber{commit.number.value - 1} : model_before(commit);
+    walk_->newer = std::move(commit);
+    return more;
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/looks.hpp"
+
+#include "protocol/records/names.hpp"
+
+namespace curtail::rounds::site {
+
+void Looks::begin(std::vector<SiteId> sites, std::optional<Digest> foreign_tip, MonoTime now)
+{
+    sites_ = std::move(sites);
+    at_ = 0;
+    if (foreign_tip) tip_ = *foreign_tip;
+    statuses_.clear();
+    unread_.clear();
+    began_ = now;
+}
+
+std::optional<SiteId> Looks::next() const
+{
+    return at_ < sites_.size() ? std::optional(sites_[at_]) : std::nullopt;
+}
+
+void Looks::take(std::string const* bytes)
+{
+    auto const& site = sites_[at_++];
+    auto& seen = statuses_[site];
+    if (bytes == nullptr) return;
+    seen.bytes = *bytes;
+    if (auto decoded = decode_status(*bytes, status_name(site))) seen.status = *decoded;
+}
+
+void Looks::take_unread() { unread_.insert(sites_[at_++]); }
+
+void Looks::end(MonoTime now)
+{
+    if (same_as_first()) return;
+    first_tip_ = tip_;
+    first_ = statuses_;
+    since_ = now;
+}
+
+// The first look may have seen more sites: this process has removed their members since.
+bool Looks::same_as_first() const
+{
+    return first_tip_ == tip_ &&
+           std::all_of(statuses_.begin(), statuses_.end(), [this](auto const& seen) {
+               auto const it = first_.find(seen.first);
+               return it != first_.end() && it->second == seen.second;
+           });
+}
+
+Time Looks::last_sign(Member const& member, Time latest) const
+{
+    auto const it = statuses_.find(member.site);
+    auto const* status = it != statuses_.end() && it->second.status ? &*it->second.status : nullptr;
+    if (status == nullptr || status->member != member.id) return member.seen;
+    return status->time > latest ? member.seen : std::max(member.seen, status->time);
+}
+
+}  // namespace curtail::rounds::site

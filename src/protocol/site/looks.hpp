@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/records/record.hpp"
+
+namespace curtail::rounds::site {
+
+/// What a starting process sees of the members of other sites. After an outage of the store, all of
+/// them seem silent. So it removes them only after looks that were far apart and saw the same.
+class Looks {
+  public:
+    /// Starts a look at these sites. `foreign_tip` is the digest of the newest commit; empty: this
+    /// process created that commit.
+    void begin(std::vector<SiteId> sites, std::optional<Digest> foreign_tip, MonoTime now);
+    /// Returns the site whose status to read next. Empty: all are read.
+    [[nodiscard]] std::optional<SiteId> next() const;
+    /// Takes the bytes of this status; null: there is none. Invalid bytes show no life, but two
+    /// looks with different invalid bytes have not seen the same.
+    void take(std::string const* bytes);
+    /// Takes that this status cannot be read now.
+    void take_unread();
+    /// Returns whether the last look could not read the status of this site.
+    [[nodiscard]] bool unread(SiteId const& site) const { return unread_.contains(site); }
+    /// Ends the look, after all statuses.
+    void end(MonoTime now);
+    /// Returns when the member has last shown life: the later of Member::seen and the time in its
+    /// site's status. A status from after `latest` is ignored: its writer's clock is wrong.
+    [[nodiscard]] Time last_sign(Member const& member, Time latest) const;
+    /// Returns for how long all looks have seen the same: the time from the end of the first of
+    /// them to the beginning of the last one.
+    [[nodiscard]] Millis unchanged() const { return std::max(Millis{0}, Millis{began_ - since_}); }
+    /// Returns true once per process: when the first wait for members begins.
+    [[nodiscard]] bool must_tell() { return !std::exchange(told_, true); }
+
+  private:
+    struct Seen {
+        std::optional<std::string> bytes;  ///< empty: there is no status
+        std::optional<SiteStatus> status;  ///< empty if the bytes are invalid
+        friend bool operator==(Seen const& a, Seen const& b) { return a.bytes == b.bytes; }
+    };
+    using Statuses = std::map<SiteId, Seen>;
+    [[nodiscard]] bool same_as_first() const;
+
+    std::vector<SiteId> sites_;
+    std::size_t at_{0};
+    Digest tip_;
+    Statuses statuses_;
+    std::set<SiteId> unread_;
+    MonoTime began_{};
+    Digest first_tip_;
+    Statuses first_;    ///< what the first of the equal looks has seen
+    MonoTime since_{};  ///< when it ended
+    bool told_{false};
+};
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/machine.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace curtail::rounds::site {
+
+void Machine::begin(MonoTime now)
+{
+    outputs_.clear();
+    now_ = std::max(now_, now);
+}
+
+bool Machine::accept(Op op, Input const& input)
+{
+    if (abandoned_.erase(op) > 0) return false;
+    if (!open_ || open_->op != op) throw std::logic_error("answer to a question that is not open");
+    if (!fits(input)) throw std::logic_error("answer does not match the open question");
+    open_.reset();
+    return true;
+}
+
+void Machine::abandon()
+{
+    abandoned_.insert(open_->op);
+    open_.reset();
+}
+
+bool Machine::fits(Input const& input) const
+{
+    auto const is = [&]<class... T>() { return (std::holds_alternative<T>(input) || ...); };
+    switch (open_->question) {
+        case Question::get:
+            return is.operator()<Got, Missing, Unknown>();
+        case Question::create:
+            return is.operator()<Created, Exists, Unknown>();
+        case Question::store:
+            return is.operator()<Stored, Unavailable>();
+        case Question::merge:
+            return is.operator()<Merged, Corrupt, Unavailable>();
+        case Question::restore:
+            return is.operator()<Restored, Unavailable>();
+        case Question::load:
+            return is.operator()<Loaded, Corrupt, Unavailable>();
+        case Question::adopt:
+            return is.operator()<Adopted, Corrupt, Unavailable>();
+        case Question::cut:
+            return is.operator()<CutReady>();
+    }
+    __builtin_unreachable();
+}
+
+void Machine::stop(StopRequested const& request)
+{
+    auto const& earlier = stop_.value_or(request);
+    stop_ = {std::min(request.begin_until, earlier.begin_until),
+             std::min(request.end, earlier.end)};
+    not_before_ = now_;
+}
+
+std::optional<MonoTime> Machine::wake() const { return exited() ? std::nullopt : wake_; }
+
+bool Machine::reached(MonoTime t)
+{
+    if (now_ >= t) return true;
+    wake_ = std::min(t, wake_.value_or(t));
+    return false;
+}
+
+Millis Machine::jitter(Millis most)
+{
+    random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return Millis{
+        static_cast<std::int64_t>((random_ >> 33) % static_cast<std::uint64_t>(most.count() + 1))};
+}
+
+void Machine::go(Phase phase)
+{
+    phase_ = phase;
+    tries_ = 0;
+    not_before_ = now_;
+}
+
+void Machine::switch_to(Phase phase) { phase_ = phase; }
+
+void Machine::retry(Phase phase)
+{
+    phase_ = phase;
+    auto const longest = stop_ ? Millis{1'000} : Millis{10'000};
+    auto const pause = std::min(longest, Millis{50} * (1 << std::min(tries_, 8)));
+    ++tries_;
+    not_before_ = now_ + pause / 2 + jitter(pause);
+}
+
+Op Machine::ask(Question question)
+{
+    last_question_ = question;
+    open_ = OpenQuestion{++last_op_, question};
+    asked_ = now_;
+    return last_op_;
+}
+
+void Machine::get(std::string name)
+{
+    auto const op = ask(Question::get);
+    send(Get{op, std::move(name)});
+}
+
+void Machine::create(std::string name, std::string bytes, bool want_time)
+{
+    auto const op = ask(Question::create);
+    send(Create{op, std::move(name), std::move(bytes), want_time});
+}
+
+void Machine::exit(ExitCode code, std::optional<Error> error)
+{
+    send(Exit{code, std::move(error)});
+    phase_ = Phase::exited;
+    open_.reset();
+}
+
+}  // namespace curtail::rounds::site

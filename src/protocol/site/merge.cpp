@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/steps.hpp"
+
+// MERGE and LONE: a model for the next commit.
+namespace curtail::rounds::site {
+namespace {
+
+Merge merge_of(Parts& p, MergeKey const& key)
+{
+    auto const round = p.chain.tip()->round.next();
+    Merge merge{0,
+                p.chain.tip()->model,
+                p.chain.tip()->outer,
+                {},
+                key.outer_step,
+                p.chain.run().outer.eta,
+                p.chain.run().outer.mu,
+                target(p, round, weights_part),
+                {}};
+    if (key.outer_step) merge.momentum = target(p, round, momentum_part);
+    for (auto const& [member, seq, scale] : key.included)
+        merge.include.push_back(
+            {member, seq, scale, p.pending.at({member, seq}).header.delta.value()});
+    return merge;
+}
+
+void merge_refused(Parts& p, std::vector<Merged::Refused> const& refused)
+{
+    bool wait = false;
+    for (auto const& r : refused) {
+        if (r.absent && p.pending.count_absent({r.member, r.seq})) wait = true;
+        else p.pending.refuse({r.member, r.seq}, r.reason);
+    }
+    p.payloads.abandon(p.machine);
+    p.machine.go(Phase::merge);
+    if (wait) p.machine.pause_until(p.machine.now() + p.chain.run().params.poll_wait);
+}
+
+}  // namespace
+
+MergeKey key_of(Parts const& p, Commit const& commit)
+{
+    MergeKey key;
+    key.parent = p.chain.tip()->model;
+    key.outer_step = commit.outer_step;
+    if (key.outer_step) {
+        key.outer = p.chain.run().outer;
+        key.momentum = p.chain.tip()->outer;
+    }
+    for (auto const& d : commit.decided)
+        if (!d.refused && !d.ranges.empty()) key.included.emplace_back(d.member, d.seq, d.scale);
+    return key;
+}
+
+bool has_made(Parts const& p, MergeKey const& key)
+{
+    return p.payloads.made() && p.payloads.made()->key == key;
+}
+
+bool act_merge(Parts& p)
+{
+    if (p.machine.stopping()) {
+        // A leaving site starts no merge: its work is safe in the store and another site merges it.
+        p.payloads.abandon(p.machine);
+        if (p.proposal.mode() == Mode::fold) finish(p, ExitCode::ok);
+        else leave(p);
+        return true;
+    }
+    auto const commit = build(p);
+    bool const needs_model = commit && commit->kind == Commit::Kind::merge;
+    auto key = needs_model ? key_of(p, *commit) : MergeKey{};
+    if (!needs_model || has_made(p, key)) {
+        p.machine.go(Phase::commit_create);
+        return true;
+    }
+    p.payloads.abandon(p.machine);
+    ++p.attempt;
+    auto merge = merge_of(p, key);
+    std::vector<std::string> names{merge.weights.name};
+    if (merge.momentum) names.push_back(merge.momentum->name);
+    p.payloads.begin(std::move(names), std::move(key));
+    merge.op = p.machine.ask(Question::merge);
+    p.machine.send(std::move(merge));
+    return true;
+}
+
+void answered_merge(Parts& p, Input const& input)
+{
+    auto const* merged = std::get_if<Merged>(&input);
+    if (merged == nullptr) {
+        p.payloads.abandon(p.machine);
+        if (load_failed(p, input, Phase::merge)) return;
+        if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::merge);
+        return give_up(p);
+    }
+    if (!merged->refused.empty()) return merge_refused(p, merged->refused);
+    p.payloads.made(merged->weights.value(), merged->momentum);
+    load_succeeded(p);
+    p.machine.go(Phase::commit_create);
+}
+
+bool act_lone_store(Parts& p)
+{
+    p.payloads.abandon(p.machine);
+    if (!p.machine.may_transfer()) {
+        // The contributions that are in the store, or have no payload, can still be announced.
+        p.machine.go(Phase::publish_store);
+        return true;
+    }
+    ++p.attempt;
+    StoreModel store{0, target(p, p.chain.tip()->round.next(), weights_part)};
+    MergeKey key;
+    key.parent = p.chain.tip()->model;
+    for (auto const& own : p.contributions.undecided())
+        key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
+    p.payloads.begin({store.target.name}, std::move(key));
+    store.op = p.machine.ask(Question::store);
+    p.machine.send(std::move(store));
+    return true;
+}
+
+void answered_lone_store(Parts& p, Input const& input)
+{
+    auto const* stored = std::get_if<Stored>(&input);
+    if (stored != nullptr) {
+        p.payloads.made(stored->payload);
+        p.proposal.clear_intents();
+        return begin_commit(p, Mode::lone);
+    }
+    if (p.contributions.leaving() || p.machine.tries() < tries_limit)
+        return p.machine.retry(Phase::lone_store);
+    give_up(p);
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/notes.hpp"
+
+#include <set>
+
+#include "protocol/records/names.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+constexpr char const* contributed = "contributed";
+constexpr char const* terms_differ = "terms-differ";
+constexpr char const* clock_jump = "clock-jump";
+constexpr char const* repair_requested = "repair-requested";
+constexpr char const* header_restored = "header-restored";
+constexpr char const* repaired = "repaired";
+constexpr char const* members_silent = "members-silent";
+
+Note member_note(char const* type, MemberId const& member, CommitNumber commit)
+{
+    return {type, {{"member", member.value}, {"commit", commit.value}}};
+}
+
+Note contribution_note(char const* type, Header const& header)
+{
+    return {type,
+            {{"member", header.member.value},
+             {"seq", header.seq.value},
+             {"tokens", header.tokens.value}}};
+}
+
+}  // namespace
+
+Note joined_note(MemberId const& member, CommitNumber commit)
+{
+    return member_note("joined", member, commit);
+}
+
+Note cut_note(Header const& header) { return contribution_note("cut", header); }
+
+Note contributed_note(Header const& header) { return contribution_note(contributed, header); }
+
+Note merged_note(Commit const& commit)
+{
+    std::set<SiteId> sites;
+    Tokens tokens;
+    for (auto const& d : commit.decided) {
+        if (d.refused || d.ranges.empty()) continue;
+        sites.insert(member_parts(d.member).process.site);
+        tokens += d.tokens;
+    }
+    return {"merged",
+            {{"commit", commit.number.value},
+             {"round", commit.round.value},
+             {"sites", sites.size()},
+             {"tokens", tokens.value}}};
+}
+
+Note adopted_note(Commit const& commit)
+{
+    return {"adopted", {{"commit", commit.number.value}, {"round", commit.round.value}}};
+}
+
+Note left_note(MemberId const& member, CommitNumber commit)
+{
+    return member_note("left", member, commit);
+}
+
+Note header_unreadable_note(MemberId const& member, std::string name, std::string why)
+{
+    return {"header-unreadable",
+            {{"member", member.value}, {"name", std::move(name)}, {"why", std::move(why)}}};
+}
+
+Note header_restored_note(MemberId const& member, std::string name)
+{
+    return {header_restored, {{"member", member.value}, {"name", std::move(name)}}};
+}
+
+Note terms_differ_note(std::string difference)
+{
+    return {terms_differ, {{"difference", std::move(difference)}}};
+}
+
+Note clock_jump_note(Millis jump) { return {clock_jump, {{"jump_ms", jump.count()}}}; }
+
+Note repair_requested_note(std::string name, std::int64_t k)
+{
+    return {repair_requested, {{"name", std::move(name)}, {"k", k}}};
+}
+
+Note repaired_note(std::vector<std::string> const& names)
+{
+    json::Array list;
+    for (auto const& name : names) list.emplace_back(name);
+    return {repaired, {{"names", std::move(list)}}};
+}
+
+Note members_silent_note(std::vector<MemberId> const& members, Millis wait)
+{
+    json::Array list;
+    for (auto const& id : members) list.emplace_back(id.value);
+    return {members_silent, {{"members", std::move(list)}, {"wait_ms", wait.count()}}};
+}
+
+std::optional<std::string> warning_in(Note const& note)
+{
+    if (note.type == members_silent)
+        return "no member has shown life for long; removing " +
+               json::to_string(*note.details.find("members")) + " in " +
+               std::to_string(note.details.integer_at("wait_ms").value_or(0) / 1000) +
+               " s, unless one of them does";
+    if (note.type == repair_requested)
+        return "cannot read " + note.details.text_at("name") +
+               "; asked the other sites to store it again";
+    if (note.type == header_restored)
+        return "this site's header " + note.details.text_at("name") +
+               " is damaged in the store; storing it again";
+    if (note.type == repaired)
+        return "stored again what was damaged in the store: " +
+               json::to_string(*note.details.find("names"));
+    if (note.type == clock_jump)
+        return "the store's clock has jumped by " +
+               std::to_string(note.details.integer_at("jump_ms").value_or(0) / 1000) + " s";
+    if (note.type != terms_differ) return std::nullopt;
+    return note.details.text_at("difference") + "; this site uses the run's terms";
+}
+
+std::optional<Contributed> contributed_in(std::string_view type, json::Object const& details)
+{
+    auto const seq = details.integer_at("seq");
+    if (type != contributed || !seq) return std::nullopt;
+    return Contributed{{details.text_at("member")}, {*seq}};
+}
+
+}  // namespace curtail::rounds

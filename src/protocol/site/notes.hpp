@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "protocol/site/messages.hpp"
+
+// The events of the round protocol in a site's events.jsonl. A function `..._note` makes the event
+// that a Site sends. A function `..._in` reads the event from a line of the file.
+namespace curtail::rounds {
+
+/// The process has become a member. `commit` is the newest commit that the process has read.
+[[nodiscard]] Note joined_note(MemberId const& member, CommitNumber commit);
+/// The member has cut the contribution that `header` describes.
+[[nodiscard]] Note cut_note(Header const& header);
+/// The contribution that `header` describes is in the store.
+[[nodiscard]] Note contributed_note(Header const& header);
+/// This process has created the merge commit `commit`.
+[[nodiscard]] Note merged_note(Commit const& commit);
+/// The trainer has adopted the model of `commit`.
+[[nodiscard]] Note adopted_note(Commit const& commit);
+/// The member leaves the run. `commit` is the newest commit that the process has read.
+[[nodiscard]] Note left_note(MemberId const& member, CommitNumber commit);
+/// This process could not read the next header of `member`, but proposes to remove the member.
+/// `name` is the header's name, and `why` says why the read failed.
+[[nodiscard]] Note header_unreadable_note(MemberId const& member, std::string name,
+                                          std::string why);
+
+/// The header `name` of this process's member is damaged in the store. This process stores it
+/// again.
+[[nodiscard]] Note header_restored_note(MemberId const& member, std::string name);
+
+/// This process cannot read the payload `name`, and has asked the other sites to store it again.
+/// `k` is the number of the request within its round.
+[[nodiscard]] Note repair_requested_note(std::string name, std::int64_t k);
+/// This process has stored these damaged payloads again.
+[[nodiscard]] Note repaired_note(std::vector<std::string> const& names);
+
+/// The site's configuration differs from the run's terms. `difference` is one of
+/// rounds::differences().
+[[nodiscard]] Note terms_differ_note(std::string difference);
+/// The store's clock has jumped by `jump`.
+[[nodiscard]] Note clock_jump_note(Millis jump);
+/// No member seems alive. This process removes these members of other sites after `wait`, unless
+/// one of them shows life.
+[[nodiscard]] Note members_silent_note(std::vector<MemberId> const& members, Millis wait);
+/// Returns the text of a note that people should see at once, for the log. Empty: no such note.
+[[nodiscard]] std::optional<std::string> warning_in(Note const& note);
+
+/// What contributed_note() says about a contribution.
+struct Contributed {
+    MemberId member;
+    Seq seq;
+};
+/// Reads what contributed_note() writes, from the type and the details of an event. Returns an
+/// empty optional if the event has another type or no `seq`. A missing `member` stays empty.
+[[nodiscard]] std::optional<Contributed> contributed_in(std::string_view type,
+                                                        json::Object const& details);
+
+}  // namespace curtail::rounds

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/pending.hpp"
+
+#include <algorithm>
+
+namespace curtail::rounds::site {
+
+bool is_decided(Commit const& tip, Key const& key)
+{
+    auto const* m = tip.find(key.first);
+    return m == nullptr || key.second <= m->seq;
+}
+
+std::vector<Found> Pending::all() const
+{
+    std::vector<Found> list;
+    for (auto const& [key, found] : found_)
+        if (!postponed_.contains(key)) list.push_back(found);
+    return list;
+}
+
+Found const* Pending::next_of(Member const& member) const
+{
+    auto const it = found_.find({member.id, member.seq.next()});
+    return it == found_.end() || postponed_.contains(it->first) ? nullptr : &it->second;
+}
+
+Seq Pending::last_of(Member const& member) const
+{
+    Seq last = member.seq;
+    for (auto const& [key, found] : found_)
+        if (key.first == member.id) last = std::max(last, key.second);
+    return last;
+}
+
+bool Pending::leaves(MemberId const& member) const
+{
+    return std::any_of(found_.begin(), found_.end(), [&](auto const& entry) {
+        return entry.first.first == member && entry.second.header.leaving;
+    });
+}
+
+bool Pending::contributes(MemberId const& member, Round round) const
+{
+    return std::any_of(found_.begin(), found_.end(), [&](auto const& entry) {
+        auto const& header = entry.second.header;
+        return entry.first.first == member && (header.base_round == round || header.leaving);
+    });
+}
+
+bool Pending::postpone_widest()
+{
+    auto const width = [](Header const& h) {
+        return h.ranges.list().size() + h.skipped.list().size();
+    };
+    Key const* widest = nullptr;
+    for (auto const& [key, found] : found_) {
+        bool const wider =
+            widest == nullptr || width(found.header) >= width(found_.at(*widest).header);
+        if (!postponed_.contains(key) && wider) widest = &key;
+    }
+    return widest != nullptr && postponed_.insert(*widest).second;
+}
+
+bool Pending::count_absent(Key const& key)
+{
+    constexpr int absent_limit = 5;
+    return ++absent_[key] < absent_limit;
+}
+
+void Pending::forget_decided(Commit const& tip)
+{
+    auto const decided = [&](auto const& entry) { return is_decided(tip, entry.first); };
+    std::erase_if(found_, decided);
+    std::erase_if(absent_, decided);
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "protocol/rules/next.hpp"
+
+namespace curtail::rounds::site {
+
+/// The key of one contribution: its member and its number.
+using Key = std::pair<MemberId, Seq>;
+
+/// The pending contributions that this process has found. They may be contributions of any
+/// member, this process included.
+class Pending {
+  public:
+    void add(Key const& key, Found found) { found_[key] = std::move(found); }
+    [[nodiscard]] bool contains(Key const& key) const { return found_.contains(key); }
+    [[nodiscard]] Found const& at(Key const& key) const { return found_.at(key); }
+    [[nodiscard]] std::vector<Found> all() const;
+    /// Returns the member's first contribution that no commit has decided. Returns null if this
+    /// process has not found this contribution.
+    [[nodiscard]] Found const* next_of(Member const& member) const;
+    /// Returns the number of the member's last known contribution, pending or decided.
+    [[nodiscard]] Seq last_of(Member const& member) const;
+    /// Returns true if a pending contribution of the member is marked `leaving`.
+    [[nodiscard]] bool leaves(MemberId const& member) const;
+    /// Returns true if a pending contribution of the member started from the model of `round` or is
+    /// marked `leaving`.
+    [[nodiscard]] bool contributes(MemberId const& member, Round round) const;
+
+    /// Marks the contribution as bad, so that the next commit refuses it.
+    void refuse(Key const& key, Refusal reason) { found_.at(key).bad = reason; }
+    /// Leaves the header with the most ranges out of all() and next_of() until the next
+    /// resume_all(). The caller calls this if the next commit would be invalid, e.g. too long.
+    /// Returns false if all headers are left out.
+    bool postpone_widest();
+    void resume_all() { postponed_.clear(); }
+    /// Counts an answer that the contribution's payload is missing. Returns true for the first four
+    /// such answers: they may be out of date, so the caller must ask again. From the fifth on,
+    /// returns false: the caller must refuse the contribution.
+    bool count_absent(Key const& key);
+    /// Forgets the contributions for which is_decided() returns true.
+    void forget_decided(Commit const& tip);
+
+  private:
+    std::map<Key, Found> found_;
+    std::set<Key> postponed_;
+    std::map<Key, int> absent_;  ///< number of answers that the contribution's payload is missing
+};
+
+/// Returns true if the chain up to `tip` has decided the contribution or removed its member.
+[[nodiscard]] bool is_decided(Commit const& tip, Key const& key);
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/steps.hpp"
+
+// The table of phases: texts, actions and answer handlers.
+namespace curtail::rounds::site {
+namespace {
+
+bool act_nothing(Parts&) { return false; }
+
+bool stops(Parts& p) { return p.machine.stopping(); }
+// A look for requests interrupts another phase.
+bool urgent_during_look(Parts& p) { return p.repairs.back == Phase::run ? wants_cut(p) : stops(p); }
+
+constexpr bool early = true;
+constexpr bool late = false;
+
+constexpr Row rows[] = {
+    {Phase::probe_create, State::probe, early, "the store to create an object", act_probe_create,
+     answered_probe},
+    {Phase::probe_again, State::probe, early,
+     "the store to refuse a second create of the same name", act_probe_again, answered_probe},
+    {Phase::run_get, State::probe, early, "the run's record (run.json)", act_run_get, answered_run},
+    {Phase::run_commit, State::probe, early, "the run's record (run.json)", act_run_commit,
+     answered_run_commit},
+    {Phase::run_create, State::probe, early, "the run's record (run.json)", act_run_create,
+     answered_run},
+    {Phase::find_commit, State::find, early, "the newest commit", act_find_commit, answered_find},
+    {Phase::find_parent, State::find, early, "the newest commit", act_find_parent,
+     answered_find_parent},
+    {Phase::find_sent, State::find, early,
+     "the commit under a number that this process tried to create", act_find_sent,
+     answered_find_sent},
+    {Phase::find_round, State::find, early, "the newest commit", act_find_round,
+     answered_find_round},
+    {Phase::find_headers, State::find, early,
+     "pending contributions of members that may have stopped", act_find_headers, answered_scan},
+    {Phase::find_status, State::find, early, "signs of life of the members", act_find_status,
+     answered_find_status},
+    {Phase::find_amendment, State::find, early, "the next amendment", act_amendment,
+     answered_amendment},
+    {Phase::genesis_store, State::genesis, early, "the store to take the initial weights",
+     act_genesis_store, answered_genesis_store},
+    {Phase::genesis_create, State::genesis, early, "commit 1 to be created", act_genesis_create,
+     answered_genesis_create},
+    {Phase::fold, State::fold, late, "nothing", act_fold, nullptr},
+    {Phase::join_headers, State::join, early,
+     "pending contributions of this site's earlier instances", act_join_headers, answered_scan},
+    {Phase::join_create, State::join, early, "the commit that admits this process", act_join,
+     answered_join},
+    {Phase::join_read, State::join, late, "the commit that admits this process", act_next_commit,
+     answered_join},
+    {Phase::base_wait, State::base, late, "the lone member's commit, as the common base",
+     act_base_wait, nullptr},
+    {Phase::base_poll, State::base, late, "the lone member's commit, as the common base",
+     act_next_commit, answered_base_poll, stops},
+    {Phase::base_load, State::base, late, "the trainer to load the model", act_base_load,
+     answered_base_load},
+    {Phase::base_forward, State::base, late, "the trainer to load the model", act_next_commit,
+     answered_base_forward},
+    {Phase::run, State::run, late, "the end of the round", act_run, nullptr},
+    {Phase::run_poll, State::run, late, "the end of the round", act_next_commit, answered_run_poll,
+     wants_cut},
+    {Phase::run_scan, State::run, late, "contributions of other members (no blocks left to train)",
+     act_run_scan, answered_run_scan, wants_cut},
+    {Phase::run_amendment, State::run, late, "the end of the round", act_amendment,
+     answered_amendment, wants_cut},
+    {Phase::run_header, State::run, late, "the end of the round", act_run_header,
+     answered_run_header, wants_cut},
+    {Phase::cut, State::cut, late, "the trainer to finish its step", act_nothing, answered_cut},
+    {Phase::publish_store, State::publish, late, "the store to take the contribution's payload",
+     act_publish_store, answered_publish},
+    {Phase::publish_header, State::publish, late, "the store to take the contribution's header",
+     act_publish_header, answered_publish},
+    {Phase::publish_read, State::publish, late,
+     "the header that already has the contribution's name", act_publish_read, answered_publish},
+    {Phase::leave_header, State::publish, late, "the store to return the contribution's header",
+     act_leave_header, answered_leave_header},
+    {Phase::lease_create, State::lease, late, "the merge lease", act_lease_create,
+     answered_lease_create},
+    {Phase::lease_read, State::lease, late, "the merge lease", act_lease_read, answered_lease_read,
+     stops},
+    {Phase::wait, State::wait, late, "the merge by the lease holder", act_wait, nullptr},
+    {Phase::wait_poll, State::wait, late, "the merge by the lease holder", act_next_commit,
+     answered_wait_poll, stops},
+    {Phase::gather_headers, State::gather, late, "contributions of other members",
+     act_gather_headers, answered_scan, stops},
+    {Phase::gather_pause, State::gather, late, "contributions of other members", act_gather_pause,
+     nullptr},
+    {Phase::gather_poll, State::gather, late, "contributions of other members", act_next_commit,
+     answered_gather_poll, stops},
+    {Phase::gather_own, State::gather, late, "the store to return this site's own header",
+     act_gather_own, answered_gather_own, stops},
+    {Phase::merge, State::merge, late, "the merge of the contributions", act_merge, answered_merge},
+    {Phase::lone_store, State::lone, late, "the store to take this site's weights", act_lone_store,
+     answered_lone_store},
+    {Phase::commit_create, State::commit, late, "the next commit", act_commit_create,
+     answered_commit_create},
+    {Phase::commit_read, State::commit, late, "the next commit", act_next_commit,
+     answered_commit_read},
+    {Phase::garbage, State::commit, late, "records of rounds whose payloads have expired",
+     act_garbage, answered_garbage},
+    {Phase::adopt_forward, State::adopt, late, "the trainer to adopt the newest model",
+     act_next_commit, answered_adopt_forward},
+    {Phase::adopt_apply, State::adopt, late, "the trainer to adopt the newest model",
+     act_adopt_apply, answered_adopt},
+    {Phase::repair_forward, State::repair, late, "the newest model to be stored again",
+     act_next_commit, answered_repair_forward},
+    {Phase::repair_restore, State::repair, late, "the store to take a copy of the newest model",
+     act_repair_restore, answered_repair_restore},
+    {Phase::repair_request, State::repair, late, "the newest model to be stored again",
+     act_repair_request, answered_repair_request},
+    {Phase::repair_made, State::repair, late, "the records of the newest merge", act_repair_made,
+     answered_repair_made},
+    {Phase::repair_parent, State::repair, late, "the records of the newest merge",
+     act_repair_parent, answered_repair_parent},
+    {Phase::repair_header, State::repair, late, "the records of the newest merge",
+     act_repair_header, answered_repair_header},
+    {Phase::repair_merge, State::repair, late, "the newest merge to be computed once more",
+     act_repair_merge, answered_repair_restore},
+    {Phase::repair_look, State::run, late, "the end of the round", act_repair_look,
+     answered_repair_look, urgent_during_look},
+    {Phase::exited, State::exited, late, "nothing", act_nothing, nullptr},
+};
+
+static_assert([] {
+    for (std::size_t i = 0; i < std::size(rows); ++i)
+        if (rows[i].phase != static_cast<Phase>(i)) return false;
+    return std::size(rows) == static_cast<std::size_t>(Phase::exited) + 1;
+}());
+
+// This member's row at the tip; null: none.
+Member const* own_row(Parts const& p)
+{
+    auto const& tip = p.chain.tip();
+    return tip && p.member ? tip->find(*p.member) : nullptr;
+}
+
+// The row that people see: a look for requests is only a short break.
+Row const& shown_row(Parts const& p)
+{
+    bool const looks = p.machine.phase() == Phase::repair_look;
+    return looks ? rows[static_cast<std::size_t>(p.repairs.back)] : row(p);
+}
+
+// A fold makes a merge commit, but shows as `fold`.
+State state(Parts const& p)
+{
+    auto const state = shown_row(p).state;
+    bool const commits = state == State::merge || state == State::commit;
+    return commits && p.proposal.mode() == Mode::fold ? State::fold : state;
+}
+
+char const* waiting_for(Parts const& p, bool is_member)
+{
+    auto const phase = p.machine.phase();
+    if (shown_row(p).state == State::run && !is_member) return "the newest commit";
+    bool const trains = phase == Phase::run || phase == Phase::run_poll ||
+                        phase == Phase::run_amendment || phase == Phase::run_header;
+    return trains && trainable(p).empty() ? "blocks to train" : shown_row(p).waiting_for;
+}
+
+}  // namespace
+
+Row const& row(Parts const& p) { return rows[static_cast<std::size_t>(p.machine.phase())]; }
+
+Status status(Parts const& p)
+{
+    auto const* me = own_row(p);
+    Status s;
+    s.state = state(p);
+    s.waiting_for = waiting_for(p, me != nullptr);
+    s.member = p.member;
+    s.base = p.training.base();
+    s.since = p.training.since();
+    s.skipped = p.training.skipped();
+    s.leaving = p.contributions.leaving();
+    for (auto const& own : p.contributions.undecided())
+        s.undecided.push_back(own.header.ranges + own.header.skipped);
+    if (auto const& tip = p.chain.tip()) {
+        s.tip = tip->number;
+        s.round = tip->round;
+        s.members.reserve(tip->members.size());
+        for (auto const& m : tip->members) s.members.push_back(m.id);
+    }
+    if (me != nullptr) s.held = me->held;
+    return s;
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/site/training.hpp"
+
+namespace curtail::rounds::site {
+
+void Training::set_loaded(MonoTime now, MonoTime round_ends)
+{
+    base_ = requested_;
+    loaded_ = true;
+    round_ends_ = round_ends;
+    tried_ = false;
+    last_cut_ = now;
+    steps_in_round_ = 0;
+}
+
+bool Training::adopted(MonoTime round_ends)
+{
+    if (requested_ == base_) return false;
+    base_ = requested_;
+    round_ends_ = round_ends;
+    tried_ = false;
+    steps_in_round_ = 0;
+    return true;
+}
+
+void Training::step(Ranges const& blocks)
+{
+    since_ += blocks;
+    ++steps_since_;
+    tried_ = true;
+    ++steps_in_round_;
+    skips_in_a_row_ = 0;
+}
+
+void Training::skip(Ranges const& blocks)
+{
+    skipped_ += blocks;
+    tried_ = true;
+    ++skips_in_a_row_;
+}
+
+void Training::cut(MonoTime now)
+{
+    since_ = {};
+    steps_since_ = 0;
+    skipped_ = {};
+    last_cut_ = now;
+    skips_in_a_row_ = 0;
+}
+
+bool Training::steps_done(Params const& params) const
+{
+    return params.local_steps > 0 && steps_in_round_ >= params.local_steps;
+}
+
+MonoTime Training::checkpoint_due(Params const& params) const
+{
+    return last_cut_ + params.checkpoint_interval;
+}
+
+// Halves the weight of older steps after every two rounds.
+void History::step(Ranges const& blocks, FractionalSeconds seconds, Params const& params)
+{
+    blocks_ += static_cast<double>(blocks.count());
+    seconds_ += seconds.count();
+    double const memory = 2 * FractionalSeconds(params.round_time).count();
+    if (seconds_ <= memory) return;
+    blocks_ /= 2;
+    seconds_ /= 2;
+}
+
+Rate History::rate(Rate fallback) const
+{
+    return measured() ? static_cast<Rate>(1e6 * blocks_ / seconds_) : fallback;
+}
+
+void History::decided(Decided const& own)
+{
+    not_finite_ = own.refused == Refusal::nan ? not_finite_ + 1 : 0;
+    bool const skips = !own.refused && own.ranges.empty() && !own.skipped.empty();
+    skips_ = skips ? skips_ + 1 : 0;
+    only_skipped_ = skips ? only_skipped_ + own.skipped : Ranges{};
+}
+
+}  // namespace curtail::rounds::site

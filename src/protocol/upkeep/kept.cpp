@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/upkeep/kept.hpp"
+
+#include <stdexcept>
+
+namespace curtail::upkeep {
+namespace {
+
+template <class Map, class Key>
+auto value_of(Map const& map, Key const& key) -> std::optional<typename Map::mapped_type>
+{
+    auto const found = map.find(key);
+    if (found == map.end()) return std::nullopt;
+    return found->second;
+}
+
+}  // namespace
+
+void Kept::add(rounds::Commit const& commit)
+{
+    if (commit.number != newest_.next()) throw std::logic_error("commits must be added in order");
+    newest_ = commit.number;
+    round_ = commit.round;
+    for (auto const& part : commit.payloads()) named_[part.name] = commit.round;
+    auto const every = params_.milestone_every;
+    if (every > 0 && commit.round.value % every == 0) milestones_.insert(commit.model.weights.name);
+    for (auto const& d : commit.decided) decided_[{d.member, d.seq}] = commit.round;
+    auto before = std::move(members_);
+    members_.clear();
+    for (auto const& member : commit.members) {
+        before.erase(member.id);
+        members_.emplace(member.id, member);
+    }
+    for (auto const& [id, member] : before) left_[id] = commit.round;
+}
+
+bool Kept::names(std::string const& name) const
+{
+    if (milestones_.count(name) > 0) return true;
+    auto const round = value_of(named_, name);
+    return round && keeps(*round);
+}
+
+bool Kept::has_named(std::string const& name) const { return named_.count(name) > 0; }
+
+rounds::Member const* Kept::member(MemberId const& id) const
+{
+    auto const found = members_.find(id);
+    return found == members_.end() ? nullptr : &found->second;
+}
+
+std::optional<Round> Kept::left(MemberId const& id) const { return value_of(left_, id); }
+
+std::optional<Round> Kept::decided(MemberId const& id, Seq seq) const
+{
+    return value_of(decided_, std::pair{id, seq});
+}
+
+}  // namespace curtail::upkeep

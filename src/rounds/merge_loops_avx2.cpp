@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#define CURTAIL_LOOPS avx2
-#define CURTAIL_FLOATS 8
-#define CURTAIL_DOUBLES 4
-#include "rounds/merge_loops.inl"

@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#define CURTAIL_LOOPS baseline
-#define CURTAIL_FLOATS 4
-#define CURTAIL_DOUBLES 2
-#include "rounds/merge_loops.inl"

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/records/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/records/terms.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using test::small_run;
+using testing::HasSubstr;
+
+Commit a_commit()
+{
+    Commit c;
+    c.run = {"test"};
+    c.number = {8};
+    c.parent = sha256("parent");
+    c.kind = Commit::Kind::merge;
+    c.round = {4};
+    c.model = {{4}, test::part("w0", model_name({4}, test::member("B", 3), 2, "w0"))};
+    c.outer = OuterRef{Outer::Type::nesterov,
+                       test::part("m0", model_name({4}, test::member("B", 3), 2, "m0"))};
+    c.totals = {{128}, 16};
+    c.done = {{0, 14}, {16, 18}};
+    c.members = {{test::member("A", 2),
+                  {"A"},
+                  {3},
+                  {{19, 20}, {28, 34}},
+                  2'500'000,
+                  {1},
+                  1,
+                  from_unix_ms(1'700'000'000'123),
+                  2}};
+    c.decided = {
+        {test::member("A", 2),
+         {3},
+         {},
+         sha256("h"),
+         {{16, 18}},
+         {16},
+         2,
+         {{19, 20}},
+         1,
+         0.123F,
+         0.5,
+         false},
+        {test::member("B", 3),
+         {1},
+         Refusal::stale,
+         sha256("i"),
+         {{8, 11}},
+         {24},
+         3,
+         {},
+         3,
+         0,
+         1.5,
+         false},
+        {test::member("B", 3), {2}, {}, {}, {{11, 14}}, {24}, 3, {}, 0, 0.25F, 0.25, true}};
+    c.removed = {{test::member("C", 5), Removal::silent}};
+    c.terms = terms_of(small_run());
+    c.terms.budget = Tokens{256};
+    c.amended = AmendmentRef{2, sha256("amendment")};
+    c.aside = {{30, 31}};
+    c.skips = {{{"A"}, 1, {{20, 22}}}, {{"A"}, 2, {{24, 25}}}, {{"B"}, 1, {{40, 41}}}};
+    c.quarantine = {{{"C"}, from_unix_ms(1'700'000'060'000), Refusal::norm}};
+    c.outer_step = true;
+    c.norms = {0.5, 0.25};
+    c.recent = {{{3}, {6}}, {{4}, {8}}};
+    c.by = {test::member("B", 3), 2};
+    c.time = from_unix_ms(1'700'000'001'000);
+    return c;
+}
+
+Header a_header()
+{
+    Header h;
+    h.run = {"test"};
+    h.member = test::member("A", 2);
+    h.seq = {3};
+    h.base_round = {2};
+    h.leaving = true;
+    h.ranges = {{4, 8}};
+    h.skipped = {{8, 10}};
+    h.tokens = {32};
+    h.steps = 4;
+    h.delta = {test::part("d0", delta_name({2}, h.member, h.seq)), 0.75};
+    h.rate = 1'000'000;
+    h.time = from_unix_ms(5);
+    return h;
+}
+
+Amendment an_amendment()
+{
+    Amendment a;
+    a.run = {"test"};
+    a.n = 3;
+    a.previous = sha256("second");
+    a.terms = terms_of(small_run());
+    a.terms.budget = Tokens{320};
+    a.zero_momentum = true;
+    a.reason = "a new owner joins";
+    a.time = from_unix_ms(7);
+    return a;
+}
+
+TEST(Record, EncodesAndDecodesToTheSameValue)
+{
+    auto const run = small_run();
+    auto const run_bytes = encode(run).bytes;
+    ASSERT_TRUE(decode_run(run_bytes)) << decode_run(run_bytes).error().message();
+    EXPECT_EQ(*decode_run(run_bytes), run);
+
+    auto const commit = a_commit();
+    auto const bytes = encode(commit);
+    auto const read = decode_commit(bytes.bytes, commit_name({8}));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, commit);
+    EXPECT_EQ(encode(*read).bytes, bytes.bytes);
+    EXPECT_EQ(bytes.sha256, sha256(bytes.bytes));
+
+    auto const header = a_header();
+    EXPECT_EQ(*decode_header(encode(header).bytes, header_name(header.member, {3})), header);
+    auto const amendment = an_amendment();
+    EXPECT_EQ(*decode_amendment(encode(amendment).bytes, amendment_name(3)), amendment);
+    RepairRequest const request{{4}, 2, {"B"}, {"w0", "m0"}, from_unix_ms(9)};
+    EXPECT_EQ(*decode_repair(encode(request).bytes, repair_name({4}, 2)), request);
+    SiteStatus const status{test::member("A", 2), {7}, from_unix_ms(9)};
+    EXPECT_EQ(*decode_status(encode(status).bytes, status_name({"A"})), status);
+    EXPECT_FALSE(decode_status(encode(status).bytes, status_name({"B"})));
+    Lease const lease{header.member, 2, Millis{5'000}, from_unix_ms(9)};
+    EXPECT_EQ(*decode_lease(encode(lease).bytes, lease_name({4}, 2)), lease);
+}
+
+TEST(Record, AnyFlippedBitIsDetected)
+{
+    std::vector<std::pair<std::string, std::function<bool(std::string const&)>>> const records{
+        {encode(small_run()).bytes, [](std::string const& b) { return decode_run(b).has_value(); }},
+        {encode(a_commit()).bytes,
+         [](std::string const& b) { return decode_commit(b, commit_name({8})).has_value(); }},
+        {encode(an_amendment()).bytes,
+         [](std::string const& b) { return decode_amendment(b, amendment_name(3)).has_value(); }},
+        {encode(a_header()).bytes, [](std::string const& b) {
+             return decode_header(b, header_name(a_header().member, {3})).has_value();
+         }}};
+    for (auto const& [bytes, good] : records) {
+        ASSERT_TRUE(good(bytes));
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            for (int bit = 0; bit < 8; ++bit) {
+                auto broken = bytes;
+                broken[i] = static_cast<char>(broken[i] ^ (1 << bit));
+                ASSERT_FALSE(good(broken)) << "byte " << i << " bit " << bit << " of " << bytes;
+            }
+        EXPECT_FALSE(good(bytes + " "));
+        EXPECT_FALSE(good(bytes.substr(0, bytes.size() - 1)));
+    }
+}
+
+TEST(Record, UnderAnotherNameIsRefused)
+{
+    auto const bytes = encode(a_commit()).bytes;
+    auto const read = decode_commit(bytes, commit_name({9}));
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ExitCode::protocol);
+    EXPECT_THAT(read.error().message(), HasSubstr("belongs under commits/00000008.json"));
+    EXPECT_FALSE(decode_header(encode(a_header()).bytes, header_name(a_header().member, {4})));
+}
+
+// The record with another format and the digest that fits it. In format 1, a digest left out `sig`.
+std::string with_format(std::string const& bytes, int format)
+{
+    auto object = *json::parse(bytes, "t")->as_object();
+    object.set("format", format);
+    object.erase("self");
+    object.set("self", sha256(json::canonical(object)).hex());
+    if (format == 1) object.set("sig", nullptr);
+    return json::canonical(object);
+}
+
+TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
+{
+    for (int const format : {1, 3}) {
+        auto const in_format = [&](Encoded const& record) {
+            return with_format(record.bytes, format);
+        };
+        auto const header = a_header();
+        auto const run = decode_run(in_format(encode(small_run())));
+        auto const commit = decode_commit(in_format(encode(a_commit())), commit_name({8}));
+        auto const contribution =
+            decode_header(in_format(encode(header)), header_name(header.member, header.seq));
+        ASSERT_FALSE(run || commit || contribution);
+        for (auto const& error : {run.error(), commit.error(), contribution.error()}) {
+            EXPECT_EQ(error.code, ExitCode::data);
+            EXPECT_THAT(error.message(), HasSubstr("it has format " + std::to_string(format)));
+            EXPECT_THAT(error.message(), HasSubstr("reads format 2 only"));
+            EXPECT_THAT(error.message(), HasSubstr("the version that started it"));
+        }
+    }
+}
+
+// The record with one text replaced, and with the digest that fits it.
+std::string replaced(std::string bytes, std::string const& old, std::string const& text)
+{
+    auto const at = bytes.find(old);
+    EXPECT_NE(at, bytes.npos) << old << " in " << bytes;
+    bytes.replace(at, old.size(), text);
+    auto object = *json::parse(bytes, "t")->as_object();
+    object.erase("self");
+    object.set("self", sha256(json::canonical(object)).hex());
+    return json::canonical(object);
+}
+
+TEST(Record, WithAnotherValueForAConstantIsRefused)
+{
+    auto const commit = encode(a_commit()).bytes;
+    for (auto const& [old, text, key] :
+         {std::tuple{R"("plan":null)", R"("plan":{})", "plan"},
+          {R"("mpi":null)", R"("mpi":"tcp://10.0.0.1:4711")", "mpi"},
+          {R"("part":"w0")", R"("part":"w1")", "part"},
+          {R"("part":"m0")", R"("part":"w0")", "part"},
+          {R"("outer":{"kind":"nesterov","parts":[{)",
+           R"("outer":{"kind":"nesterov","parts":[{"bytes":1,"name":"x","part":"m0","sha256":")"
+           "0000000000000000000000000000000000000000000000000000000000000000\"},{",
+           "parts"}}) {
+        auto const read = decode_commit(replaced(commit, old, text), commit_name({8}));
+        ASSERT_FALSE(read) << text;
+        EXPECT_EQ(read.error().code, ExitCode::protocol);
+        EXPECT_THAT(read.error().message(), HasSubstr(key));
+    }
+    auto const header = encode(a_header()).bytes;
+    auto const name = header_name(a_header().member, a_header().seq);
+    for (auto const& [old, text, key] :
+         {std::tuple{R"("mpi":false)", R"("mpi":true)", "mpi"},
+          {R"("part":"d0")", R"("part":"d1")", "part"},
+          {R"("nonfinite":0,"part")", R"("nonfinite":1,"part")", "nonfinite"}}) {
+        auto const read = decode_header(replaced(header, old, text), name);
+        ASSERT_FALSE(read) << text;
+        EXPECT_EQ(read.error().code, ExitCode::protocol);
+        EXPECT_THAT(read.error().message(), HasSubstr(key));
+    }
+    auto const run = encode(small_run()).bytes;
+    for (auto const* text : {R"("parts":[])", R"("parts":[{"name":"1","tensors":["wte","head"]}])",
+                             R"("parts":[{"name":"0","tensors":["wte"]},)"
+                             R"({"name":"0","tensors":["head"]}])"}) {
+        auto const read =
+            decode_run(replaced(run, R"("parts":[{"name":"0","tensors":["wte","head"]}])", text));
+        ASSERT_FALSE(read) << text;
+        EXPECT_THAT(read.error().message(), HasSubstr("parts"));
+    }
+}
+
+TEST(Record, LongerThanTheLimitIsRefused)
+{
+    std::string const long_text(record_bytes_limit + 1, ' ');
+    EXPECT_THAT(decode_commit(long_text, commit_name({1})).error().message(),
+                HasSubstr("longer than"));
+}
+
+TEST(Record, ExactNumbersKeepTheirBits)
+{
+    for (double const v : {0.0, 1.0, 0.1, 1e300, 5e-324}) EXPECT_EQ(double_from_exact(exact(v)), v);
+    EXPECT_EQ(float_from_exact(exact(0.1F)), 0.1F);
+    EXPECT_FALSE(double_from_exact("3ff"));
+    EXPECT_FALSE(double_from_exact("3FF0000000000000"));
+}
+
+TEST(Record, ATokenBudgetIsAnOptionalField)
+{
+    auto run = small_run();
+    EXPECT_THAT(encode(run).bytes, HasSubstr(R"("tokens":null)"));
+    run.budget = Tokens{300};
+    auto const bytes = encode(run).bytes;
+    EXPECT_THAT(bytes, HasSubstr(R"("tokens":300)"));
+    auto const read = decode_run(bytes);
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, run);
+}
+
+TEST(Record, ATokenBudgetEndsTheStreamAtAWholeBlock)
+{
+    auto run = small_run(40);
+    EXPECT_EQ(run.stream_blocks(), 40);
+    for (auto const& [tokens, blocks] :
+         {std::pair{1, 1}, {8, 1}, {9, 2}, {80, 10}, {81, 11}, {320, 40}}) {
+        run.budget = Tokens{tokens};
+        EXPECT_EQ(run.stream_blocks(), blocks) << tokens;
+    }
+    run.params.block_tokens = Tokens{2'048};
+    run.budget = Tokens{300'000};
+    EXPECT_EQ(run.stream_blocks(), 147);
+}
+
+TEST(Record, ATokenBudgetOutsideTheDataIsRefused)
+{
+    auto run = small_run(40);
+    for (std::int64_t const tokens :
+         {std::int64_t{-1}, std::int64_t{0}, std::int64_t{321}, std::int64_t{1} << 53}) {
+        run.budget = Tokens{tokens};
+        auto const read = decode_run(encode(run).bytes);
+        ASSERT_FALSE(read) << tokens;
+        EXPECT_EQ(read.error().code, ExitCode::protocol);
+        EXPECT_THAT(read.error().message(), HasSubstr("tokens"));
+    }
+}
+
+TEST(Record, ADifferentScheduleIsExplainedByTheTokenBudget)
+{
+    auto const plain = small_run();
+    auto stored = plain;
+    auto ours = plain;
+    stored.budget = Tokens{300};
+    ours.budget = Tokens{200};
+    stored.optimizer.set("schedule_tokens", 300);
+    ours.optimizer.set("schedule_tokens", 200);
+    EXPECT_EQ(difference(stored, ours)->code, ExitCode::config);
+    EXPECT_THAT(difference(stored, ours)->message(),
+                HasSubstr("training.tokens is 300 in the store's run.json and 200 in this site's "
+                          "configuration"));
+    EXPECT_THAT(difference(stored, plain)->message(),
+                HasSubstr("training.tokens is 300 in the store's run.json and absent in"));
+    EXPECT_THAT(difference(plain, ours)->message(),
+                HasSubstr("training.tokens is absent in the store's run.json and 200 in"));
+}
+
+TEST(Record, ADifferentConfigurationIsReportedByItsKey)
+{
+    auto const run = small_run();
+    auto other = run;
+    EXPECT_FALSE(difference(run, other));
+    other.sites = {{"A"}};
+    EXPECT_FALSE(difference(run, other));
+    other.params.round_time = Seconds{4};
+    other.budget = Tokens{80};
+    EXPECT_FALSE(difference(run, other)) << "amendments can change the terms";
+    other.seed = 2;
+    other.budget.reset();
+    EXPECT_THAT(difference(run, other)->message(), HasSubstr("seed"));
+    EXPECT_EQ(difference(run, other)->code, ExitCode::config);
+}
+
+}  // namespace
+}  // namespace curtail::rounds
