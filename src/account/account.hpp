@@ -14,7 +14,7 @@
 #include "base/core/ids.hpp"
 #include "base/core/intensity.hpp"
 #include "base/core/units.hpp"
-#include "energy/bill.hpp"
+#include "run/energy/bill.hpp"
 
 // The account of a run: all numbers that a report shows. It is computed from a run's folder
 // (account_of.hpp).

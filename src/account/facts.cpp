@@ -3,7 +3,7 @@
 #include "account/parts.hpp"
 #include "account/text.hpp"
 #include "base/core/build_info.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {

@@ -6,11 +6,11 @@
 #include "base/core/digest.hpp"
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
-#include "journal/local_file.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
-#include "runlog/poller_state.hpp"
-#include "signals/trace.hpp"
+#include "run/journal/local_file.hpp"
+#include "run/runlog/poller_state.hpp"
+#include "run/samples/trace.hpp"
 
 namespace curtail::account {
 namespace {

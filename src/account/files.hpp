@@ -7,13 +7,13 @@
 
 #include "account/account.hpp"
 #include "account/site_logs.hpp"
-#include "config/run.hpp"
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/records/record.hpp"
-#include "runlog/evaluation.hpp"
-#include "runlog/event.hpp"
-#include "runlog/metrics.hpp"
-#include "signals/sample_log.hpp"
+#include "run/config/run.hpp"
+#include "run/runlog/evaluation.hpp"
+#include "run/runlog/event.hpp"
+#include "run/runlog/metrics.hpp"
+#include "run/samples/sample_log.hpp"
 
 // Reads the logs of a run's sites, the commits in the run's store, and files of the run's folder
 // (docs/report.md lists them). Computes nothing from them. The run may be in progress.

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "config/run.hpp"
-#include "runlog/held_out.hpp"
+#include "run/config/run.hpp"
+#include "run/runlog/held_out.hpp"
 
 // The held-out losses that `curtail-model evaluate --follow` has published, and when to warn about
 // them. The functions do no I/O and read no clock.

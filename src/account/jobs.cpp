@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "runlog/poller_events.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/poller_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {

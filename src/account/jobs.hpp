@@ -6,7 +6,7 @@
 
 #include "account/files.hpp"
 #include "account/steps_by_time.hpp"
-#include "energy/state.hpp"
+#include "run/energy/state.hpp"
 
 // Computes when a site had devices and what it did with them, from the logs of the poller and the
 // trainer. The functions do no I/O.

@@ -6,7 +6,7 @@
 
 #include "base/core/time.hpp"
 #include "base/core/units.hpp"
-#include "runlog/metrics.hpp"
+#include "run/runlog/metrics.hpp"
 
 // How far a run is, how fast it trains, and how much training is left. Does no I/O.
 namespace curtail::account {

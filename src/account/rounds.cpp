@@ -10,7 +10,7 @@
 #include "account/steps_by_time.hpp"
 #include "base/core/text.hpp"
 #include "protocol/site/notes.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "account/loss.hpp"
 #include "account/times.hpp"
-#include "energy/tally.hpp"
+#include "run/energy/tally.hpp"
 
 // What a run is compared with. account.hpp explains numbers named `..._s`.
 namespace curtail::account {

@@ -6,7 +6,7 @@
 
 #include "base/core/clock_file.hpp"
 #include "base/core/files.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "account/publication.hpp"
-#include "journal/site_log.hpp"
-#include "runlog/event.hpp"
-#include "runlog/held_out.hpp"
-#include "runlog/metrics.hpp"
-#include "signals/sample_log.hpp"
+#include "run/journal/site_log.hpp"
+#include "run/runlog/event.hpp"
+#include "run/runlog/held_out.hpp"
+#include "run/runlog/metrics.hpp"
+#include "run/samples/sample_log.hpp"
 
 // Reads the logs of a run's sites, from the journal in the store or from local files. Other owners
 // write their sites' journals, so a line counts only if it belongs to the journal's site, and if

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "account/parts.hpp"
-#include "runlog/poller_events.hpp"
+#include "run/runlog/poller_events.hpp"
 
 namespace curtail::account {
 namespace {

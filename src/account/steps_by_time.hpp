@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "runlog/metrics.hpp"
+#include "run/runlog/metrics.hpp"
 
 namespace curtail::account {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "runlog/poller_events.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/poller_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "config/run_spec.hpp"
 #include "data/manifest.hpp"
 #include "model/payload_layout.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/payload_values.hpp"
+#include "run/config/run_spec.hpp"
 
 namespace curtail::evaluate {
 namespace {

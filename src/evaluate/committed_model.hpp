@@ -2,10 +2,10 @@
 #pragma once
 #include <optional>
 
-#include "config/run.hpp"
 #include "model/parameters.hpp"
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/records/record.hpp"
+#include "run/config/run.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::evaluate {

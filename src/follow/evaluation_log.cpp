@@ -2,7 +2,7 @@
 #include "follow/evaluation_log.hpp"
 
 #include "base/core/clock_file.hpp"
-#include "journal/site_log.hpp"
+#include "run/journal/site_log.hpp"
 
 namespace curtail::follow {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/core/call.hpp"
 #include "base/core/files.hpp"
 #include "base/core/log.hpp"
-#include "journal/publisher.hpp"
-#include "runlog/held_out.hpp"
+#include "run/journal/publisher.hpp"
+#include "run/runlog/held_out.hpp"
 
 namespace curtail::follow {
 

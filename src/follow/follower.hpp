@@ -5,10 +5,10 @@
 #include <stop_token>
 
 #include "base/core/log.hpp"
-#include "config/run.hpp"
 #include "data/progress.hpp"
 #include "protocol/chain/record_cache.hpp"
-#include "runlog/held_out.hpp"
+#include "run/config/run.hpp"
+#include "run/runlog/held_out.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::follow {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "protocol/records/record.hpp"
-#include "runlog/held_out.hpp"
+#include "run/runlog/held_out.hpp"
 
 // The decisions of a process that evaluates each new model of a run. The functions do no I/O and
 // read no clock.

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "config/run.hpp"
 #include "protocol/chain/run_objects.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::follow {
 

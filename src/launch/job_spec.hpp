@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/core/ids.hpp"
-#include "config/site.hpp"
 #include "plan/job.hpp"
+#include "run/config/site.hpp"
 
 namespace curtail::launch {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "config/run.hpp"
 #include "plan/job.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::launch {
 

@@ -4,8 +4,8 @@
 #include <mutex>
 #include <optional>
 
-#include "journal/stream_objects.hpp"
 #include "protocol/chain/in_parallel.hpp"
+#include "run/journal/stream_objects.hpp"
 
 namespace curtail::maintain {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "base/core/result.hpp"
 #include "base/core/time.hpp"
-#include "config/model.hpp"
 #include "model/gpt.hpp"
 #include "model/kernels/comparison.hpp"
+#include "run/config/model.hpp"
 
 namespace curtail::model {
 

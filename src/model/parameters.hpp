@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/model.hpp"
+#include "run/config/model.hpp"
 
 namespace curtail::model {
 

@@ -3,8 +3,8 @@
 #include <c10/core/ScalarType.h>
 
 #include "base/core/units.hpp"
-#include "config/model.hpp"
 #include "model/gpt.hpp"
+#include "run/config/model.hpp"
 
 namespace curtail::model {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "config/model.hpp"
+#include "run/config/model.hpp"
 #include "storage/payload/payload.hpp"
 
 namespace curtail::model {

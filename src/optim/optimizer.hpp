@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/core/result.hpp"
-#include "config/run.hpp"
 #include "model/parameters.hpp"
 #include "optim/adamw.hpp"
 #include "optim/muon.hpp"
 #include "optim/schedule.hpp"
 #include "optim/shards.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::optim {
 

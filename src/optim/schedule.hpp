@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "base/core/units.hpp"
-#include "config/model.hpp"
-#include "config/run.hpp"
+#include "run/config/model.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::optim {
 

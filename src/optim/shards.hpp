@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "config/model.hpp"
+#include "run/config/model.hpp"
 
 namespace curtail::optim {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plan/state.hpp"
-#include "runlog/poller_events.hpp"
+#include "run/runlog/poller_events.hpp"
 
 namespace curtail::plan {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runlog/poller_events.hpp"
+#include "run/runlog/poller_events.hpp"
 
 namespace curtail::poll {
 namespace {

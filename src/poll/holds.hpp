@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "permission/hold.hpp"
 #include "poll/site_record.hpp"
-#include "runlog/event.hpp"
+#include "run/permission/hold.hpp"
+#include "run/runlog/event.hpp"
 
 // What keeps a site from training although its window is open: a person's decision, or a hold that
 // the poller itself put on the site. The functions read no clock and do no I/O.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "plan/clamp_times.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 
 namespace curtail::poll {
 namespace {

@@ -7,8 +7,8 @@
 #include "plan/plan.hpp"
 #include "poll/site_record.hpp"
 #include "poll/status.hpp"
-#include "runlog/event.hpp"
-#include "runlog/trainer_status.hpp"
+#include "run/runlog/event.hpp"
+#include "run/runlog/trainer_status.hpp"
 
 // The part of a poll that concerns jobs. The functions below call those of plan/plan.hpp. They
 // turn the results into events, log lines and a status. They read no clock and do no I/O. `listed`

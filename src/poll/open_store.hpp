@@ -2,9 +2,9 @@
 #pragma once
 #include <memory>
 
-#include "config/run.hpp"
 #include "poll/recovery.hpp"
 #include "poll/state_store.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::poll {
 

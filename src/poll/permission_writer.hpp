@@ -4,9 +4,9 @@
 #include <mutex>
 #include <optional>
 
-#include "permission/issue.hpp"
 #include "plan/decide.hpp"
 #include "poll/site_record.hpp"
+#include "run/permission/issue.hpp"
 
 namespace curtail::poll {
 

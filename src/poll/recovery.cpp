@@ -5,7 +5,7 @@
 #include <map>
 
 #include "plan/record.hpp"
-#include "runlog/poller_events.hpp"
+#include "run/runlog/poller_events.hpp"
 
 namespace curtail::poll {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/core/ids.hpp"
 #include "plan/state.hpp"
 #include "plan/update.hpp"
-#include "windows/detector.hpp"
+#include "run/windows/detector.hpp"
 
 namespace curtail::poll {
 

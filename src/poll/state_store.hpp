@@ -10,8 +10,8 @@
 #include "base/core/files.hpp"
 #include "poll/journal.hpp"
 #include "poll/stored_state.hpp"
-#include "runlog/event.hpp"
-#include "signals/sample_log.hpp"
+#include "run/runlog/event.hpp"
+#include "run/samples/sample_log.hpp"
 
 namespace curtail::poll {
 

@@ -7,7 +7,7 @@
 #include "base/core/ids.hpp"
 #include "base/core/json.hpp"
 #include "plan/action.hpp"
-#include "windows/detector.hpp"
+#include "run/windows/detector.hpp"
 
 namespace curtail::poll {
 

@@ -2,7 +2,7 @@
 #include "poll/stored_state.hpp"
 
 #include "base/core/files.hpp"
-#include "runlog/poller_events.hpp"
+#include "run/runlog/poller_events.hpp"
 
 namespace curtail::poll {
 namespace {

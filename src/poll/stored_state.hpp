@@ -10,7 +10,7 @@
 
 #include "poll/journal.hpp"
 #include "poll/site_record.hpp"
-#include "runlog/event.hpp"
+#include "run/runlog/event.hpp"
 
 namespace curtail::poll {
 

@@ -6,9 +6,9 @@
 
 #include "poll/site_record.hpp"
 #include "poll/status.hpp"
-#include "runlog/event.hpp"
-#include "signals/sample.hpp"
-#include "windows/evaluate_interval.hpp"
+#include "run/runlog/event.hpp"
+#include "run/samples/sample.hpp"
+#include "run/windows/evaluate_interval.hpp"
 
 // The part of a poll that concerns the window. The functions compute the window's new state from
 // samples. They read no clock and do no I/O.

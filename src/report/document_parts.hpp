@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "account/scenario.hpp"
-#include "energy/bill.hpp"
 #include "report/document.hpp"
+#include "run/energy/bill.hpp"
 
 // Makes parts of the document (document.hpp). Each function named `..._json` makes one part.
 namespace curtail::report {

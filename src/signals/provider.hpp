@@ -5,7 +5,7 @@
 
 #include "base/core/ids.hpp"
 #include "base/core/result.hpp"
-#include "signals/sample.hpp"
+#include "run/samples/sample.hpp"
 
 namespace curtail::signals {
 

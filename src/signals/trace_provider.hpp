@@ -2,8 +2,8 @@
 #pragma once
 #include <utility>
 
+#include "run/samples/trace.hpp"
 #include "signals/provider.hpp"
-#include "signals/trace.hpp"
 
 namespace curtail::signals {
 

@@ -7,7 +7,7 @@
 #include "base/core/ids.hpp"
 #include "base/core/json.hpp"
 #include "base/http/client.hpp"
-#include "signals/sample.hpp"
+#include "run/samples/sample.hpp"
 
 // Interprets responses of WattTime's API, v3, without any I/O.
 

@@ -6,7 +6,7 @@
 
 #include "base/core/log.hpp"
 #include "base/core/result.hpp"
-#include "signals/sample.hpp"
+#include "run/samples/sample.hpp"
 
 namespace curtail::signals::watttime {
 

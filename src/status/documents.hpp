@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/core/json.hpp"
-#include "journal/verify.hpp"
 #include "protocol/chain/verify.hpp"
+#include "run/journal/verify.hpp"
 #include "status/overview.hpp"
 
 // The JSON that curtail-status prints with --json (docs/status.md).

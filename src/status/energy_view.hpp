@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/core/intensity.hpp"
-#include "config/run.hpp"
-#include "energy/tally.hpp"
+#include "run/config/run.hpp"
+#include "run/energy/tally.hpp"
 #include "status/log_view.hpp"
 
 namespace curtail::status {

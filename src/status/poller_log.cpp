@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/core/text.hpp"
-#include "runlog/poller_events.hpp"
+#include "run/runlog/poller_events.hpp"
 
 namespace curtail::status {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "runlog/event.hpp"
-#include "runlog/poller_state.hpp"
+#include "run/runlog/event.hpp"
+#include "run/runlog/poller_state.hpp"
 
 namespace curtail::status {
 

@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "base/core/files.hpp"
-#include "energy/state.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/energy/state.hpp"
+#include "run/runlog/trainer_events.hpp"
 
 namespace curtail::status {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
-#include "journal/publisher.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/journal/publisher.hpp"
+#include "run/runlog/trainer_events.hpp"
 #include "status/poller_log.hpp"
 
 namespace curtail::status {

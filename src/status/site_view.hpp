@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/core/time.hpp"
-#include "config/run.hpp"
-#include "permission/hold.hpp"
-#include "permission/permission.hpp"
-#include "runlog/poller_state.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/config/run.hpp"
+#include "run/permission/hold.hpp"
+#include "run/permission/permission.hpp"
+#include "run/runlog/poller_state.hpp"
+#include "run/runlog/trainer_events.hpp"
 #include "status/log_view.hpp"
 
 namespace curtail::status {

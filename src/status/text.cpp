@@ -9,8 +9,8 @@
 #include <map>
 
 #include "base/core/text.hpp"
-#include "permission/watch.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/permission/watch.hpp"
+#include "run/runlog/trainer_events.hpp"
 
 namespace curtail::status {
 namespace {

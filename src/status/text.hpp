@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "journal/verify.hpp"
 #include "protocol/chain/verify.hpp"
+#include "run/journal/verify.hpp"
 #include "status/overview.hpp"
 
 // The text that curtail-status prints without --json (docs/status.md).

@@ -10,7 +10,7 @@
 #include "bridge/bridges.hpp"
 #include "protocol/chain/payload_values.hpp"
 #include "protocol/records/record.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 #include "storage/payload/payload.hpp"
 #include "storage/payload/value_memory.hpp"
 

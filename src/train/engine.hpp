@@ -6,11 +6,11 @@
 
 #include "base/core/units.hpp"
 #include "comm/collectives.hpp"
-#include "config/run.hpp"
 #include "data/loader.hpp"
 #include "model/gpt.hpp"
 #include "optim/optimizer.hpp"
 #include "protocol/records/ranges.hpp"
+#include "run/config/run.hpp"
 #include "train/batch_feed.hpp"
 #include "train/phase_timer.hpp"
 #include "train/shapes_seen.hpp"

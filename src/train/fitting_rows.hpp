@@ -9,7 +9,7 @@
 #include "base/core/json.hpp"
 #include "base/core/log.hpp"
 #include "comm/collectives.hpp"
-#include "config/run.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::train {
 

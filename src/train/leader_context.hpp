@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/core/log.hpp"
-#include "config/run.hpp"
+#include "run/config/run.hpp"
 #include "train/fitting_rows.hpp"
 #include "train/permission_guard.hpp"
 #include "train/position.hpp"

@@ -5,7 +5,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/clock_file.hpp"
-#include "journal/publisher.hpp"
+#include "run/journal/publisher.hpp"
 #include "storage/store/lazy_store.hpp"
 
 namespace curtail::train {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/core/log.hpp"
-#include "config/run.hpp"
-#include "journal/background.hpp"
+#include "run/config/run.hpp"
+#include "run/journal/background.hpp"
 #include "train/stop_signal.hpp"
 
 namespace curtail::train {

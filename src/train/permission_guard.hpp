@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/core/log.hpp"
-#include "permission/watch.hpp"
+#include "run/permission/watch.hpp"
 #include "train/stop_signal.hpp"
 
 namespace curtail::train {

@@ -7,7 +7,7 @@
 
 #include "base/core/result.hpp"
 #include "base/core/time.hpp"
-#include "runlog/metrics.hpp"
+#include "run/runlog/metrics.hpp"
 #include "train/device_mark.hpp"
 
 namespace curtail::train {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/core/units.hpp"
-#include "config/run.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::train {
 

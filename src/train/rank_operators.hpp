@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "base/core/log.hpp"
-#include "config/run.hpp"
 #include "model/gpu_operators.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::train {
 

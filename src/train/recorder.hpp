@@ -10,9 +10,9 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/log.hpp"
-#include "energy/state.hpp"
-#include "runlog/metrics.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/energy/state.hpp"
+#include "run/runlog/metrics.hpp"
+#include "run/runlog/trainer_events.hpp"
 #include "train/loss_watch.hpp"
 
 namespace curtail::train {
@@ -45,7 +45,7 @@ class Recorder {
     /// and logs a warning.
     void step(StepMetrics metrics);
     void event(std::string const& type, json::Object details);
-    /// Writes one of the events in runlog/trainer_events.hpp.
+    /// Writes one of the events in run/runlog/trainer_events.hpp.
     template <class TrainerEvent>
     void event(TrainerEvent const& what)
     {

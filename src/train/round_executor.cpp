@@ -8,7 +8,7 @@
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/chain/sweep.hpp"
 #include "protocol/site/notes.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 #include "train/training_id.hpp"
 
 namespace curtail::train {

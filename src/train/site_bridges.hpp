@@ -4,7 +4,7 @@
 
 #include "base/core/log.hpp"
 #include "bridge/check.hpp"
-#include "config/run.hpp"
+#include "run/config/run.hpp"
 #include "train/stop_signal.hpp"
 
 // The MPI connections of a site, as its site file wants them (docs/mpi.md).

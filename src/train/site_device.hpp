@@ -9,8 +9,8 @@
 #include "comm/collectives.hpp"
 #include "comm/gpu_identity.hpp"
 #include "comm/patience.hpp"
-#include "config/run.hpp"
-#include "config/site.hpp"
+#include "run/config/run.hpp"
+#include "run/config/site.hpp"
 
 namespace curtail::train {
 

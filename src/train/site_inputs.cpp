@@ -5,9 +5,9 @@
 
 #include "base/core/build_info.hpp"
 #include "base/core/text.hpp"
-#include "config/run_spec.hpp"
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/records/names.hpp"
+#include "run/config/run_spec.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::train {

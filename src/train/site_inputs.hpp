@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/core/digest.hpp"
-#include "config/run.hpp"
 #include "data/loader.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::train {
 

@@ -3,9 +3,9 @@
 
 #include <thread>
 
-#include "config/run_spec.hpp"
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/records/names.hpp"
+#include "run/config/run_spec.hpp"
 
 namespace curtail::train {
 

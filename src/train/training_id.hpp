@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/core/digest.hpp"
-#include "config/run.hpp"
+#include "run/config/run.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::train {

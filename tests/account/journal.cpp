@@ -13,9 +13,9 @@
 #include "account/timeline.hpp"
 #include "base/core/clock_file.hpp"
 #include "base/core/files.hpp"
-#include "journal/publisher.hpp"
 #include "report/document.hpp"
-#include "signals/trace.hpp"
+#include "run/journal/publisher.hpp"
+#include "run/samples/trace.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::account {

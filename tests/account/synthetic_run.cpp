@@ -17,7 +17,7 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/record.hpp"
 #include "protocol/records/terms.hpp"
-#include "runlog/event.hpp"
+#include "run/runlog/event.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::account::test {

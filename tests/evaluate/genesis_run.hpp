@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/run_spec.hpp"
 #include "data/prepare.hpp"
 #include "model/initialize.hpp"
 #include "model/payload_layout.hpp"
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/rules/next.hpp"
+#include "run/config/run_spec.hpp"
 #include "storage/payload/payload.hpp"
 #include "support/memory_store.hpp"
 

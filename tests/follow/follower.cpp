@@ -13,7 +13,7 @@
 #include "evaluate/genesis_run.hpp"
 #include "evaluate/held_out.hpp"
 #include "follow/evaluation_log.hpp"
-#include "journal/reader.hpp"
+#include "run/journal/reader.hpp"
 #include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 #include "support/temporary_folder.hpp"

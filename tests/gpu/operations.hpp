@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/core/json.hpp"
-#include "config/model.hpp"
 #include "model/gpt.hpp"
+#include "run/config/model.hpp"
 
 namespace curtail::check {
 

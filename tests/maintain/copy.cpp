@@ -5,12 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "journal/piece.hpp"
 #include "maintain/ending_store.hpp"
 #include "maintain/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "protocol/records/names.hpp"
+#include "run/journal/piece.hpp"
 #include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 

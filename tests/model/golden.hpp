@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "config/model.hpp"
 #include "model/parameters.hpp"
+#include "run/config/model.hpp"
 #include "storage/tensors/reader.hpp"
 
 namespace curtail::test {

@@ -7,7 +7,7 @@
 
 #include "poll/fixture.hpp"
 #include "poll/status.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 #include "support/eventually.hpp"
 
 namespace curtail::poll {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "poll/watch.hpp"
-#include "runlog/event.hpp"
+#include "run/runlog/event.hpp"
 #include "support/temporary_folder.hpp"
 
 /// A run of two sites with a fake signal and a fake Slurm.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which permission a poll writes.
-#include "permission/permission.hpp"
+#include "run/permission/permission.hpp"
 
-#include "permission/hold.hpp"
 #include "poll/fixture.hpp"
+#include "run/permission/hold.hpp"
 #include "support/eventually.hpp"
 
 namespace curtail::poll {

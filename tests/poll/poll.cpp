@@ -6,7 +6,7 @@
 #include "base/core/text.hpp"
 #include "poll/fixture.hpp"
 #include "poll/status.hpp"
-#include "runlog/trainer_events.hpp"
+#include "run/runlog/trainer_events.hpp"
 
 namespace curtail::poll {
 namespace {

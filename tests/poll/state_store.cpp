@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/open_store.hpp"
-#include "runlog/poller_events.hpp"
+#include "run/runlog/poller_events.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 
 #include "base/core/text.hpp"
 #include "plan/plan.hpp"
-#include "runlog/poller_events.hpp"
-#include "runlog/poller_state.hpp"
+#include "run/runlog/poller_events.hpp"
+#include "run/runlog/poller_state.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::poll {

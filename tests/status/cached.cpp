@@ -8,10 +8,10 @@
 #include <fstream>
 
 #include "account/files.hpp"
-#include "journal/reader.hpp"
-#include "journal/stream_writer.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
+#include "run/journal/reader.hpp"
+#include "run/journal/stream_writer.hpp"
 #include "status/chain_view.hpp"
 #include "support/counting_store.hpp"
 #include "support/memory_store.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runlog/poller_events.hpp"
+#include "run/runlog/poller_events.hpp"
 
 namespace curtail::status {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/core/files.hpp"
-#include "journal/publisher.hpp"
-#include "runlog/event.hpp"
+#include "run/journal/publisher.hpp"
+#include "run/runlog/event.hpp"
 #include "status/documents.hpp"
 #include "status/text.hpp"
 #include "support/temporary_folder.hpp"

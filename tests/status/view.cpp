@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/chain/small_run.hpp"
-#include "runlog/event.hpp"
+#include "run/runlog/event.hpp"
 #include "status/documents.hpp"
 #include "status/text.hpp"
 #include "support/memory_store.hpp"

@@ -18,7 +18,7 @@
 #include "base/core/text.hpp"
 #include "base/process/command.hpp"
 #include "base/process/identity.hpp"
-#include "runlog/event.hpp"
+#include "run/runlog/event.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"

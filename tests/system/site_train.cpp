@@ -9,7 +9,7 @@
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
-#include "permission/permission.hpp"
+#include "run/permission/permission.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training stops when the poller's permission ends.
-#include "permission/permission.hpp"
+#include "run/permission/permission.hpp"
 
 #include <gmock/gmock.h>
 
 #include "base/core/files.hpp"
-#include "runlog/event.hpp"
-#include "runlog/metrics.hpp"
+#include "run/runlog/event.hpp"
+#include "run/runlog/metrics.hpp"
 #include "train/small_training.hpp"
 
 namespace curtail::train::test {

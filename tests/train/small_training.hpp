@@ -10,9 +10,9 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
-#include "config/run_spec.hpp"
 #include "data/prepare.hpp"
 #include "model/initialize.hpp"
+#include "run/config/run_spec.hpp"
 #include "snapshot/reader.hpp"
 #include "support/eventually.hpp"
 #include "support/paths.hpp"

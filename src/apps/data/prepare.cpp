@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "config/run.hpp"
 #include "data/summary.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::apps::data {
 namespace {

@@ -8,7 +8,7 @@
 #include "commands.hpp"
 #include "evaluate/held_out.hpp"
 #include "evaluate/sample.hpp"
-#include "runlog/evaluation.hpp"
+#include "run/runlog/evaluation.hpp"
 
 namespace curtail::apps::model {
 namespace {

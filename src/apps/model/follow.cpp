@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "config/named_site.hpp"
 #include "follow/follower.hpp"
+#include "run/config/named_site.hpp"
 #include "stop_on_signal.hpp"
 #include "storage/store/lazy_store.hpp"
 

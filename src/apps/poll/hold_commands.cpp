@@ -8,8 +8,8 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/text.hpp"
-#include "permission/hold.hpp"
-#include "permission/issue.hpp"
+#include "run/permission/hold.hpp"
+#include "run/permission/issue.hpp"
 
 namespace curtail::apps {
 namespace {

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "apps/poll/options.hpp"
-#include "config/run.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::apps {
 
-/// Stores the decision of a person about each of `sites` (permission/hold.hpp). A pause also ends
-/// the permissions, so that jobs stop even if no poller runs. Prints one line per site.
+/// Stores the decision of a person about each of `sites` (run/permission/hold.hpp). A pause also
+/// ends the permissions, so that jobs stop even if no poller runs. Prints one line per site.
 ///
 /// Stores the decision at as many sites as possible. Then fails with the first error.
 [[nodiscard]] Result<void> store_decision(config::Run const& run,

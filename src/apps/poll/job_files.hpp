@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "config/run.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::apps {
 

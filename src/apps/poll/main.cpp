@@ -8,11 +8,11 @@
 #include "apps/poll/stop_signals.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
-#include "config/run.hpp"
 #include "launch/folder_id.hpp"
 #include "poll/poll.hpp"
 #include "poll/status.hpp"
 #include "poll/watch.hpp"
+#include "run/config/run.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::apps {
@@ -193,6 +193,6 @@ Program program()
 
 int main(int argc, char** argv)
 {
-    // A publisher may still wait for the store (journal/background.hpp).
+    // A publisher may still wait for the store (run/journal/background.hpp).
     curtail::apps::end_at_once(curtail::apps::run(curtail::apps::program(), argc, argv));
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "config/run.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::apps {
 

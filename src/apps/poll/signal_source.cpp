@@ -7,7 +7,7 @@
 
 #include "base/core/clock_file.hpp"
 #include "base/core/private_file.hpp"
-#include "runlog/poller_state.hpp"
+#include "run/runlog/poller_state.hpp"
 #include "signals/trace_provider.hpp"
 #include "signals/watttime_provider.hpp"
 

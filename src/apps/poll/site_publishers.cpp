@@ -2,7 +2,7 @@
 #include "apps/poll/site_publishers.hpp"
 
 #include "base/core/clock_file.hpp"
-#include "journal/publisher.hpp"
+#include "run/journal/publisher.hpp"
 #include "storage/store/lazy_store.hpp"
 
 namespace curtail::apps {

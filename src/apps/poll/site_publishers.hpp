@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/core/log.hpp"
-#include "config/run.hpp"
-#include "journal/background.hpp"
+#include "run/config/run.hpp"
+#include "run/journal/background.hpp"
 
 namespace curtail::apps {
 

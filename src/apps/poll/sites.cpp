@@ -7,7 +7,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/text.hpp"
-#include "permission/watch.hpp"
+#include "run/permission/watch.hpp"
 
 namespace curtail::apps {
 namespace {

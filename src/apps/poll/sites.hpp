@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "apps/program.hpp"
-#include "config/run.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::apps {
 

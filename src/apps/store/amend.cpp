@@ -5,10 +5,10 @@
 
 #include "base/core/clock.hpp"
 #include "commands.hpp"
-#include "config/run.hpp"
-#include "config/run_spec.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
+#include "run/config/run.hpp"
+#include "run/config/run_spec.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/core/files.hpp"
 #include "commands.hpp"
-#include "config/run.hpp"
-#include "config/run_spec.hpp"
+#include "run/config/run.hpp"
+#include "run/config/run_spec.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "base/core/text.hpp"
 #include "commands.hpp"
-#include "config/run.hpp"
 #include "maintain/contents.hpp"
+#include "run/config/run.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "config/named_site.hpp"
-#include "config/run_spec.hpp"
+#include "run/config/named_site.hpp"
+#include "run/config/run_spec.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

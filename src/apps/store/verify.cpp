@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "journal/verify.hpp"
+#include "run/journal/verify.hpp"
 #include "commands.hpp"
-#include "config/run_spec.hpp"
-#include "journal/reader.hpp"
 #include "protocol/chain/chain.hpp"
+#include "run/config/run_spec.hpp"
+#include "run/journal/reader.hpp"
 #include "status/documents.hpp"
 #include "status/text.hpp"
 

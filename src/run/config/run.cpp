@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/config/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/core/text.hpp"
+#include "run/config/read.hpp"
+#include "run/config/store.hpp"
+
+namespace curtail::config {
+namespace {
+
+// Wide bounds, but no product of two of these numbers overflows.
+constexpr std::int64_t max_batch_tokens = std::int64_t{1} << 40;
+constexpr std::int64_t max_block_tokens = std::int64_t{1} << 32;
+constexpr std::int64_t max_count = 1 << 20;
+constexpr std::int64_t max_permille = 1'000'000;
+constexpr double max_pace_s = 3600;
+constexpr double min_rank_timeout_s = 3;
+constexpr double max_rank_timeout_s = 86'400;
+constexpr std::int64_t max_budget = (std::int64_t{1} << 53) - 1;  // the largest integer of a record
+
+void read_budget(json::ObjectReader& r, Training& t)
+{
+    if (r.any("tokens") != nullptr)
+        t.budget = Tokens{read_integer(r, "tokens", std::nullopt, 1, max_budget)};
+    if (r.any("tokens_per_parameter") != nullptr)
+        t.tokens_per_parameter = r.number("tokens_per_parameter");
+    r.require(!t.budget || !t.tokens_per_parameter, "tokens_per_parameter",
+              "must be absent if training.tokens is given");
+    r.require(t.tokens_per_parameter.value_or(1) > 0, "tokens_per_parameter",
+              "must be more than 0");
+}
+
+Training read_training(json::ObjectReader& r)
+{
+    Training t;
+    t.batch_tokens = {read_integer(r, "batch_tokens", t.batch_tokens.value, 1, max_batch_tokens)};
+    t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
+    if (r.any("precision") != nullptr)
+        t.precision = static_cast<Precision>(r.one_of("precision", {"fp32", "bf16"}));
+    t.checkpoint_activations = r.boolean("checkpoint_activations", t.checkpoint_activations);
+    t.snapshot_every_steps = read_integer(r, "snapshot_every_steps", t.snapshot_every_steps, 0);
+    t.rank_timeout = std::chrono::round<Millis>(FractionalSeconds{
+        read_number(r, "rank_timeout_s", FractionalSeconds(t.rank_timeout).count(),
+                    min_rank_timeout_s, max_rank_timeout_s)});
+    t.step_at_least = FractionalSeconds{
+        read_number(r, "step_at_least_s", t.step_at_least.count(), 0, max_pace_s)};
+    t.steps_without_store = read_integer(r, "steps", t.steps_without_store, 0);
+    read_budget(r, t);
+    return t;
+}
+
+Optimizer read_optimizer(json::ObjectReader& r)
+{
+    Optimizer o;
+    o.schedule = {read_integer(r, "schedule_tokens", o.schedule.value, 1)};
+    o.lr_scale = r.optional_number("lr_scale");
+    r.require(!o.lr_scale || (*o.lr_scale > 0 && *o.lr_scale <= 1000), "lr_scale",
+              "must be more than 0 and at most 1000");
+    o.weight_decay = read_number(r, "weight_decay", o.weight_decay, 0, 10);
+    o.warmdown = read_number(r, "warmdown", o.warmdown, 0, 1);
+    o.final_lr = read_number(r, "final_lr", o.final_lr, 0, 1);
+    o.muon_bfloat16 = r.one_of("muon_precision", {"float32", "bfloat16"}, 0) == 1;
+    return o;
+}
+
+rounds::Outer read_outer(json::ObjectReader& r)
+{
+    rounds::Outer outer;
+    outer.type = static_cast<rounds::Outer::Type>(r.one_of("kind", {"average", "nesterov"}, 0));
+    outer.eta = r.number("eta", outer.eta);
+    outer.mu = r.number("mu", outer.mu);
+    r.require(outer.eta > 0 && outer.eta <= 10, "eta", "must be more than 0 and at most 10");
+    r.require(outer.mu >= 0 && outer.mu < 1, "mu", "must be 0 or more and less than 1");
+    return outer;
+}
+
+// A commit decides work of a healthy member about once per `round_time`, or once per
+// `checkpoint_interval` for a lone one. A member must not become suspect in this time, nor while it
+// stores and gathers: so at least twice as long.
+void check_drop_after(json::ObjectReader& r, rounds::Params const& p)
+{
+    if (p.drop_after >= 2 * std::max(p.round_time, p.checkpoint_interval)) return;
+    auto const seconds = [](Millis time) { return FractionalSeconds(time).count(); };
+    r.reject(
+        {ExitCode::config, r.place("drop_after_s"),
+         fmt::format("{:g} s is too short: round_time_s is {:g} s, and checkpoint_interval_s "
+                     "is {:g} s",
+                     seconds(p.drop_after), seconds(p.round_time), seconds(p.checkpoint_interval)),
+         "make it at least twice the longer of the two"});
+}
+
+void read_times(json::ObjectReader& r, rounds::Params& p)
+{
+    p.round_time = read_seconds(r, "round_time_s", p.round_time);
+    p.checkpoint_interval = read_seconds(r, "checkpoint_interval_s", p.checkpoint_interval);
+    p.gather_time = read_seconds(r, "gather_time_s", p.gather_time);
+    p.lease = read_seconds(r, "lease_s", p.lease);
+    p.first_base_wait = read_seconds(r, "first_base_wait_s", p.first_base_wait);
+    p.poll_run_lone = read_seconds(r, "poll_run_lone_s", p.poll_run_lone);
+    p.poll_run = read_seconds(r, "poll_run_s", p.poll_run);
+    p.poll_run_starved = read_seconds(r, "poll_run_starved_s", p.poll_run_starved);
+    p.poll_wait = read_seconds(r, "poll_wait_s", p.poll_wait);
+    p.drop_after =
+        read_seconds(r, "drop_after_s", 3 * std::max(p.round_time, p.checkpoint_interval));
+    p.skew = read_seconds(r, "skew_s", p.skew);
+    p.sweep_after = read_seconds(r, "sweep_after_s", p.sweep_after);
+    p.status_interval = read_seconds(r, "status_interval_s", p.status_interval);
+    p.repair_wait = read_seconds(r, "repair_wait_s", p.repair_wait);
+    check_drop_after(r, p);
+}
+
+rounds::Params read_rounds(json::ObjectReader& r)
+{
+    rounds::Params p;
+    read_times(r, p);
+    p.block_tokens = {read_integer(r, "block_tokens", p.block_tokens.value, 1, max_block_tokens)};
+    p.grant_quantum = read_integer(r, "grant_quantum_blocks", p.grant_quantum, 1, max_count);
+    p.local_steps = read_integer(r, "local_steps", p.local_steps, 0);
+    p.max_undecided =
+        read_integer(r, "max_undecided", p.max_undecided, 1, rounds::max_undecided_limit);
+    p.max_staleness = read_integer(r, "max_staleness", p.max_staleness, 0, max_count);
+    p.max_missed = read_integer(r, "max_missed", p.max_missed, 1, max_count);
+    p.keep_models = read_integer(r, "keep_models", p.keep_models, 1, rounds::keep_models_limit);
+    p.milestone_every = read_integer(r, "milestone_every", p.milestone_every, 0, max_count);
+    if (r.any("max_aside") != nullptr)
+        p.max_aside = read_integer(r, "max_aside", std::nullopt, 1, max_count);
+    p.outer_min_permille =
+        read_integer(r, "outer_min_permille", p.outer_min_permille, 0, max_permille);
+    p.staleness_discount_permille = read_integer(r, "staleness_discount_permille",
+                                                 p.staleness_discount_permille, 0, max_permille);
+    return p;
+}
+
+HeldOutBounds read_held_out(json::ObjectReader& r)
+{
+    HeldOutBounds bounds;
+    bounds.rise_nats = read_number(r, "warn_rise_nats", bounds.rise_nats, 0, 1e6);
+    bounds.behind_models =
+        read_integer(r, "warn_behind_models", bounds.behind_models, 0, max_count);
+    return bounds;
+}
+
+// The run's folder. It may be missing, but neither it nor its nearest existing parent may be a
+// file.
+std::filesystem::path read_folder(json::ObjectReader& r, std::filesystem::path const& file)
+{
+    auto const folder = read_path(r, file, "folder");
+    std::error_code error;
+    auto existing = folder;
+    while (!std::filesystem::exists(existing, error) && existing.has_relative_path())
+        existing = existing.parent_path();
+    if (!error && !std::filesystem::is_directory(existing, error))
+        r.reject({ExitCode::config, r.place("folder"), existing.string() + " is not a folder",
+                  "name another folder"});
+    return folder;
+}
+
+Data read_data(json::ObjectReader& r, std::filesystem::path const& file)
+{
+    Data data;
+    data.folder = read_path(r, file, "folder");
+    data.epochs = read_integer(r, "epochs", data.epochs, 1, max_epochs);
+    return data;
+}
+
+// The files that a run file names.
+struct Named {
+    std::filesystem::path model;
+    std::vector<std::filesystem::path> sites;
+};
+
+Named read_names(json::ObjectReader& r, std::filesystem::path const& file)
+{
+    Named named{read_path(r, file, "model"), {}};
+    auto const& sites = r.list("sites");
+    r.require(!sites.empty(), "sites", "must name at least one site file");
+    for (auto const& site : sites) {
+        auto const* name = site.as_text();
+        bool const good = name != nullptr && !name->empty();
+        r.require(good, "sites", "must be a list of file names");
+        if (good) named.sites.push_back(resolve(file, *name));
+    }
+    return named;
+}
+
+// Returns whether the file states the length of the optimizer's schedules.
+bool read_sections(json::ObjectReader& r, Run& run)
+{
+    using Reader = json::ObjectReader;
+    bool schedule_stated = false;
+    r.object("data", [&](Reader& o) { run.data = read_data(o, run.file); });
+    r.object(
+        "training", [&](Reader& o) { run.training = read_training(o); }, false);
+    r.object(
+        "optimizer",
+        [&](Reader& o) {
+            run.optimizer = read_optimizer(o);
+            schedule_stated = o.any("schedule_tokens") != nullptr;
+        },
+        false);
+    r.object(
+        "outer", [&](Reader& o) { run.outer = read_outer(o); }, false);
+    r.object(
+        "rounds", [&](Reader& o) { run.rounds = read_rounds(o); }, false);
+    r.object(
+        "held_out", [&](Reader& o) { run.held_out = read_held_out(o); }, false);
+    return schedule_stated;
+}
+
+Result<void> read_named(Named const& named, Run& run)
+{
+    auto const model = read_model(named.model);
+    if (!model) return tl::unexpected(model.error());
+    run.model = *model;
+    for (auto const& file : named.sites) {
+        auto site = read_site(file);
+        if (!site) return tl::unexpected(site.error());
+        run.sites.push_back(std::move(*site));
+    }
+    return {};
+}
+
+// Computes the token budget, which may depend on the model's size, and what follows from it.
+Result<void> derive_budget(Run& run, bool schedule_stated)
+{
+    auto& training = run.training;
+    if (training.tokens_per_parameter) {
+        double const tokens =
+            std::ceil(*training.tokens_per_parameter * static_cast<double>(run.model.parameters()));
+        if (tokens > static_cast<double>(max_budget))
+            return fail(ExitCode::config, run.file.string() + ": training.tokens_per_parameter",
+                        "must give less than 2^53 tokens", "choose a smaller number");
+        training.budget = Tokens{static_cast<std::int64_t>(tokens)};
+    }
+    if (training.budget && !schedule_stated) run.optimizer.schedule = *training.budget;
+    return {};
+}
+
+std::optional<SiteId> repeated_site(std::vector<Site> const& sites)
+{
+    std::set<SiteId> seen;
+    for (auto const& site : sites)
+        if (!seen.insert(site.site).second) return site.site;
+    return std::nullopt;
+}
+
+// The error of a reference site that the run does not have.
+std::optional<Error> unknown_reference(Run const& run)
+{
+    auto const& named = run.reference_site;
+    if (named.value.empty() || run.find_site(named) != nullptr) return std::nullopt;
+    std::vector<std::string> names;
+    for (auto const& site : run.sites) names.push_back(site.site.value);
+    return Error{ExitCode::config, run.file.string() + ": reference_site",
+                 "the run has no site \"" + printable(named.value) + "\"",
+                 suggest_name(named.value, names)};
+}
+
+// Contradictions between sections or files.
+std::optional<Error> contradiction(Run const& run)
+{
+    auto const bad = [&](std::string const& key, std::string why, std::string remedy) {
+        return Error{ExitCode::config, run.file.string() + ": " + key, std::move(why),
+                     std::move(remedy)};
+    };
+    if (run.training.batch_tokens % run.rounds.block_tokens != Tokens{})
+        return bad("training.batch_tokens", "a step consumes whole blocks",
+                   "make it a multiple of rounds.block_tokens (" +
+                       std::to_string(run.rounds.block_tokens.value) + ")");
+    if (run.rounds.block_tokens % Tokens{run.model.sequence} != Tokens{})
+        return bad("rounds.block_tokens", "a block consists of whole rows",
+                   "make it a multiple of the model's sequence (" +
+                       std::to_string(run.model.sequence) + ")");
+    if (auto const site = repeated_site(run.sites))
+        return bad("sites", "two site files have the name " + site->value,
+                   "give each site its own name");
+    return unknown_reference(run);
+}
+
+}  // namespace
+
+Site const* Run::find_site(SiteId const& site) const
+{
+    auto const it =
+        std::find_if(sites.begin(), sites.end(), [&](Site const& s) { return s.site == site; });
+    return it == sites.end() ? nullptr : &*it;
+}
+
+Site const& Run::reference() const
+{
+    auto const* named = find_site(reference_site);
+    return named != nullptr ? *named : sites.front();
+}
+
+Result<Run> read_run(std::filesystem::path const& file)
+{
+    Run run;
+    run.file = std::filesystem::absolute(file).lexically_normal();
+    auto const json = config::read_file(run.file);
+    if (!json) return tl::unexpected(json.error());
+    json::ObjectReader r(*json, file.string(), ExitCode::config);
+    run.run = {r.text("run")};
+    r.require(is_plain_name(run.run.value), "run", plain_name_rule);
+    run.folder = read_folder(r, run.file);
+    run.store = read_store(r, run.file);
+    run.seed = read_integer(r, "seed", run.seed, 0);
+    run.reference_site = {r.text("reference_site", "")};
+    bool const schedule_stated = read_sections(r, run);
+    auto const named = read_names(r, run.file);
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    if (auto read = read_named(named, run); !read) return tl::unexpected(read.error());
+    if (auto derived = derive_budget(run, schedule_stated); !derived)
+        return tl::unexpected(derived.error());
+    if (auto error = contradiction(run)) return tl::unexpected(*error);
+    return run;
+}
+
+}  // namespace curtail::config

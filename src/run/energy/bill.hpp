@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "run/energy/state.hpp"
+#include "run/energy/tally.hpp"
+
+// Computes the energy and carbon of one site, and of a hypothetical site that never pauses.
+namespace curtail::energy {
+
+/// How a number was obtained. A `logged` number was read from files that the run wrote. A `derived`
+/// number was computed from logged numbers. A `modelled` number was computed with a model, such as
+/// Power. No number has the origin `measured` or `estimated` yet.
+enum class Origin { measured, logged, derived, modelled, estimated };
+/// Returns the origin's name, such as `measured`.
+[[nodiscard]] char const* name(Origin origin);
+
+/// Where a number comes from.
+struct Provenance {
+    Origin origin{Origin::modelled};
+    std::string source;  ///< for the user, such as "power model x WattTime marginal signal"
+    friend bool operator==(Provenance const&, Provenance const&) = default;
+};
+
+/// The energy and carbon of one site, and where their values come from.
+struct Bill {
+    std::map<State, Tally> by_state;
+    Tally total;
+    WattHours inside_windows;  ///< energy drawn while the site's window was open or closing
+    Provenance energy;         ///< where the amounts of energy come from
+    Provenance carbon;         ///< where the amounts of carbon come from
+    /// Returns `inside_windows` as a fraction of the total energy, or an empty optional if no
+    /// energy was drawn.
+    [[nodiscard]] std::optional<double> inside_share() const;
+};
+
+/// The settings with which a bill is computed.
+struct Rules {
+    Power power;
+    /// Energy drawn while the intensity is below this threshold counts as clean. The technical
+    /// report (arXiv:2602.22760) takes it for energy that would have been curtailed.
+    GramsPerKwh threshold{100};
+    Provenance energy;  ///< becomes Bill::energy
+    Provenance carbon;  ///< becomes Bill::carbon
+};
+
+/// Computes the bill of a site. `states` are the site's states while it had devices; they must not
+/// overlap each other. `windows` are the intervals in which the site's window was open or closing.
+/// These intervals must be in order of time, and must not overlap each other.
+[[nodiscard]] Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
+                           IntensitySeries const& intensity, Rules const& rules);
+
+/// Computes running totals at `count` times: `from`, `from + step`, and so on. Each total counts
+/// the energy and carbon since `from`.
+[[nodiscard]] std::vector<Tally> cumulative(std::span<StateInterval const> states,
+                                            IntensitySeries const& intensity, Rules const& rules,
+                                            Time from, Millis step, std::size_t count);
+
+/// Returns the parts of `states` that lie inside `interval`.
+[[nodiscard]] std::vector<StateInterval> clip(std::span<StateInterval const> states,
+                                              Interval interval);
+
+/// The counterfactual of a run: one site that does the same work and never pauses.
+struct AlwaysOn {
+    Interval when;  ///< when this site would train
+    Tally tally;
+    /// The part of `when` in which the value of the last sample is only assumed
+    /// (IntensitySeries::assumed_after_last). Empty if there is no such part.
+    Interval assumed;
+};
+/// Computes the energy and carbon of always-on training. The site trains on `tokens` tokens, from
+/// `start` on, at training power. `start`, `tokens_per_second` and `intensity` must use the same
+/// clock; in a replay, this is the signal's clock. Throws std::invalid_argument if
+/// `tokens_per_second` is not positive.
+[[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
+                                 IntensitySeries const& intensity, Rules const& rules);
+
+}  // namespace curtail::energy

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "base/core/units.hpp"
+#include "run/energy/interval.hpp"
+
+namespace curtail::energy {
+
+/// What a site does with its devices. A site without devices has no state and draws no power.
+/// - `starting`: the job has started, and the trainer has not yet entered any other state;
+/// - `training`: steps run;
+/// - `exchange`: the site cuts, waits for the merge, or adopts;
+/// - `idle`: the trainer has no blocks to train on, or was killed in the state `training`;
+/// - `draining`: the trainer is stopping and runs no step, or has exited.
+enum class State { starting, training, exchange, idle, draining };
+inline constexpr State all_states[] = {State::starting, State::training, State::exchange,
+                                       State::idle, State::draining};
+/// Returns the state's name, such as `training`.
+[[nodiscard]] char const* name(State state);
+/// Returns the state with the name `name`, or an empty optional if there is none.
+[[nodiscard]] std::optional<State> state_named(std::string_view name);
+
+/// An interval in which a site was in one state.
+struct StateInterval {
+    State state{State::idle};
+    Interval when;
+    friend bool operator==(StateInterval const&, StateInterval const&) = default;
+};
+
+/// The power that a site's devices draw. Nothing is metered: this is a model with two levels.
+struct Power {
+    Watts idle{468};        ///< in every state except `training`
+    Watts training{2'024};  ///< in the state `training`
+    /// Power usage effectiveness of the building: its total power, divided by the power of its
+    /// devices (ISO/IEC 30134-2). At least 1.
+    double pue{1};
+    /// Returns the power that the building draws for the site in `state`: the power of the devices,
+    /// multiplied by `pue`.
+    [[nodiscard]] Watts of(State state) const
+    {
+        return pue * (state == State::training ? training : idle);
+    }
+};
+
+}  // namespace curtail::energy

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/energy/tally.hpp"
+
+namespace curtail::energy {
+namespace {
+
+Tally of_piece(Watts power, IntensityPiece const& piece, GramsPerKwh threshold)
+{
+    WattHours const energy = power * piece.when.length();
+    if (!piece.intensity)
+        return {.energy = energy, .clean = {}, .unknown = energy, .carbon = {}, .carbon_dirty = {}};
+    bool const clean = *piece.intensity < threshold;
+    Grams const carbon = energy * *piece.intensity;
+    return {.energy = energy,
+            .clean = clean ? energy : WattHours{},
+            .unknown = {},
+            .carbon = carbon,
+            .carbon_dirty = clean ? Grams{} : carbon};
+}
+
+}  // namespace
+
+Tally& Tally::operator+=(Tally const& other)
+{
+    energy += other.energy;
+    clean += other.clean;
+    unknown += other.unknown;
+    carbon += other.carbon;
+    carbon_dirty += other.carbon_dirty;
+    blind = blind || other.blind;
+    partial = partial || other.partial;
+    return *this;
+}
+
+std::optional<double> Tally::clean_share() const
+{
+    if (known_energy().value <= 0 || blind || partial) return std::nullopt;
+    return ratio(clean, known_energy());
+}
+
+std::optional<GramsPerKwh> Tally::mean_intensity() const
+{
+    if (known_energy().value <= 0 || blind || partial) return std::nullopt;
+    return GramsPerKwh{carbon.value / known_energy().value * 1000};
+}
+
+Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity,
+                GramsPerKwh threshold)
+{
+    Tally sum;
+    for (auto const& piece : intensity.pieces(interval)) sum += of_piece(power, piece, threshold);
+    sum.blind = intensity.blind() && sum.energy.value > 0;
+    return sum;
+}
+
+}  // namespace curtail::energy

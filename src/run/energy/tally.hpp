@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "run/energy/intensity.hpp"
+
+namespace curtail::energy {
+
+/// Energy drawn and carbon caused over some time. Tallies can be added.
+///
+/// `carbon` and `carbon_dirty` leave out the energy of unknown intensity. To report carbon, use
+/// known_carbon() and known_carbon_dirty(). Their result is empty, not 0, if the tally is not
+/// known().
+///
+/// The threshold is the one with which the tally was computed, e.g. by integrate().
+struct Tally {
+    WattHours energy;    ///< all energy drawn
+    WattHours clean;     ///< the part drawn at an intensity below the threshold; without the site,
+                         ///< this energy would have been curtailed
+    WattHours unknown;   ///< the part drawn while the intensity was unknown
+    Grams carbon;        ///< carbon caused by the energy of known intensity
+    Grams carbon_dirty;  ///< the part of `carbon` caused while the intensity was at or above the
+                         ///< threshold
+    bool blind{false};   ///< some energy was drawn in a region without any known intensity
+    /// Some energy is not recorded: `energy` is a lower bound, and the carbon is unknown.
+    bool partial{false};
+
+    /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind, and
+    /// partial if either is partial.
+    Tally& operator+=(Tally const& other);
+    /// Returns true if `carbon` can be reported. This is the case if no energy was drawn. It is
+    /// also the case if some energy has a known intensity and the tally is not blind. The carbon of
+    /// a partial tally is never known.
+    [[nodiscard]] bool known() const
+    {
+        return !partial && (energy.value <= 0 || (!blind && unknown < energy));
+    }
+    /// Returns true if the tally is known() and `unknown` is at most `most_unknown` x `energy`. If
+    /// a tally is known() but not whole(), its carbon is a lower bound.
+    [[nodiscard]] bool whole() const
+    {
+        return known() && unknown.value <= most_unknown * energy.value;
+    }
+    /// Largest fraction `unknown` / `energy` of a tally that is whole().
+    static constexpr double most_unknown = 0.005;
+
+    /// Returns `carbon` if the tally is known(), and otherwise an empty optional.
+    [[nodiscard]] std::optional<Grams> known_carbon() const
+    {
+        return known() ? std::optional(carbon) : std::nullopt;
+    }
+    /// Returns `carbon_dirty` if the tally is known(), and otherwise an empty optional.
+    [[nodiscard]] std::optional<Grams> known_carbon_dirty() const
+    {
+        return known() ? std::optional(carbon_dirty) : std::nullopt;
+    }
+    /// Returns the energy drawn while the intensity was known.
+    [[nodiscard]] WattHours known_energy() const { return energy - unknown; }
+    /// Returns the energy drawn while the intensity was at or above the threshold. Returns an empty
+    /// optional if the tally is not known().
+    [[nodiscard]] std::optional<WattHours> dirty() const
+    {
+        return known() ? std::optional(known_energy() - clean) : std::nullopt;
+    }
+    /// Returns the fraction clean / known_energy(). Returns an empty optional if known_energy() is
+    /// 0 or the tally is blind or partial. Energy of unknown intensity counts neither in `clean`
+    /// nor in known_energy().
+    [[nodiscard]] std::optional<double> clean_share() const;
+    /// Returns carbon / known_energy(). Returns an empty optional if known_energy() is 0 or the
+    /// tally is blind or partial.
+    [[nodiscard]] std::optional<GramsPerKwh> mean_intensity() const;
+    friend bool operator==(Tally const&, Tally const&) = default;
+};
+
+/// Integrates a constant power over an interval. Splits the interval where the intensity changes
+/// (IntensitySeries::pieces), so the result is exact.
+[[nodiscard]] Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity,
+                              GramsPerKwh threshold);
+
+}  // namespace curtail::energy

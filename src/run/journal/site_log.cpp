@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/journal/site_log.hpp"
+
+#include "run/journal/local_file.hpp"
+
+namespace curtail::journal {
+namespace {
+
+// A stream that breaks the limits is that of a careless or hostile owner. It must not keep other
+// owners from reading theirs.
+Result<StreamContent> without_excess(Result<StreamContent> content)
+{
+    if (content || content.error().code != ExitCode::data) return content;
+    StreamContent nothing;
+    nothing.newest = {1};
+    nothing.problems.push_back(content.error().message());
+    return nothing;
+}
+
+Result<std::string> read_newest_lines(std::filesystem::path const& file,
+                                      std::function<bool(std::string_view)> const& suffices)
+{
+    constexpr std::int64_t most = std::int64_t{16} << 20;
+    for (std::int64_t bytes = std::int64_t{64} << 10;; bytes *= 4) {
+        auto text = read_end(file, bytes);
+        if (!text || std::ssize(*text) < bytes || bytes >= most || suffices(*text)) return text;
+    }
+}
+
+}  // namespace
+
+LogReader::LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store,
+                     ReadLimits limits)
+    : run_(run)
+{
+    Cache cache(run.folder / "cache" / "journal");
+    if (store) reader_.emplace(std::move(store), run.run, std::move(cache), limits);
+}
+
+Result<SiteLog> LogReader::with_tail(StreamContent content, SiteId const& site, Stream stream) const
+{
+    auto const path = local_file(run_, site, stream);
+    SiteLog log{std::move(content.text),
+                content.pieces,
+                false,
+                content.published_until(),
+                content.stored,
+                content.tip ? content.tip->header.clock : std::nullopt,
+                std::move(content.problems)};
+    auto const local = LocalFile::open(path);
+    if (!local) return tl::unexpected(local.error());
+    if (local->size() == 0) return log;
+    auto const from = content.tip ? content.tip->header.range.from : 0;
+    auto const end = local->read({from, local->size()});
+    if (!end) return tl::unexpected(end.error());
+    auto const tail = content.tip ? unpublished_tail(*content.tip, *end, from)
+                                  : std::optional<std::string_view>(*end);
+    log.reaches_local = tail.has_value();
+    log.text += tail.value_or("");
+    return log;
+}
+
+Result<SiteLog> LogReader::read(SiteId const& site, Stream stream) const
+{
+    if (reader_) {
+        auto content = without_excess(reader_->read(site, stream));
+        if (!content) return tl::unexpected(content.error());
+        if (content->newest.value > 0) return with_tail(std::move(*content), site, stream);
+    }
+    auto text = read_file_if_exists(local_file(run_, site, stream));
+    if (!text) return tl::unexpected(text.error());
+    SiteLog log;
+    log.reaches_local = text->has_value();
+    log.text = std::move(*text).value_or("");
+    return log;
+}
+
+Result<SiteLog> LogReader::read_newest(
+    SiteId const& site, Stream stream,
+    std::function<bool(std::string_view text)> const& suffices) const
+{
+    if (reader_) {
+        auto content = without_excess(reader_->read_newest(site, stream, suffices));
+        if (!content) return tl::unexpected(content.error());
+        if (content->newest.value > 0) return with_tail(std::move(*content), site, stream);
+    }
+    auto text = read_newest_lines(local_file(run_, site, stream), suffices);
+    if (!text) return tl::unexpected(text.error());
+    SiteLog log;
+    log.reaches_local = !text->empty();
+    log.text = std::move(*text);
+    return log;
+}
+
+}  // namespace curtail::journal

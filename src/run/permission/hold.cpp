@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/permission/hold.hpp"
+
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "run/permission/permission.hpp"
+
+namespace curtail::permission {
+namespace {
+
+constexpr std::int64_t format = 1;
+
+Hold parse(json::ObjectReader& r)
+{
+    Hold hold;
+    r.require(r.integer("format") == format, "format", "must be " + std::to_string(format));
+    hold.run = {r.text("run")};
+    hold.site = {r.text("site")};
+    hold.serial = r.integer("serial");
+    r.require(hold.serial <= largest_serial, "serial", "must be at most 2^53");
+    hold.held = r.boolean("held");
+    hold.reason = r.text("reason");
+    auto const since = parse_time(r.text("since"));
+    r.require(since.has_value(), "since", "must be a time");
+    hold.since = since.value_or(Time{});
+    hold.by = r.text("by");
+    return hold;
+}
+
+tl::unexpected<Error> unusable(std::filesystem::path const& file, std::string why)
+{
+    return fail(ExitCode::data, "cannot use the hold " + file.string(), std::move(why),
+                "replace it with `curtail-poll RUN --pause SITE --reason TEXT` or `curtail-poll "
+                "RUN --resume SITE`");
+}
+
+}  // namespace
+
+std::filesystem::path hold_file(std::filesystem::path const& site_folder)
+{
+    return site_folder / "hold.json";
+}
+
+Result<void> write_hold(std::filesystem::path const& site_folder, Hold const& hold)
+{
+    if (auto made = make_folder(site_folder); !made) return made;
+    json::Object const content{{"format", format},
+                               {"run", hold.run.value},
+                               {"site", hold.site.value},
+                               {"serial", hold.serial},
+                               {"held", hold.held},
+                               {"reason", hold.reason},
+                               {"since", format_time(hold.since)},
+                               {"by", hold.by}};
+    return write_file(hold_file(site_folder), json::to_string(content) + "\n");
+}
+
+Result<std::optional<Hold>> read_hold(std::filesystem::path const& site_folder, RunId const& run,
+                                      SiteId const& site)
+{
+    auto const file = hold_file(site_folder);
+    auto const text = read_file_if_exists(file, json::record_limits.bytes);
+    if (!text) return unusable(file, text.error().why);
+    if (!*text) return std::optional<Hold>{};
+    auto const value =
+        json::parse(**text, file.string(), json::Dialect::strict, json::record_limits);
+    if (!value) return unusable(file, value.error().why);
+    json::ObjectReader r(*value, file.string());
+    auto hold = parse(r);
+    if (auto const error = r.finish()) return unusable(file, error->why);
+    if (hold.run != run || hold.site != site)
+        return unusable(file,
+                        "it belongs to site " + hold.site.value + " of run " + hold.run.value);
+    return std::optional(std::move(hold));
+}
+
+}  // namespace curtail::permission

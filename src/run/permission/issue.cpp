@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/permission/issue.hpp"
+
+#include <algorithm>
+
+namespace curtail::permission {
+namespace {
+
+constexpr Millis shortest_default{30'000};
+
+Time end_of(Verdict const& verdict, Terms const& terms, Time now)
+{
+    if (!verdict.may_train) return now;
+    auto const end = now + terms.lifetime;
+    if (!verdict.closes) return end;
+    return std::clamp(*verdict.closes + 2 * terms.poll_period, now, end);
+}
+
+// Whether `present` may stay although a new permission would end at `end`.
+bool may_stay(Permission const& present, Verdict const& verdict, Time end, Terms const& terms,
+              Time now)
+{
+    bool const same_verdict =
+        present.is_withdrawn() != verdict.may_train && present.why == verdict.why;
+    if (!same_verdict || present.issued > now) return false;
+    if (!verdict.may_train) return true;
+    auto const interval = std::min(terms.poll_period / 2, terms.lifetime / 4);
+    return now - present.issued < interval && present.until <= end;
+}
+
+}  // namespace
+
+Millis default_lifetime(Millis poll_period, Millis close_delay)
+{
+    return std::max(shortest_default, 2 * poll_period + close_delay);
+}
+
+std::optional<Permission> renew(std::optional<Permission> const& present, RunId const& run,
+                                SiteId const& site, Verdict const& verdict, Terms const& terms,
+                                Time now)
+{
+    if (present && may_stay(*present, verdict, end_of(verdict, terms, now), terms, now))
+        return std::nullopt;
+    return issue(present, run, site, verdict, terms, now);
+}
+
+Permission issue(std::optional<Permission> const& present, RunId const& run, SiteId const& site,
+                 Verdict const& verdict, Terms const& terms, Time now)
+{
+    auto const end = end_of(verdict, terms, now);
+    // A job accepts only a higher serial. The time makes it higher even if the file was lost.
+    auto const serial = std::max(present ? present->serial + 1 : 0, to_unix_ms(now));
+    return {run, site, serial, now, end - now, end, verdict.why};
+}
+
+}  // namespace curtail::permission

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/permission/permission.hpp"
+
+#include <cmath>
+
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+
+namespace curtail::permission {
+namespace {
+
+constexpr std::int64_t format = 1;
+constexpr double longest_lifetime_s = 1e9;
+
+Time read_time(json::ObjectReader& r, std::string const& key)
+{
+    auto const time = parse_time(r.text(key));
+    r.require(time.has_value(), key, "must be a time");
+    return time.value_or(Time{});
+}
+
+Permission parse(json::ObjectReader& r)
+{
+    Permission permission;
+    r.require(r.integer("format") == format, "format", "must be " + std::to_string(format));
+    permission.run = {r.text("run")};
+    permission.site = {r.text("site")};
+    permission.serial = r.integer("serial");
+    r.require(permission.serial <= largest_serial, "serial", "must be at most 2^53");
+    permission.issued = read_time(r, "issued");
+    double const seconds = r.number("lifetime_s");
+    bool const good = seconds >= 0 && seconds <= longest_lifetime_s;
+    r.require(good, "lifetime_s", "must be 0 to 1e9");
+    permission.lifetime = Millis{good ? std::llround(1000 * seconds) : 0};
+    permission.until = read_time(r, "until");
+    permission.why = r.text("why");
+    return permission;
+}
+
+tl::unexpected<Error> unusable(std::filesystem::path const& file, std::string why)
+{
+    return fail(ExitCode::temporary, "cannot use the permission " + file.string(), std::move(why),
+                "the site's poller replaces the file at its next poll");
+}
+
+}  // namespace
+
+std::filesystem::path permission_file(std::filesystem::path const& site_folder)
+{
+    return site_folder / "permission.json";
+}
+
+Result<void> write_permission(std::filesystem::path const& site_folder,
+                              Permission const& permission)
+{
+    if (auto made = make_folder(site_folder); !made) return made;
+    json::Object const content{{"format", format},
+                               {"run", permission.run.value},
+                               {"site", permission.site.value},
+                               {"serial", permission.serial},
+                               {"issued", format_time(permission.issued)},
+                               {"lifetime_s", FractionalSeconds(permission.lifetime).count()},
+                               {"until", format_time(permission.until)},
+                               {"why", permission.why}};
+    return write_file(permission_file(site_folder), json::to_string(content) + "\n");
+}
+
+Result<std::optional<Permission>> read_permission(std::filesystem::path const& site_folder,
+                                                  RunId const& run, SiteId const& site)
+{
+    auto const file = permission_file(site_folder);
+    auto const text = read_file_if_exists(file, json::record_limits.bytes);
+    if (!text) return unusable(file, text.error().why);
+    if (!*text) return std::optional<Permission>{};
+    auto const value =
+        json::parse(**text, file.string(), json::Dialect::strict, json::record_limits);
+    if (!value) return unusable(file, value.error().why);
+    json::ObjectReader r(*value, file.string());
+    auto permission = parse(r);
+    if (auto const error = r.finish()) return unusable(file, error->why);
+    if (permission.run != run || permission.site != site)
+        return unusable(file, "it belongs to site " + permission.site.value + " of run " +
+                                  permission.run.value);
+    return std::optional(std::move(permission));
+}
+
+}  // namespace curtail::permission

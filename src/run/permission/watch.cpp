@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/permission/watch.hpp"
+
+namespace curtail::permission {
+namespace {
+
+// Clocks of a site's machines may differ this much.
+constexpr Seconds clock_tolerance{60};
+
+// A withdrawal counts whatever the clocks are. The text does not change with the time, so that a
+// job reports each file once.
+std::optional<Error> future_error(Permission const& permission, Time now)
+{
+    if (permission.is_withdrawn() || !is_from_the_future(permission, now)) return std::nullopt;
+    return Error{ExitCode::temporary, "cannot use the permission of site " + permission.site.value,
+                 "it was issued at " + format_time(permission.issued) +
+                     ", which is in the future on this machine",
+                 "check the clocks of this machine and of the poller's machine"};
+}
+
+std::string end_text(Permission const& permission)
+{
+    if (permission.is_withdrawn()) return "the poller ended the permission: " + permission.why;
+    return "no permission after that of " + format_time(permission.issued) +
+           ", which has ended; is the poller running?";
+}
+
+tl::unexpected<Error> refuse(std::string why)
+{
+    return fail(ExitCode::temporary, "this job may not train", std::move(why),
+                "start the poller, or pass --without-poller to train in spite of this");
+}
+
+}  // namespace
+
+char const* to_text(Need need)
+{
+    switch (need) {
+        case Need::always:
+            return "always";
+        case Need::if_served:
+            return "if-served";
+        case Need::never:
+            return "never";
+    }
+    __builtin_unreachable();
+}
+
+std::optional<Need> parse_need(std::string_view text)
+{
+    for (auto const need : {Need::always, Need::if_served, Need::never})
+        if (text == to_text(need)) return need;
+    return std::nullopt;
+}
+
+bool is_from_the_future(Permission const& permission, Time now)
+{
+    return permission.issued > now + clock_tolerance;
+}
+
+Result<void> check_start(Need need, Reading const& reading, Time now)
+{
+    if (need == Need::never) return {};
+    if (!reading) return tl::unexpected(reading.error());
+    if (!*reading) {
+        if (need == Need::if_served) return {};
+        return refuse("no poller has permitted it");
+    }
+    auto const& permission = **reading;
+    if (auto const error = future_error(permission, now)) return tl::unexpected(*error);
+    if (now < permission.until && !permission.is_withdrawn()) return {};
+    return refuse(end_text(permission));
+}
+
+std::optional<Error> Watch::see(Reading const& reading, MonoTime now, Time real_now)
+{
+    std::optional<Error> problem;
+    if (!reading) problem = reading.error();
+    else if (*reading) problem = future_error(**reading, real_now);
+    bool const is_new = problem && problem_ != problem;
+    if (!problem && *reading && (!last_ || (*reading)->serial > last_->serial)) {
+        last_ = **reading;
+        first_seen_ = now;
+    }
+    problem_ = std::move(problem);
+    return is_new ? problem_ : std::nullopt;
+}
+
+std::optional<End> Watch::end(MonoTime now, Time real_now) const
+{
+    if (need_ == Need::never) return std::nullopt;
+    if (!last_) {
+        if (problem_) return End{0, problem_->message()};
+        if (need_ == Need::if_served) return std::nullopt;
+        return End{0, "no poller has permitted it"};
+    }
+    if (now - first_seen_ < last_->lifetime && real_now < last_->until) return std::nullopt;
+    return End{last_->serial, end_text(*last_)};
+}
+
+}  // namespace curtail::permission

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/samples/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "base/core/csv.hpp"
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
+
+namespace curtail::signals {
+namespace {
+
+constexpr std::string_view time_column = "point_time";
+
+// Reads a trace line by line.
+class TraceParser {
+  public:
+    TraceParser(std::string_view text, std::string const& source, std::size_t row_limit)
+        : lines_(text), source_(source), row_limit_(row_limit)
+    {
+    }
+
+    Result<Trace> parse()
+    {
+        auto header = next_line();
+        if (!header) return tl::unexpected(header.error());
+        if (!*header)
+            return bad("the file is empty", "its first line must be point_time,REGION,...");
+        auto regions = read_header(**header);
+        if (!regions) return tl::unexpected(regions.error());
+        if (auto read = read_rows(*regions); !read) return tl::unexpected(read.error());
+        if (regions->front().points.empty())
+            return bad("no rows after the header", "a trace has at least one row");
+        set_period(*regions);
+        return Trace(source_, std::move(*regions));
+    }
+
+  private:
+    // The period of all samples is the median spacing of the rows. Of two middle spacings, it is
+    // the smaller. A trace with one row states no period.
+    static void set_period(std::vector<RegionSeries>& regions)
+    {
+        std::vector<Millis> spacings;
+        auto const& rows = regions.front().points;
+        for (std::size_t i = 1; i < rows.size(); ++i)
+            spacings.push_back(rows[i].time - rows[i - 1].time);
+        if (spacings.empty()) return;
+        auto const middle =
+            spacings.begin() + static_cast<std::ptrdiff_t>((spacings.size() - 1) / 2);
+        std::nth_element(spacings.begin(), middle, spacings.end());
+        for (auto& region : regions)
+            for (auto& point : region.points) point.period = *middle;
+    }
+
+    tl::unexpected<Error> bad(std::string why, std::string remedy) const
+    {
+        return fail(ExitCode::data,
+                    fmt::format("cannot read trace {}, line {}", source_, lines_.number()),
+                    std::move(why), std::move(remedy));
+    }
+
+    // The next line without its line ending; empty at the end of the text.
+    Result<std::optional<std::string_view>> next_line()
+    {
+        auto const line = lines_.next();
+        if (!line) return line;
+        if (line->size() > csv::line_limit)
+            return bad(fmt::format("longer than {} bytes", csv::line_limit),
+                       "check that this is a CSV file");
+        if (auto const at = find_invalid_utf8(*line))
+            return bad(fmt::format("invalid UTF-8 at byte {}", *at + 1),
+                       "convert the file, for example with iconv -t UTF-8");
+        return line;
+    }
+
+    Result<std::vector<RegionSeries>> read_header(std::string_view line) const
+    {
+        auto const cells = csv::fields_of(line);
+        if (!cells || trim(cells->front()) != time_column || cells->size() < 2)
+            return bad("wrong header \"" + printable(line.substr(0, 80)) + "\"",
+                       "it must be point_time,REGION,...");
+        std::vector<RegionSeries> regions;
+        std::set<std::string_view> seen;
+        for (auto const& cell : std::span(*cells).subspan(1)) {
+            auto const name = trim(cell);
+            if (!is_plain_name(name))
+                return bad("invalid region name \"" + printable(name.substr(0, 80)) + "\"",
+                           "use 1 to 32 letters, digits, '_' or '-'");
+            if (!seen.insert(name).second)
+                return bad("region " + std::string(name) + " appears twice",
+                           "keep one column per region");
+            regions.push_back({{std::string(name)}, {}});
+        }
+        return regions;
+    }
+
+    // Appends the samples of all rows.
+    Result<void> read_rows(std::vector<RegionSeries>& regions)
+    {
+        for (;;) {
+            auto const line = next_line();
+            if (!line) return tl::unexpected(line.error());
+            if (!*line) return {};
+            if (regions.front().points.size() == row_limit_)
+                return bad(fmt::format("more than {} rows", row_limit_),
+                           "split the trace into several files");
+            if (auto row = read_row(**line, regions); !row) return row;
+        }
+    }
+
+    // Appends one sample to each region.
+    Result<void> read_row(std::string_view line, std::vector<RegionSeries>& regions) const
+    {
+        auto const cells = csv::fields_of(line);
+        if (!cells)
+            return bad("a quote is not closed at the end of its cell", "close or remove the quote");
+        if (cells->size() != regions.size() + 1)
+            return bad(
+                fmt::format("{} cells, the header has {}", cells->size(), regions.size() + 1),
+                "write every cell; leave it empty for no signal");
+        auto const time = parse_time(trim(std::string_view(cells->front()).substr(0, 80)));
+        if (!time) return bad(time.error().what + ": " + time.error().why, time.error().remedy);
+        auto const& before = regions.front().points;
+        if (!before.empty() && *time <= before.back().time)
+            return bad(
+                "time " + format_time(*time) + " is not after " + format_time(before.back().time),
+                "sort the rows and keep one per time");
+        for (std::size_t i = 0; i < regions.size(); ++i) {
+            auto const cell = read_cell(trim((*cells)[i + 1]), regions[i].region);
+            if (!cell) return tl::unexpected(cell.error());
+            regions[i].points.push_back({*time, *cell});
+        }
+        return {};
+    }
+
+    Result<std::optional<GramsPerKwh>> read_cell(std::string_view cell,
+                                                 RegionId const& region) const
+    {
+        if (cell.empty()) return std::optional<GramsPerKwh>{};
+        double value{};
+        auto const [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+        if (error != std::errc{} || end != cell.data() + cell.size())
+            return bad(region.value + " is not a number: \"" + printable(cell.substr(0, 80)) + "\"",
+                       "write g/kWh such as 463.6, or leave the cell empty for no signal");
+        if (!is_plausible({value}))
+            return bad(fmt::format("{} is {:g} g/kWh, outside {:g} to {:g}", region.value, value,
+                                   min_intensity.value, max_intensity.value),
+                       "check the unit: traces are in g/kWh");
+        return std::optional(GramsPerKwh{value});
+    }
+
+    csv::LineReader lines_;
+    std::string const& source_;
+    std::size_t row_limit_;
+};
+
+}  // namespace
+
+std::vector<RegionId> Trace::regions() const
+{
+    std::vector<RegionId> out;
+    out.reserve(series_.size());
+    for (auto const& series : series_) out.push_back(series.region);
+    return out;
+}
+
+Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Time to) const
+{
+    auto const series = std::find_if(series_.begin(), series_.end(),
+                                     [&](RegionSeries const& s) { return s.region == region; });
+    if (series == series_.end()) {
+        std::vector<std::string> names;
+        for (auto const& known : series_) names.push_back(known.region.value);
+        return fail(ExitCode::config, "trace " + source_,
+                    "no region \"" + printable(region.value) + "\"",
+                    suggest_name(region.value, names));
+    }
+    auto const& points = series->points;
+    auto const first = std::lower_bound(points.begin(), points.end(), from,
+                                        [](SamplePoint const& r, Time t) { return r.time < t; });
+    std::vector<Sample> found;
+    for (auto at = first; at != points.end() && at->time <= to; ++at)
+        found.push_back({*at, "trace", SignalType::marginal, {}});
+    return found;
+}
+
+Result<Trace> parse_trace(std::string_view text, std::string const& source, std::size_t row_limit)
+{
+    return TraceParser(text, source, row_limit).parse();
+}
+
+Result<Trace> read_trace(std::filesystem::path const& file)
+{
+    auto const text = read_file(file);
+    if (!text) return tl::unexpected(text.error());
+    return parse_trace(*text, file.string());
+}
+
+}  // namespace curtail::signals

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/energy/bill.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace curtail::energy {
+namespace {
+
+Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
+
+Rules const rules{
+    {}, GramsPerKwh{100}, {Origin::modelled, "two levels"}, {Origin::modelled, "test trace"}};
+
+IntensityRule const two_hours{Seconds{7200}, PastEnds::unknown};
+
+TEST(Tally, IntegratesHeldSamplesExactly)
+{
+    // 1 kW for an hour: 15 min of 40 g/kWh, 20 min of 400, 5 min unknown, 20 min of 80.
+    IntensitySeries const steps{{{at(0), GramsPerKwh{40}, Seconds{900}},
+                                 {at(900), GramsPerKwh{400}, Seconds{900}},
+                                 {at(2400), GramsPerKwh{80}, Seconds{900}}},
+                                {Seconds{1200}, PastEnds::unknown}};
+    auto tally = integrate(Watts{1000}, {at(0), at(3600)}, steps, GramsPerKwh{100});
+    EXPECT_NEAR(tally.unknown.value, 1000.0 / 12, 1e-9) << "from 900 s + 1200 s to 2400 s";
+    EXPECT_NEAR(tally.carbon.value, 10 + 400.0 / 3 + 80.0 / 3, 1e-9);
+    EXPECT_NEAR(tally.clean.value, 250 + 1000.0 / 3, 1e-9);
+}
+
+TEST(Tally, CutsAtTheThreshold)
+{
+    IntensitySeries const steps{{{at(0), GramsPerKwh{50}}, {at(900), GramsPerKwh{250}}}, two_hours};
+    auto const tally = integrate(Watts{1000}, {at(0), at(3600)}, steps, GramsPerKwh{100});
+    EXPECT_DOUBLE_EQ(tally.energy.value, 1000);
+    EXPECT_DOUBLE_EQ(tally.carbon.value, 200);
+    EXPECT_DOUBLE_EQ(tally.clean.value, 250);
+    EXPECT_DOUBLE_EQ(tally.carbon_dirty.value, 0.75 * 250);
+    EXPECT_DOUBLE_EQ(*tally.clean_share(), 0.25);
+    EXPECT_DOUBLE_EQ(tally.mean_intensity()->value, 200);
+}
+
+TEST(Tally, EnergyWithoutSignalIsUnknownAndAddsNoCarbon)
+{
+    IntensitySeries const gap{{{at(0), GramsPerKwh{50}},
+                               {at(300), std::nullopt},
+                               {at(600), GramsPerKwh{50}},
+                               {at(900), std::nullopt}},
+                              two_hours};
+    auto const tally = integrate(Watts{1000}, {at(0), at(1200)}, gap, GramsPerKwh{100});
+    EXPECT_NEAR(tally.energy.value, 1000.0 / 3, 1e-9);
+    EXPECT_NEAR(tally.unknown.value, 600.0 / 3.6, 1e-9);
+    EXPECT_NEAR(tally.carbon.value, 600.0 / 3600 * 50, 1e-9);
+    EXPECT_NEAR(*tally.clean_share(), 1, 1e-12) << "unknown energy is neither clean nor dirty";
+}
+
+TEST(Tally, AnEmptyTallyHasNoShares)
+{
+    EXPECT_FALSE(Tally{}.clean_share());
+    EXPECT_FALSE(Tally{}.mean_intensity());
+}
+
+// Cuts random intervals at random places.
+void check_cuts(IntensitySeries const& trace, std::mt19937& random)
+{
+    std::uniform_real_distribution<double> places(-400, 4000);
+    for (int i = 0; i < 200; ++i) {
+        std::vector<double> ends{places(random), places(random), places(random)};
+        std::sort(ends.begin(), ends.end());
+        auto const sum = [&](std::size_t from, std::size_t to) {
+            return integrate(Watts{500}, {at(ends[from]), at(ends[to])}, trace, GramsPerKwh{100});
+        };
+        auto const whole = sum(0, 2);
+        auto parts = sum(0, 1);
+        parts += sum(1, 2);
+        EXPECT_NEAR(whole.energy.value, parts.energy.value, 1e-6) << "case " << i;
+        EXPECT_NEAR(whole.carbon.value, parts.carbon.value, 1e-6) << "case " << i;
+        EXPECT_NEAR(whole.clean.value, parts.clean.value, 1e-6) << "case " << i;
+        EXPECT_NEAR(whole.unknown.value, parts.unknown.value, 1e-6) << "case " << i;
+    }
+}
+
+TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
+{
+    std::mt19937 random(7);
+    std::uniform_real_distribution<double> values(0, 300);
+    std::vector<SamplePoint> points;
+    points.reserve(12);
+    for (int i = 0; i < 12; ++i)
+        points.push_back(
+            {at(i * 300), i == 5 ? std::nullopt : std::optional(GramsPerKwh{values(random)})});
+    for (auto const past_ends : {PastEnds::unknown, PastEnds::nearest})
+        check_cuts(IntensitySeries{points, {Seconds{250}, past_ends}}, random);
+}
+
+TEST(Bill, SumsByStateAndInsideWindows)
+{
+    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, two_hours};
+    std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
+                                            {State::training, {at(900), at(4500)}},
+                                            {State::draining, {at(4500), at(5400)}}};
+    std::vector<Interval> const windows{{at(0), at(2700)}};
+    auto const bill = bill_of(states, windows, flat, rules);
+    EXPECT_DOUBLE_EQ(bill.by_state.at(State::starting).energy.value, 117);
+    EXPECT_DOUBLE_EQ(bill.by_state.at(State::training).energy.value, 2024);
+    EXPECT_DOUBLE_EQ(bill.by_state.at(State::draining).energy.value, 117);
+    EXPECT_EQ(bill.by_state.count(State::idle), 0U);
+    EXPECT_DOUBLE_EQ(bill.total.carbon.value, 2.258 * 50);
+    EXPECT_DOUBLE_EQ(bill.inside_windows.value, 117 + 1012);
+    EXPECT_DOUBLE_EQ(*bill.inside_share(), 1129.0 / 2258);
+    EXPECT_EQ(bill.carbon.source, "test trace");
+}
+
+TEST(Bill, PueMultipliesEnergyAndCarbon)
+{
+    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, two_hours};
+    std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
+                                            {State::training, {at(900), at(4500)}}};
+    std::vector<Interval> const windows{{at(0), at(2700)}};
+    auto with_pue = rules;
+    with_pue.power.pue = 1.5;
+    auto const bill = bill_of(states, windows, flat, rules);
+    auto const more = bill_of(states, windows, flat, with_pue);
+    EXPECT_DOUBLE_EQ(more.total.energy.value, 1.5 * bill.total.energy.value);
+    EXPECT_DOUBLE_EQ(more.total.carbon.value, 1.5 * bill.total.carbon.value);
+    EXPECT_DOUBLE_EQ(more.inside_windows.value, 1.5 * bill.inside_windows.value);
+    EXPECT_DOUBLE_EQ(always_on({7200}, 4, at(0), flat, with_pue).tally.carbon.value,
+                     1.5 * always_on({7200}, 4, at(0), flat, rules).tally.carbon.value);
+}
+
+TEST(Bill, CumulativeSeriesEndsAtTheTotal)
+{
+    IntensitySeries const steps{{{at(0), GramsPerKwh{10}}, {at(2000), GramsPerKwh{400}}},
+                                two_hours};
+    std::vector<StateInterval> const states{{State::training, {at(130), at(4500)}},
+                                            {State::idle, {at(4500), at(5399)}}};
+    auto const whole = bill_of(states, {}, steps, rules).total;
+    auto const series = cumulative(states, steps, rules, at(0), Millis{60'000}, 91);
+    ASSERT_EQ(series.size(), 91U);
+    EXPECT_EQ(series[2], Tally{});
+    EXPECT_NEAR(series.back().energy.value, whole.energy.value, 1e-9);
+    EXPECT_NEAR(series.back().carbon.value, whole.carbon.value, 1e-9);
+}
+
+TEST(AlwaysOn, TrainsTheTokensAtTheRateAndTrainingPower)
+{
+    IntensitySeries const flat{{{at(0), GramsPerKwh{300}}}, {Seconds{3600}, PastEnds::unknown}};
+    auto const never_off = always_on(Tokens{7200}, 4, at(0), flat, rules);
+    EXPECT_EQ(never_off.when, (Interval{at(0), at(1800)}));
+    EXPECT_DOUBLE_EQ(never_off.tally.energy.value, 1012);
+    EXPECT_DOUBLE_EQ(never_off.tally.carbon.value, 1.012 * 300);
+    auto const longer = always_on(Tokens{28'800}, 4, at(0), flat, rules);
+    EXPECT_DOUBLE_EQ(longer.tally.unknown.value, 2024) << "no value is guessed after the trace";
+    EXPECT_THROW((void)always_on(Tokens{1}, 0, at(0), flat, rules), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace curtail::energy

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/journal/assembler.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixture.hpp"
+#include "run/journal/plan.hpp"
+
+namespace curtail::journal {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Makes valid pieces, one after the other.
+class Chain {
+  public:
+    Piece next(std::string const& content, std::optional<Start> start = {}, bool more = false)
+    {
+        auto const from = end_.good ? end_.good->header.range.to : 0;
+        auto const header = next_header(end_, start.value_or(Start{from, false}), content, more, {},
+                                        at(static_cast<int>(end_.number.value)));
+        Piece piece{{header, sha256(encode(stream_id, header, content))}, content};
+        end_ = {header.number, piece.tip.digest, piece.tip};
+        return piece;
+    }
+
+  private:
+    StreamEnd end_;
+};
+
+StreamContent assemble(std::vector<Piece> pieces)
+{
+    Assembler assembler(stream_id);
+    for (auto& piece : pieces) assembler.add(std::move(piece));
+    return assembler.take();
+}
+
+TEST(JournalAssembler, PiecesAddUpToTheLocalFile)
+{
+    Chain chain;
+    auto const content = assemble({chain.next("a\n"), chain.next("b\nc\n"), chain.next("d\n")});
+    EXPECT_EQ(content.text, "a\nb\nc\nd\n");
+    EXPECT_EQ(content.pieces, 3);
+    EXPECT_THAT(content.problems, IsEmpty());
+    EXPECT_EQ(content.published_until(), at(2));
+}
+
+TEST(JournalAssembler, StreamIsIncompleteIfItsWriterHadMore)
+{
+    Chain chain;
+    EXPECT_EQ(assemble({chain.next("a\n"), chain.next("b\n", {}, true)}).published_until(),
+              std::nullopt);
+    EXPECT_EQ(assemble({}).published_until(), std::nullopt);
+}
+
+TEST(JournalAssembler, ContinuationOfAnotherFileIsAppended)
+{
+    Chain chain;
+    auto const content = assemble({chain.next("a\nb\n"), chain.next("c\n", Start{2, true}),
+                                   chain.next("d\n"), chain.next("x\n", Start{0, true})});
+    EXPECT_EQ(content.text, "a\nb\nc\nd\nx\n");
+    EXPECT_THAT(content.problems, IsEmpty());
+    EXPECT_EQ(content.tip->header.continuation, 3);
+}
+
+TEST(JournalAssembler, StreamGoesOnAfterADamagedPiece)
+{
+    Chain chain;
+    Assembler assembler(stream_id);
+    assembler.add(chain.next("a\n"));
+    (void)chain.next("b\n");
+    assembler.skip({2}, "bad \x1b[31m digest");
+    assembler.add(chain.next("c\n"));
+    auto const content = assembler.take();
+    EXPECT_EQ(content.text, "a\nc\n");
+    EXPECT_THAT(content.problems,
+                ElementsAre("piece 2 of journal/A/metrics: bad \\x1b[31m digest"));
+}
+
+TEST(JournalAssembler, PieceThatDoesNotFollowIsLeftOut)
+{
+    struct Case {
+        char const* name;
+        std::function<void(Header&)> change;
+        char const* why;
+    };
+    for (auto const& [name, change, why] : std::vector<Case>{
+             {"another predecessor", [](Header& h) { h.previous = sha256("?"); }, "predecessor"},
+             {"no predecessor", [](Header& h) { h.previous.reset(); }, "predecessor"},
+             {"repeated bytes",
+              [](Header& h) {
+                  h.range = {1, 3};
+              },
+              "repeats bytes"},
+             {"left out bytes",
+              [](Header& h) {
+                  h.range = {3, 5};
+              },
+              "leaves out bytes"},
+             {"another first piece", [](Header& h) { h.first = {2}; }, "another first piece"},
+             {"a continuation without a begin", [](Header& h) { h.continuation = 2; },
+              "no first piece"},
+         }) {
+        Chain chain;
+        auto const first = chain.next("a\n");
+        auto second = chain.next("b\n");
+        change(second.tip.header);
+        auto const content = assemble({first, second});
+        EXPECT_EQ(content.text, "a\n") << name;
+        EXPECT_EQ(content.published_until(), std::nullopt) << name;
+        EXPECT_THAT(content.problems, ElementsAre(HasSubstr(why))) << name;
+    }
+}
+
+TEST(JournalAssembler, OldContinuationDoesNotReturn)
+{
+    Chain chain;
+    auto const first = chain.next("a\n");
+    auto const other = chain.next("x\n", Start{0, true});
+    auto third = chain.next("y\n");
+    third.tip.header.continuation = 1;
+    third.tip.header.first = {1};
+    EXPECT_EQ(assemble({first, other, third}).text, "a\nx\n");
+    third.tip.header.number = {4};
+    Assembler with_gap(stream_id);
+    with_gap.add(first);
+    with_gap.add(other);
+    with_gap.skip({3}, "bad");
+    with_gap.add(third);
+    EXPECT_EQ(with_gap.take().text, "a\nx\n");
+}
+
+TEST(JournalAssembler, FirstPieceHasNoPredecessor)
+{
+    Chain chain;
+    auto first = chain.next("a\n");
+    first.tip.header.previous = sha256("?");
+    EXPECT_EQ(assemble({first}).text, "");
+}
+
+TEST(JournalAssembler, HostileStreamDoesNotFillTheMemoryWithMessages)
+{
+    Assembler assembler(stream_id);
+    for (int i = 1; i < 10'000; ++i) assembler.skip({i}, "bad");
+    EXPECT_LE(assembler.take().problems.size(), 21U);
+}
+
+TEST(JournalAssembler, LocalFileGivesTheUnpublishedTail)
+{
+    Chain chain;
+    auto const content = assemble({chain.next("a\n"), chain.next("b\n")});
+    auto const& tip = *content.tip;
+    EXPECT_EQ(unpublished_tail(tip, "a\nb\n", 0), "");
+    EXPECT_EQ(unpublished_tail(tip, "a\nb\nc\nd", 0), "c\nd");
+    EXPECT_EQ(unpublished_tail(tip, "b\nc\n", 2), "c\n");
+    EXPECT_EQ(unpublished_tail(tip, "a\nx\nc\n", 0), std::nullopt) << "another file";
+    EXPECT_EQ(unpublished_tail(tip, "a\n", 0), std::nullopt) << "a shorter file";
+    EXPECT_EQ(unpublished_tail(tip, "c\n", 4), std::nullopt) << "the piece is not in sight";
+}
+
+}  // namespace
+}  // namespace curtail::journal
