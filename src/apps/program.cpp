@@ -113,7 +113,7 @@ int run(Program const& program, int argc, char const* const* argv)
     (void)std::signal(SIGXFSZ, SIG_IGN);
     // A server that closes a connection must not end the program: libcurl does not block this
     // signal in programs with threads (CURLOPT_NOSIGNAL). Commands and jobs that the program starts
-    // get the default back (base/process/command.cpp, launch/supervisor.cpp).
+    // get the default back (base/process/command.cpp, poller/launch/supervisor.cpp).
     (void)std::signal(SIGPIPE, SIG_IGN);
     try {
         auto const done = parse_command_line(program, argc, argv)

@@ -128,7 +128,7 @@ TEST_F(SiteTrain, ADrainWhileRanksLoadReachesEachRankOnce)
 TEST_F(SiteTrain, PassesTheKillWaitThatSlurmReports)
 {
     replace_mpirun();
-    auto const config = test::source_path("tests/launch/fixtures/slurm-22.05/config.txt");
+    auto const config = test::source_path("tests/poller/launch/fixtures/slurm-22.05/config.txt");
     setenv("SLURM_JOB_ID", "77", 1);
     for (auto const& [body, passed] :
          {std::pair("cat " + config, true), std::pair(std::string("exit 1"), false)}) {

@@ -7,9 +7,9 @@
 
 #include "base/core/clock_file.hpp"
 #include "base/core/private_file.hpp"
+#include "poller/signals/trace_provider.hpp"
+#include "poller/signals/watttime_provider.hpp"
 #include "run/runlog/poller_state.hpp"
-#include "signals/trace_provider.hpp"
-#include "signals/watttime_provider.hpp"
 
 namespace curtail::apps {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "apps/poll/options.hpp"
-#include "poll/poll.hpp"
+#include "poller/poll/poll.hpp"
 
 namespace curtail::apps {
 

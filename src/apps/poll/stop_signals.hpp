@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "poll/watch.hpp"
+#include "poller/poll/watch.hpp"
 
 namespace curtail::apps {
 

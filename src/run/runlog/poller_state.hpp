@@ -10,7 +10,7 @@
 #include "base/core/time.hpp"
 
 // What programs other than the poller read of `poller/state.json`. The poller itself uses
-// poll/stored_state.hpp, which rejects a damaged file.
+// poller/poll/stored_state.hpp, which rejects a damaged file.
 namespace curtail::runlog {
 
 /// A job of a site, as the poller last recorded it.

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "poller/plan/job.hpp"
+#include "run/config/run.hpp"
+
+namespace curtail::launch {
+
+/// Starts, lists and stops the jobs of one site of one run. With Slurm, each function runs one
+/// command and waits for the command's answer, at most for config::Launcher::command_deadline. Not
+/// thread-safe.
+///
+/// Each function fails with `temporary` if no answer came: the call may then have taken effect. Any
+/// other error means that the call certainly had no effect.
+class Launcher {
+  public:
+    virtual ~Launcher() = default;
+    /// Submits the site's job script, and returns the new job's id. The script's arguments are the
+    /// run's file and the site's name. `window` and `intent` are stored with the job.
+    [[nodiscard]] virtual Result<plan::JobId> submit(WindowId const& window,
+                                                     plan::IntentId const& intent) = 0;
+    /// Returns all jobs of this run, site and run folder, the oldest first. Includes ended jobs;
+    /// Slurm forgets them after its MinJobAge. Also returns a job whose name is job_name() and
+    /// whose comment is unreadable. The intent of such a job is empty.
+    [[nodiscard]] virtual Result<std::vector<plan::Job>> jobs() = 0;
+    /// Returns how a job ended that jobs() no longer lists. Returns an empty optional if the
+    /// launcher keeps no record of it. `intent` is that of the job's submission.
+    [[nodiscard]] virtual std::optional<plan::Job> past_job(plan::JobId const& job,
+                                                            plan::IntentId const& intent) = 0;
+    /// Returns the path of a job's log.
+    [[nodiscard]] virtual std::filesystem::path log_file(plan::JobId const& job) const = 0;
+    /// Asks a job to finish its step, contribute and exit. A job that has already ended is no
+    /// error.
+    [[nodiscard]] virtual Result<void> drain(plan::JobId const& job) = 0;
+    /// Terminates a job. With `only_pending`, terminates the job only if it has not started. A job
+    /// that has already ended is no error.
+    [[nodiscard]] virtual Result<void> cancel(plan::JobId const& job, bool only_pending) = 0;
+};
+
+/// Makes the launcher that the site's file selects. `folder_id` is the result of run_folder_id().
+/// `build` is the folder that contains bin/. Jobs receive this folder as CURTAIL_BUILD.
+[[nodiscard]] std::unique_ptr<Launcher> make_launcher(config::Run const& run,
+                                                      config::Site const& site,
+                                                      std::string const& folder_id,
+                                                      std::filesystem::path const& build);
+
+}  // namespace curtail::launch

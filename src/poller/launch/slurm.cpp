@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/launch/slurm.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
+#include "poller/launch/federation.hpp"
+#include "poller/launch/sacct.hpp"
+#include "poller/launch/squeue.hpp"
+
+namespace curtail::launch {
+namespace {
+
+// In the form of `sbatch --signal`: rounded up, 16 bits.
+std::int64_t whole_seconds(Millis duration)
+{
+    return std::min<std::int64_t>(std::chrono::ceil<Seconds>(duration).count(), 65'535);
+}
+
+// Slurm replaces %x in the names of log files.
+std::string escape_percent(std::string_view path)
+{
+    std::string escaped;
+    for (char c : path) escaped.append(c == '%' ? 2 : 1, c);
+    return escaped;
+}
+
+// The last line that a client wrote to stderr.
+std::string last_line(std::string_view errors)
+{
+    std::string_view last;
+    for (auto line : split(errors, '\n'))
+        if (!trim(line).empty()) last = trim(line);
+    return last.empty() ? "it failed without an error message" : printable(last);
+}
+
+tl::unexpected<Error> failed(process::Finished const& finished, std::string what)
+{
+    // A client that was killed or prints nothing has not refused.
+    bool const no_answer = means_no_answer(finished.errors) || finished.exit_code > 128 ||
+                           trim(finished.errors).empty();
+    return fail(no_answer ? ExitCode::temporary : ExitCode::unavailable, std::move(what),
+                last_line(finished.errors),
+                no_answer ? "is slurmctld running? see `scontrol ping`" : "");
+}
+
+// The error of a command that changes something and whose answer is missing. Unless the command
+// could not start, it may have had its effect.
+tl::unexpected<Error> without_answer(Error const& why, std::string_view what)
+{
+    auto error = why.with_context(std::string(what));
+    if (error.code != ExitCode::unavailable) error.code = ExitCode::temporary;
+    return tl::unexpected(std::move(error));
+}
+
+// Parses `id` or `id;cluster`, the output of `sbatch --parsable`.
+std::optional<plan::JobId> parse_job_id(std::string const& output)
+{
+    auto const id = trim(split(output, ';').front());
+    bool const is_number =
+        !id.empty() && id.find_first_not_of("0123456789") == std::string_view::npos;
+    return is_number ? std::optional(plan::JobId{std::string(id)}) : std::nullopt;
+}
+
+}  // namespace
+
+bool means_no_answer(std::string_view errors)
+{
+    static constexpr std::string_view signs[] = {"Unable to contact",
+                                                 "timed out",
+                                                 "Connection refused",
+                                                 "connection failure",
+                                                 "Zero Bytes",
+                                                 "not responding",
+                                                 "temporarily unable",
+                                                 "Connection reset",
+                                                 "Communication shutdown",
+                                                 "in standby mode",
+                                                 "Connection timed out",
+                                                 "Message receive failure",
+                                                 "Invalid authentication",
+                                                 "Protocol authentication"};
+    return std::any_of(std::begin(signs), std::end(signs),
+                       [&](auto sign) { return errors.find(sign) != std::string_view::npos; });
+}
+
+process::Command SlurmLauncher::make_command(std::vector<std::string> arguments,
+                                             plan::IntentId const& intent) const
+{
+    auto const& launcher = spec_.launcher;
+    process::Command command{std::move(arguments), process::plain_environment(),
+                             launcher.command_deadline};
+    auto const set = [&](char const* name, std::string value) {
+        if (!value.empty()) command.environment.emplace_back(name, std::move(value));
+    };
+    char const* inherited = std::getenv("SLURM_CONF");
+    set("SLURM_CONF", launcher.slurm_conf.empty() && inherited != nullptr
+                          ? inherited
+                          : launcher.slurm_conf.string());
+    bool const prints_times =
+        command.arguments.front() == "squeue" || command.arguments.front() == "sacct";
+    if (prints_times) set("SLURM_TIME_FORMAT", "%s");
+    set("CURTAIL_BUILD", spec_.build.string());
+    set("CURTAIL_PROLOGUE", launcher.prologue.string());
+    set("CURTAIL_INTENT", intent.value);  // tells the job that it needs the poller's permission
+    return command;
+}
+
+Result<process::Finished> SlurmLauncher::run(std::vector<std::string> arguments,
+                                             plan::IntentId const& intent) const
+{
+    // Without the file Slurm's clients search the network for their cluster, longer than any
+    // deadline.
+    auto const& conf = spec_.launcher.slurm_conf;
+    if (std::error_code error; !conf.empty() && !std::filesystem::exists(conf, error))
+        return fail(ExitCode::unavailable, "cannot run " + arguments.at(0),
+                    conf.string() + " does not exist",
+                    "is the cluster up? A private one: slurm/private_clusters.sh up");
+    return process::run_command(make_command(std::move(arguments), intent));
+}
+
+std::optional<std::string> SlurmLauncher::federated_cluster() const
+{
+    auto const finished = run({"scontrol", "show", "federation"});
+    if (!finished || finished->exit_code != 0) return std::nullopt;
+    return find_federated_cluster(finished->output);
+}
+
+std::vector<std::string> SlurmLauncher::sbatch_arguments(
+    Comment const& comment, std::optional<std::string> const& cluster) const
+{
+    auto const& launcher = spec_.launcher;
+    std::vector<std::string> arguments{
+        "sbatch", "--parsable", "--job-name=" + job_name(spec_),
+        "--comment=" + comment_text(spec_, comment), "--dependency=singleton",
+        "--no-requeue",      // the poller decides which jobs run again
+        "--propagate=NONE",  // not the limits of the poller, such as its core limit of 0
+        "--open-mode=append", "--output=" + escape_percent(spec_.folder.string()) + "/job-%j.log",
+        "--chdir=" + spec_.folder.string(), "--ntasks=" + std::to_string(spec_.ranks),
+        "--time=" + launcher.time_limit,
+        // Before its time limit a job has as long to stop as after its window closes.
+        "--signal=B:USR1@" + std::to_string(whole_seconds(launcher.grace)),
+        // The environment of sbatch is already an explicit list. With a list here slurmd would run
+        // the user's login shell for the rest, which takes a second and exports its profile.
+        "--export=ALL"};
+    if (!launcher.partition.empty()) arguments.push_back("--partition=" + launcher.partition);
+    if (launcher.nodes > 0) arguments.push_back("--nodes=" + std::to_string(launcher.nodes));
+    if (cluster) arguments.push_back("--clusters=" + *cluster);
+    for (auto const& option : launcher.sbatch_options) arguments.push_back(option);
+    for (auto const& last : {launcher.script.string(), spec_.run_file.string(), spec_.site.value})
+        arguments.push_back(last);
+    return arguments;
+}
+
+Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId const& intent)
+{
+    auto const what = "cannot submit " + job_name(spec_);
+    if (auto made = make_folder(spec_.folder); !made)
+        return tl::unexpected(made.error().with_context(what));
+    auto const finished = run(sbatch_arguments({window, intent}, federated_cluster()), intent);
+    if (!finished) return without_answer(finished.error(), what);
+    if (finished->exit_code != 0) return failed(*finished, what);
+    if (auto const id = parse_job_id(finished->output)) return *id;
+    return fail(ExitCode::temporary, what,
+                "sbatch printed " + printable(finished->output.substr(0, 200)) +
+                    " instead of a job number");
+}
+
+Result<std::vector<plan::Job>> SlurmLauncher::jobs()
+{
+    auto const what = "cannot list jobs " + job_name(spec_);
+    auto const finished =
+        run({"squeue", "--noheader", "--local", "--me", "--states=all", "--name=" + job_name(spec_),
+             std::string("--Format=") + squeue_format});
+    if (!finished) return tl::unexpected(finished.error().with_context(what));
+    if (finished->exit_code != 0) return failed(*finished, what);
+    return parse_squeue(spec_, finished->output);
+}
+
+Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobId const& job) const
+{
+    options.insert(options.begin(), "scancel");
+    options.push_back(job.value);
+    auto const what = "cannot signal job " + job.value;
+    auto const finished = run(std::move(options));
+    if (!finished) return without_answer(finished.error(), what);
+    if (finished->exit_code == 0) return {};
+    for (auto const* ended : {"Invalid job id", "already completing or completed"})
+        if (finished->errors.find(ended) != std::string::npos) return {};
+    return failed(*finished, what);
+}
+
+std::optional<plan::Job> SlurmLauncher::past_job(plan::JobId const& job,
+                                                 plan::IntentId const& intent)
+{
+    for (auto const* source : {"--allocations", "--completion"}) {
+        auto const finished = run({"sacct", "--noheader", "--parsable2", source,
+                                   "--jobs=" + job.value, std::string("--format=") + sacct_format});
+        if (!finished || finished->exit_code != 0) continue;
+        auto found = find_in_sacct(finished->output, job, job_name(spec_));
+        if (!found) continue;
+        found->intent = intent;
+        return found;
+    }
+    return std::nullopt;
+}
+
+std::filesystem::path SlurmLauncher::log_file(plan::JobId const& job) const
+{
+    return spec_.folder / ("job-" + job.value + ".log");
+}
+
+Result<void> SlurmLauncher::drain(plan::JobId const& job)
+{
+    return scancel({"--batch", "--signal=USR1"}, job);
+}
+
+Result<void> SlurmLauncher::cancel(plan::JobId const& job, bool only_pending)
+{
+    return scancel(
+        only_pending ? std::vector<std::string>{"--state=PENDING"} : std::vector<std::string>{},
+        job);
+}
+
+}  // namespace curtail::launch

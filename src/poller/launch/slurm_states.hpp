@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string_view>
+
+#include "poller/plan/job.hpp"
+
+namespace curtail::launch {
+
+/// Sets the state of `job`, and how it ended, from Slurm's name of the state, such as `NODE_FAIL`.
+/// A job in an unknown state counts as running: the poller must neither start a second one nor
+/// leave it running when the window closes. In that case, also sets a warning.
+void set_state(plan::Job& job, std::string_view name);
+/// Corrects an ended job that left the queue without a start. Slurm shows such a job as if it had
+/// started at its end. If the job missed its deadline, also removes its exit code: Slurm shows 1,
+/// although no process ended.
+void correct_unstarted(plan::Job& job);
+
+}  // namespace curtail::launch

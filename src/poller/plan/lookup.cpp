@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/plan/lookup.hpp"
+
+#include <algorithm>
+
+namespace curtail::plan {
+namespace {
+
+using runlog::JobChange;
+
+bool is_same(TrackedJob const& tracked, Job const& job)
+{
+    return job.id == tracked.id && (job.intent == tracked.intent || job.intent.value.empty());
+}
+
+}  // namespace
+
+TrackedJob* find(SiteState& state, JobId const& id)
+{
+    auto const it = std::find_if(state.jobs.begin(), state.jobs.end(),
+                                 [&](TrackedJob const& job) { return job.id == id; });
+    return it == state.jobs.end() ? nullptr : &*it;
+}
+
+Job const* find(std::vector<Job> const& jobs, TrackedJob const& tracked)
+{
+    auto const it = std::find_if(jobs.begin(), jobs.end(),
+                                 [&](Job const& job) { return is_same(tracked, job); });
+    return it == jobs.end() ? nullptr : &*it;
+}
+
+bool is_tracked(SiteState const& state, Job const& job)
+{
+    return std::any_of(state.jobs.begin(), state.jobs.end(),
+                       [&](TrackedJob const& tracked) { return is_same(tracked, job); });
+}
+
+void track(Update& update, JobId const& id, WindowId const& window, IntentId const& intent)
+{
+    TrackedJob job;
+    job.id = id;
+    job.window = window;
+    job.intent = intent;
+    update.state.jobs.push_back(std::move(job));
+    update.events.push_back({JobChange::Type::submitted, window.value, id.value});
+}
+
+void forget_failures(SiteState& state)
+{
+    state.failures = 0;
+    state.setbacks = 0;
+    state.retry_at.reset();
+    state.failure.clear();
+}
+
+Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now)
+{
+    state.retry_at = now + pause;
+    state.failure = std::move(failure);
+    return pause;
+}
+
+Millis count_failure(SiteState& state, std::string failure, Time now, Rules const& rules)
+{
+    auto const pause = backoff(++state.failures, rules);
+    return pause_after(state, std::move(failure), pause, now);
+}
+
+Millis count_setback(SiteState& state, std::string setback, Time now, Rules const& rules)
+{
+    auto const pause = backoff(++state.setbacks, rules);
+    return pause_after(state, std::move(setback), pause, now);
+}
+
+}  // namespace curtail::plan

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/plan/observe.hpp"
+
+#include <algorithm>
+
+#include "poller/plan/lookup.hpp"
+
+namespace curtail::plan {
+namespace {
+
+using runlog::JobChange;
+
+// The exit code of a job that may not train now: its site is locked, or it has no permission.
+constexpr int try_later = static_cast<int>(ExitCode::temporary);
+// The exit code of a job whose training has diverged, or whose input is damaged. The next job would
+// end in the same way.
+constexpr int bad_data = static_cast<int>(ExitCode::data);
+
+Job const* find_intent(std::vector<Job> const& jobs, IntentId const& intent)
+{
+    auto const it = std::find_if(jobs.begin(), jobs.end(),
+                                 [&](Job const& job) { return job.intent == intent; });
+    return it == jobs.end() ? nullptr : &*it;
+}
+
+// The submission arrived: its job is listed.
+void confirm_intent(Update& update, Job const& job)
+{
+    auto& state = update.state;
+    if (!is_tracked(state, job)) track(update, job.id, state.intent->window, state.intent->id);
+    state.retry_at.reset();
+    state.intent.reset();
+}
+
+void resolve_intent(Update& update, std::vector<Job> const& jobs, Time now, Rules const& rules)
+{
+    auto& state = update.state;
+    if (!state.intent) return;
+    if (auto const* job = find_intent(jobs, state.intent->id)) {
+        confirm_intent(update, *job);
+        return;
+    }
+    if (!state.intent->uncertain || now - state.intent->since < rules.settle_time) return;
+    state.intent.reset();
+}
+
+// Jobs of this run, site and folder that the state does not know: the state file was lost, or an
+// answer came very late.
+void adopt_unknown_jobs(Update& update, std::vector<Job> const& jobs)
+{
+    for (auto const& job : jobs)
+        if (job.state != Job::State::ended && !job.intent.value.empty() &&
+            !is_tracked(update.state, job))
+            track(update, job.id, job.window, job.intent);
+}
+
+bool has_started(Job const& job)
+{
+    // An ended job without a start time was cancelled in the queue.
+    return job.state != Job::State::pending && (job.state != Job::State::ended || job.started);
+}
+
+void note_start(Update& update, TrackedJob& tracked, Job const* listed, Time now)
+{
+    if (tracked.running_since || listed == nullptr || !has_started(*listed)) return;
+    tracked.running_since = std::min(listed->started.value_or(now), now);
+    update.events.push_back({.type = JobChange::Type::started,
+                             .window = tracked.window.value,
+                             .job = tracked.id.value,
+                             .at = listed->started});
+}
+
+// Whether the end of a job without a stop request is no failure. A job that ended at once with exit
+// code 0 delays its successor, because that one could do the same.
+bool is_setback(Job const& job)
+{
+    return job.end == Job::End::clean || job.end == Job::End::displaced ||
+           job.end == Job::End::unknown || job.exit_code == try_later;
+}
+
+std::string end_text(TrackedJob const& tracked, Job const& job, bool too_soon)
+{
+    if (job.end == Job::End::unknown)
+        return "job " + tracked.id.value + " is gone; its exit status is unknown (" +
+               job.launcher_state + ")";
+    char const* const how = too_soon ? " ended at once" : is_setback(job) ? " ended" : " failed";
+    auto text = "job " + tracked.id.value + how + " (" + job.launcher_state;
+    if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);
+    text += ")";
+    return job.cause.empty() ? text : text + ": " + job.cause;
+}
+
+// Returns how long the next job waits after one that ended without a stop request.
+Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, bool too_soon,
+                     Time now, Rules const& rules)
+{
+    auto& state = update.state;
+    auto text = end_text(tracked, job, too_soon);
+    if (is_setback(job)) return count_setback(state, std::move(text), now, rules);
+    auto const pause = count_failure(state, text, now, rules);
+    if (job.exit_code == bad_data)
+        update.hold = {HoldRequest::Cause::failures, text + "; another job would fail too",
+                       job.ended};
+    else if (state.failures >= rules.failures_before_hold)
+        update.hold = {HoldRequest::Cause::failures,
+                       std::to_string(state.failures) + " jobs failed in a row; the last: " + text,
+                       job.ended};
+    return pause;
+}
+
+// A person's cancel is not a failure, and nobody undoes it.
+void note_cancel(Update& update, TrackedJob const& tracked, Job const& job)
+{
+    update.hold = {HoldRequest::Cause::cancel,
+                   "job " + tracked.id.value + " was cancelled by a person or an administrator",
+                   job.ended};
+}
+
+void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time now,
+              Rules const& rules)
+{
+    JobChange event{.type = JobChange::Type::ended,
+                    .window = tracked.window.value,
+                    .job = tracked.id.value,
+                    .state = job.launcher_state,
+                    .at = job.ended,
+                    .exit_code = job.exit_code};
+    update.events.push_back(event);
+    auto const run_time =
+        tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
+    bool const too_soon = run_time < rules.min_run_time;
+    if (!too_soon) update.state.setbacks = 0;
+    bool const ended_well = job.end == Job::End::clean && (!too_soon || job.stopped_on_request);
+    if (ended_well || tracked.drained_since) forget_failures(update.state);
+    if (ended_well || tracked.asked_since) return;  // after a stop request any end is expected
+    if (job.end == Job::End::cancelled) return note_cancel(update, tracked, job);
+    event.type = JobChange::Type::failed;
+    event.retry_after = judge_failure(update, tracked, job, too_soon, now, rules);
+    update.events.push_back(std::move(event));
+}
+
+Job vanished_job()
+{
+    Job job;
+    job.launcher_state = "GONE";
+    job.end = Job::End::unknown;
+    return job;
+}
+
+void note_ending(TrackedJob& tracked, Job const& listed, Time now)
+{
+    if (listed.state != Job::State::ending) tracked.ending_since.reset();
+    else if (!tracked.ending_since) tracked.ending_since = now;
+}
+
+}  // namespace
+
+Update observe(SiteState before, std::vector<Job> const& jobs, Time now, Rules const& rules)
+{
+    Update update{std::move(before), {}, {}};
+    resolve_intent(update, jobs, now, rules);
+    adopt_unknown_jobs(update, jobs);
+    std::vector<TrackedJob> remaining;
+    auto const tracked_jobs = std::move(update.state.jobs);
+    for (auto tracked : tracked_jobs) {
+        auto const* listed = find(jobs, tracked);
+        note_start(update, tracked, listed, now);
+        if (listed == nullptr) note_end(update, tracked, vanished_job(), now, rules);
+        else if (listed->state == Job::State::ended) note_end(update, tracked, *listed, now, rules);
+        else {
+            note_ending(tracked, *listed, now);
+            remaining.push_back(std::move(tracked));
+        }
+    }
+    update.state.jobs = std::move(remaining);
+    return update;
+}
+
+}  // namespace curtail::plan

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/poll/holds.hpp"
+
+#include <algorithm>
+
+#include "run/runlog/poller_events.hpp"
+
+namespace curtail::poll {
+namespace {
+
+using Cause = plan::HoldRequest::Cause;
+
+// Whether the window that is open now ends a hold after a cancel.
+bool ends_cancel(AutomaticHold const& hold, WindowRecord const& window)
+{
+    if (hold.request.cause != Cause::cancel || !window.open || !window.above_before_open)
+        return false;
+    auto const opened = parse_time(window.open->value);
+    return opened && *opened > hold.signal_time && *window.above_before_open > hold.signal_time;
+}
+
+class Updater {
+  public:
+    Updater(SiteId const& id, SiteRecord const& site, Time now) : id_(id), site_(site), now_(now)
+    {
+        update_.holds = site.holds;
+        // The clock was ahead when the cancel was noted, and is right now.
+        auto const& until = site.window.evaluated_until;
+        auto& hold = update_.holds.automatic;
+        if (hold && until) hold->signal_time = std::min(hold->signal_time, *until);
+    }
+
+    void apply(permission::Hold const& decision)
+    {
+        if (decision.serial <= update_.holds.applied_serial) return;
+        update_.holds.applied_serial = decision.serial;
+        update_.resumed = !decision.held;
+        decided_at_ = decision.since;
+        note({decision.held, "person", decision.reason, decision.serial, {}},
+             decision.held ? "paused by " + decision.by + ": " + decision.reason
+                           : "resumed by " + decision.by);
+        if (!decision.held) update_.holds.automatic.reset();
+    }
+    void hold(plan::HoldRequest const& request)
+    {
+        bool const is_later =
+            request.cause == Cause::cancel && request.ended && *request.ended > decided_at_;
+        if (update_.holds.automatic || (update_.resumed && !is_later)) return;
+        auto const signal_time = site_.window.evaluated_until.value_or(now_);
+        update_.holds.automatic = {{request.cause, request.why, {}}, now_, signal_time};
+        note({true, to_text(request.cause), request.why, {}, signal_time}, "held: " + request.why);
+    }
+    void release()
+    {
+        auto& hold = update_.holds.automatic;
+        if (!hold || !ends_cancel(*hold, site_.window)) return;
+        note({false, to_text(hold->request.cause), "a new window has opened", {}, {}},
+             "no longer held: a new window has opened since the cancel");
+        hold.reset();
+    }
+    [[nodiscard]] HoldUpdate take() { return std::move(update_); }
+
+  private:
+    void note(runlog::HoldChange const& change, std::string const& text)
+    {
+        update_.events.push_back(runlog::to_event(change, now_, id_.value));
+        update_.log.push_back(id_.value + ": " + text);
+    }
+    SiteId const& id_;
+    SiteRecord const& site_;
+    Time now_;
+    Time decided_at_{};  // when a person resumed the site
+    HoldUpdate update_;
+};
+
+}  // namespace
+
+HoldUpdate update_holds(SiteId const& id, SiteRecord const& site,
+                        std::optional<plan::HoldRequest> const& request, SavedHold const& saved,
+                        Time now)
+{
+    Updater updater(id, site, now);
+    updater.release();
+    if (saved && *saved) updater.apply(**saved);
+    if (request) updater.hold(*request);
+    return updater.take();
+}
+
+std::string hold_reason(HoldRecord const& holds, SavedHold const& saved)
+{
+    if (!saved) return saved.error().message();
+    if (*saved && (*saved)->held)
+        return "paused by " + (*saved)->by + " at " + format_time((*saved)->since) + ": " +
+               (*saved)->reason;
+    if (!holds.automatic) return {};
+    auto text =
+        "held since " + format_time(holds.automatic->since) + ": " + holds.automatic->request.why;
+    return text + (holds.automatic->request.cause == Cause::cancel
+                       ? "; it stays cancelled until a window opens after a dirty signal, or until "
+                         "--resume"
+                       : "; remove the cause, then use --resume");
+}
+
+}  // namespace curtail::poll

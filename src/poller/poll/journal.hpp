@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "base/core/ids.hpp"
+#include "poller/plan/action.hpp"
+
+namespace curtail::poll {
+
+/// One line of the journal: an action that the poller is about to carry out (the intent), or the
+/// action's outcome.
+struct JournalEntry {
+    std::int64_t number{};  ///< 1, 2, 3, ... throughout the run
+    Time time;              ///< when the entry was made, in real time
+    SiteId site;
+    plan::Action action;
+    std::optional<plan::Outcome> outcome;  ///< empty if the entry is the intent
+};
+
+/// The file `poller/journal.jsonl`. The poller writes an intent before it carries out the action,
+/// and the outcome afterwards. Reading skips a line that a crash cut short.
+class Journal {
+  public:
+    explicit Journal(std::filesystem::path path) : path_(std::move(path)) {}
+    /// Reads the entries with a number above `after`, in order.
+    [[nodiscard]] Result<std::vector<JournalEntry>> read(std::int64_t after) const;
+    /// Appends an entry, and returns when it is on disk.
+    [[nodiscard]] Result<void> append(JournalEntry const& entry) const;
+    /// If the journal is longer than `longest` bytes, renames it to `journal.1.jsonl`. An earlier
+    /// file of that name is lost. Call this only when state.json includes all entries.
+    [[nodiscard]] Result<void> rotate(std::int64_t longest = 1 << 20) const;
+
+  private:
+    std::filesystem::path path_;
+};
+
+}  // namespace curtail::poll

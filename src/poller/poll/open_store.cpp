@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/poll/open_store.hpp"
+
+#include "base/core/private_file.hpp"
+
+namespace curtail::poll {
+namespace {
+
+Result<FileLock> lock_folder(std::filesystem::path const& folder, RunId const& run)
+{
+    if (auto made = ensure_private_folder(folder); !made) return tl::unexpected(made.error());
+    auto lock = FileLock::take(folder / "lock");
+    if (lock || lock.error().code != ExitCode::temporary) return lock;
+    return tl::unexpected(
+        lock.error().with_context("another poller is active on run " + run.value));
+}
+
+std::vector<SiteId> site_ids(config::Run const& run)
+{
+    std::vector<SiteId> ids;
+    for (auto const& site : run.sites) ids.push_back(site.site);
+    return ids;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StateStore>> open_store(config::Run const& run, Access access, Time now)
+{
+    auto const folder = run.poller_folder();
+    std::optional<FileLock> lock;
+    if (access == Access::write) {
+        auto taken = lock_folder(folder, run.run);
+        if (!taken) return tl::unexpected(taken.error());
+        lock = std::move(*taken);
+    }
+    auto contents = read_folder(folder);
+    if (!contents) return tl::unexpected(contents.error());
+    auto recovered = recover(std::move(*contents), site_ids(run), now);
+    return StateStore::open(folder, std::move(lock), std::move(recovered));
+}
+
+}  // namespace curtail::poll

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/poll/permission_writer.hpp"
+
+namespace curtail::poll {
+
+permission::Verdict verdict_on(plan::DesiredState const& desired, WindowRecord const& window,
+                               Millis close_delay, Moment const& now)
+{
+    permission::Verdict verdict{desired.job, {}, desired.why};
+    if (!window.state.closing_since) return verdict;
+    FractionalSeconds const left = *window.state.closing_since + close_delay - now.signal;
+    verdict.closes = now.real + std::chrono::round<Millis>(left / now.speed);
+    return verdict;
+}
+
+PermissionWriter::PermissionWriter(std::filesystem::path site_folder, RunId run, SiteId site,
+                                   permission::Terms terms)
+    : site_folder_(std::move(site_folder)),
+      run_(std::move(run)),
+      site_(std::move(site)),
+      terms_(terms),
+      present_(permission::read_permission(site_folder_, run_, site_).value_or(std::nullopt))
+{
+}
+
+Result<void> PermissionWriter::update(permission::Verdict const& verdict, Time real_now)
+{
+    std::lock_guard const guard(mutex_);
+    auto const stored =
+        permission::read_permission(site_folder_, run_, site_).value_or(std::nullopt);
+    // A person's --pause writes the file too.
+    if (stored && (!present_ || stored->serial > present_->serial)) present_ = stored;
+    auto next = permission::renew(present_, run_, site_, verdict, terms_, real_now);
+    if (!next && stored == present_) return {};
+    if (!next) next = permission::issue(present_, run_, site_, verdict, terms_, real_now);
+    if (auto written = permission::write_permission(site_folder_, *next); !written)
+        return tl::unexpected(
+            written.error().with_context("cannot renew the permission of site " + site_.value));
+    present_ = *next;
+    return {};
+}
+
+}  // namespace curtail::poll

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/poll/poll.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace curtail::poll {
+namespace {
+
+// Runs `one(i)` for each i < n, all at the same time.
+template <class One>
+void run_in_parallel(std::size_t n, One one)
+{
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < n; ++i) threads.emplace_back([&one, i] { one(i); });
+}
+
+bool is_unmanaged(config::Run const& run, SiteId const& site, SiteRecord const& record)
+{
+    bool const has_jobs = !record.jobs.jobs.empty() || record.jobs.intent;
+    return has_jobs && run.find_site(site) == nullptr;
+}
+
+Error unmanaged_error(RunId const& run, SiteId const& site, SiteRecord const& record)
+{
+    std::string jobs;
+    for (auto const& job : record.jobs.jobs) jobs += " " + job.id.value;
+    return {ExitCode::config, "site " + site.value + " is no longer in run " + run.value,
+            jobs.empty() ? "a pending submission may still appear" : "no poller manages job" + jobs,
+            "put it back into `sites` until its job has ended"};
+}
+
+void keep_first_error(Result<void>& first, Result<void> const& next)
+{
+    if (first && !next) first = next;
+}
+
+// Polls all sites at once; returns for each whether its changes were stored.
+std::vector<Result<void>> poll_all(SitePollers const& pollers, PollContext const& context,
+                                   bool dry_run)
+{
+    auto const stop = context.is_trace_over() ? StopReason::trace_over : StopReason::none;
+    std::vector<Result<void>> stored(pollers.size());
+    run_in_parallel(pollers.size(), [&](std::size_t i) {
+        auto const now = context.signal_now();
+        stored[i] = pollers[i]->evaluate(now).stored;
+        if (!dry_run) keep_first_error(stored[i], pollers[i]->renew_permission(now, stop));
+        keep_first_error(stored[i], pollers[i]->manage_jobs(now, stop, dry_run).stored);
+    });
+    return stored;
+}
+
+}  // namespace
+
+Time PollContext::signal_now() const
+{
+    auto const now = clock->now();
+    return trace_end ? std::min(now, *trace_end) : now;
+}
+
+bool PollContext::is_trace_over() const { return trace_end && clock->now() >= *trace_end; }
+
+std::optional<Error> PollResult::error() const
+{
+    auto all = errors;
+    std::string names;
+    for (auto const& site : sites) {
+        auto const here = site.errors();
+        if (!here.empty()) names += (names.empty() ? "" : ", ") + site.site.value;
+        all.insert(all.end(), here.begin(), here.end());
+    }
+    if (all.empty()) return std::nullopt;
+    auto const lasting = std::find_if(all.begin(), all.end(),
+                                      [](Error const& e) { return e.code != ExitCode::temporary; });
+    auto const& chosen = lasting == all.end() ? all.front() : *lasting;
+    return names.empty() ? chosen : chosen.with_context("errors at " + names);
+}
+
+SitePollers make_pollers(PollContext& context, StateStore& store)
+{
+    SitePollers pollers;
+    for (auto& parts : context.sites)
+        pollers.push_back(std::make_unique<SitePoller>(std::move(parts), store, context.log));
+    return pollers;
+}
+
+void report_folder_warning(PollContext const& context, StateStore& store)
+{
+    auto const& warning = context.folder_warning;
+    if (store.set_folder_warning(warning) && !warning.empty()) context.log.warning(warning);
+}
+
+std::vector<Error> find_unmanaged_jobs(PollContext const& context, StateStore const& store)
+{
+    std::vector<Error> found;
+    for (auto const& [site, record] : store.sites()) {
+        if (!is_unmanaged(context.run, site, record)) continue;
+        found.push_back(unmanaged_error(context.run.run, site, record));
+        context.log.warning(found.back().message());
+    }
+    return found;
+}
+
+PollResult make_result(SitePollers const& pollers, std::vector<Error> errors)
+{
+    PollResult result{{}, std::move(errors)};
+    for (auto const& poller : pollers) result.sites.push_back(poller->status());
+    return result;
+}
+
+Result<PollResult> poll_once(PollContext context, bool dry_run)
+{
+    auto const access = dry_run ? Access::read : Access::write;
+    auto const opened = open_store(context.run, access, SystemClock{}.now());
+    if (!opened) return tl::unexpected(opened.error());
+    report_folder_warning(context, **opened);
+    auto errors = find_unmanaged_jobs(context, **opened);
+    auto const pollers = make_pollers(context, **opened);
+    auto const stored = poll_all(pollers, context, dry_run);
+    if (auto saved = (*opened)->save(); !saved) return tl::unexpected(saved.error());
+    for (std::size_t i = 0; i < pollers.size(); ++i)
+        if (!stored[i])
+            return tl::unexpected(stored[i].error().with_context("cannot store the state of site " +
+                                                                 pollers[i]->id().value));
+    return make_result(pollers, std::move(errors));
+}
+
+}  // namespace curtail::poll

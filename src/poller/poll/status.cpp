@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/poll/status.hpp"
+
+#include <fmt/format.h>
+
+namespace curtail::poll {
+namespace {
+
+std::string signal_text(SignalStatus const& signal)
+{
+    if (!signal.requested) return "not requested";
+    if (!signal.sample_time) return "no signal";
+    auto const age = format_duration(signal.time - *signal.sample_time);
+    if (signal.sample_is_empty)
+        return fmt::format("no signal ({} reported no value {} ago)", signal.provider, age);
+    if (!signal.intensity)
+        return fmt::format("no fresh signal (the last sample from {} is {} old)", signal.provider,
+                           age);
+    return fmt::format("{:.1f} gCO2/kWh, {} old, from {}", signal.intensity->value, age,
+                       signal.provider);
+}
+
+std::string job_line(plan::Job const& job)
+{
+    return fmt::format("  job     {} {}{}\n", job.id.value, job.launcher_state,
+                       job.reason.empty() ? "" : " (" + job.reason + ")");
+}
+
+std::string trainer_line(OtherTrainer const& trainer)
+{
+    return fmt::format(
+        "  trainer active{}{}\n", trainer.since ? " since " + format_time(*trainer.since) : "",
+        trainer.job.empty() ? ", started by hand without a job"
+                            : " in job " + trainer.job + ", which this poller did not submit");
+}
+
+std::string action_line(plan::Action const& action, bool dry_run)
+{
+    bool const names_job = action.type != plan::ActionType::wait && !action.job.value.empty();
+    return fmt::format("  {} {}{}: {}\n", dry_run ? "would  " : "action ",
+                       plan::to_text(action.type), names_job ? " job " + action.job.value : "",
+                       action.why);
+}
+
+// Errors and warnings, one message each.
+std::vector<std::string> problems(SiteStatus const& site)
+{
+    std::vector<std::string> messages;
+    for (auto const& error : site.errors()) messages.push_back(error.message());
+    if (!site.jobs.warning.empty()) messages.push_back(site.jobs.warning);
+    return messages;
+}
+
+std::string paragraph(SiteStatus const& site, bool dry_run)
+{
+    auto const& jobs = site.jobs;
+    auto text = fmt::format("{} ({})\n  signal  {}\n  window  {}{}: {}\n", site.site.value,
+                            format_time(site.signal.time), signal_text(site.signal),
+                            windows::to_string(site.signal.phase),
+                            jobs.window ? " since " + jobs.window->value : "", site.signal.why);
+    for (auto const& job : jobs.jobs) text += job_line(job);
+    if (jobs.jobs.empty() && !jobs.list_error) text += "  job     none\n";
+    if (jobs.other_trainer) text += trainer_line(*jobs.other_trainer);
+    for (auto const& problem : problems(site)) text += "  problem " + problem + "\n";
+    for (auto const& action : jobs.actions) text += action_line(action, dry_run);
+    return text;
+}
+
+json::Array to_json(std::vector<plan::Job> const& jobs)
+{
+    json::Array list;
+    for (auto const& job : jobs)
+        list.push_back(json::Object{{"job", job.id.value},
+                                    {"state", job.launcher_state},
+                                    {"reason", job.reason},
+                                    {"window", job.window.value}});
+    return list;
+}
+
+json::Value to_json(std::optional<OtherTrainer> const& trainer)
+{
+    if (!trainer) return {};
+    auto const since = trainer->since ? json::Value(format_time(*trainer->since)) : json::Value();
+    return json::Object{{"job", trainer->job}, {"since", since}};
+}
+
+json::Array to_json(std::vector<plan::Action> const& actions)
+{
+    json::Array list;
+    for (auto const& action : actions)
+        list.push_back(json::Object{{"action", plan::to_text(action.type)},
+                                    {"job", action.job.value},
+                                    {"window", action.window.value},
+                                    {"why", action.why}});
+    return list;
+}
+
+json::Object to_json(SiteStatus const& site)
+{
+    auto const& signal = site.signal;
+    json::Value intensity;
+    if (signal.intensity) intensity = signal.intensity->value;
+    json::Value age;
+    if (signal.sample_time) age = seconds_between(*signal.sample_time, signal.time);
+    json::Value window;
+    if (site.jobs.window) window = site.jobs.window->value;
+    json::Array trouble;
+    for (auto const& problem : problems(site)) trouble.push_back(problem);
+    return {{"site", site.site.value},
+            {"region", site.region.value},
+            {"signal_time", format_time(signal.time)},
+            {"intensity_gco2_per_kwh", intensity},
+            {"age_s", age},
+            {"provider", signal.provider},
+            {"phase", windows::to_string(signal.phase)},
+            {"window", window},
+            {"why", signal.why},
+            {"jobs", to_json(site.jobs.jobs)},
+            {"other_trainer", to_json(site.jobs.other_trainer)},
+            {"actions", to_json(site.jobs.actions)},
+            {"trouble", std::move(trouble)}};
+}
+
+}  // namespace
+
+std::vector<Error> SiteStatus::errors() const
+{
+    std::vector<Error> all;
+    for (auto const& error : {signal.error, jobs.list_error, jobs.action_error})
+        if (error) all.push_back(*error);
+    return all;
+}
+
+std::string explain(std::vector<SiteStatus> const& sites, bool dry_run)
+{
+    std::string text;
+    for (auto const& site : sites) text += paragraph(site, dry_run);
+    return text;
+}
+
+json::Value to_json(std::vector<SiteStatus> const& sites)
+{
+    json::Array list;
+    for (auto const& site : sites) list.push_back(to_json(site));
+    return json::Object{{"sites", std::move(list)}};
+}
+
+}  // namespace curtail::poll

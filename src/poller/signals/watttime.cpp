@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/signals/watttime.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "base/core/digest.hpp"
+#include "base/core/files.hpp"
+#include "base/core/private_file.hpp"
+#include "base/core/text.hpp"
+
+namespace curtail::signals::watttime {
+namespace {
+
+constexpr Millis max_wait{5'000};
+// A token this close to its end might expire before the request arrives.
+constexpr Seconds token_margin{60};
+
+// 0.5 to 1.5 s at random, so that sites started by the same cron entry do not retry together.
+Millis random_wait()
+{
+    std::random_device random;
+    return Millis{std::uniform_int_distribution<int>(500, 1500)(random)};
+}
+
+// Moves a text out of a parsed object into a secret and overwrites it there.
+Secret take_secret(json::Value& object, char const* key)
+{
+    auto const* members = object.as_object();
+    auto const* member = members == nullptr ? nullptr : members->find(key);
+    auto const* text = member == nullptr ? nullptr : member->as_text();
+    if (text == nullptr) return {};
+    Secret secret(*text);
+    wipe(const_cast<std::string&>(*text));  // `object` is not const, only its accessors are
+    return secret;
+}
+
+Result<Credentials> read_account(json::Value& value, std::string const& file)
+{
+    json::ObjectReader r(value, file, ExitCode::config);
+    Credentials credentials{r.text("username"), {}};
+    auto password = r.text("password");
+    r.require(!credentials.username.empty() && credentials.username.find(':') == std::string::npos,
+              "username", "must not be empty or contain a colon");
+    r.require(!password.empty() && password.find('\0') == std::string::npos, "password",
+              "must not be empty");
+    wipe(password);
+    credentials.password = take_secret(value, "password");
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    return credentials;
+}
+
+// Whether a later attempt may succeed.
+bool is_busy(Result<http::Response> const& response)
+{
+    if (!response) return response.error().code == ExitCode::temporary;
+    return response->status == 429 || response->status >= 500;
+}
+
+// Whether `text` needs no escapes in JSON.
+bool is_plain_text(std::string_view text)
+{
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return c > ' ' && c != '"' && c != '\\' && c != '\x7f'; });
+}
+
+}  // namespace
+
+Result<Credentials> read_credentials(std::filesystem::path const& file)
+{
+    auto content = read_private_file(file);
+    if (!content) return tl::unexpected(content.error());
+    if (!*content)
+        return fail(ExitCode::no_input, "cannot use " + file.string(), "the file does not exist",
+                    R"(write {"username": "...", "password": "..."} into it and chmod 600 it)");
+    auto value =
+        json::parse(**content, file.string(), json::Dialect::comments, json::record_limits);
+    wipe(**content);
+    if (!value)
+        return fail(ExitCode::config, value.error().what, value.error().why, value.error().remedy);
+    return read_account(*value, file.string());
+}
+
+// One query to the provider and its budget.
+struct Client::Query {
+    std::string url;  // without parameters
+    Deadline deadline;
+    bool retried{false};
+    bool logged_in{false};  // the token was obtained by this query
+};
+
+Client::Client(Credentials credentials, Options options, Clock const& clock)
+    : credentials_(std::move(credentials)),
+      options_(std::move(options)),
+      clock_(clock),
+      http_({options_.ca_file, {}})
+{
+    while (options_.base_url.ends_with('/')) options_.base_url.pop_back();
+    if (!options_.pause)
+        options_.pause = [](Millis duration) { std::this_thread::sleep_for(duration); };
+}
+
+Result<Points> Client::live(RegionId const& region)
+{
+    // Only a plain name needs no escapes in a URL. All of WattTime's regions have plain names.
+    if (!is_plain_name(region.value))
+        return fail(ExitCode::config, "cannot query WattTime",
+                    "\"" + printable(region.value) + "\" is not the name of a region",
+                    "use a name such as CAISO_NORTH");
+    std::string const path = "/v3/forecast";
+    auto const response = fetch(
+        path, fmt::format("?region={}&signal_type={}&horizon_hours=0", region.value, signal_type));
+    if (!response) return tl::unexpected(response.error());
+    auto points = read_points(*response, region, options_.base_url + path);
+    if (!points) return points;
+    if (points->samples.empty())
+        return fail(ExitCode::data, "cannot use the response of " + options_.base_url + path,
+                    "the forecast is empty");
+    points->samples.erase(points->samples.begin() + 1, points->samples.end());
+    return points;
+}
+
+Result<json::Value> Client::fetch(std::string const& path, std::string const& parameters)
+{
+    Query query{options_.base_url + path, Deadline(options_.deadline)};
+    if (auto loaded = load_token(); !loaded) return tl::unexpected(loaded.error());
+    if (!has_valid_token()) {
+        if (auto done = log_in(query); !done) return tl::unexpected(done.error());
+    }
+    return fetch_with_token(parameters, query);
+}
+
+Result<json::Value> Client::fetch_with_token(std::string const& parameters, Query& query)
+{
+    for (;;) {
+        http::Request request{.url = query.url + parameters, .username = {}};
+        request.bearer = &token_->text;
+        auto const response = get(std::move(request), query);
+        if (!response) return tl::unexpected(response.error());
+        auto interpretation = interpret(*response, query.url);
+        if (interpretation.kind == Interpretation::Kind::good)
+            return std::move(interpretation.content);
+        if (interpretation.kind != Interpretation::Kind::log_in || query.logged_in)
+            return tl::unexpected(std::move(interpretation.error));
+        if (auto done = log_in(query); !done) return tl::unexpected(done.error());
+    }
+}
+
+Result<void> Client::log_in(Query& query)
+{
+    token_.reset();
+    auto const url = options_.base_url + "/login";
+    http::Request request{.url = url, .username = credentials_.username};
+    request.password = &credentials_.password;
+    Time const requested = clock_.now();
+    auto response = get(std::move(request), query);
+    if (!response) return tl::unexpected(response.error());
+    if (response->status != 200) return tl::unexpected(login_error(*response, url));
+    auto token = read_token(response->body, url);
+    wipe(response->body);
+    if (!token) return tl::unexpected(token.error());
+    token_ = Token{std::move(*token), requested};
+    query.logged_in = true;
+    if (options_.writes) store_token();
+    return {};
+}
+
+Result<http::Response> Client::get(http::Request request, Query& query)
+{
+    for (;;) {
+        request.deadline = query.deadline.left();
+        if (request.deadline == Millis{0})
+            return fail(ExitCode::temporary, "cannot get " + query.url,
+                        "no complete response within " + format_duration(options_.deadline),
+                        "will retry");
+        auto response = http_.send(request);
+        auto const requested_wait = response ? response->retry_after : std::nullopt;
+        retry_after_ = requested_wait.value_or(Seconds{0});
+        if (!is_busy(response) || query.retried) return response;
+        Millis const wait = requested_wait ? Millis(*requested_wait) : random_wait();
+        if (wait > max_wait || wait >= query.deadline.left()) return response;
+        query.retried = true;
+        options_.pause(wait);
+    }
+}
+
+std::string Client::account_hash() const
+{
+    return sha256(options_.base_url + "\n" + credentials_.username).hex();
+}
+
+bool Client::has_valid_token() const
+{
+    if (!token_) return false;
+    auto const age = clock_.now() - token_->obtained;
+    return age >= Millis{0} && age < token_life - token_margin;
+}
+
+Result<std::optional<std::string>> Client::read_token_file() const
+{
+    if (options_.writes)
+        if (auto checked = ensure_private_folder(options_.state_folder); !checked)
+            return tl::unexpected(checked.error());
+    return read_private_file(token_file());
+}
+
+Result<void> Client::load_token()
+{
+    if (token_loaded_) return {};
+    auto content = read_token_file();
+    if (!content) return tl::unexpected(content.error());
+    token_loaded_ = true;
+    if (!*content) return {};
+    auto value =
+        json::parse(**content, token_file().string(), json::Dialect::strict, json::record_limits);
+    wipe(**content);
+    if (!value) return {};  // a damaged file costs only one login
+    auto token = take_secret(*value, "token");
+    json::ObjectReader r(*value, token_file().string());
+    auto const account = r.text("account");
+    auto const obtained = parse_time(r.text("obtained"));
+    if (account == account_hash() && obtained && !token.empty())
+        token_ = Token{std::move(token), *obtained};
+    return {};
+}
+
+void Client::store_token() const
+{
+    // Formatted without json::Value, which would leave copies of the token in memory.
+    std::string text(token_->text.reveal());
+    if (is_plain_text(text)) {
+        auto content = fmt::format("{{\"account\":\"{}\",\"obtained\":\"{}\",\"token\":\"{}\"}}\n",
+                                   account_hash(), format_time(token_->obtained), text);
+        if (auto written = write_file(token_file(), content, 0600); !written)
+            options_.log.warning(written.error().message() + "; the next run will log in again");
+        wipe(content);
+    }
+    wipe(text);
+}
+
+}  // namespace curtail::signals::watttime

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/signals/watttime_state.hpp"
+
+#include <algorithm>
+
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "base/core/private_file.hpp"
+#include "poller/signals/watttime_responses.hpp"
+
+namespace curtail::signals::watttime {
+namespace {
+
+constexpr std::size_t max_samples = 288;  // a day of five-minute values
+
+json::Object to_json(Sample const& sample)
+{
+    json::Value intensity;
+    if (sample.intensity) intensity = sample.intensity->value;
+    json::Value generated_at;
+    if (sample.generated_at) generated_at = format_time(*sample.generated_at);
+    json::Object out{{"time", format_time(sample.time)},
+                     {"g_per_kwh", intensity},
+                     {"generated_at", generated_at}};
+    if (sample.period) out.set("period_s", floor<Seconds>(*sample.period).count());
+    if (sample.estimated) out.set("estimated", *sample.estimated);
+    return out;
+}
+
+json::Object to_json(Error const& error)
+{
+    return {{"code", static_cast<int>(error.code)},
+            {"what", error.what},
+            {"why", error.why},
+            {"remedy", error.remedy}};
+}
+
+// An optional time; empty if it is absent or invalid.
+std::optional<Time> read_optional_time(json::ObjectReader& r, std::string const& key)
+{
+    auto const text = r.optional_text(key);
+    if (!text) return std::nullopt;
+    auto const time = parse_time(*text);
+    return time ? std::optional(*time) : std::nullopt;
+}
+
+std::optional<Sample> read_sample(json::ObjectReader& r)
+{
+    auto const time = parse_time(r.text("time"));
+    auto const intensity = r.optional_number("g_per_kwh");
+    auto const generated_at = read_optional_time(r, "generated_at");
+    auto const period = r.optional_integer("period_s");
+    auto const* estimated = r.any("estimated");
+    if (!r.error_free() || !time || (intensity && !is_plausible({*intensity}))) return std::nullopt;
+    Sample sample{{*time, {}}, "watttime", SignalType::marginal, generated_at};
+    if (period && *period > 0 && *period <= longest_period.count())
+        sample.period = Seconds(*period);
+    if (estimated != nullptr && estimated->as_bool() != nullptr)
+        sample.estimated = *estimated->as_bool();
+    if (intensity) sample.intensity = GramsPerKwh{*intensity};
+    return sample;
+}
+
+Error read_problem(json::ObjectReader& r)
+{
+    return {static_cast<ExitCode>(r.integer("code")), r.text("what"), r.text("why"),
+            r.text("remedy")};
+}
+
+RegionState read_fields(json::ObjectReader& r)
+{
+    RegionState state;
+    r.each("samples", [&](json::ObjectReader& o) {
+        if (auto sample = read_sample(o)) insert(state.samples, std::move(*sample));
+    });
+    auto const failures = r.optional_integer("failures").value_or(0);
+    state.failures = static_cast<int>(std::clamp<std::int64_t>(failures, 0, max_failures));
+    state.not_before = read_optional_time(r, "not_before");
+    state.server_asked = r.boolean("rest_asked", false);
+    r.object(
+        "trouble", [&](json::ObjectReader& o) { state.problem = read_problem(o); }, false);
+    return state;
+}
+
+}  // namespace
+
+void insert(std::vector<Sample>& samples, Sample sample)
+{
+    auto const place = std::lower_bound(samples.begin(), samples.end(), sample.time,
+                                        [](Sample const& s, Time t) { return s.time < t; });
+    if (place != samples.end() && place->time == sample.time) *place = std::move(sample);
+    else samples.insert(place, std::move(sample));
+    if (samples.size() > max_samples) samples.erase(samples.begin());
+}
+
+RegionState read_state(std::filesystem::path const& file, Log const& log)
+{
+    auto const limits = json::record_limits;
+    // The client reports a folder that is open to others when it queries the server.
+    auto const text = read_private_file(file, static_cast<std::int64_t>(limits.bytes));
+    if (!text || !*text) return {};
+    auto const value = json::parse(**text, file.string(), json::Dialect::strict, limits);
+    if (!value) {
+        log.warning(value.error().message() + "; discarding earlier values");
+        return {};
+    }
+    json::ObjectReader r(*value, file.string());
+    auto state = read_fields(r);
+    if (auto const error = r.finish())
+        log.warning(error->message() + "; discarding some earlier values");
+    return state;
+}
+
+Result<void> write_state(std::filesystem::path const& file, RegionState const& state)
+{
+    json::Array samples;
+    for (auto const& sample : state.samples) samples.push_back(to_json(sample));
+    json::Object content{{"samples", std::move(samples)}, {"failures", state.failures}};
+    if (state.not_before)
+        content.set("not_before", format_time(*state.not_before))
+            .set("rest_asked", state.server_asked);
+    if (state.problem) content.set("trouble", to_json(*state.problem));
+    return write_file(file, json::to_string(content) + "\n", 0600);
+}
+
+}  // namespace curtail::signals::watttime

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/launch/federation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/core/files.hpp"
+#include "support/paths.hpp"
+
+namespace curtail::launch {
+namespace {
+
+std::string fixture(std::string const& name)
+{
+    return read_file(test::source_path("tests/poller/launch/fixtures/slurm-22.05/" + name)).value();
+}
+
+TEST(Federation, AMemberNamesItself)
+{
+    EXPECT_EQ(find_federated_cluster(fixture("federation-member.txt")), "spp_tx");
+}
+
+TEST(Federation, AControllerWithoutAHostNameIsAMemberToo)
+{
+    EXPECT_EQ(find_federated_cluster("Federation: f\nSelf:       a-b::0 ID:1 FedState:NA"), "a-b");
+}
+
+TEST(Federation, ThereIsNoneWithoutAMemberThatIsThisCluster)
+{
+    EXPECT_FALSE(find_federated_cluster(fixture("federation.txt")));
+    for (auto const* text :
+         {"", "\n", "Federation: f\n", "Federation: f\nSelf:\n", "Federation: f\nSelf: name\n",
+          "Federation: f\nSelf: :host:6817 ID:1\n", "Federation: f\nSelf: a,b:host:6817\n",
+          "Federation: f\nSibling:    other:host:6817 ID:1\n", "Self:       a:host:6817 ID:1\n",
+          "slurm_load_federation error: Unable to contact slurm controller"})
+        EXPECT_FALSE(find_federated_cluster(text)) << text;
+}
+
+}  // namespace
+}  // namespace curtail::launch

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/poll/holds.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace curtail::poll {
+namespace {
+
+using Cause = plan::HoldRequest::Cause;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
+SiteId const site{"A"};
+SavedHold const no_decision{std::optional<permission::Hold>{}};
+plan::HoldRequest const cancel{Cause::cancel, "job 7 was cancelled"};
+plan::HoldRequest const failures{Cause::failures, "6 jobs failed in a row"};
+
+SavedHold decided(std::int64_t serial, bool held)
+{
+    return permission::Hold{{"demo"}, site,         serial, held, held ? "maintenance" : "",
+                            at(0),    "anna@login1"};
+}
+
+// A site that is held since second 100. Its open window opened at `opened`; the intensity was last
+// above the threshold at `above` before that.
+SiteRecord held_since_100(plan::HoldRequest const& request, std::optional<int> opened,
+                          std::optional<int> above)
+{
+    SiteRecord record;
+    if (opened) record.window.open = WindowId{format_time(at(*opened))};
+    if (above) record.window.above_before_open = at(*above);
+    record.window.evaluated_until = at(1000);
+    record.holds.automatic = {request, at(100), at(100)};
+    return record;
+}
+
+TEST(Holds, ARequestHoldsTheSite)
+{
+    SiteRecord record;
+    record.window.evaluated_until = at(50);
+    auto const update = update_holds(site, record, cancel, no_decision, at(100));
+    ASSERT_TRUE(update.holds.automatic);
+    EXPECT_EQ(*update.holds.automatic, (AutomaticHold{cancel, at(100), at(50)}));
+    ASSERT_THAT(update.events, SizeIs(1));
+    EXPECT_EQ(update.events[0].type, "hold");
+    EXPECT_THAT(hold_reason(update.holds, no_decision), HasSubstr("job 7 was cancelled"));
+}
+
+TEST(Holds, ACancelLastsWhileItsWindowIsOpen)
+{
+    auto const record = held_since_100(cancel, 20, 10);
+    EXPECT_TRUE(update_holds(site, record, {}, no_decision, at(1000)).holds.automatic);
+}
+
+TEST(Holds, ACancelEndsWithAWindowThatOpensAfterADirtySignal)
+{
+    auto const record = held_since_100(cancel, 900, 800);
+    auto const update = update_holds(site, record, {}, no_decision, at(1000));
+    EXPECT_FALSE(update.holds.automatic);
+    ASSERT_THAT(update.events, SizeIs(1));
+    EXPECT_EQ(update.events[0].type, "release");
+}
+
+TEST(Holds, ACancelLastsIfTheNewWindowFollowsAGapInTheSignal)
+{
+    for (auto const above : {std::optional<int>(), std::optional(10)}) {
+        auto const record = held_since_100(cancel, 900, above);
+        EXPECT_TRUE(update_holds(site, record, {}, no_decision, at(1000)).holds.automatic);
+    }
+}
+
+TEST(Holds, FailuresHoldThroughEveryWindow)
+{
+    auto const record = held_since_100(failures, 900, 800);
+    EXPECT_TRUE(update_holds(site, record, {}, no_decision, at(1000)).holds.automatic);
+}
+
+TEST(Holds, APersonsResumeEndsEveryHold)
+{
+    for (auto const& request : {cancel, failures}) {
+        auto const record = held_since_100(request, {}, {});
+        auto const update = update_holds(site, record, {}, decided(1, false), at(1000));
+        EXPECT_FALSE(update.holds.automatic);
+        EXPECT_TRUE(update.resumed);
+        EXPECT_EQ(update.holds.applied_serial, 1);
+    }
+}
+
+TEST(Holds, ACancelAfterAResumeHoldsTheSite)
+{
+    auto later = cancel;
+    later.ended = at(1);  // the person's decision is of second 0
+    auto const record = held_since_100(failures, {}, {});
+    auto const update = update_holds(site, record, later, decided(1, false), at(1000));
+    ASSERT_TRUE(update.holds.automatic);
+    EXPECT_EQ(update.holds.automatic->request.cause, Cause::cancel);
+    auto earlier = cancel;
+    earlier.ended = at(-1);
+    EXPECT_FALSE(update_holds(site, record, earlier, decided(1, false), at(1000)).holds.automatic);
+}
+
+TEST(Holds, ACancelThatWasNotedAheadOfTimeEndsOnceTheClockIsRight)
+{
+    auto record = held_since_100(cancel, {}, {});
+    record.holds.automatic->signal_time = at(5000);
+    auto const corrected = update_holds(site, record, {}, no_decision, at(1000));
+    ASSERT_TRUE(corrected.holds.automatic);
+    EXPECT_EQ(corrected.holds.automatic->signal_time, record.window.evaluated_until);
+}
+
+TEST(Holds, AnOldResumeDoesNotEndALaterHold)
+{
+    auto record = held_since_100(failures, {}, {});
+    record.holds.applied_serial = 1;
+    auto const update = update_holds(site, record, {}, decided(1, false), at(1000));
+    EXPECT_TRUE(update.holds.automatic);
+    EXPECT_FALSE(update.resumed);
+    EXPECT_TRUE(update.events.empty());
+}
+
+TEST(Holds, APersonsPauseGivesItsReason)
+{
+    auto const update = update_holds(site, {}, {}, decided(1, true), at(1000));
+    EXPECT_THAT(update.log, testing::ElementsAre("A: paused by anna@login1: maintenance"));
+    EXPECT_THAT(hold_reason(update.holds, decided(1, true)),
+                HasSubstr("paused by anna@login1 at 2026-01-11T17:05:00Z: maintenance"));
+}
+
+TEST(Holds, AnUnreadableDecisionHoldsTheSite)
+{
+    SavedHold const damaged = fail(ExitCode::data, "cannot use the hold", "it is damaged");
+    EXPECT_THAT(hold_reason({}, damaged), HasSubstr("it is damaged"));
+    auto const record = held_since_100(failures, {}, {});
+    EXPECT_TRUE(update_holds(site, record, {}, damaged, at(1000)).holds.automatic);
+}
+
+}  // namespace
+}  // namespace curtail::poll
