@@ -11,7 +11,7 @@ set(CURTAIL_PRECOMPILED <fmt/format.h> <algorithm> <array> <chrono> <cmath> <cst
     <tl/expected.hpp> <utility> <variant> <vector>)
 set(CURTAIL_PRECOMPILED_TORCH <ATen/core/Tensor.h> <ATen/ops/empty.h> <ATen/ops/zeros.h>
     <c10/core/InferenceMode.h>)
-set(CURTAIL_TORCH_FOLDERS model optim train evaluate follow)
+set(CURTAIL_TORCH_FOLDERS model optim evaluate follow engine rounds job)
 
 # _curtail_precompiled(TARGET HEADERS header... LINKS target...)
 function(_curtail_precompiled target)

@@ -10,7 +10,7 @@ from s3_rows import QUIET, Gateway
 
 BYTES = 512 << 20
 TURNS = 9  # more than in other rows: six processes share the cores, so times vary
-# What src/bridge/bridge_process.cpp sets for a bridge.
+# What src/trainer/bridge/bridge_process.cpp sets for a bridge.
 BRIDGE = {
     "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_oob_tcp_if_include": "lo",
     "OMPI_MCA_pml": "ucx", "OMPI_MCA_btl": "self", "OMPI_MCA_osc": "^ucx",

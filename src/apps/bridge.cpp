@@ -10,10 +10,10 @@
 #include "apps/program.hpp"
 #include "base/core/clock.hpp"
 #include "base/core/text.hpp"
-#include "bridge/frame.hpp"
-#include "bridge/local_socket.hpp"
-#include "bridge/message_socket.hpp"
-#include "comm/intercommunicator.hpp"
+#include "trainer/bridge/frame.hpp"
+#include "trainer/bridge/local_socket.hpp"
+#include "trainer/bridge/message_socket.hpp"
+#include "trainer/comm/intercommunicator.hpp"
 
 using namespace curtail;
 using bridge::MessageSocket;

@@ -8,9 +8,9 @@
 #include "account/progress.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
-#include "comm/mpi_session.hpp"
-#include "train/site_bridges.hpp"
-#include "train/site_training.hpp"
+#include "trainer/comm/mpi_session.hpp"
+#include "trainer/job/site_bridges.hpp"
+#include "trainer/job/site_training.hpp"
 
 using namespace curtail;
 
@@ -123,7 +123,7 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
 int main(int argc, char** argv)
 {
     using apps::OptionType;
-    // Threads of store operations may still run (train/operation_table.hpp).
+    // Threads of store operations may still run (trainer/rounds/operation_table.hpp).
     apps::end_at_once(apps::run(
         {"curtail-train",
          "Trains a run at one site, with one rank per device under mpirun. Normally started by "

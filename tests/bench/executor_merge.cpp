@@ -21,7 +21,7 @@
 #include "protocol/rules/merge.hpp"
 #include "storage/store/posix_store.hpp"
 #include "support/temporary_folder.hpp"
-#include "train/round_executor.hpp"
+#include "trainer/rounds/round_executor.hpp"
 
 namespace curtail {
 namespace {

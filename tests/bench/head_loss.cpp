@@ -15,7 +15,7 @@
 #include <cstring>
 #include <vector>
 
-#include "model/head.hpp"
+#include "trainer/model/head.hpp"
 
 using namespace curtail;
 

@@ -19,9 +19,9 @@
 #include <string>
 
 #include "base/core/clock.hpp"
-#include "bridge/bridge_process.hpp"
-#include "bridge/connection.hpp"
-#include "comm/intercommunicator.hpp"
+#include "trainer/bridge/bridge_process.hpp"
+#include "trainer/bridge/connection.hpp"
+#include "trainer/comm/intercommunicator.hpp"
 
 using namespace curtail;
 

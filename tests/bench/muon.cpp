@@ -9,7 +9,7 @@
 #include <chrono>
 #include <vector>
 
-#include "optim/muon.hpp"
+#include "trainer/model/optim/muon.hpp"
 
 using namespace curtail;
 

@@ -13,7 +13,7 @@
 #include "options.hpp"
 #include "storage/store/posix_store.hpp"
 #include "support/temporary_folder.hpp"
-#include "train/payload_transport.hpp"
+#include "trainer/rounds/payload_transport.hpp"
 
 namespace curtail {
 namespace {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "snapshot/writer.hpp"
+#include "trainer/snapshot/writer.hpp"
 
 using namespace curtail;
 

@@ -11,9 +11,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "model/gpt.hpp"
-#include "model/initialize.hpp"
-#include "optim/optimizer.hpp"
+#include "trainer/model/gpt.hpp"
+#include "trainer/model/initialize.hpp"
+#include "trainer/model/optim/optimizer.hpp"
 
 using namespace curtail;
 

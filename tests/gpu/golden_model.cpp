@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "model/gpt.hpp"
 #include "storage/tensors/reader.hpp"
+#include "trainer/model/gpt.hpp"
 
 namespace curtail::check {
 namespace {

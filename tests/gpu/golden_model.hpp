@@ -5,7 +5,7 @@
 
 #include "base/core/result.hpp"
 #include "gpu/measured.hpp"
-#include "model/kernels/kernels.hpp"
+#include "trainer/model/kernels/kernels.hpp"
 
 namespace curtail::check {
 

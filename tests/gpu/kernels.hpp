@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/measured.hpp"
-#include "model/kernels/comparison.hpp"
+#include "trainer/model/kernels/comparison.hpp"
 
 namespace curtail::check {
 

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "base/core/clock.hpp"
-#include "comm/nccl_collectives.hpp"
 #include "gpu/device_time.hpp"
+#include "trainer/comm/nccl_collectives.hpp"
 
 namespace curtail::check {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "comm/nccl_api.hpp"
 #include "gpu/operations.hpp"
+#include "trainer/comm/nccl_api.hpp"
 
 namespace curtail::check {
 

@@ -11,12 +11,12 @@
 #include <stdexcept>
 
 #include "gpu/device_time.hpp"
-#include "model/attention.hpp"
-#include "model/gpu_operators.hpp"
-#include "model/kernels/comparison.hpp"
-#include "model/products.hpp"
-#include "model/sums.hpp"
-#include "optim/optimizer.hpp"
+#include "trainer/model/attention.hpp"
+#include "trainer/model/gpu_operators.hpp"
+#include "trainer/model/kernels/comparison.hpp"
+#include "trainer/model/optim/optimizer.hpp"
+#include "trainer/model/products.hpp"
+#include "trainer/model/sums.hpp"
 
 namespace curtail::check {
 namespace {

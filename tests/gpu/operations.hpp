@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/core/json.hpp"
-#include "model/gpt.hpp"
 #include "run/config/model.hpp"
+#include "trainer/model/gpt.hpp"
 
 namespace curtail::check {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "comm/collectives.hpp"
+#include "trainer/comm/collectives.hpp"
 
 namespace curtail::test {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "model/kernels/kernels.hpp"
+#include "trainer/model/kernels/kernels.hpp"
 
 namespace curtail::test {
 

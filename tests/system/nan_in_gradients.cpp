@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "comm/mpi_collectives.hpp"
+#include "trainer/comm/mpi_collectives.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
-#include "data/prepare.hpp"
+#include "trainer/data/prepare.hpp"
 
 namespace curtail::apps::data {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "data/summary.hpp"
+#include "trainer/data/summary.hpp"
 
 namespace curtail::apps::data {
 namespace {

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "data/summary.hpp"
 #include "run/config/run.hpp"
+#include "trainer/data/summary.hpp"
 
 namespace curtail::apps::data {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 #include "commands.hpp"
-#include "data/encoder.hpp"
+#include "trainer/data/encoder.hpp"
 
 namespace curtail::apps::data {
 namespace {

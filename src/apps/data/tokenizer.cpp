@@ -2,8 +2,8 @@
 #include "apps/target.hpp"
 #include "base/core/files.hpp"
 #include "commands.hpp"
-#include "data/corpus.hpp"
-#include "data/tokenizer_training.hpp"
+#include "trainer/data/corpus.hpp"
+#include "trainer/data/tokenizer_training.hpp"
 
 namespace curtail::apps::data {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/core/text.hpp"
 #include "commands.hpp"
-#include "data/verify.hpp"
+#include "trainer/data/verify.hpp"
 
 namespace curtail::apps::data {
 namespace {

@@ -3,8 +3,8 @@
 #include "apps/cache.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
-#include "evaluate/committed_model.hpp"
 #include "run/config/run.hpp"
+#include "trainer/evaluate/committed_model.hpp"
 
 namespace curtail::apps::model {
 

@@ -6,9 +6,9 @@
 #include "apps/target.hpp"
 #include "base/core/files.hpp"
 #include "commands.hpp"
-#include "evaluate/held_out.hpp"
-#include "evaluate/sample.hpp"
 #include "run/runlog/evaluation.hpp"
+#include "trainer/evaluate/held_out.hpp"
+#include "trainer/evaluate/sample.hpp"
 
 namespace curtail::apps::model {
 namespace {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "follow/follower.hpp"
 #include "run/config/named_site.hpp"
 #include "stop_on_signal.hpp"
 #include "storage/store/lazy_store.hpp"
+#include "trainer/evaluate/follow/follower.hpp"
 
 namespace curtail::apps::model {
 namespace {

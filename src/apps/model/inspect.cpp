@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "evaluate/contents.hpp"
+#include "trainer/evaluate/contents.hpp"
 
 namespace curtail::apps::model {
 namespace {

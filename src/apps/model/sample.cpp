@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evaluate/sample.hpp"
+#include "trainer/evaluate/sample.hpp"
 #include "commands.hpp"
-#include "data/manifest.hpp"
+#include "trainer/data/manifest.hpp"
 
 namespace curtail::apps::model {
 namespace {

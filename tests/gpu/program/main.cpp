@@ -8,14 +8,14 @@
 #include "base/core/build_info.hpp"
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
-#include "comm/nccl_api.hpp"
 #include "gpu/fat_binary.hpp"
 #include "gpu/golden_model.hpp"
 #include "gpu/gpu_libraries.hpp"
 #include "gpu/kernels.hpp"
 #include "gpu/nccl_check.hpp"
 #include "gpu/operations.hpp"
-#include "model/gpu_operators.hpp"
+#include "trainer/comm/nccl_api.hpp"
+#include "trainer/model/gpu_operators.hpp"
 
 namespace {
 

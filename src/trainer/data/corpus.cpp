@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/data/corpus.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/core/files.hpp"
+#include "base/core/text.hpp"
+#include "trainer/data/text_files.hpp"
+
+namespace curtail::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t max_file_bytes = std::int64_t{1} << 36;
+
+// The length of the first document of a `text` longer than `limit`.
+std::size_t find_cut(std::string_view text, std::size_t limit)
+{
+    auto const window = text.substr(0, limit);
+    if (auto const blank = window.rfind("\n\n"); blank != std::string_view::npos) return blank + 2;
+    if (auto const line = window.rfind('\n'); line != std::string_view::npos) return line + 1;
+    std::size_t cut = limit;
+    while (cut > 1 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
+    return cut;
+}
+
+Result<void> take_file(fs::path const& file, Corpus& corpus, Sha256& hash)
+{
+    auto const text = read_file(file, max_file_bytes);
+    if (!text) return tl::unexpected(text.error());
+    if (auto const at = find_invalid_utf8(*text))
+        return fail(ExitCode::data, "cannot read text " + file.string(),
+                    "not UTF-8 at byte " + std::to_string(*at),
+                    "convert it, for example with iconv -f LATIN1 -t UTF-8");
+    hash.update(sha256(*text).hex());
+    corpus.bytes += static_cast<std::int64_t>(text->size());
+    for (auto& document : cut_documents(*text)) corpus.documents.push_back(std::move(document));
+    return {};
+}
+
+class SplitMix64 {
+  public:
+    explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t below(std::uint64_t bound)
+    {
+        return static_cast<std::uint64_t>(static_cast<unsigned __int128>(next()) * bound >> 64);
+    }
+
+  private:
+    std::uint64_t next()
+    {
+        std::uint64_t z = state_ += 0x9E3779B97F4A7C15ULL;
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+        return z ^ (z >> 31);
+    }
+    std::uint64_t state_;
+};
+
+}  // namespace
+
+std::vector<std::string> cut_documents(std::string_view text, std::size_t limit)
+{
+    std::vector<std::string> documents;
+    while (!text.empty()) {
+        std::size_t const size = text.size() <= limit ? text.size() : find_cut(text, limit);
+        documents.emplace_back(text.substr(0, size));
+        text.remove_prefix(size);
+    }
+    return documents;
+}
+
+Result<Corpus> read_corpus(std::span<fs::path const> sources)
+{
+    auto const files = find_text_files(sources);
+    if (!files) return tl::unexpected(files.error());
+    Corpus corpus;
+    Sha256 hash;
+    for (auto const& file : *files)
+        if (auto done = take_file(file, corpus, hash); !done) return tl::unexpected(done.error());
+    if (corpus.documents.empty())
+        return fail(ExitCode::no_input, "cannot read text",
+                    sources.empty() ? "no file is named" : "it is empty",
+                    "name a UTF-8 file or a folder of .txt files");
+    corpus.digest = hash.finish();
+    return corpus;
+}
+
+std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed)
+{
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    SplitMix64 random(seed);
+    for (std::size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    return order;
+}
+
+Result<TrainingSplit> split_documents(std::size_t documents, double share, std::uint64_t seed)
+{
+    if (!(share >= 0 && share < 1))
+        return fail(ExitCode::usage, "cannot hold out a share of " + std::to_string(share),
+                    "it must be at least 0 and below 1");
+    auto held = static_cast<std::size_t>(std::llround(static_cast<double>(documents) * share));
+    if (share > 0) held = std::max<std::size_t>(held, 1);
+    if (held >= documents)
+        return fail(ExitCode::data, "cannot hold out documents",
+                    "none of the " + std::to_string(documents) + " would be left for training",
+                    "use more text");
+    auto order = shuffled(documents, seed);
+    TrainingSplit split;
+    split.held_out.assign(order.end() - static_cast<std::ptrdiff_t>(held), order.end());
+    order.resize(documents - held);
+    split.training = std::move(order);
+    return split;
+}
+
+}  // namespace curtail::data

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/data/text_files.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "base/core/text.hpp"
+
+namespace curtail::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+tl::unexpected<Error> cannot_read(fs::path const& path, std::string why, std::string remedy = {})
+{
+    return fail(ExitCode::no_input, "cannot read text " + path.string(), std::move(why),
+                std::move(remedy));
+}
+
+void sort_by_path(std::vector<fs::path>& paths)
+{
+    std::sort(paths.begin(), paths.end(),
+              [](auto const& a, auto const& b) { return a.native() < b.native(); });
+}
+
+// Files and folders by device and inode, so that all names of and links to one count as one.
+class SeenPaths {
+  public:
+    // True if `path` is new.
+    [[nodiscard]] Result<bool> add(fs::path const& path)
+    {
+        struct stat status {};
+        if (stat(path.c_str(), &status) != 0) return cannot_read(path, errno_text(errno));
+        return seen_.insert({status.st_dev, status.st_ino}).second;
+    }
+
+  private:
+    std::set<std::pair<dev_t, ino_t>> seen_;
+};
+
+// Sorted, so that the name by which a linked folder is entered first does not depend on the disk.
+Result<std::vector<fs::path>> entries_of(fs::path const& folder)
+{
+    std::error_code error;
+    std::vector<fs::path> entries;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+        entries.push_back(at->path());
+    if (error) return cannot_read(folder, errno_text(error.value()));
+    sort_by_path(entries);
+    return entries;
+}
+
+// The type of an entry, links resolved. A broken link is an error, whatever its name: it may stand
+// for a folder of text on a disk that is not mounted, and no input may be dropped silently.
+Result<fs::file_type> type_of(fs::path const& entry)
+{
+    std::error_code error;
+    auto const type = fs::status(entry, error).type();
+    if (type == fs::file_type::none) return cannot_read(entry, errno_text(error.value()));
+    if (type == fs::file_type::not_found)
+        return cannot_read(entry, "it is a broken link", "repair or remove it");
+    return type;
+}
+
+// Collects the `.txt` files below one folder. A folder that it meets again, as in a cycle of
+// links, adds nothing.
+class FolderSearch {
+  public:
+    [[nodiscard]] Result<void> search(fs::path const& folder)
+    {
+        auto const is_new = folders_.add(folder);
+        if (!is_new) return tl::unexpected(is_new.error());
+        if (!*is_new) return {};
+        auto const entries = entries_of(folder);
+        if (!entries) return tl::unexpected(entries.error());
+        for (auto const& entry : *entries)
+            if (auto taken = take(entry); !taken) return taken;
+        return {};
+    }
+    [[nodiscard]] std::vector<fs::path> sorted_files()
+    {
+        sort_by_path(files_);
+        return std::move(files_);
+    }
+
+  private:
+    [[nodiscard]] Result<void> take(fs::path const& entry)
+    {
+        auto const type = type_of(entry);
+        if (!type) return tl::unexpected(type.error());
+        if (*type == fs::file_type::directory) return search(entry);
+        if (entry.extension() != ".txt") return {};
+        if (*type != fs::file_type::regular)
+            return cannot_read(entry, "it is not a regular file", "remove or rename it");
+        files_.push_back(entry);
+        return {};
+    }
+    SeenPaths folders_;
+    std::vector<fs::path> files_;
+};
+
+Result<std::vector<fs::path>> files_of(fs::path const& source)
+{
+    char const* const remedy = "name a UTF-8 file or a folder of .txt files";
+    std::error_code error;
+    auto const status = fs::status(source, error);
+    if (!fs::exists(status))
+        return cannot_read(source, error ? errno_text(error.value()) : "it does not exist", remedy);
+    if (!fs::is_directory(status)) return std::vector{source};
+    FolderSearch found;
+    if (auto searched = found.search(source); !searched) return tl::unexpected(searched.error());
+    auto files = found.sorted_files();
+    if (files.empty()) return cannot_read(source, "the folder has no .txt file", remedy);
+    return files;
+}
+
+}  // namespace
+
+Result<std::vector<fs::path>> find_text_files(std::span<fs::path const> sources)
+{
+    std::vector<fs::path> all;
+    SeenPaths seen;
+    for (auto const& source : sources) {
+        auto const files = files_of(source);
+        if (!files) return tl::unexpected(files.error());
+        for (auto const& file : *files) {
+            auto const is_new = seen.add(file);
+            if (!is_new) return tl::unexpected(is_new.error());
+            if (*is_new) all.push_back(file);
+        }
+    }
+    return all;
+}
+
+}  // namespace curtail::data

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/evaluate/follow/plan.hpp"
+
+#include <algorithm>
+
+namespace curtail::follow {
+namespace {
+
+// The place of the newest model that has a line.
+std::optional<std::size_t> newest_with_line(std::span<rounds::Commit const> models,
+                                            std::span<runlog::HeldOutLine const> lines)
+{
+    for (std::size_t i = models.size(); i-- > 0;)
+        if (std::any_of(lines.begin(), lines.end(), [&](runlog::HeldOutLine const& line) {
+                return line.commit == models[i].number && line.model == model_of(models[i]);
+            }))
+            return i;
+    return std::nullopt;
+}
+
+}  // namespace
+
+bool makes_model(rounds::Commit const& commit)
+{
+    return commit.kind != rounds::Commit::Kind::roster;
+}
+
+Digest model_of(rounds::Commit const& commit) { return commit.model.weights.sha256; }
+
+std::span<rounds::Commit const> pending_models(std::span<rounds::Commit const> models,
+                                               std::span<runlog::HeldOutLine const> lines,
+                                               std::int64_t keep_models)
+{
+    if (auto const newest = newest_with_line(models, lines)) return models.subspan(*newest + 1);
+    auto const kept = std::min(models.size(), static_cast<std::size_t>(keep_models));
+    return models.last(kept);
+}
+
+bool is_kept(std::span<rounds::Commit const> models, CommitNumber commit, std::int64_t keep_models)
+{
+    auto const kept = models.last(std::min(models.size(), static_cast<std::size_t>(keep_models)));
+    return std::any_of(kept.begin(), kept.end(),
+                       [&](rounds::Commit const& c) { return c.number == commit; });
+}
+
+bool stays_lost(LostModel const& model)
+{
+    if (!model.is_kept) return true;
+    return !model.is_newest && model.lost_for >= model.repair_wait;
+}
+
+bool may_pass(ExitCode code)
+{
+    return code == ExitCode::temporary || code == ExitCode::io || code == ExitCode::unavailable;
+}
+
+}  // namespace curtail::follow

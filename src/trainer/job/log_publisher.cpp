@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/job/log_publisher.hpp"
+
+#include <algorithm>
+
+#include "base/core/clock.hpp"
+#include "base/core/clock_file.hpp"
+#include "run/journal/publisher.hpp"
+#include "storage/store/lazy_store.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr Millis interval{60'000};
+constexpr Millis limit{60'000};  // of one pass
+constexpr Millis longest_end{10'000};
+
+journal::Background::Work publishing(config::Run const& run, config::Site const& site,
+                                     Log const& log)
+{
+    // The replay's clock is for people who read the stream; the trainer does not depend on it.
+    journal::WriterOptions options;
+    options.clock = read_clock(run.folder).value_or(std::nullopt);
+    auto const publisher = std::make_shared<journal::Publisher>(
+        run, site.site, journal::Source::trainer, journal::Publisher::Hold::always,
+        std::make_shared<store::LazyStore>(run.store_for(site)), options, log);
+    return [publisher](Call const& call) { (void)publisher->publish(call); };
+}
+
+}  // namespace
+
+LogPublisher::LogPublisher(config::Run const& run, config::Site const& site, Log const& log)
+    : log_(log), background_(publishing(run, site, log), interval, limit)
+{
+}
+
+void LogPublisher::finish(StopSignal const& stop, StopTimes const& times)
+{
+    auto const end = monotonic_now() + longest_end;
+    auto const until = std::min(end, stop_deadline(stop, times, 90).value_or(end));
+    if (!background_.finish(until))
+        log_.warning(
+            "the end of the site's logs is not published in time; the next job or the poller "
+            "publishes it");
+}
+
+}  // namespace curtail::train

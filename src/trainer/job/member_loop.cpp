@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/job/member_loop.hpp"
+
+#include <cmath>
+
+#include "base/core/clock.hpp"
+#include "trainer/job/step_record.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr Millis idle_wait{20};
+
+}  // namespace
+
+MemberLoop::MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThread& thread,
+                       SnapshotGate& gate)
+    : ranks_(ranks),
+      context_(context),
+      thread_(thread),
+      position_(context.start),
+      training_id_(context.training_id),
+      snapshots_(ranks, context, &gate)
+{
+}
+
+rounds::Exit MemberLoop::run()
+{
+    for (;;) {
+        ranks_.heartbeat();
+        snapshots_.poll();
+        forward_stop_request();
+        auto order =
+            has_work() ? thread_.try_order() : thread_.order_until(monotonic_now() + idle_wait);
+        if (!order) {
+            // After a stop request no further step begins: the window is closed.
+            if (!stop_deadline_) train_step();
+            else finish_steps();
+            continue;
+        }
+        finish_steps();
+        if (auto* exit = std::get_if<rounds::Exit>(&*order))
+            return failure_ ? rounds::Exit{failure_->code, failure_} : std::move(*exit);
+        std::visit([this](auto const& what) { carry_out(what); }, *order);
+    }
+}
+
+void MemberLoop::begin_snapshot(rounds::Rate rate)
+{
+    finish_steps();
+    position_.rate = rate;
+    snapshots_.begin(position_, training_id_);
+}
+
+void MemberLoop::finish_snapshots(rounds::Rate rate)
+{
+    if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
+    // The id may have come after the order to exit.
+    while (auto const order = thread_.try_order())
+        if (auto const* training = std::get_if<IdentifyTraining>(&*order)) carry_out(*training);
+    begin_snapshot(rate);
+    if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
+}
+
+bool MemberLoop::has_work() const { return !stop_deadline_ && !queue_.next(1).empty(); }
+
+void MemberLoop::forward_stop_request()
+{
+    context_.permission.check();
+    if (failure_) ranks_.stop().request(StopCause::failure);
+    constexpr int transfers_begin_percent = 80;
+    constexpr int end_percent = 88;  // the process ends at 90 % (run_training.cpp)
+    auto const begin = stop_deadline(ranks_.stop(), context_.stop_times, transfers_begin_percent);
+    auto const end = stop_deadline(ranks_.stop(), context_.stop_times, end_percent);
+    if (!begin || !end || end == stop_deadline_) return;
+    if (!stop_deadline_) note_stop();
+    stop_deadline_ = end;
+    thread_.post(rounds::StopRequested{*begin, *end});
+}
+
+void MemberLoop::note_stop()
+{
+    auto const ended = context_.permission.ended();
+    if (!failure_)
+        context_.recorder.event(
+            runlog::StopRequested{to_text(ranks_.stop().cause()), ended ? ended->why : ""});
+    context_.recorder.state(energy::State::draining);
+}
+
+void MemberLoop::train_step()
+{
+    if (queue_.paused()) return finish_steps();
+    auto const blocks = queue_.next(ranks_.engine().blocks_per_step());
+    if (blocks.empty()) {
+        finish_steps();
+        return set_state(energy::State::idle);
+    }
+    context_.start_timer.end_once("wait");
+    // No step starts after the end of the permission.
+    context_.permission.check();
+    if (ranks_.stop().raised()) return;
+    set_state(energy::State::training);
+    Tokens const progress =
+        queue_.tokens_before() + queue_.since_cut() * context_.run.rounds.block_tokens;
+    auto const begun = ranks_.step(blocks, progress);
+    if (!begun) return give_up(begun.error());
+    if (begun->stop_requested) ranks_.stop().request(StopCause::other_rank);
+    queue_.begin_step(begun->blocks);
+    record_outcomes();
+    auto const every = context_.run.training.snapshot_every_steps;
+    if (every == 0 || steps_here_ / every == periodic_snapshots_) return;
+    periodic_snapshots_ = steps_here_ / every;
+    begin_snapshot(thread_.rate());
+}
+
+void MemberLoop::finish_steps()
+{
+    ranks_.engine().finish_steps();
+    record_outcomes();
+}
+
+void MemberLoop::record_outcomes()
+{
+    while (auto const outcome = ranks_.take_outcome()) {
+        record(*outcome);
+        if (outcome->finite) thread_.post(rounds::Stepped{outcome->blocks, outcome->duration});
+        else skip(outcome->blocks);
+    }
+}
+
+void MemberLoop::record(StepOutcome const& outcome)
+{
+    position_.tokens += trained_tokens(outcome);
+    ++position_.steps;
+    ++steps_here_;
+    snapshots_.step();
+    record_step(outcome, {steps_here_, round_}, ranks_.size(), context_);
+}
+
+void MemberLoop::skip(rounds::Ranges const& blocks)
+{
+    context_.log.warning("skipped step " + std::to_string(steps_here_) + " on blocks " +
+                         blocks.to_string() + ": its loss or a gradient is not finite");
+    context_.recorder.event(runlog::StepSkipped{steps_here_, blocks.to_json()});
+    queue_.skip_step(blocks);
+    thread_.post(rounds::Skipped{blocks});
+}
+
+// Unreadable data ends the training. The site still contributes what it learned before.
+void MemberLoop::give_up(Error const& error)
+{
+    context_.log.error(error.message() + "; contributing the work done so far and leaving the run");
+    failure_ = error;
+    queue_.pause();
+}
+
+void MemberLoop::carry_out(WithModel<rounds::LoadModel> const& load)
+{
+    round_ = load.model.round.value;
+    queue_.pause_without_work();
+    ranks_.load(*load.theta);
+    thread_.post(rounds::Loaded{load.op});
+}
+
+void MemberLoop::carry_out(rounds::Cut const& cut)
+{
+    queue_.pause_without_work();
+    set_state(energy::State::exchange);
+    auto values = ranks_.cut(cut.seq, cut.with_model);
+    if (values.sums.nonfinite > 0)
+        context_.log.warning(
+            "the weights are not finite: discarding the work since the last contribution and "
+            "resetting the optimizer");
+    // The background thread uploads the contribution while the ranks copy and write the snapshot.
+    snapshots_.announce();
+    thread_.post(CutReady{cut.op, cut.seq, std::move(values)});
+    begin_snapshot(thread_.rate());
+}
+
+void MemberLoop::carry_out(WithModel<rounds::Adopt> const& adopt)
+{
+    round_ = adopt.model.round.value;
+    queue_.pause();
+    if (adopt.theta) ranks_.adopt(*adopt.theta, adopt.dropped, queue_.since_cut() > 0);
+    else ranks_.forget(adopt.dropped);
+    thread_.post(rounds::Adopted{adopt.op});
+}
+
+void MemberLoop::carry_out(rounds::Train const& train)
+{
+    if (!failure_) queue_.order(train);
+}
+
+void MemberLoop::carry_out(rounds::Discard const&)
+{
+    queue_.pause_without_work();
+    ranks_.discard();
+    set_state(energy::State::idle);
+}
+
+// After a stop request, a site that is not training is `draining`.
+void MemberLoop::set_state(energy::State state)
+{
+    bool const drains = stop_deadline_ && state != energy::State::training;
+    context_.recorder.state(drains ? energy::State::draining : state);
+}
+
+}  // namespace curtail::train

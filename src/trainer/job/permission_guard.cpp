@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/job/permission_guard.hpp"
+
+#include <condition_variable>
+
+#include "base/core/clock.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr Millis read_interval{500};
+
+}  // namespace
+
+PermissionGuard::PermissionGuard(permission::Need need, std::filesystem::path site_folder,
+                                 RunId run, SiteId site, StopSignal const& stop, Log log)
+    : site_folder_(std::move(site_folder)),
+      run_(std::move(run)),
+      site_(std::move(site)),
+      stop_(stop),
+      log_(std::move(log)),
+      watch_(need)
+{
+    if (need == permission::Need::never) {
+        log_.warning("training without the poller");
+        return;
+    }
+    read();
+    bool const may_train = !watch_.end(monotonic_now(), SystemClock{}.now());
+    if (need == permission::Need::if_served && !watch_.last() && may_train)
+        log_.info("no poller serves this site: training without a permission");
+    thread_ = std::jthread([this](std::stop_token const& stopped) { this->run(stopped); });
+}
+
+void PermissionGuard::read()
+{
+    auto const reading = permission::read_permission(site_folder_, run_, site_);
+    std::lock_guard const guard(mutex_);
+    if (auto const problem = watch_.see(reading, monotonic_now(), SystemClock{}.now()))
+        log_.warning(problem->message());
+}
+
+void PermissionGuard::check()
+{
+    std::lock_guard const guard(mutex_);
+    if (ended_) return;
+    ended_ = watch_.end(monotonic_now(), SystemClock{}.now());
+    if (!ended_) return;
+    log_.warning("stopping: " + ended_->why);
+    stop_.request(StopCause::permission);
+}
+
+std::optional<permission::End> PermissionGuard::ended() const
+{
+    std::lock_guard const guard(mutex_);
+    return ended_;
+}
+
+void PermissionGuard::run(std::stop_token const& stop)
+{
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any pause;
+    while (!stop.stop_requested()) {
+        read();
+        check();
+        pause.wait_for(lock, stop, read_interval, [] { return false; });
+    }
+}
+
+}  // namespace curtail::train

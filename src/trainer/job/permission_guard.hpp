@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/core/log.hpp"
+#include "run/permission/watch.hpp"
+#include "trainer/job/stop_signal.hpp"
+
+namespace curtail::train {
+
+/// Reads a site's permission in a background thread, and requests a stop when it ends. Only the
+/// leader has one. If reading hangs, the permission ends all the same.
+class PermissionGuard {
+  public:
+    /// Reads the permission once, and starts the thread. `stop` must outlive the guard.
+    PermissionGuard(permission::Need need, std::filesystem::path site_folder, RunId run,
+                    SiteId site, StopSignal const& stop, Log log);
+    PermissionGuard(PermissionGuard const&) = delete;
+    PermissionGuard& operator=(PermissionGuard const&) = delete;
+
+    /// Requests a stop if the permission has ended. The training loop calls it before each step, so
+    /// that no step starts later. Safe from any thread.
+    void check();
+    /// Returns the end of the permission, once check() has noticed it. Safe from any thread.
+    [[nodiscard]] std::optional<permission::End> ended() const;
+
+  private:
+    void read();
+    void run(std::stop_token const& stop);
+
+    std::filesystem::path site_folder_;
+    RunId run_;
+    SiteId site_;
+    StopSignal const& stop_;
+    Log log_;
+    mutable std::mutex mutex_;  ///< guards the next two members
+    permission::Watch watch_;
+    std::optional<permission::End> ended_;
+    std::jthread thread_;
+};
+
+}  // namespace curtail::train

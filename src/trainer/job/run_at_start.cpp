@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/job/run_at_start.hpp"
+
+#include "protocol/chain/run_objects.hpp"
+#include "protocol/records/names.hpp"
+
+namespace curtail::train {
+
+StopDeadline deadline_at_start(SiteRanks& ranks, StopTimes const& times)
+{
+    return [&ranks, times] {
+        ranks.heartbeat();
+        return stop_deadline(ranks.stop(), times, 80);
+    };
+}
+
+Result<RunAtStart> open_run(SiteInputs const& inputs, StopDeadline const& stop_at)
+{
+    auto const open = [address = inputs.run.store_for(inputs.site),
+                       id = inputs.run.run](Call const& call) -> Result<RunAtStart> {
+        auto opened = store::open_store(address);
+        if (!opened) return tl::unexpected(opened.error());
+        RunAtStart run{std::move(*opened), {}};
+        auto const record =
+            chain::RunObjects(*run.store, id, nullptr, call).record(rounds::run_name);
+        if (!record && call.is_over()) return tl::unexpected(record.error());
+        if (record && *record) run.spec = rounds::decode_run(**record);
+        return run;
+    };
+    return answer_in_time<RunAtStart>(start_read_limit, stop_at, open);
+}
+
+Result<void> check_configuration(RunAtStart const& run, rounds::RunSpec const& configured)
+{
+    if (!run.spec || !*run.spec) return {};
+    auto other = rounds::difference(**run.spec, configured);
+    if (other) return tl::unexpected(std::move(*other));
+    return {};
+}
+
+Result<void> check_format(RunAtStart const& run)
+{
+    bool const other = run.spec && !*run.spec && run.spec->error().code == ExitCode::data;
+    if (other) return tl::unexpected(run.spec->error());
+    return {};
+}
+
+}  // namespace curtail::train

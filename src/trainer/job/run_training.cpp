@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/job/run_training.hpp"
+
+#include <cstdlib>
+#include <random>
+
+#include "trainer/job/member_loop.hpp"
+#include "trainer/job/site_bridges.hpp"
+#include "trainer/model/initialize.hpp"
+#include "trainer/model/payload_layout.hpp"
+
+namespace curtail::train {
+namespace {
+
+// Ends the process. The training loop may be in a call that never returns; the launcher ends the
+// other ranks.
+[[noreturn]] void end_process(LeaderContext const& context, StopSignal const& stop,
+                              Error const& error)
+{
+    context.log.error(error.message());
+    context.recorder.ended(error.code, stop.raised() ? to_text(stop.cause()) : "");
+    std::_Exit(static_cast<int>(error.code));
+}
+
+// Runs the loop, and waits until no follower is busy. Without the ranks, the leader ends at once:
+// the round thread may be waiting for the store.
+rounds::Exit run_with_ranks(MemberLoop& loop, SiteRanks& ranks, LeaderContext const& context)
+{
+    try {
+        auto exit = loop.run();
+        ranks.barrier();
+        return exit;
+    } catch (comm::CommError const& broken) {
+        end_process(context, ranks.stop(), broken.to_error());
+    }
+}
+
+// So long may an operation read or write a payload. Slower networks cannot train this model.
+Millis payload_limit(payload::Layout const& layout)
+{
+    constexpr std::int64_t bytes_per_ms = (std::int64_t{2} << 20) / 1000;
+    auto const bytes = static_cast<std::int64_t>(layout.elements() * sizeof(float));
+    return Millis{60'000 + bytes / bytes_per_ms};
+}
+
+// The direct way to other sites, if this site's file wants one.
+std::shared_ptr<DirectPayloads> direct_payloads(LeaderContext const& context,
+                                                std::shared_ptr<store::ObjectStore> const& store)
+{
+    auto const& mpi = context.site.mpi;
+    if (!mpi.connect) return nullptr;
+    auto place = meeting_place(context.run, context.site, store);
+    if (place)
+        return std::make_shared<DirectPayloads>(
+            std::make_shared<bridge::Bridges>(std::move(*place), context.log), mpi.timeout);
+    context.log.warning(place.error().message() + "; this site uses the store");
+    return nullptr;
+}
+
+RoundExecutor::Parts executor_parts(LeaderContext const& context,
+                                    std::shared_ptr<store::ObjectStore> store,
+                                    std::shared_ptr<SnapshotGate> gate)
+{
+    auto const initial = [shape = context.run.model](std::int64_t seed) {
+        auto const weights = model::initial_parameters(shape, static_cast<std::uint64_t>(seed));
+        return std::make_shared<std::vector<float> const>(weights.values().begin(),
+                                                          weights.values().end());
+    };
+    auto layout = model::payload_layout(context.run.run, context.run.model);
+    auto const limit = payload_limit(layout);
+    RoundExecutor::Parts parts{std::move(store), std::move(layout), initial, {},
+                               context.recorder, context.log};
+    parts.gate = std::move(gate);
+    parts.identify = !context.training_id;
+    parts.limits.payload = limit;
+    parts.direct = direct_payloads(context, parts.store);
+    parts.kept = std::make_shared<maintain::KeptPayloads>(context.folder / "kept");
+    parts.open_cache = [folder = context.folder / "cache",
+                        address = context.run.store_for(context.site), run = context.run.run] {
+        return std::make_unique<chain::RecordCache>(chain::CacheSettings{folder}, address, run);
+    };
+    return parts;
+}
+
+}  // namespace
+
+Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
+                          rounds::RunSpec const& spec,
+                          std::shared_ptr<store::ObjectStore> const& store)
+{
+    rounds::Site site({{context.site.site, std::random_device{}()}, spec, context.start.rate});
+    // The round ends after 88 % of the time (member_loop.cpp). The process ends after 90 %, before
+    // the launcher kills it. Even if the training loop hangs, the permission is checked here.
+    auto const exit_by = [&] {
+        context.permission.check();
+        return stop_deadline(ranks.stop(), context.stop_times, 90);
+    };
+    auto const gate = std::make_shared<SnapshotGate>();
+    auto parts = executor_parts(context, store, gate);
+    parts.direct_time = spec.params.gather_time;
+    RoundThread thread(std::move(site), std::move(parts),
+                       {exit_by, context.site.launcher.grace,
+                        [&](Error const& error) { end_process(context, ranks.stop(), error); }});
+    MemberLoop loop(ranks, context, thread, *gate);
+    auto const exit = run_with_ranks(loop, ranks, context);
+    auto const& end = thread.join();
+    loop.finish_snapshots(end.rate());
+    if (exit.error) return tl::unexpected(*exit.error);
+    return end.tip() && end.tip()->complete;
+}
+
+}  // namespace curtail::train

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/core/digest.hpp"
+#include "run/config/run.hpp"
+#include "trainer/data/loader.hpp"
+
+namespace curtail::train {
+
+/// What every rank reads by itself before it takes part in a collective operation.
+struct SiteInputs {
+    config::Run run;
+    config::Site site;
+    data::Loader loader;
+    Digest manifest;  ///< digest of the data's manifest.json
+};
+
+/// Returns the site of this name. Fails with `config` if the run file has none.
+[[nodiscard]] Result<config::Site> find_site(config::Run const& run,
+                                             std::filesystem::path const& run_file,
+                                             SiteId const& site);
+
+/// Reads the run file and opens the data. Fails with `config` if the run file has no site `site` or
+/// if the run's model or token budget does not fit the data. Fails with `unavailable` if the loaded
+/// LibTorch is not the version with which Curtail was built.
+[[nodiscard]] Result<SiteInputs> read_inputs(std::filesystem::path const& run_file,
+                                             SiteId const& site);
+
+}  // namespace curtail::train

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/job/site_training.hpp"
+
+#include <ATen/Parallel.h>
+
+#include <thread>
+
+#include "base/core/build_info.hpp"
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
+#include "run/config/run_spec.hpp"
+#include "trainer/engine/fail_together.hpp"
+#include "trainer/engine/free_memory.hpp"
+#include "trainer/engine/micro_batches.hpp"
+#include "trainer/engine/peak_rate.hpp"
+#include "trainer/engine/rank_energy.hpp"
+#include "trainer/engine/rank_memory.hpp"
+#include "trainer/engine/rank_operators.hpp"
+#include "trainer/engine/site_device.hpp"
+#include "trainer/engine/training_id.hpp"
+#include "trainer/job/alone_training.hpp"
+#include "trainer/job/log_publisher.hpp"
+#include "trainer/job/resume.hpp"
+#include "trainer/job/run_at_start.hpp"
+#include "trainer/job/run_training.hpp"
+#include "trainer/job/site_inputs.hpp"
+#include "trainer/model/initialize.hpp"
+
+namespace curtail::train {
+namespace {
+
+rounds::RunSpec spec_of(SiteInputs const& inputs)
+{
+    std::vector<std::string> names;
+    for (auto const& place : model::parameter_places(inputs.run.model)) names.push_back(place.name);
+    return config::make_run_spec(inputs.run, inputs.manifest, inputs.loader.blocks_per_epoch(),
+                                 std::move(names));
+}
+
+Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
+{
+    context.training_id = training_id_alone(inputs.run, inputs.manifest);
+    if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
+    context.start_timer.end("resume");
+    return train_alone(ranks, context, spec_of(inputs).stream_blocks());
+}
+
+Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs,
+                         RunAtStart const& run)
+{
+    auto const spec = spec_of(inputs);
+    if (auto same = check_configuration(run, spec); !same) return same;
+    if (auto resumed = resume_in_run(ranks, context, run.store); !resumed) return resumed;
+    context.start_timer.end("resume");
+    auto const complete = train_in_run(ranks, context, spec, run.store);
+    if (!complete) return tl::unexpected(complete.error());
+    if (!*complete) return {};
+    context.log.info("the run is complete");
+    return write_file(inputs.run.folder / "complete.json",
+                      json::to_pretty(json::Object{{"time", format_time(SystemClock{}.now())},
+                                                   {"site", context.site.site.value}}));
+}
+
+// Locks the site's folder for this process. Waits a little, since a killed trainer may take a
+// while to disappear.
+Result<FileLock> lock_folder(std::filesystem::path const& folder)
+{
+    if (auto made = make_folder(folder); !made) return tl::unexpected(made.error());
+    constexpr Seconds patience{5};
+    constexpr Millis pause{100};
+    auto const give_up = monotonic_now() + patience;
+    for (;;) {
+        auto lock = FileLock::take(folder / "lock");
+        if (lock || lock.error().code != ExitCode::temporary || monotonic_now() >= give_up)
+            return lock;
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+// Removes the half-written files of a killed trainer.
+void remove_leftovers(std::filesystem::path const& folder)
+{
+    std::error_code ignored;
+    for (auto const& entry : std::filesystem::directory_iterator(folder, ignored)) {
+        auto const name = entry.path().filename().string();
+        bool const ours = name.starts_with(".snapshot-") || name.starts_with(".status.json.") ||
+                          name.starts_with(".events.") || name.starts_with(".metrics.") ||
+                          name.starts_with(".device-rows.json.");
+        if (ours && entry.path().extension() == ".tmp")
+            std::filesystem::remove(entry.path(), ignored);
+    }
+}
+
+StopTimes stop_times(TrainOptions const& options, SiteInputs const& inputs)
+{
+    return {inputs.site.launcher.grace, options.kill_wait};
+}
+
+// Calls the watcher with the tokens after which the training ends.
+StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
+{
+    if (!options.watcher) return {};
+    auto const& training = inputs.run.training;
+    Tokens target = spec_of(inputs).stream_blocks() * inputs.run.rounds.block_tokens;
+    auto const steps = training.steps_without_store;
+    if (options.alone && steps > 0 && steps < target / training.batch_tokens)
+        target = steps * training.batch_tokens;
+    return [watch = options.watcher, target](StepMetrics const& step) { watch(step, target); };
+}
+
+// What the leader measures and learns from the start on.
+struct AtStart {
+    StartTimer& timer;
+    FittingRows& fitting_rows;
+    json::Object gpu;  ///< runlog::TrainerStart::gpu
+};
+
+// The leader's part, between the start of the others' follow() and their dismissal. `run` is empty
+// if the site trains alone.
+Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
+                  std::optional<Result<RunAtStart>> const& run, SiteRanks& ranks,
+                  AtStart const& at_start, Log const& log)
+{
+    auto const& stop = ranks.stop();
+    auto const cause = [&] { return stop.raised() ? std::string(to_text(stop.cause())) : ""; };
+    auto const folder = inputs.run.site_folder(options.site);
+    auto const lock = lock_folder(folder);
+    if (!lock) return tl::unexpected(lock.error());
+    remove_leftovers(folder);
+    Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs),
+                      LossWatch(inputs.run.model.vocabulary));
+    recorder.state(energy::State::starting);
+    recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), at_start.gpu});
+    PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);
+    std::optional<LogPublisher> publisher;
+    if (!options.alone) publisher.emplace(inputs.run, inputs.site, log);
+    try {
+        LeaderContext context{inputs.run,
+                              inputs.site,
+                              recorder,
+                              permission,
+                              at_start.timer,
+                              at_start.fitting_rows,
+                              stop_times(options, inputs),
+                              log,
+                              folder,
+                              {},
+                              {},
+                              {}};
+        auto done = !run   ? lead_alone(ranks, context, inputs)
+                    : *run ? lead_in_run(ranks, context, inputs, **run)
+                           : Result<void>(tl::unexpected(run->error()));
+        recorder.ended(done ? ExitCode::ok : done.error().code, cause());
+        if (publisher) publisher->finish(stop, context.stop_times);
+        return done;
+    } catch (comm::CommError const& broken) {
+        recorder.ended(broken.to_error().code, cause());
+        throw;
+    } catch (...) {
+        recorder.ended(ExitCode::software, cause());
+        throw;
+    }
+}
+
+Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
+                            AtStart const& at_start, Log const& log)
+{
+    if (!ranks.is_leader()) {
+        ranks.follow();
+        return {};
+    }
+    std::optional<Result<RunAtStart>> run;
+    if (!options.alone)
+        run = open_run(inputs, deadline_at_start(ranks, stop_times(options, inputs)));
+    auto done = run && *run ? check_format(**run) : Result<void>{};
+    if (done) done = lead(options, inputs, run, ranks, at_start, log);
+    ranks.dismiss();
+    return done;
+}
+
+// The first steps are slower than the others.
+PhaseTimer::Trace trace_of(TrainOptions const& options, std::filesystem::path const& folder,
+                           int rank)
+{
+    constexpr std::int64_t ignored_steps = 5;
+    return {folder / ("profile-" + std::to_string(rank) + ".json"), rank, ignored_steps,
+            options.profiled_steps};
+}
+
+// Returns the device of this rank, if the model fits on it.
+Result<c10::Device> device_for(SiteInputs const& inputs, comm::PlaceOnNode on_node, int ranks)
+{
+    auto device = site_device(inputs.site, inputs.run.model, on_node.rank);
+    if (!device) return device;
+    DeviceMemory const memory{free_memory(*device), device->is_cpu() ? on_node.ranks : 1};
+    auto fits = check_memory(inputs.run, ranks, type_of(inputs.run.training, *device),
+                             !device->is_cpu(), memory);
+    if (!fits) return tl::unexpected(fits.error());
+    return device;
+}
+
+// A site that does not state its peak rate has that of its GPUs.
+void add_peak_rate(SiteInputs& inputs, c10::Device device)
+{
+    auto& peak = inputs.site.rank_peak_tflops;
+    if (!peak && type_of(inputs.run.training, device) == at::kBFloat16)
+        peak = peak_tflops_of(identity_of(device).name);
+}
+
+// Members of a run get their weights from its store.
+model::Parameters first_weights(TrainOptions const& options, config::Run const& run)
+{
+    if (!options.alone) return model::Parameters(run.model);
+    return model::initial_parameters(run.model, static_cast<std::uint64_t>(run.seed));
+}
+
+// While a GPU computes, the host prepares the next step.
+EngineOptions options_for(c10::Device device, comm::PlaceOnNode on_node)
+{
+    EngineOptions options;
+    options.device = device;
+    options.unknown_outcomes = device.is_cpu() ? 0 : 1;
+    options.try_update = !device.is_cpu();
+    options.take_energy_j = rank_energy(device, on_node);
+    return options;
+}
+
+// Returns the number of rows that a rank computes at once in a whole step.
+std::int64_t rows_at_once(SiteInputs const& inputs, comm::Collectives const& ranks,
+                          std::int64_t device_rows)
+{
+    auto const blocks = inputs.run.training.batch_tokens / inputs.run.rounds.block_tokens;
+    auto const micro =
+        micro_batches({blocks, inputs.loader.rows_per_block(), ranks.size(), device_rows});
+    auto const share = micro.front().share_of(ranks.rank(), ranks.size()).size();
+    return std::max<std::int64_t>(1, share);
+}
+
+// What the event of the start says about a rank's GPU; empty on a CPU.
+json::Object details_of(std::optional<model::CheckedOperators> const& operators)
+{
+    if (!operators) return {};
+    json::Array warnings(operators->warnings.begin(), operators->warnings.end());
+    return {{"kernels", model::to_text(operators->ours)},
+            {"attention", std::string(model::to_text(operators->operators.attention))},
+            {"replaced", std::move(warnings)},
+            {"kernels_s", operators->kernels_took.count()},
+            {"attention_s", operators->attention_took.count()}};
+}
+
+}  // namespace
+
+Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
+                        StopSignal const& stop, Log const& log)
+{
+    StartTimer start_timer;
+    at::set_num_threads(options.threads);
+    auto inputs = read_inputs(options.run, options.site);
+    if (auto all = fail_together(collectives, inputs.map([](SiteInputs const&) {})); !all)
+        return all;
+    start_timer.end("inputs");
+    auto const device = device_for(*inputs, options.on_node, collectives.size());
+    if (auto all = fail_together(collectives, device.map([](c10::Device) {})); !all) return all;
+    if (auto own = require_own_gpus(collectives, *device); !own) return own;
+    add_peak_rate(*inputs, *device);
+    if (collectives.rank() == 0) warn_of_float32_muon(inputs->run.optimizer, *device, log);
+    auto const times = stop_times(options, *inputs);
+    comm::Patience const patience{inputs->run.training.rank_timeout,
+                                  [&stop, times] { return stop_deadline(stop, times, 90); }};
+    collectives.set_patience(patience);
+    auto const on_device = device_collectives(collectives, *device, patience);
+    auto& exchanging = on_device ? *on_device : collectives;
+    start_timer.end("devices");
+    auto const folder = inputs->run.site_folder(options.site);
+    FittingRows fitting_rows(
+        folder, inputs->run,
+        {identity_of(*device).name, collectives.size(), type_of(inputs->run.training, *device)});
+    auto engine_options = options_for(*device, options.on_node);
+    engine_options.device_rows = fitting_rows.at_start(collectives, log);
+    auto const rows = rows_at_once(*inputs, collectives, engine_options.device_rows);
+    auto operators = rank_operators(inputs->run, options.gpu, *device, rows, log);
+    if (auto all = fail_together(collectives, operators.map([](auto const&) {})); !all) return all;
+    auto const gpu = details_of(*operators);
+    if (*operators) {
+        engine_options.operators = std::move((*operators)->operators);
+        start_timer.end("kernels");
+    }
+    Engine engine(inputs->run, inputs->loader, exchanging, first_weights(options, inputs->run),
+                  std::move(engine_options));
+    engine.timer().trace(trace_of(options, folder, collectives.rank()));
+    SiteRanks ranks(engine, exchanging, stop, {folder, options.alone});
+    start_timer.end("model");
+    auto done = lead_or_follow(options, *inputs, ranks, {start_timer, fitting_rows, gpu}, log);
+    if (auto const& error = engine.timer().trace_error()) log.warning(error->message());
+    return done;
+}
+
+}  // namespace curtail::train

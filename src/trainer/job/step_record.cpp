@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/job/step_record.hpp"
+
+#include <sys/resource.h>
+
+namespace curtail::train {
+namespace {
+
+Bytes peak_memory()
+{
+    struct rusage usage {};
+    getrusage(RUSAGE_SELF, &usage);
+    return Bytes{usage.ru_maxrss * 1'024};
+}
+
+// Model FLOPs utilization (arXiv:2204.02311, appendix B).
+std::optional<double> mfu_of(StepOutcome const& outcome, int ranks, LeaderContext const& context)
+{
+    auto const peak = context.site.rank_peak_tflops;
+    if (!peak || outcome.duration.count() <= 0) return std::nullopt;
+    double const operations =
+        context.run.model.flops_per_token() * static_cast<double>(outcome.tokens.value);
+    return operations / (outcome.duration.count() * ranks * *peak * 1e12);
+}
+
+StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int ranks,
+                       LeaderContext const& context)
+{
+    StepMetrics metrics;
+    metrics.time = outcome.ended.value().time;
+    metrics.step = place.step;
+    metrics.round = place.round;
+    metrics.tokens = trained_tokens(outcome);
+    metrics.progress = outcome.progress;
+    metrics.loss = if_finite(outcome.loss);
+    metrics.lr_scale = outcome.lr_factor;
+    metrics.duration = outcome.duration;
+    metrics.monotonic = outcome.ended.value().monotonic;
+    metrics.details = runlog::StepDetails{
+        outcome.phases,    if_finite(outcome.gradient_norm), if_finite(outcome.update_norm),
+        outcome.energy_j,  mfu_of(outcome, ranks, context),  peak_memory(),
+        outcome.gpu_memory};
+    metrics.details->new_shapes = std::ssize(outcome.new_shapes);
+    return metrics;
+}
+
+void note_first_step(LeaderContext const& context, std::int64_t round)
+{
+    if (!context.start_timer.done("first_step")) return;
+    context.recorder.event(runlog::FirstStep{round, context.start_timer.to_json()});
+    context.log.info("first step after " + context.start_timer.to_text());
+}
+
+}  // namespace
+
+void record_step(StepOutcome const& outcome, StepPlace const& place, int ranks,
+                 LeaderContext const& context)
+{
+    note_first_step(context, place.round);
+    context.recorder.step(metrics_of(outcome, place, ranks, context));
+    for (auto const rows : outcome.new_shapes)
+        context.log.info("a step computed a micro-batch of " + std::to_string(rows) +
+                         (rows == 1 ? " row" : " rows") + " for the first time");
+    context.fitting_rows.note(outcome, context.log);
+}
+
+}  // namespace curtail::train

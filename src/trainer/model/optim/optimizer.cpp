@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/model/optim/optimizer.hpp"
+
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rsub.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
+
+#include <map>
+#include <stdexcept>
+
+namespace curtail::optim {
+
+namespace {
+
+// The AdamW rate of a parameter; null for those that Muon trains.
+double Rates::*adamw_rate(std::string const& name)
+{
+    static std::map<std::string, double Rates::*> const rates{
+        {"transformer.wte.weight", &Rates::embedding},
+        {"lm_head.weight", &Rates::head},
+        {"resid_lambdas", &Rates::resid},
+        {"x0_lambdas", &Rates::x0}};
+    auto const it = rates.find(name);
+    return it == rates.end() ? nullptr : it->second;
+}
+
+using TensorsByName = std::map<std::string, at::Tensor const*>;
+
+// Why `given` does not fit an optimizer with the tensors `own`; empty if it fits.
+std::string mismatch(TensorsByName const& given, std::vector<model::NamedTensor> const& own)
+{
+    if (given.size() != own.size())
+        return "it holds " + std::to_string(given.size()) + " tensors, this model's has " +
+               std::to_string(own.size());
+    for (auto const& [name, tensor] : own) {
+        auto const it = given.find(name);
+        if (it == given.end()) return "it has no " + name;
+        if (it->second->sizes() != tensor.sizes()) return name + " has a different shape";
+    }
+    return {};
+}
+
+}  // namespace
+
+OptimizerState new_state(config::Model const& shape)
+{
+    OptimizerState state;
+    auto const add = [&](std::string const& name, std::vector<std::int64_t> const& sides) {
+        state.tensors.push_back({name, at::zeros(sides, at::TensorOptions(at::kFloat))});
+    };
+    for (auto const& place : model::parameter_places(shape)) {
+        if (adamw_rate(place.name) != nullptr) {
+            add(place.name + "/exp_avg", place.shape);
+            add(place.name + "/exp_avg_sq", place.shape);
+            continue;
+        }
+        auto const rows = place.shape[0];
+        auto const columns = place.shape[1];
+        add(place.name + "/momentum_buffer", place.shape);
+        add(place.name + "/second_momentum_buffer", rows >= columns
+                                                        ? std::vector{rows, std::int64_t{1}}
+                                                        : std::vector{std::int64_t{1}, columns});
+    }
+    return state;
+}
+
+Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens)
+    : Optimizer(shape, settings, batch_tokens, deal_shards(shape, 1).of(0))
+{
+}
+
+Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens,
+                     std::vector<Piece> pieces, c10::Device device)
+    : shape_(shape),
+      settings_(settings),
+      batch_tokens_(batch_tokens),
+      pieces_(std::move(pieces)),
+      steps_(at::zeros({}, at::TensorOptions(at::kFloat).device(device))),
+      places_(model::parameter_places(shape))
+{
+    std::map<std::vector<std::int64_t>, std::vector<std::size_t>> matrices;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        auto const& place = places_.at(pieces_[i].parameter);
+        if (auto const rate = adamw_rate(place.name))
+            adamw_.push_back({i, rate, AdamW(at::zeros({pieces_[i].count}, steps_.options()))});
+        else matrices[place.shape].push_back(i);
+    }
+    auto const products = settings_.muon_bfloat16 ? at::kBFloat16 : at::kFloat;
+    for (auto& [sides, members] : matrices) {
+        Muon muon(static_cast<std::int64_t>(members.size()), sides[0], sides[1], products, device);
+        muon_.push_back({std::move(members), std::move(muon)});
+    }
+}
+
+void Optimizer::step(model::Parameters& weights, model::Parameters const& gradients, Progress at)
+{
+    auto const parts_of = [&](at::Tensor const& flat) {
+        std::vector<at::Tensor> parts;
+        for (auto const& piece : pieces_)
+            parts.push_back(flat.narrow(0, piece.offset, piece.count));
+        return parts;
+    };
+    (void)step(parts_of(weights.flat()), parts_of(gradients.flat()), at);
+}
+
+at::Tensor Optimizer::step(std::span<at::Tensor const> weights,
+                           std::span<at::Tensor const> gradients, Progress at, double lr_share,
+                           StepMask const& mask)
+{
+    auto now = rates(at);
+    for (auto* const rate : {&now.muon, &now.head, &now.embedding, &now.resid, &now.x0})
+        *rate *= lr_share;
+    began_ = began(at);
+    ++begun_steps_;
+    return apply(weights, gradients, now, mask);
+}
+
+void Optimizer::try_step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients)
+{
+    // With the rates of a real step, because weight decay needs memory too.
+    (void)apply(weights, gradients, rates({0, 1}), {at::ones({}, steps_.options())});
+}
+
+at::Tensor Optimizer::apply(std::span<at::Tensor const> weights,
+                            std::span<at::Tensor const> gradients, Rates const& rates,
+                            StepMask const& mask)
+{
+    if (weights.size() != pieces_.size() || gradients.size() != pieces_.size())
+        throw std::invalid_argument("a step needs one tensor for each piece");
+    c10::InferenceMode const no_autograd;
+    if (mask.skip.defined()) steps_.add_(at::rsub(mask.skip, 1));
+    else steps_.add_(1);
+    auto squares = at::zeros({}, steps_.options().dtype(at::kDouble));
+    for (auto& [member, rate, adamw] : adamw_)
+        squares.add_(adamw.step(weights[member], gradients[member], rates.*rate, steps_, mask));
+    std::vector<at::Tensor> w;
+    std::vector<at::Tensor> g;
+    for (auto& group : muon_) {
+        w.clear();
+        g.clear();
+        for (auto const member : group.members) {
+            auto const& sides = places_[pieces_[member].parameter].shape;
+            w.push_back(weights[member].view(sides));
+            g.push_back(gradients[member].view(sides));
+        }
+        squares.add_(group.muon.step(w, g, {rates.muon, rates.momentum, rates.weight_decay}, mask));
+    }
+    return squares;
+}
+
+// A state that was restored began, as far as is known, where its steps alone would have led from.
+double Optimizer::began(Progress at) const
+{
+    return began_.value_or(at.position - static_cast<double>(begun_steps_));
+}
+
+Rates Optimizer::rates(Progress at) const
+{
+    auto rates = rates_at(at, shape_, settings_, batch_tokens_);
+    double const factor = warm_up(begun_steps_, began(at));
+    for (auto* const rate :
+         {&rates.lr_factor, &rates.muon, &rates.head, &rates.embedding, &rates.resid, &rates.x0})
+        *rate *= factor;
+    return rates;
+}
+
+std::vector<Optimizer::StatePart> Optimizer::parts() const
+{
+    std::vector<StatePart> parts;
+    for (auto const& [member, rate, adamw] : adamw_) {
+        auto const& place = places_[pieces_[member].parameter];
+        auto const first = pieces_[member].offset - place.offset;
+        parts.push_back({place.name + "/exp_avg", place.shape, first, adamw.exp_avg()});
+        parts.push_back({place.name + "/exp_avg_sq", place.shape, first, adamw.exp_avg_sq()});
+    }
+    for (auto const& group : muon_)
+        for (std::size_t k = 0; k < group.members.size(); ++k) {
+            auto const& name = places_[pieces_[group.members[k]].parameter].name;
+            auto const slice = static_cast<std::int64_t>(k);
+            auto const add = [&](char const* part, at::Tensor tensor) {
+                parts.push_back({name + part, tensor.sizes().vec(), 0, std::move(tensor)});
+            };
+            add("/momentum_buffer", group.muon.momentum()[slice]);
+            add("/second_momentum_buffer", group.muon.second_momentum()[slice]);
+        }
+    return parts;
+}
+
+namespace {
+
+// The elements of `whole` that correspond to `part`, whose first one has the index `first`.
+at::Tensor range_of(at::Tensor const& whole, std::int64_t first, at::Tensor const& part)
+{
+    return whole.view({-1}).narrow(0, first, part.numel()).view(part.sizes());
+}
+
+}  // namespace
+
+void Optimizer::copy_state(OptimizerState& all) const
+{
+    all.steps = steps();
+    TensorsByName whole;
+    for (auto const& [name, tensor] : all.tensors) whole[name] = &tensor;
+    for (auto const& [name, shape, first, tensor] : parts())
+        range_of(*whole.at(name), first, tensor).copy_(tensor);
+}
+
+OptimizerState Optimizer::state() const
+{
+    auto all = new_state(shape_);
+    copy_state(all);
+    return all;
+}
+
+Result<void> Optimizer::restore(OptimizerState const& all)
+{
+    TensorsByName given;
+    for (auto const& [name, tensor] : all.tensors) given[name] = &tensor;
+    auto const why =
+        all.steps < 0 ? "its step number is negative" : mismatch(given, new_state(shape_).tensors);
+    if (!why.empty())
+        return fail(ExitCode::data, "cannot restore the optimizer", why,
+                    "use a state of the same model, or start without one");
+    for (auto const& [name, shape, first, tensor] : parts())
+        tensor.copy_(range_of(given.at(name)->contiguous(), first, tensor));
+    set_steps(all.steps);
+    return {};
+}
+
+void Optimizer::reset()
+{
+    for (auto const& part : parts()) part.tensor.zero_();
+    set_steps(0);
+}
+
+std::int64_t Optimizer::steps() const { return static_cast<std::int64_t>(steps_.item<float>()); }
+
+void Optimizer::set_steps(std::int64_t steps)
+{
+    steps_.fill_(steps);
+    begun_steps_ = steps;
+    began_.reset();
+}
+
+}  // namespace curtail::optim

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/rounds/merge_work.hpp"
+
+namespace curtail::train {
+
+tl::expected<MergeWork::Computed, chain::Merger::Obstacle> MergeWork::compute(
+    rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const
+{
+    auto const& memory = transport_.memory();
+    auto const elements = transport_.layout().elements();
+    auto const pass = [&](rounds::PartRef const& part, chain::ValueReceiver const& receiver) {
+        return transport_.pass(part, receiver, call);
+    };
+    chain::Merger merger(pass, question,
+                         {memory.take(elements),
+                          question.outer_step ? memory.take(elements) : std::vector<float>()});
+    auto made = merger.run();
+    warnings = merger.warnings();
+    if (!made) return tl::unexpected(std::move(made.error()));
+    return Computed{memory.share(std::move(made->weights)),
+                    memory.share(std::move(made->momentum))};
+}
+
+Result<rounds::Input> MergeWork::merge(rounds::Merge const& question, Byproducts& byproducts,
+                                       Call const& call) const
+{
+    auto const computed = compute(question, byproducts.warnings, call);
+    if (!computed) return computed.error();
+    rounds::Merged merged{question.op, {}, {}, {}};
+    if (question.outer_step) {
+        auto part = transport_.put(question.momentum.value(), computed->momentum, call);
+        if (!part) return tl::unexpected(part.error());
+        byproducts.stored.push_back({*part, computed->momentum});
+        merged.momentum = std::move(*part);
+    }
+    auto part = transport_.put(question.weights, computed->weights, call);
+    if (!part) return tl::unexpected(part.error());
+    byproducts.stored.push_back({*part, computed->weights});
+    merged.weights = std::move(*part);
+    return merged;
+}
+
+Result<std::vector<rounds::PartRef>> MergeWork::damaged_of(
+    std::vector<rounds::PartRef> const& parts, Call const& call) const
+{
+    std::vector<rounds::PartRef> damaged;
+    for (auto const& part : parts) {
+        auto const good = transport_.has(part, call);
+        if (!good) return tl::unexpected(good.error());
+        if (!*good) damaged.push_back(part);
+    }
+    return damaged;
+}
+
+Result<rounds::Input> MergeWork::restore(rounds::Restore const& question,
+                                         maintain::KeptPayloads* kept,
+                                         std::vector<std::string>& warnings, Call const& call) const
+{
+    rounds::Restored restored{question.op, {}, {}};
+    auto const damaged = damaged_of(question.parts, call);
+    if (!damaged) return tl::unexpected(damaged.error());
+    if (damaged->empty()) return restored;
+    Computed computed;
+    if (question.recipe) {
+        auto made = compute(*question.recipe, warnings, call);
+        if (made) computed = std::move(*made);
+        // With an input that is of no use, there is no result.
+        else if (!made.error()) return tl::unexpected(made.error().error());
+    }
+    for (auto const& part : *damaged) {
+        auto again = question.recipe ? put_computed(part, *question.recipe, computed, call)
+                                     : put_kept(part, kept, call);
+        // Another site may have the right to replace the object.
+        if (!again && again.error().code == ExitCode::permission) {
+            warnings.push_back(again.error().message());
+            again = false;
+        }
+        if (!again) return tl::unexpected(again.error());
+        (*again ? restored.stored : restored.damaged).push_back(part.name);
+    }
+    return restored;
+}
+
+Result<bool> MergeWork::put_kept(rounds::PartRef const& part, maintain::KeptPayloads* kept,
+                                 Call const& call) const
+{
+    auto const bytes = kept == nullptr ? std::nullopt : kept->find(part);
+    return bytes ? transport_.put_again(part, std::string_view(*bytes), call) : false;
+}
+
+Result<bool> MergeWork::put_computed(rounds::PartRef const& part, rounds::Merge const& recipe,
+                                     Computed const& computed, Call const& call) const
+{
+    Values values;
+    if (part.name == recipe.weights.name) values = computed.weights;
+    if (recipe.momentum && part.name == recipe.momentum->name) values = computed.momentum;
+    if (!values) return false;
+    auto const encoded = payload::encode(transport_.layout(), part.part, *values);
+    return transport_.put_again(part, encoded.pieces(), call);
+}
+
+}  // namespace curtail::train

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules, and optimizer behaviour beyond the golden vectors: state that resumes bit-exactly.
+#include "trainer/model/optim/optimizer.hpp"
+
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "trainer/model/initialize.hpp"
+
+namespace curtail::optim {
+namespace {
+
+config::Model small_shape() { return {"small", 2, 32, 2, 1, 16, 50}; }
+
+// Pseudo-random gradients, seeded by the step.
+model::Parameters gradients_of_step(int step)
+{
+    model::Parameters gradients(small_shape());
+    std::mt19937_64 random(static_cast<std::uint64_t>(step));
+    std::normal_distribution<float> normal(0, 0.01F);
+    for (auto& g : gradients.values()) g = normal(random);
+    return gradients;
+}
+
+void train(Optimizer& optimizer, model::Parameters& weights, int from, int to)
+{
+    for (int s = from; s < to; ++s)
+        optimizer.step(weights, gradients_of_step(s), {static_cast<double>(s), 20});
+}
+
+class Training : public testing::Test {
+  protected:
+    config::Optimizer settings;
+    Optimizer optimizer{small_shape(), settings, Tokens{2048}};
+    model::Parameters weights = model::initial_parameters(small_shape(), 1);
+
+    double step_with_mask(model::Parameters const& gradients, float skip)
+    {
+        std::vector<at::Tensor> w;
+        std::vector<at::Tensor> g;
+        for (auto const& piece : optimizer.pieces()) {
+            w.push_back(weights.flat().narrow(0, piece.offset, piece.count));
+            g.push_back(gradients.flat().narrow(0, piece.offset, piece.count));
+        }
+        return optimizer.step(w, g, {2, 20}, 1, {at::full({}, skip, at::TensorOptions(at::kFloat))})
+            .item<double>();
+    }
+};
+
+TEST_F(Training, RestoredStateResumesBitExactly)
+{
+    train(optimizer, weights, 0, 5);
+    auto saved = optimizer.state();
+    for (auto& [name, tensor] : saved.tensors) tensor = tensor.clone();
+    auto resumed_weights = weights.clone();
+    train(optimizer, weights, 5, 9);
+
+    Optimizer resumed(small_shape(), settings, Tokens{2048});
+    ASSERT_TRUE(resumed.restore(saved));
+    EXPECT_EQ(resumed.state().steps, 5);
+    train(resumed, resumed_weights, 5, 9);
+    EXPECT_TRUE(at::equal(weights.flat(), resumed_weights.flat()));
+
+    Optimizer fresh(small_shape(), settings, Tokens{2048});
+    auto other_weights = weights.clone();
+    train(fresh, other_weights, 9, 10);
+    train(optimizer, weights, 9, 10);
+    EXPECT_FALSE(at::equal(weights.flat(), other_weights.flat())) << "the state has no effect";
+}
+
+TEST_F(Training, ResetGivesANewOptimizer)
+{
+    train(optimizer, weights, 0, 3);
+    optimizer.reset();
+    auto other_weights = weights.clone();
+    Optimizer fresh(small_shape(), settings, Tokens{2048});
+    train(optimizer, weights, 3, 5);
+    train(fresh, other_weights, 3, 5);
+    EXPECT_TRUE(at::equal(weights.flat(), other_weights.flat()));
+    EXPECT_EQ(optimizer.state().steps, 2);
+}
+
+TEST_F(Training, ANewStateWarmsUpWithinARunOnly)
+{
+    auto const factor = [&](double position) {
+        return optimizer.rates({position, 1000}).lr_factor;
+    };
+    EXPECT_EQ(factor(0), 1) << "the run begins";
+    EXPECT_DOUBLE_EQ(factor(100), 0.1);
+    auto const change = [&](Optimizer& one, double position) {
+        auto changed = weights.clone();
+        one.step(changed, gradients_of_step(100), {position, 1000});
+        return changed.get("lm_head.weight").sub(weights.get("lm_head.weight"));
+    };
+    Optimizer beginning(small_shape(), settings, Tokens{2048});
+    auto const full = change(beginning, 0);
+    EXPECT_TRUE(at::allclose(change(optimizer, 100), full.mul(0.1), 1e-2, 1e-7));
+    EXPECT_DOUBLE_EQ(factor(150), 0.2) << "other sites have made steps meanwhile";
+    auto const saved = optimizer.state();
+    optimizer.reset();
+    EXPECT_DOUBLE_EQ(factor(150), 0.1);
+    ASSERT_TRUE(optimizer.restore(saved));
+    EXPECT_DOUBLE_EQ(factor(150), 0.2);
+}
+
+TEST_F(Training, ATriedStepChangesNothing)
+{
+    auto tried_weights = weights.clone();
+    Optimizer trying(small_shape(), settings, Tokens{2048});
+    for (int step = 0; step < 2; ++step) {
+        std::vector<at::Tensor> own;
+        std::vector<at::Tensor> gradients;
+        auto const all = gradients_of_step(step);
+        for (auto const& piece : trying.pieces()) {
+            own.push_back(tried_weights.flat().narrow(0, piece.offset, piece.count));
+            gradients.push_back(all.flat().narrow(0, piece.offset, piece.count));
+        }
+        trying.try_step(own, gradients);
+        train(optimizer, weights, step, step + 1);
+        train(trying, tried_weights, step, step + 1);
+    }
+    EXPECT_TRUE(at::equal(weights.flat(), tried_weights.flat()));
+}
+
+TEST_F(Training, AMaskedStepChangesNothing)
+{
+    train(optimizer, weights, 0, 2);
+    auto const weights_before = weights.flat().clone();
+    auto saved = optimizer.state();
+    std::vector<at::Tensor> before;
+    for (auto const& [name, tensor] : saved.tensors) before.push_back(tensor.clone());
+    model::Parameters gradients(small_shape());
+    gradients.flat().fill_(std::numeric_limits<float>::quiet_NaN());
+    step_with_mask(gradients, 1);
+    EXPECT_TRUE(at::equal(weights.flat(), weights_before));
+    auto const after = optimizer.state();
+    for (std::size_t i = 0; i < before.size(); ++i)
+        EXPECT_TRUE(at::equal(after.tensors[i].tensor, before[i])) << after.tensors[i].name;
+    EXPECT_EQ(optimizer.steps(), 2);
+}
+
+TEST_F(Training, AStepReturnsTheSquaresOfTheChanges)
+{
+    for (float const skip : {0.0F, 1.0F}) {
+        auto const before = weights.flat().clone();
+        auto const squares = step_with_mask(gradients_of_step(1), skip);
+        auto const change = weights.flat().sub(before).to(at::kDouble);
+        auto const expected = change.mul(change).sum().item<double>();
+        EXPECT_NEAR(squares, expected, 1e-5 * expected);
+        EXPECT_EQ(expected == 0, skip == 1);
+    }
+}
+
+TEST_F(Training, AMaskThatAllowsTheStepHasNoEffect)
+{
+    auto other_weights = weights.clone();
+    Optimizer other(small_shape(), settings, Tokens{2048});
+    train(optimizer, weights, 0, 2);
+    train(other, other_weights, 0, 2);
+    train(other, other_weights, 2, 3);
+    step_with_mask(gradients_of_step(2), 0);
+    EXPECT_TRUE(at::equal(weights.flat(), other_weights.flat()));
+    EXPECT_EQ(optimizer.steps(), 3);
+}
+
+TEST_F(Training, StateOfAnotherModelIsRefusedAndChangesNothing)
+{
+    train(optimizer, weights, 0, 2);
+    auto bad = optimizer.state();
+    bad.tensors.back().name = "transformer.h.9.attn.c_q.weight/momentum_buffer";
+    auto const before = optimizer.state().tensors.front().tensor.clone();
+    bad.tensors.front().tensor = before.add(1);
+    auto const refused = optimizer.restore(bad);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::data);
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("it has no "));
+    EXPECT_TRUE(at::equal(optimizer.state().tensors.front().tensor, before));
+    bad.tensors.pop_back();
+    EXPECT_FALSE(optimizer.restore(bad));
+}
+
+TEST_F(Training, EveryParameterMovesAndWithoutGradientMatricesOnlyDecay)
+{
+    auto const before = weights.clone();
+    train(optimizer, weights, 0, 1);
+    for (auto const& [name, tensor] : weights.named())
+        EXPECT_FALSE(at::equal(tensor, before.get(name))) << name;
+
+    auto at_rest = before.clone();
+    Optimizer(small_shape(), settings, Tokens{2048})
+        .step(at_rest, model::Parameters(small_shape()), {0, 20});
+    auto const rates = optimizer.rates({0, 20});
+    auto const* name = "transformer.h.1.attn.c_q.weight";
+    EXPECT_TRUE(at_rest.get(name).allclose(
+        before.get(name).mul(1 - rates.muon * rates.weight_decay), 1e-5, 1e-8));
+    EXPECT_TRUE(at::equal(at_rest.head(), before.head()));
+}
+
+TEST(Schedule, RateFallsOverTheLastFortyPercentOnly)
+{
+    EXPECT_EQ(lr_factor({0, 100}, 0.4, 0), 1);
+    EXPECT_EQ(lr_factor({60, 100}, 0.4, 0), 1);
+    EXPECT_NEAR(lr_factor({80, 100}, 0.4, 0), 0.5, 1e-15);
+    EXPECT_NEAR(lr_factor({80, 100}, 0.4, 0.1), 0.55, 1e-15);
+    EXPECT_EQ(lr_factor({100, 100}, 0.4, 0), 0);
+    EXPECT_EQ(lr_factor({250, 100}, 0.4, 0.1), 0.1) << "the last rate holds beyond the end";
+    EXPECT_EQ(lr_factor({99, 100}, 0, 0), 1);
+    EXPECT_NEAR(lr_factor({20, 23}, 0.4, 0), 3.0 / 9, 1e-15) << "9.2 steps round to 9";
+    EXPECT_NEAR(lr_factor({60.5, 100}, 0.4, 0), 39.5 / 40, 1e-15) << "a fraction of a step counts";
+}
+
+TEST(Schedule, MomentumRisesAndDecayFalls)
+{
+    EXPECT_NEAR(muon_momentum({0, 1000}), 0.85, 1e-15);
+    EXPECT_NEAR(muon_momentum({150, 1000}), 0.9, 1e-15);
+    EXPECT_NEAR(muon_momentum({3000, 1000}), 0.95, 1e-15);
+    EXPECT_NEAR(muon_weight_decay({0, 10}, 0.2, 12), 0.2, 1e-15);
+    EXPECT_NEAR(muon_weight_decay({5, 10}, 0.2, 2), 3.6, 1e-12);
+    EXPECT_EQ(muon_weight_decay({11, 10}, 0.2, 2), 0);
+}
+
+TEST(Schedule, RatesScaleWithBatchAndWidth)
+{
+    auto const shape = config::model_of_depth(12);  // C = 768
+    config::Optimizer settings;
+    auto const reference = rates_at({0, 100}, shape, settings, Tokens{524'288});
+    EXPECT_NEAR(reference.muon, 0.02, 1e-15);
+    EXPECT_NEAR(reference.head, 0.004, 1e-15);
+    EXPECT_NEAR(reference.embedding, 0.3, 1e-15);
+    EXPECT_NEAR(reference.resid, 0.005, 1e-15);
+    EXPECT_NEAR(reference.x0, 0.5, 1e-15);
+    EXPECT_NEAR(rates_at({0, 100}, shape, settings, Tokens{131'072}).muon, 0.01, 1e-15);
+    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, Tokens{524'288}).head,
+                0.008, 1e-15);
+    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, Tokens{524'288}).muon, 0.02,
+                1e-15);
+    settings.lr_scale = 0.5;
+    EXPECT_NEAR(rates_at({90, 100}, shape, settings, Tokens{1}).x0, 0.25 * 0.25, 1e-15);
+}
+
+TEST(Schedule, WarmUpIsShorterNearTheBeginning)
+{
+    EXPECT_EQ(warm_up(0, 0), 1);
+    EXPECT_EQ(warm_up(0, 3), 0.25);
+    EXPECT_EQ(warm_up(2, 3), 0.75);
+    EXPECT_EQ(warm_up(3, 3), 1);
+    EXPECT_EQ(warm_up(0, 1000), 0.1);
+    EXPECT_EQ(warm_up(1000, 1000), 1);
+    EXPECT_EQ(warm_up(5, -5), 1) << "a site has made more steps than the run counts";
+}
+
+TEST(Schedule, ProgressIsCountedInTokens)
+{
+    config::Optimizer settings;
+    settings.schedule = {1'000'000};
+    auto const at = progress_of(Tokens{250'000}, settings, Tokens{2'000});
+    EXPECT_EQ(at.position, 125);
+    EXPECT_EQ(at.length, 500);
+}
+
+}  // namespace
+}  // namespace curtail::optim
