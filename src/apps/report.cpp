@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // curtail-report: the energy, carbon and training of a run.
-#include "account/account_of.hpp"
 #include "apps/cache.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
 #include "apps/target.hpp"
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
-#include "report/csv_tables.hpp"
-#include "report/document.hpp"
-#include "report/page.hpp"
-#include "report/summary.hpp"
+#include "bill/account/account_of.hpp"
+#include "bill/report/csv_tables.hpp"
+#include "bill/report/document.hpp"
+#include "bill/report/page.hpp"
+#include "bill/report/summary.hpp"
 
 namespace {
 

@@ -9,12 +9,12 @@
 #include "apps/status/watch.hpp"
 #include "apps/target.hpp"
 #include "base/core/clock.hpp"
+#include "bill/status/documents.hpp"
+#include "bill/status/prometheus.hpp"
+#include "bill/status/text.hpp"
 #include "protocol/chain/chain.hpp"
 #include "run/config/run.hpp"
 #include "run/config/run_spec.hpp"
-#include "status/documents.hpp"
-#include "status/prometheus.hpp"
-#include "status/text.hpp"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "account/progress.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
+#include "bill/account/progress.hpp"
 #include "trainer/comm/mpi_session.hpp"
 #include "trainer/job/site_bridges.hpp"
 #include "trainer/job/site_training.hpp"

@@ -232,7 +232,7 @@ def compare_figures(remote, local):
 
 
 def compare_sections(*pages):
-    done = execute("/usr/bin/python3", SOURCE / "tests/report/sections.py", *pages, code=None)
+    done = execute("/usr/bin/python3", SOURCE / "tests/bill/report/sections.py", *pages, code=None)
     if done.returncode == 77:
         print(f"skipped: the sections of the pages: {done.stderr.strip()}")
         return

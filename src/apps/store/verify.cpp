@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal/verify.hpp"
+#include "bill/status/documents.hpp"
+#include "bill/status/text.hpp"
 #include "commands.hpp"
 #include "protocol/chain/chain.hpp"
 #include "run/config/run_spec.hpp"
 #include "run/journal/reader.hpp"
-#include "status/documents.hpp"
-#include "status/text.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/account/account_of.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bill/account/figures.hpp"
+#include "bill/account/parts.hpp"
+#include "bill/account/unlogged.hpp"
+
+namespace curtail::account {
+namespace {
+
+MaybeSeconds last_step_of(RunFiles const& files, Axis const& axis)
+{
+    MaybeSeconds last;
+    for (auto const& site : files.sites)
+        for (auto const& step : site.metrics) last = std::max(last.value_or(0), axis.at(step.time));
+    return last;
+}
+
+// Seconds from time zero to the signal's last sample.
+double trace_end_of(RunFiles const& files, Axis const& axis)
+{
+    double end = 0;
+    for (auto const& region : files.trace)
+        if (!region.points.empty()) end = std::max(end, axis.of_signal(region.points.back().time));
+    return end;
+}
+
+std::optional<Spread> startup_of(std::vector<WindowTimeline> const& windows, std::size_t site)
+{
+    std::vector<double> starts;
+    for (auto const& w : windows)
+        if (w.site == site && w.start) starts.push_back(w.start->seconds);
+    return spread_of(std::move(starts));
+}
+
+// Sets the tally of each item. The items are windows or rounds.
+template <class Item>
+void set_tallies(std::vector<Item>& items, std::vector<energy::Tally> const& tallies)
+{
+    for (std::size_t i = 0; i < items.size(); ++i) items[i].tally = tallies[i];
+}
+
+// One site without its energy and work.
+SiteAccount site_of(config::Site const& config, SiteTimeline const& timeline, double end_s)
+{
+    SiteAccount site;
+    site.id = config.site;
+    site.region = config.region;
+    site.label = config.site.value;
+    site.devices = config.devices;
+    site.power = config.power;
+    site.power_source = config.power_source;
+    site.embodied_gco2_per_hour = config.embodied_gco2_per_hour;
+    site.open_below = config.window.open_below;
+    site.close_above = config.window.close_above;
+    site.close_delay_s = FractionalSeconds(config.window.close_delay).count();
+    site.states = timeline.states;
+    site.drain = spread_of(timeline.drains);
+    site.closed_s = std::max(0.0, end_s - seconds_in(site));
+    return site;
+}
+
+std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timeline,
+                                  std::vector<std::optional<SiteRate>> const& rates)
+{
+    std::vector<SiteAccount> out;
+    for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
+        auto& site =
+            out.emplace_back(site_of(files.run.sites[s], timeline.sites[s], timeline.end_s));
+        site.startup = startup_of(timeline.windows, s);
+        site.rate = rates[s];
+        site.trained_tokens = Tokens{};
+        for (auto const& step : files.sites[s].metrics) *site.trained_tokens += step.tokens;
+        site.publication = files.sites[s].publication;
+        site.unpublished = FractionalSeconds(timeline.sites[s].unpublished).count();
+    }
+    return out;
+}
+
+std::optional<Target> target_of(RunFiles const& files)
+{
+    if (!files.spec) return std::nullopt;
+    auto const& spec = *files.spec;
+    auto const block = spec.params.block_tokens;
+    return Target{spec.stream_blocks() * block, spec.blocks_per_epoch * block, spec.epochs,
+                  spec.budget.has_value()};
+}
+
+// The speed from each site's newest steps: as many as can matter to it.
+std::optional<Speed> speed_of(RunFiles const& files)
+{
+    std::vector<StepWork> work;
+    for (auto const& site : files.sites) {
+        FractionalSeconds duration{0};
+        for (auto step = site.metrics.rbegin();
+             step != site.metrics.rend() && duration < speed_window; ++step) {
+            work.push_back({step->time, step->duration, step->tokens});
+            duration += step->duration;
+        }
+    }
+    return speed_of(work);
+}
+
+// The bill of a site with unlogged work lacks the energy of that work, and a bill with a long
+// unpublished end lacks the energy of that time.
+void mark_partial(Account& account)
+{
+    for (auto& site : account.sites) {
+        for (auto const& work : account.unlogged)
+            if (work.site == site.id) site.bill.total.partial = true;
+        if (lacks_energy(site, account.clock_factor)) site.bill.total.partial = true;
+    }
+}
+
+// Name, model and clock.
+Account heading_of(RunFiles const& files, Timeline const& timeline)
+{
+    Account account;
+    account.name = files.run.run.value;
+    account.title = "Run " + files.run.run.value;
+    account.status = status_of(files, timeline);
+    account.parameters = files.run.model.parameters();
+    account.model = fmt::format("GPT of depth {}, {:.3g} M parameters", files.run.model.layers,
+                                static_cast<double>(account.parameters) * 1e-6);
+    account.time_zero = timeline.axis.zero();
+    account.clock_factor = timeline.axis.factor();
+    account.end_s = timeline.end_s;
+    account.signal_provider = files.trace_name;
+    account.signals = files.trace;
+    account.estimated_samples = files.estimated_samples;
+    account.intensity_rules = intensity_rules_of(files);
+    account.trace_end_s = trace_end_of(files, timeline.axis);
+    account.last_step_s = last_step_of(files, timeline.axis);
+    account.decisions = timeline.decisions;
+    account.events = events_of(files, timeline.axis);
+    return account;
+}
+
+}  // namespace
+
+void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, Work work,
+                         Energy energy)
+{
+    for (std::size_t s = 0; s < account.sites.size(); ++s) {
+        auto& site = account.sites[s];
+        site.tokens = work.sites[s].tokens;
+        site.joint_rounds = work.sites[s].joint_rounds;
+        site.lone_rounds = work.sites[s].lone_rounds;
+        site.bill = std::move(energy.sites[s].bill);
+        site.cumulative = std::move(energy.sites[s].cumulative);
+    }
+    account.windows = std::move(windows);
+    set_tallies(account.windows, energy.windows);
+    account.rounds = std::move(work.rounds);
+    set_tallies(account.rounds, energy.rounds);
+    account.round_summary = work.summary;
+    account.commits = work.commits;
+    account.tokens = work.tokens;
+    account.inherited = work.inherited;
+    account.cumulative_step_s = energy.cumulative_step_s;
+}
+
+Account account_of(RunFiles const& files)
+{
+    auto const timeline = timeline_of(files);
+    auto windows = windows_of(files, timeline);
+    auto work = work_of(files, timeline);
+    auto energy = energy_of(files, timeline, windows, work.rounds);
+    auto const rates = rates_of(files, timeline);
+    auto always_on = always_on_of(files, timeline, work.tokens - work.inherited, rates);
+    auto const evaluation = evaluation_of(files);
+
+    auto account = heading_of(files, timeline);
+    auto training = training_of(files, timeline, account.last_step_s);
+    account.sites = sites_of(files, timeline, rates);
+    account.unlogged = unlogged_work(files, timeline, work, rates);
+    add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
+    mark_partial(account);
+    account.loss = std::move(training.loss);
+    account.step = training.step;
+    account.target = target_of(files);
+    account.speed = speed_of(files);
+    account.average = average_of(files, timeline);
+    account.held_out = evaluation.held_out;
+    account.followed = followed_losses(files, timeline.axis);
+    account.always_on = std::move(always_on.scenarios);
+    account.always_on_cumulative = std::move(always_on.cumulative);
+    account.always_on_step_s = always_on.step_s;
+
+    auto text = explain(files, timeline, account, {always_on.missing, evaluation.rejected});
+    account.provenance = std::move(text.provenance);
+    account.missing = std::move(text.missing);
+    account.facts = std::move(text.facts);
+    account.notes = std::move(text.notes);
+    account.warnings = std::move(text.warnings);
+    return account;
+}
+
+}  // namespace curtail::account

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "bill/account/rules.hpp"
+
+namespace curtail::account {
+namespace {
+
+constexpr double chart_points = 400;
+
+// The real intervals in which each site holds devices, in order.
+std::vector<std::vector<energy::Interval>> held_by_site(Timeline const& timeline)
+{
+    std::vector<std::vector<energy::Interval>> out;
+    for (auto const& site : timeline.sites) {
+        auto& mine = out.emplace_back();
+        for (auto const& s : site.held_real) {
+            if (!mine.empty() && mine.back().to == s.when.from) mine.back().to = s.when.to;
+            else mine.push_back(s.when);
+        }
+    }
+    return out;
+}
+
+bool overlaps(std::vector<energy::Interval> const& in_order, energy::Interval when)
+{
+    auto const it = std::upper_bound(in_order.begin(), in_order.end(), when.from,
+                                     [](Time t, energy::Interval const& i) { return t < i.to; });
+    return it != in_order.end() && it->from < when.to;
+}
+
+bool is_alone(std::vector<std::vector<energy::Interval>> const& held, std::size_t site,
+              energy::Interval when)
+{
+    for (std::size_t other = 0; other < held.size(); ++other)
+        if (other != site && overlaps(held[other], when)) return false;
+    return true;
+}
+
+std::string no_reference_step(config::Run const& run)
+{
+    return "the reference site " + run.reference().site.value +
+           " has logged no step (key reference_site of the run file)";
+}
+
+// Why always-on cannot be computed; empty if it can.
+std::string obstacle(RunFiles const& files, Tokens tokens,
+                     std::vector<std::optional<SiteRate>> const& rates)
+{
+    if (tokens == Tokens{}) return "no commit holds trained tokens yet";
+    bool const any =
+        std::any_of(rates.begin(), rates.end(), [](auto const& rate) { return !!rate; });
+    if (!any) return "no site has logged a step, so there is no rate";
+    return files.trace.empty() ? no_signal : "";
+}
+
+// The site that always-on imagines in one region.
+struct Imagined {
+    config::Site const& site;
+    SiteRate rate;
+};
+
+// The first site of a region that has a rate; the reference site for a region without one.
+std::optional<Imagined> imagined_in(RegionId const& region, RunFiles const& files,
+                                    std::vector<std::optional<SiteRate>> const& rates)
+{
+    auto const& sites = files.run.sites;
+    for (std::size_t s = 0; s < sites.size(); ++s)
+        if (sites[s].region == region && rates[s]) return Imagined{sites[s], *rates[s]};
+    auto const& reference = files.run.reference();
+    auto const& rate = rates[static_cast<std::size_t>(&reference - sites.data())];
+    if (!rate) return std::nullopt;
+    return Imagined{reference, *rate};
+}
+
+std::string label_of(RegionId const& region, config::Site const& site)
+{
+    auto const label = "Always on, " + region.value;
+    return site.region == region ? label : label + ", as " + site.site.value;
+}
+
+// Always-on in one region.
+struct Region {
+    Scenario scenario;
+    energy::IntensitySeries intensity;
+    energy::Rules rules;
+    energy::Interval when;
+};
+
+Region region_of(RegionSeries const& trace, Imagined const& imagined, RunFiles const& files,
+                 Axis const& axis, Tokens tokens)
+{
+    auto const& [site, rate] = imagined;
+    auto rule = rule_of(files.run, trace.region, site);
+    rule.past_ends = energy::PastEnds::nearest;
+    Region out{{}, energy::IntensitySeries{trace.points, rule}, rules_of(files, site), {}};
+    auto const start = trace.points.empty() ? axis.zero() : trace.points.front().time;
+    auto const result = energy::always_on(tokens, rate.tokens_per_s / axis.factor(), start,
+                                          out.intensity, out.rules);
+    out.when = result.when;
+    auto& scenario = out.scenario;
+    scenario.id = "one:" + trace.region.value;
+    scenario.label = label_of(trace.region, site);
+    scenario.region = trace.region.value;
+    scenario.as_site = site.site.value;
+    scenario.elsewhere = site.region != trace.region;
+    scenario.rate = rate;
+    scenario.wall_s = result.when.length().count();
+    scenario.step = static_cast<double>(files.run.training.batch_tokens) / rate.tokens_per_s;
+    scenario.tally = result.tally;
+    scenario.tokens = tokens;
+    scenario.held_s = result.assumed.length().count();
+    scenario.held_wh = out.rules.power.of(energy::State::training) * result.assumed.length();
+    return out;
+}
+
+RunningTotals running_totals(Region const& region, Axis const& axis, double step_s)
+{
+    std::vector<energy::StateInterval> const whole{{energy::State::training, region.when}};
+    auto const start = region.when.from;
+    return {axis.of_signal(start),
+            energy::cumulative(whole, region.intensity, region.rules, start, millis(step_s),
+                               points_for(*region.scenario.wall_s, step_s))};
+}
+
+// Tokens and seconds of some steps.
+struct Pace {
+    double tokens{0};
+    double seconds{0};
+
+    // A stop request ends the pause of a paced step, which then took less than `least`.
+    void add(StepMetrics const& step, FractionalSeconds least)
+    {
+        tokens += static_cast<double>(step.tokens);
+        seconds += std::max(step.duration, least).count();
+    }
+    [[nodiscard]] std::optional<SiteRate> rate(bool lone) const
+    {
+        if (seconds <= 0 || tokens <= 0) return std::nullopt;
+        return SiteRate{tokens / seconds, lone};
+    }
+};
+
+}  // namespace
+
+std::vector<std::optional<SiteRate>> rates_of(RunFiles const& files, Timeline const& timeline)
+{
+    auto const held = held_by_site(timeline);
+    auto const least = files.run.training.step_at_least;
+    std::vector<std::optional<SiteRate>> rates;
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        Pace lone, all;
+        for (auto const& step : files.sites[s].metrics) {
+            all.add(step, least);
+            Time const begin = step.time - std::chrono::round<Millis>(step.duration);
+            if (is_alone(held, s, {begin, step.time})) lone.add(step, least);
+        }
+        auto const rate = lone.rate(true);
+        rates.push_back(rate ? rate : all.rate(false));
+    }
+    return rates;
+}
+
+AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens tokens,
+                      std::vector<std::optional<SiteRate>> const& rates)
+{
+    AlwaysOn out;
+    out.missing = obstacle(files, tokens, rates);
+    if (!out.missing.empty()) return out;
+    std::vector<Region> regions;
+    double longest_s = 0;
+    for (auto const& trace : files.trace) {
+        auto const imagined = imagined_in(trace.region, files, rates);
+        if (!imagined) continue;
+        regions.push_back(region_of(trace, *imagined, files, timeline.axis, tokens));
+        longest_s = std::max(longest_s, *regions.back().scenario.wall_s);
+    }
+    out.step_s = chart_step(longest_s, chart_points);
+    for (auto& region : regions) {
+        out.cumulative[region.scenario.region] = running_totals(region, timeline.axis, out.step_s);
+        out.scenarios.push_back(std::move(region.scenario));
+    }
+    if (regions.empty()) out.missing = no_reference_step(files.run);
+    return out;
+}
+
+}  // namespace curtail::account

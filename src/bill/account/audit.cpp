@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/account/audit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bill/account/figures.hpp"
+
+namespace curtail::account {
+namespace {
+
+std::optional<Grams> embodied_of(Account const& a)
+{
+    Grams sum;
+    for (auto const& site : a.sites) {
+        if (held_s(site) <= 0) continue;
+        if (!site.embodied_gco2_per_hour) return std::nullopt;
+        sum += Grams{*site.embodied_gco2_per_hour * held_s(site) / 3600};
+    }
+    return sum;
+}
+
+std::string power_text(SiteAccount const& site)
+{
+    return fmt::format("{}; {:g} kW idle, {:g} kW training, PUE {:g}; modelled, not metered",
+                       site.power_source.empty() ? "source not stated" : site.power_source,
+                       site.power.idle.value / 1000, site.power.training.value / 1000,
+                       site.power.pue);
+}
+
+void add_power(std::vector<AuditLine>& lines, Account const& a)
+{
+    std::vector<std::pair<std::string, std::string>> sites_by_text;
+    for (auto const& site : a.sites) {
+        auto const text = power_text(site);
+        auto const same = std::find_if(sites_by_text.begin(), sites_by_text.end(),
+                                       [&](auto const& group) { return group.first == text; });
+        if (same == sites_by_text.end()) sites_by_text.emplace_back(text, site.id.value);
+        else same->second += ", " + site.id.value;
+    }
+    for (auto const& [text, sites] : sites_by_text)
+        lines.push_back({"power", "Power of " + sites, text});
+}
+
+std::string signal_text(Account const& a)
+{
+    if (a.signal_provider.empty()) return "no signal";
+    auto const text = a.signal_kind + " carbon intensity; " + a.signal_provider;
+    if (a.estimated_samples == 0) return text;
+    return fmt::format("{}; the provider marked {} samples as estimated", text,
+                       a.estimated_samples);
+}
+
+// Up to when the sites have published their logs. Says nothing of a run that has no remote site.
+std::string logs_text(Account const& a)
+{
+    std::string text;
+    bool has_remote = false;
+    for (auto const& site : a.sites) {
+        auto const published = publication_text(site);
+        has_remote = has_remote || site.publication.is_remote;
+        if (published.empty()) continue;
+        text += (text.empty() ? "" : "; ") + site.id.value + ": " + published;
+    }
+    return has_remote ? text : "";
+}
+
+std::string average_text(Account const& a)
+{
+    if (!a.average) return "not known (curtail-report --average-trace FILE adds it)";
+    auto const average = a.average->mean_intensity();
+    auto const carbon = a.average->known_carbon();
+    if (a.average->blind) return "not known: a region of a site has no average sample";
+    if (!average || !carbon) return "no average sample holds while the sites draw power";
+    auto const uncovered = 100 * a.average->unknown.value / a.average->energy.value;
+    auto const marginal = total_of(a).mean_intensity();
+    return fmt::format(
+        "{:.1f} g/kWh at average intensity beside {} at marginal intensity; {}{:.3f} "
+        "kg CO2, location-based{}",
+        average->value, marginal ? fmt::format("{:.1f} g/kWh", marginal->value) : "an unknown one",
+        a.average->whole() ? "" : "at least ", carbon->value / 1000,
+        a.average->whole()
+            ? ""
+            : fmt::format("; {:.1f} % of the energy has no average sample", uncovered));
+}
+
+std::string sci_text(Account const& a)
+{
+    auto const sci = sci_of(a);
+    if (!sci) return "unknown, because CO2 is unknown or the model includes no tokens";
+    auto const value =
+        fmt::format("{}{:.4g} g CO2 per million tokens {}, ",
+                    sci->is_lower_bound ? "at least " : "", sci->g_per_million_tokens,
+                    a.inherited > Tokens{} ? "that this run has trained" : "in the model");
+    if (!sci->embodied)
+        return value + "operational part only: no embodied_gco2_per_hour for each site";
+    return value + fmt::format("of which {:.1f} g operational and {:.1f} g embodied in total",
+                               sci->operational.value, sci->embodied->value);
+}
+
+}  // namespace
+
+std::optional<Sci> sci_of(Account const& a)
+{
+    auto const total = total_of(a);
+    auto const carbon = total.known_carbon();
+    if (!carbon || a.trained() <= Tokens{}) return std::nullopt;
+    Sci sci;
+    sci.operational = *carbon;
+    sci.embodied = embodied_of(a);
+    sci.is_lower_bound = !total.whole();
+    double const millions = static_cast<double>(a.trained()) / 1e6;
+    sci.g_per_million_tokens = (carbon->value + sci.embodied.value_or(Grams{}).value) / millions;
+    return sci;
+}
+
+std::vector<AuditLine> audit_of(Account const& a)
+{
+    std::vector<AuditLine> lines;
+    add_power(lines, a);
+    lines.push_back({"signal", "Signal", signal_text(a)});
+    lines.push_back({"rule", "Accounting rule", rule_text()});
+    lines.push_back({"scope", "Scope",
+                     "Marginal figures are consequential: they estimate the emissions that the run "
+                     "caused. They are no Scope 2 inventory, which needs average intensity or "
+                     "contracts (GHG Protocol)"});
+    if (auto const logs = logs_text(a); !logs.empty()) lines.push_back({"logs", "Logs", logs});
+    lines.push_back({"average", "Average intensity", average_text(a)});
+    lines.push_back({"sci", "SCI", sci_text(a)});
+    return lines;
+}
+
+}  // namespace curtail::account

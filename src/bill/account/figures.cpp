@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/account/figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace curtail::account {
+namespace {
+
+// Seconds of training for the committed model. Empty if the site logged no step although the model
+// has work of the site.
+std::optional<double> useful_s(SiteAccount const& site)
+{
+    double const training = seconds_in(site, energy::name(energy::State::training));
+    if (!site.trained_tokens) return training;
+    if (*site.trained_tokens <= Tokens{})
+        return site.tokens > Tokens{} ? std::nullopt : std::optional(0.0);
+    return training * std::min(1.0, ratio(site.tokens, *site.trained_tokens));
+}
+
+}  // namespace
+
+std::string rule_text()
+{
+    return std::string(energy::accounting_rule) +
+           ": a sample counts until the next one, at most for the longer of its period and the "
+           "site's signal_max_age_s; the technical report uses the rule linear";
+}
+
+std::string rate_text(SiteRate const& rate)
+{
+    return fmt::format("{:.4g} tokens/s {}", rate.tokens_per_s,
+                       rate.lone ? "alone" : "in joint rounds");
+}
+
+energy::Tally total_of(Account const& account) { return total_bill(account).total; }
+
+energy::Bill total_bill(Account const& account)
+{
+    energy::Bill sum;
+    for (auto const& site : account.sites) {
+        for (auto const& [state, tally] : site.bill.by_state) sum.by_state[state] += tally;
+        sum.total += site.bill.total;
+        sum.inside_windows += site.bill.inside_windows;
+    }
+    sum.total.partial = sum.total.partial || !account.unlogged.empty();
+    return sum;
+}
+
+double training_s(Account const& account)
+{
+    double sum = 0;
+    for (auto const& site : account.sites) sum += seconds_in(site, "training");
+    return sum;
+}
+
+double allocated_s(Account const& account)
+{
+    double sum = 0;
+    for (auto const& site : account.sites) sum += seconds_in(site);
+    return sum;
+}
+
+double held_s(SiteAccount const& site) { return seconds_in(site) - seconds_in(site, "provision"); }
+
+std::string utc_text(Time time)
+{
+    auto const text = format_time(std::chrono::floor<Seconds>(time));
+    return fmt::format("{} {} UTC", text.substr(0, 10), text.substr(11, 8));
+}
+
+bool lacks_energy(SiteAccount const& site, double clock_factor)
+{
+    auto const missing = clock_factor * site.unpublished;
+    return missing > energy::Tally::most_unknown * (held_s(site) + missing);
+}
+
+std::string publication_text(SiteAccount const& site)
+{
+    auto const& publication = site.publication;
+    if (publication.is_missing) return "nothing is published yet";
+    if (!publication.is_remote) return "";
+    std::string text = "nothing readable is published";
+    if (publication.until && site.unpublished > 0)
+        text = fmt::format(
+            "not yet published after {} (then {} with devices)", utc_text(*publication.until),
+            format_duration(std::chrono::round<Millis>(FractionalSeconds(site.unpublished))));
+    else if (publication.until) text = "published until " + utc_text(*publication.until);
+    for (auto const& problem : publication.problems) text += "; damaged: " + problem;
+    return text;
+}
+
+std::optional<double> goodput(SiteAccount const& site)
+{
+    double const allocated = seconds_in(site);
+    auto const useful = useful_s(site);
+    return allocated > 0 && useful ? std::optional(*useful / allocated) : std::nullopt;
+}
+
+std::optional<double> goodput(Account const& account)
+{
+    double useful = 0;
+    for (auto const& site : account.sites) {
+        auto const part = useful_s(site);
+        if (!part) return std::nullopt;
+        useful += *part;
+    }
+    double const allocated = allocated_s(account);
+    return allocated > 0 ? std::optional(useful / allocated) : std::nullopt;
+}
+
+double seconds_in(SiteAccount const& site, std::string const& name)
+{
+    double sum = 0;
+    for (auto const& state : site.states)
+        if (name.empty() || state.state == name) sum += state.when.to_s - state.when.from_s;
+    return sum;
+}
+
+std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally const& other)
+{
+    if (!part.whole() || !other.whole() || other.carbon.value <= 0) return std::nullopt;
+    return ratio(part.carbon, other.carbon);
+}
+
+Scenario run_scenario(Account const& account)
+{
+    Scenario run;
+    run.id = "run";
+    run.label = "This run";
+    run.sites = account.sites.size();
+    run.wall_s = account.last_step_s;
+    run.step = account.step;
+    run.tally = total_of(account);
+    run.tokens = account.trained();
+    if (account.held_out) run.held_out_perplexity = std::exp(account.held_out->loss);
+    auto const* final = account.loss ? account.loss->final_of("run") : nullptr;
+    if (final == nullptr) return run;
+    run.perplexity = final->best_perplexity;
+    run.tail = *final;
+    return run;
+}
+
+std::vector<Scenario> always_on_by_carbon(Account const& account)
+{
+    auto sorted = account.always_on;
+    std::stable_sort(sorted.begin(), sorted.end(), [](Scenario const& a, Scenario const& b) {
+        return a.tally.carbon < b.tally.carbon;
+    });
+    return sorted;
+}
+
+std::vector<std::string> held_after_signal(Account const& account)
+{
+    std::vector<std::pair<std::string, std::string>> regions_by_text;
+    for (auto const& s : account.always_on) {
+        if (s.held_s <= 0) continue;
+        auto const text = fmt::format(
+            "the last {:.0f} s ({:.3f} of {:.3f} kWh) are after the hold of the signal's last "
+            "sample, whose value is assumed to continue",
+            s.held_s, s.held_wh.value / 1000, s.tally.energy.value / 1000);
+        auto const same = std::find_if(regions_by_text.begin(), regions_by_text.end(),
+                                       [&](auto const& r) { return r.first == text; });
+        if (same == regions_by_text.end()) regions_by_text.emplace_back(text, s.region);
+        else same->second += ", " + s.region;
+    }
+    std::vector<std::string> out;
+    out.reserve(regions_by_text.size());
+    for (auto const& [text, regions] : regions_by_text) out.push_back(regions + ": " + text);
+    return out;
+}
+
+std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
+                                std::optional<Latency> WindowAccount::*latency, bool others_trained)
+{
+    std::vector<double> seconds;
+    for (auto const& w : windows)
+        if (auto const& l = w.*latency; l && l->others_trained == others_trained)
+            seconds.push_back(l->seconds);
+    return spread_of(std::move(seconds));
+}
+
+std::optional<Spread> spread_of(std::vector<double> values)
+{
+    if (values.empty()) return std::nullopt;
+    std::sort(values.begin(), values.end());
+    auto const n = values.size();
+    return Spread{n, values.front(), (values[(n - 1) / 2] + values[n / 2]) / 2, values.back()};
+}
+
+}  // namespace curtail::account

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bill/account/account.hpp"
+
+// Figures of a report: numbers and sentences that follow from an account. Seconds are seconds on
+// the signal's clock (see account.hpp).
+namespace curtail::account {
+
+/// Describes an accounting rule in one sentence without a full stop. The sentence begins with the
+/// rule's name, and names the other rule too.
+[[nodiscard]] std::string rule_text();
+
+/// Describes a rate: `7314 tokens/s alone`, or `4820 tokens/s in joint rounds`.
+[[nodiscard]] std::string rate_text(SiteRate const& rate);
+
+/// Returns the energy and carbon of all sites.
+[[nodiscard]] energy::Tally total_of(Account const& account);
+/// Returns the sum of all sites' bills, without their provenance.
+[[nodiscard]] energy::Bill total_bill(Account const& account);
+/// Returns the seconds that sites spent in the state `training`, summed over all sites.
+[[nodiscard]] double training_s(Account const& account);
+/// Returns the seconds in which sites had devices or waited for them, summed over all sites.
+[[nodiscard]] double allocated_s(Account const& account);
+/// Returns the seconds in which a site had devices, on the signal's clock.
+[[nodiscard]] double held_s(SiteAccount const& site);
+/// Returns a time for people: `2026-01-11 10:00:00 UTC`.
+[[nodiscard]] std::string utc_text(Time time);
+/// Returns whether a site's bill lacks more than energy::Tally::most_unknown of its time with
+/// devices, because the site has not yet published the end of its logs.
+[[nodiscard]] bool lacks_energy(SiteAccount const& site, double clock_factor);
+/// Returns, for people, up to when a site has published its logs, and what is missing. Returns an
+/// empty text if the logs are those of this machine.
+[[nodiscard]] std::string publication_text(SiteAccount const& site);
+/// Returns the fraction of a site's allocated time in which it trained for the committed model.
+/// This time is the time in the state `training`, multiplied by the fraction of the trained tokens
+/// that the model includes. Returns an empty optional if the site has no allocated time, or if the
+/// model includes work of the site and the site logged no step.
+[[nodiscard]] std::optional<double> goodput(SiteAccount const& site);
+/// Returns the same fraction for all sites together.
+[[nodiscard]] std::optional<double> goodput(Account const& account);
+
+/// Returns the seconds that a site spent in the state `state` (see StateSpan), or in any state if
+/// `state` is empty.
+[[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});
+/// Returns the CO2 of `part` (the run or a part of it) divided by the CO2 of `other` (always-on).
+/// Returns an empty optional if `part` or `other` is not whole (energy::Tally::whole). Also returns
+/// an empty optional if the CO2 of `other` is 0 or less.
+[[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
+                                                 energy::Tally const& other);
+/// Returns the run itself as a scenario.
+[[nodiscard]] Scenario run_scenario(Account const& account);
+/// Returns the scenarios of `Account::always_on`, in order of increasing carbon.
+[[nodiscard]] std::vector<Scenario> always_on_by_carbon(Account const& account);
+/// Says how much of each always-on scenario comes after the hold of the signal's last sample, whose
+/// value is assumed to continue. Regions with the same numbers share one sentence. A scenario with
+/// a `held_s` of 0 is left out.
+[[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
+/// Returns the spread of a latency over `windows`. `latency` is `&WindowAccount::start` or
+/// `&WindowAccount::stop`. Counts only the latencies whose `Latency::others_trained` equals
+/// `others_trained`. Returns an empty optional if there are none.
+[[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
+                                              std::optional<Latency> WindowAccount::*latency,
+                                              bool others_trained);
+/// Returns the minimum, median and maximum of `values`, or an empty optional if there are no
+/// values. The median of an even number of values is the mean of the middle two.
+[[nodiscard]] std::optional<Spread> spread_of(std::vector<double> values);
+
+}  // namespace curtail::account

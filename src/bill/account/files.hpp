@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bill/account/account.hpp"
+#include "bill/account/site_logs.hpp"
+#include "protocol/chain/run_objects.hpp"
+#include "protocol/records/record.hpp"
+#include "run/config/run.hpp"
+#include "run/runlog/evaluation.hpp"
+#include "run/runlog/event.hpp"
+#include "run/runlog/metrics.hpp"
+#include "run/samples/sample_log.hpp"
+
+// Reads the logs of a run's sites, the commits in the run's store, and files of the run's folder
+// (docs/report.md lists them). Computes nothing from them. The run may be in progress.
+namespace curtail::account {
+
+using runlog::Event;
+using runlog::StepMetrics;
+
+/// What one site logged.
+struct SiteFiles {
+    std::vector<Event> events;
+    std::vector<StepMetrics> metrics;
+    Publication publication{};
+    std::vector<runlog::HeldOutLine> evaluations{};
+};
+
+/// A contribution that a commit included or refused.
+struct Contribution {
+    SiteId site;
+    std::string member;
+    std::int64_t seq{};  ///< the member numbers its contributions 1, 2, 3, ...
+    bool included{true};
+    std::string refusal;  ///< why the contribution was refused; empty if it was included
+    Tokens tokens;
+    std::int64_t steps{};
+    double norm{};  ///< norm of the contribution's delta; RoundAccount::delta_norm has the formula
+};
+
+/// The parts of a commit that the report needs.
+struct CommitSummary {
+    using Kind = rounds::Commit::Kind;
+    std::int64_t number{};
+    Kind kind{Kind::genesis};
+    bool run_complete{false};  ///< whether the model includes every block of the stream
+    std::int64_t round{};      ///< number of the round that is in progress after the commit
+    Tokens tokens;  ///< tokens that the committed model includes, from the start of the run
+    std::vector<Contribution> contributions;
+    Time time;       ///< real time
+    Digest model{};  ///< SHA-256 of the model's weights, as in `evaluation.jsonl`
+};
+
+/// A run's commits, and the terms that the newest one states.
+struct CommitList {
+    std::vector<CommitSummary> commits;
+    std::optional<rounds::Terms> terms;  ///< empty without commits
+};
+
+/// The content of a run's files.
+struct RunFiles {
+    config::Run run;
+    std::optional<TimeScale> clock;    ///< clock of the replay; empty if the run is live
+    std::vector<Event> poller_events;  ///< the events that the poller logged, by site
+    std::vector<SiteFiles> sites;      ///< one per site, in the order of run.sites
+    std::vector<CommitSummary> commits;
+    /// run.json of the store, with the terms that the newest commit states; empty if the run has
+    /// not begun.
+    std::optional<rounds::RunSpec> spec;
+    /// The signal's samples, read from the `trace_file` passed to load_run(). If none was passed,
+    /// these are the samples that the poller used. May be empty.
+    std::vector<RegionSeries> trace;
+    std::string trace_name;  ///< origin of `trace`, as a text for the user
+    /// True if `trace` was read from a file passed to load_run(). If so, the run may have used only
+    /// part of `trace`.
+    bool trace_from_file{false};
+    std::int64_t estimated_samples{0};  ///< samples of `trace` that their provider marked as
+                                        ///< estimated
+    /// Samples of `trace` with another value than that of an earlier site in the same region.
+    std::int64_t contradicting_samples{0};
+    /// Samples of average intensity. They never enter the marginal bill. May be empty.
+    std::vector<RegionSeries> averages;
+    /// The time up to which the poller has evaluated the windows of all sites, on the signal's
+    /// clock (account.hpp). Empty if unknown.
+    std::optional<Time> evaluated_until;
+    std::optional<runlog::Evaluation> evaluation;
+    /// The name of each input file, and a text that states the file's SHA-256 and size in bytes.
+    std::vector<std::pair<std::string, std::string>> digests;
+    /// Number of damaged lines in all JSON-lines files. A crash can cut a line short.
+    int broken_lines{0};
+};
+
+/// Reads all files, and the logs in the store. `run_file` must exist, and so must the model and
+/// site files that it names. Local logs only add lines that are not yet published. If
+/// `trace_file` is given, it must exist. If `average_file` is given, it must be a trace of average
+/// intensity, which becomes RunFiles::averages; otherwise, the poller's average samples do. Any
+/// other missing file counts as empty. For missing commits, see read_commits().
+///
+/// Fails if a file is damaged, with three exceptions. A damaged line of a JSON-lines file is
+/// skipped, and counted in RunFiles::broken_lines. A damaged value in the poller's state.json
+/// counts as missing. An evaluation.json whose JSON is not an object also counts as missing.
+[[nodiscard]] Result<RunFiles> load_run(
+    std::filesystem::path const& run_file, std::optional<std::filesystem::path> const& trace_file,
+    std::optional<std::filesystem::path> const& average_file = std::nullopt,
+    chain::CacheSettings const& cache = {});
+
+/// Takes over what the logs contain, except the samples: the clock, the events and the steps.
+/// `files.run` must be set, and `logs` must be in the order of its sites. Also reads the clock, the
+/// state and the old logs of the local poller in the run's folder.
+[[nodiscard]] Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs);
+
+/// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
+/// `protocol` if a commit is damaged or does not name the digest of its parent. Fails with
+/// `protocol` if a commit before the newest one is missing.
+[[nodiscard]] Result<CommitList> read_commits(chain::RunObjects const& objects);
+
+}  // namespace curtail::account

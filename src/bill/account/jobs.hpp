@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bill/account/files.hpp"
+#include "bill/account/steps_by_time.hpp"
+#include "run/energy/state.hpp"
+
+// Computes when a site had devices and what it did with them, from the logs of the poller and the
+// trainer. The functions do no I/O.
+namespace curtail::account {
+
+/// What happened to one job of a site. All times are real times, in a replay too.
+struct JobTimeline {
+    std::string job;          ///< job id, from Slurm or the local launcher; may be empty
+    Time begin;               ///< when the job received its devices
+    std::optional<Time> end;  ///< when the job released its devices; empty if it still has them
+    /// When the trainer logged its exit. Empty if the trainer was killed or has not exited yet.
+    std::optional<Time> exit;
+    std::optional<Time> stop_requested;
+    std::optional<Time> last_event;                    ///< the last event that the trainer logged
+    std::vector<std::pair<Time, std::string>> states;  ///< when each state began, with the name
+                                                       ///< that the trainer logged
+    /// How long this job seemed to have devices at the same time as jobs that began later. If the
+    /// site's next job is not left out and `overlap` is positive, `end` is the time at which the
+    /// next job began.
+    Millis overlap{0};
+};
+
+/// Computes a site's jobs from two lists of events: `own` from the logs of the site's trainers, and
+/// `poller` from the poller's log. Each list must be in order of time.
+///
+/// A job has devices from the earliest of three times: the job's start as reported by the launcher,
+/// the poller's event `job-started`, and the trainer's first event. The job keeps the devices until
+/// the later of two times: the trainer's exit, and the job's end as reported by the launcher.
+///
+/// A trainer that was killed logged no exit. Its job then ends at the end time that the launcher
+/// reported. If the launcher reported none, the job ends at the poller's event `job-ended`,
+/// `job-failed` or `job-cancelled`. Without these events, the job ends when the site's next job
+/// begins.
+///
+/// A site runs one job at a time. If a job seems to keep its devices after the next job has begun,
+/// the job ends when the next job begins. If its trainer still logged events when the next job had
+/// ended, the next job is left out.
+///
+/// A trainer begins with the state `starting`. A second trainer with the same job id (Slurm
+/// requeued the job) or without an id is another job.
+[[nodiscard]] std::vector<JobTimeline> jobs_of(std::vector<Event> const& own,
+                                               std::vector<Event> const& poller,
+                                               SiteId const& site);
+
+/// Computes what a job did while it had devices. The returned intervals are in order of time and
+/// leave no gap. If the job still has its devices, the last interval ends at `run_end`. The state
+/// from the trainer's exit to the job's end is called `draining`.
+///
+/// If a trainer in the state `training` logged no exit, that state ends with the job's last step in
+/// `steps`. The time after that step counts as `idle`.
+[[nodiscard]] std::vector<energy::StateInterval> states_of(JobTimeline const& job,
+                                                           StepsByTime const& steps, Time run_end);
+
+}  // namespace curtail::account

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/account/figures.hpp"
+#include "bill/account/parts.hpp"
+#include "bill/account/text.hpp"
+
+namespace curtail::account {
+namespace {
+
+using Note = std::pair<std::string, std::string>;
+using Notes = std::vector<Note>;
+
+double kwh(WattHours energy) { return energy.value / 1000; }
+
+void add_held_out(Notes& notes, Account const& a, std::string const& rejected)
+{
+    if (!rejected.empty())
+        notes.emplace_back("Held-out loss",
+                           rejected + ". It is not shown; evaluate the run again.");
+    if (a.held_out && a.held_out->newer && !a.held_out->followed)
+        notes.emplace_back("Held-out loss",
+                           fmt::format("It belongs to commit {}; the model is now at commit {}. "
+                                       "Evaluate the run again.",
+                                       a.held_out->commit, *a.held_out->newer));
+}
+
+void add_clock(Notes& notes, Account const& a)
+{
+    if (a.clock_factor == 1) return;
+    notes.emplace_back(
+        "Clock",
+        fmt::format("The signal was replayed at {0:g} times real speed. Windows, power and CO₂ "
+                    "are on the signal's clock. Training, starts and stops took real time. Each "
+                    "real second counts as {0:g} s of the signal: a start of 2 s draws power for "
+                    "{1:g} s.",
+                    a.clock_factor, 2 * a.clock_factor));
+}
+
+void add_unknown_intensity(Notes& notes, energy::Tally const& total, std::string const& no_carbon)
+{
+    if (!no_carbon.empty())
+        notes.emplace_back("CO₂ unknown",
+                           fmt::format("{}. {:.3f} of {:.3f} kWh were drawn at unknown intensity.",
+                                       no_carbon, kwh(total.unknown), kwh(total.energy)));
+    else if (total.unknown.value > 0)
+        notes.emplace_back(
+            "Unknown intensity",
+            fmt::format("{:.3f} of {:.3f} kWh were drawn while no sample held. Their CO₂ "
+                        "is not in these figures, which are lower bounds. The curtailed share is "
+                        "of the rest.",
+                        kwh(total.unknown), kwh(total.energy)));
+}
+
+void add_outside_threshold(Notes& notes, energy::Tally const& total)
+{
+    auto const dirty = total.dirty();
+    auto const dirty_carbon = total.known_carbon_dirty();
+    if (!dirty || dirty->value <= 0 || !dirty_carbon || total.carbon.value <= 0) return;
+    notes.emplace_back(
+        "Energy above the threshold",
+        fmt::format("{:.0f} % of the emissions come from the {:.1f} % of energy drawn at or above "
+                    "the threshold, e.g. in close delays and drains.",
+                    100 * ratio(*dirty_carbon, total.carbon),
+                    100 * ratio(*dirty, total.known_energy())));
+}
+
+// Whose rates and powers the always-on scenarios have.
+std::string imagined_sites(Account const& a)
+{
+    std::string text;
+    for (auto const& s : a.always_on) {
+        if (!s.rate) continue;
+        text +=
+            fmt::format(" {}: rate and power of {}, {}{}.", s.region, s.as_site, rate_text(*s.rate),
+                        s.elsewhere ? " (the reference site, because no site in this region "
+                                      "has logged a step)"
+                                    : "");
+    }
+    return text;
+}
+
+void add_joint_rates(Notes& notes, Account const& a)
+{
+    for (auto const& site : a.sites)
+        if (site.rate && !site.rate->lone)
+            notes.emplace_back(
+                "Rate of " + site.id.value,
+                "Each step of this site ran while another site held devices, so its rate is that "
+                "of its steps in joint rounds. Alone, it may be faster; always-on is then too "
+                "high.");
+}
+
+void add_gaps(Notes& notes, Scenario const& scenario)
+{
+    auto const& tally = scenario.tally;
+    if (tally.whole() && tally.carbon.value <= 0)
+        notes.emplace_back("Always on, " + scenario.region,
+                           "Its CO₂ is 0 or negative. No percentage is given for this region.");
+    if (tally.unknown.value <= 0) return;
+    notes.emplace_back(
+        "Always on, " + scenario.region,
+        fmt::format("{:.3f} of {:.3f} kWh are drawn where no sample holds, so their CO₂ is "
+                    "unknown. {}",
+                    kwh(tally.unknown), kwh(tally.energy),
+                    tally.whole() ? "That is too little to matter."
+                                  : "No percentage is given for this region."));
+}
+
+void add_always_on(Notes& notes, Account const& a)
+{
+    if (a.always_on.empty()) return;
+    notes.emplace_back("Always on",
+                       fmt::format("{} tokens at one site's rate and training power. Starting, "
+                                   "waiting and checkpoints are not included, so always-on is "
+                                   "shown at its best.{}",
+                                   grouped(a.trained().value), imagined_sites(a)));
+    add_joint_rates(notes, a);
+    for (auto const& sentence : held_after_signal(a))
+        notes.emplace_back("Always on, after the signal's end", sentence + ".");
+    for (auto const& scenario : a.always_on) add_gaps(notes, scenario);
+}
+
+void add_missing_regions(Notes& notes, Account const& a)
+{
+    if (a.always_on.empty()) return;
+    for (auto const& signal : a.signals) {
+        auto const found =
+            std::any_of(a.always_on.begin(), a.always_on.end(),
+                        [&](Scenario const& s) { return s.region == signal.region.value; });
+        if (!found)
+            notes.emplace_back("Always on, " + signal.region.value,
+                               "Not computed: no site in this region has logged a step, and "
+                               "neither has the reference site. Set reference_site in the run "
+                               "file to a site that has trained.");
+    }
+}
+
+void add_uncommitted(Notes& notes, RunFiles const& files, Tokens committed)
+{
+    Tokens logged;
+    for (auto const& site : files.sites)
+        for (auto const& step : site.metrics) logged += step.tokens;
+    if (logged <= committed) return;
+    notes.emplace_back(
+        "Work that is not in the model",
+        fmt::format("The sites trained on {} tokens, of which {} are in the committed model. The "
+                    "rest was cut short, refused, or is not decided yet.",
+                    grouped(logged.value), grouped(committed.value)));
+}
+
+void add_unlogged(Notes& notes, Account const& a)
+{
+    for (auto const& work : a.unlogged)
+        notes.emplace_back(
+            "Work without a log",
+            fmt::format("The model includes work of {0} that its logs do not show ({1} tokens){2}. "
+                        "The energy of this work is missing, so the run's energy is a lower bound "
+                        "and its CO₂ is unknown.",
+                        work.site.value, grouped(work.tokens.value),
+                        work.in_run_file ? "" : ", and the run file does not list this site"));
+}
+
+void add_unpublished(Notes& notes, Account const& a)
+{
+    for (auto const& site : a.sites) {
+        bool const is_damaged = !site.publication.problems.empty();
+        if (site.unpublished <= 0 && !is_damaged) continue;
+        notes.emplace_back(
+            is_damaged ? "Damaged journal" : "Not yet published",
+            fmt::format("Logs of {}: {}. {}", site.id.value, publication_text(site),
+                        lacks_energy(site, a.clock_factor)
+                            ? "The energy of this time is missing, so the run's energy is a lower "
+                              "bound and its CO₂ is unknown."
+                            : "What is missing is not in these figures."));
+    }
+}
+
+void add_contradictions(Notes& notes, std::int64_t samples)
+{
+    if (samples <= 0) return;
+    notes.emplace_back("Contradicting samples",
+                       fmt::format("{} samples of the signal differ from those of another site in "
+                                   "the same region. Those of the site that is first in the run "
+                                   "file count.",
+                                   grouped(samples)));
+}
+
+void add_broken_lines(Notes& notes, int broken_lines)
+{
+    if (broken_lines <= 0) return;
+    notes.emplace_back("Broken lines",
+                       fmt::format("{} lines of event, sample and metrics files are cut short or "
+                                   "damaged, and left out.",
+                                   broken_lines));
+}
+
+// The sites whose bills lack energy because it is not yet published; empty if there are none.
+std::string unpublished_sites(Account const& a)
+{
+    std::string text;
+    for (auto const& site : a.sites)
+        if (lacks_energy(site, a.clock_factor)) text += (text.empty() ? "" : ", ") + site.id.value;
+    return text;
+}
+
+// Why the energy of some work is not recorded; empty if all is.
+std::string no_log(Account const& a)
+{
+    if (auto const sites = unpublished_sites(a); a.unlogged.empty() && !sites.empty())
+        return "the logs of " + sites + " are not yet published to the end";
+    std::string text;
+    for (auto const& work : a.unlogged) {
+        text += (text.empty() ? "there is no log of the work of " : ", ") + work.site.value;
+        if (!work.in_run_file) text += " (" + work.site.value + " is not in the run file)";
+    }
+    return text;
+}
+
+// Why the run's CO2 is unknown; empty if it is known.
+std::string no_carbon(RunFiles const& files, Account const& a)
+{
+    if (auto const why = no_log(a); !why.empty()) return why;
+    if (files.trace.empty()) return no_signal;
+    std::string blind;
+    for (auto const& site : a.sites)
+        if (site.bill.total.blind) blind += (blind.empty() ? "" : ", ") + site.region.value;
+    if (!blind.empty()) return files.trace_name + " has no value for " + blind;
+    return total_of(a).known() ? ""
+                               : files.trace_name + " has no value while the sites held devices";
+}
+
+// Why always-on in one region is nothing to compare with; empty if it is.
+std::string no_ratio(Scenario const& scenario)
+{
+    auto const& tally = scenario.tally;
+    auto const name = "always-on in " + scenario.region;
+    if (!tally.whole()) return name + " has no whole CO2, because samples are missing";
+    return tally.carbon.value > 0 ? "" : name + " emits no CO2";
+}
+
+// Why no region has a percentage of always-on; empty if one has.
+std::string no_ratio(Account const& a)
+{
+    if (auto const why = no_log(a); !why.empty()) return why;
+    if (auto const total = total_of(a); !total.whole())
+        return fmt::format("the intensity of {:.1f} % of the run's energy is unknown",
+                           100 * total.unknown.value / total.energy.value);
+    std::string text;
+    for (auto const& scenario : a.always_on) {
+        auto const why = no_ratio(scenario);
+        if (why.empty()) return "";
+        text += (text.empty() ? "" : "; ") + why;
+    }
+    return text;
+}
+
+std::map<std::string, std::string> missing_of(RunFiles const& files, Account const& a,
+                                              Gaps const& gaps)
+{
+    std::map<std::string, std::string> missing{
+        {"transfer",
+         "Upload and download are not logged separately: both are in the round exchange."},
+        {"bytes", "transfers of payloads are not metered"}};
+    auto const add = [&](char const* key, std::string const& why) {
+        if (!why.empty()) missing[key] = why;
+    };
+    add("carbon", no_carbon(files, a));
+    add("always_on", gaps.always_on);
+    add("held_out", gaps.held_out);
+    add("ratio", no_ratio(a));
+    return missing;
+}
+
+}  // namespace
+
+std::string grouped(std::int64_t value)
+{
+    auto const digits = std::to_string(value);
+    std::string out;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        bool const boundary = i > 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0;
+        if (boundary) out += ',';
+        out += digits[i];
+    }
+    return out;
+}
+
+Explanation explain(RunFiles const& files, Timeline const& timeline, Account const& figures,
+                    Gaps const& gaps)
+{
+    Explanation out;
+    out.provenance = provenance_of(figures);
+    out.facts = facts_of(files, timeline, figures);
+    out.warnings = warnings_of(files, timeline);
+    out.missing = missing_of(files, figures, gaps);
+    auto const carbon = out.missing.find("carbon");
+    add_held_out(out.notes, figures, gaps.held_out);
+    add_clock(out.notes, figures);
+    add_unknown_intensity(out.notes, total_of(figures),
+                          carbon != out.missing.end() ? carbon->second : "");
+    add_outside_threshold(out.notes, total_of(figures));
+    add_always_on(out.notes, figures);
+    add_missing_regions(out.notes, figures);
+    add_uncommitted(out.notes, files, figures.tokens);
+    add_unlogged(out.notes, figures);
+    add_unpublished(out.notes, figures);
+    add_contradictions(out.notes, files.contradicting_samples);
+    add_broken_lines(out.notes, files.broken_lines);
+    for (auto const& warning : out.warnings) out.notes.emplace_back("Warning", warning + ".");
+    return out;
+}
+
+}  // namespace curtail::account

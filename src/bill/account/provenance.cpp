@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/account/figures.hpp"
+#include "bill/account/parts.hpp"
+#include "bill/account/text.hpp"
+
+namespace curtail::account {
+
+std::vector<ProvenanceNote> provenance_of(Account const& a)
+{
+    using energy::Origin;
+    std::string const signal = a.signal_provider.empty() ? "no signal" : a.signal_provider;
+    return {
+        {"co2",
+         "CO₂",
+         {Origin::modelled, "power model × " + signal},
+         "Integral of power × marginal intensity over each state, summed over sites. Accounting "
+         "rule " +
+             rule_text() +
+             ". Where no sample holds, intensity is unknown: that energy is shown, and its CO₂ is "
+             "not in the sum, which is then a lower bound. Without any sample there is no figure. "
+             "Power includes each site's PUE. Always-on: the run's tokens at the measured lone "
+             "rate "
+             "and the training power of the region's site (else of the reference site), from the "
+             "signal's first sample, by the same integral; after the hold of the "
+             "signal's last sample, that sample's value is assumed to continue."},
+        {"energy",
+         "Energy",
+         {Origin::modelled, "power model, no meter"},
+         "Two power levels per site, from its configuration: one for training, one for any other "
+         "state in which it holds devices. 0 otherwise. Not metered."},
+        {"share",
+         "Curtailed share",
+         {Origin::modelled, "as energy, < " + each_site(a, &SiteAccount::open_below) + " g/kWh"},
+         "Energy drawn while the site's own intensity was below its threshold, divided by all "
+         "energy of known intensity. Inside windows: energy drawn while the window was open or "
+         "closing, divided by all energy; it includes what the close delay costs."},
+        {"wall",
+         "Wall time",
+         {Origin::logged, "optimizer steps"},
+         "Time of the last logged optimizer step after time zero, on the signal's clock."},
+        {"ppl",
+         "Loss",
+         {Origin::logged, a.held_out ? "held-out text" : "training loss only"},
+         "Held-out loss belongs to the commit it names and is measured on text that no site "
+         "trained on. The unigram entropy of that text is the loss of a model that knows only "
+         "token frequencies. Training perplexity is the least value of the smoothed training "
+         "curve; it says nothing about text that the run has not seen."},
+        {"tokens",
+         "Tokens",
+         {Origin::logged, "chain of commits"},
+         "Tokens in the committed model, by the ledger of the last commit. By site: tokens of its "
+         "included contributions."},
+        {"goodput",
+         "Goodput",
+         {Origin::logged, "trainers' states"},
+         "Time in training, times the fraction of each site's trained tokens that the model "
+         "includes, divided by the time from a window's opening (or the release of the job "
+         "before) to the release of the devices, over all sites. Refused, lost and undecided work "
+         "does not count."}};
+}
+
+}  // namespace curtail::account

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/account/timeline.hpp"
+
+#include <algorithm>
+
+#include "run/runlog/poller_events.hpp"
+#include "run/runlog/trainer_events.hpp"
+
+namespace curtail::account {
+namespace {
+
+// Seconds on the signal's axis; those of the event itself if it names no signal time.
+double seconds_of(Event const& event, Axis const& axis)
+{
+    auto const signal_time = runlog::signal_time_of(event);
+    return signal_time ? axis.of_signal(*signal_time) : axis.at(event.time);
+}
+
+std::optional<std::size_t> site_index(RunFiles const& files, std::string const& site)
+{
+    for (std::size_t i = 0; i < files.run.sites.size(); ++i)
+        if (files.run.sites[i].site.value == site) return i;
+    return std::nullopt;
+}
+
+std::vector<Event> in_order(std::vector<Event> events)
+{
+    std::stable_sort(events.begin(), events.end(),
+                     [](Event const& a, Event const& b) { return a.time < b.time; });
+    return events;
+}
+
+std::vector<PhaseChange> decisions_of(RunFiles const& files, std::vector<Event> const& poller,
+                                      Axis const& axis)
+{
+    std::vector<PhaseChange> out;
+    for (auto const& event : poller) {
+        auto const site = site_index(files, event.site);
+        auto const change = runlog::phase_change_in(event);
+        if (!change || !site) continue;
+        auto& decision = out.emplace_back();
+        decision.site = *site;
+        decision.at_s = seconds_of(event, axis);
+        decision.from = windows::to_string(change->from);
+        decision.to = windows::to_string(change->to);
+        decision.reason = windows::to_string(change->reason);
+        if (change->intensity) decision.intensity = change->intensity->value;
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](PhaseChange const& a, PhaseChange const& b) { return a.at_s < b.at_s; });
+    return out;
+}
+
+// The opening or closing of a window that an event reports.
+std::optional<runlog::WindowChange> turn_in(Event const& event)
+{
+    if (auto const phase = runlog::phase_change_in(event);
+        phase && phase->to == windows::Phase::closed)
+        return runlog::WindowChange{};
+    return runlog::window_change_in(event);
+}
+
+// Windows from the poller's openings and closings. A poller that was killed may have logged an
+// opening twice. It may also have logged no closing: the window then ended at the decision to
+// close, or at the site's next opening.
+class WindowBuilder {
+  public:
+    explicit WindowBuilder(Axis const& axis) : axis_(axis) {}
+
+    void add(std::size_t site, runlog::WindowChange const& change, Event const& event)
+    {
+        if (change.opens && is_known(site, change.window)) return;
+        double const at_s = seconds_of(event, axis_);
+        auto const last = std::find_if(windows_.rbegin(), windows_.rend(),
+                                       [&](WindowTimeline const& w) { return w.site == site; });
+        if (last != windows_.rend() && !last->close_s) last->close_s = std::max(last->open_s, at_s);
+        if (!change.opens) return;
+        WindowTimeline window;
+        window.site = site;
+        window.id = change.window;
+        window.open_s = at_s;
+        window.opened_at = event.time;
+        windows_.push_back(std::move(window));
+    }
+
+    [[nodiscard]] std::vector<WindowTimeline> take()
+    {
+        std::stable_sort(
+            windows_.begin(), windows_.end(),
+            [](WindowTimeline const& a, WindowTimeline const& b) { return a.open_s < b.open_s; });
+        for (auto& window : windows_) window.next_opened_at = next_opening(window);
+        return std::move(windows_);
+    }
+
+  private:
+    [[nodiscard]] bool is_known(std::size_t site, std::string const& window) const
+    {
+        return !window.empty() && std::any_of(windows_.begin(), windows_.end(), [&](auto const& w) {
+            return w.site == site && w.id == window;
+        });
+    }
+
+    [[nodiscard]] Time next_opening(WindowTimeline const& window) const
+    {
+        Time next = Time::max();
+        for (auto const& w : windows_)
+            if (w.site == window.site && w.opened_at > window.opened_at)
+                next = std::min(next, w.opened_at);
+        return next;
+    }
+
+    Axis const& axis_;
+    std::vector<WindowTimeline> windows_;
+};
+
+std::vector<WindowTimeline> windows_of(RunFiles const& files, std::vector<Event> const& poller,
+                                       Axis const& axis)
+{
+    WindowBuilder windows(axis);
+    for (auto const& event : poller) {
+        auto const site = site_index(files, event.site);
+        auto const turn = turn_in(event);
+        if (site && turn) windows.add(*site, *turn, event);
+    }
+    return windows.take();
+}
+
+// Intervals between a decision to close and the site's next decision, inside the window.
+std::vector<Span> closing_of(WindowTimeline const& window,
+                             std::vector<PhaseChange> const& decisions, double end_s)
+{
+    std::vector<Span> out;
+    double const close = window.close_s.value_or(end_s);
+    for (auto d = decisions.begin(); d != decisions.end(); ++d) {
+        bool const closes = d->site == window.site && d->to == "closing";
+        if (!closes || d->at_s < window.open_s || d->at_s > close) continue;
+        auto const next =
+            std::find_if(std::next(d), decisions.end(),
+                         [&](PhaseChange const& other) { return other.site == d->site; });
+        double const to = next != decisions.end() ? std::min(close, next->at_s) : close;
+        if (to > d->at_s) out.push_back({d->at_s, to});
+    }
+    return out;
+}
+
+// When a site logged first steps, in order. A site that logged no such event logged at least its
+// metrics.
+std::vector<Time> step_times_of(SiteFiles const& site)
+{
+    std::vector<Time> out;
+    for (auto const& event : site.events)
+        if (runlog::is_first_step(event)) out.push_back(event.time);
+    if (out.empty())
+        for (auto const& step : site.metrics) out.push_back(step.time);
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+// The first step that the site logged in the window.
+std::optional<Time> first_step_of(WindowTimeline const& window, std::vector<Time> const& steps)
+{
+    auto const first = std::lower_bound(steps.begin(), steps.end(), window.opened_at);
+    return first != steps.end() && *first < window.next_opened_at ? std::optional(*first)
+                                                                  : std::nullopt;
+}
+
+// The time in which the site waited for devices: from the opening, or the end of the job before,
+// to the first job of the window.
+std::optional<StateSpan> provision_of(WindowTimeline const& window, SiteTimeline const& site,
+                                      Axis const& axis)
+{
+    double from = window.open_s;
+    for (auto const& job : site.jobs) {
+        if (job.begin >= window.next_opened_at) return std::nullopt;
+        double const begin = axis.at(job.begin);
+        if (job.begin >= window.opened_at)
+            return begin > from ? std::optional(StateSpan{"provision", {from, begin}})
+                                : std::nullopt;
+        if (job.end) from = std::max(from, axis.at(*job.end));
+    }
+    return std::nullopt;
+}
+
+// Whether another site took part in rounds (training or exchanging) at some time in the real
+// interval.
+bool others_trained(std::vector<SiteTimeline> const& sites, std::size_t site, energy::Interval when)
+{
+    auto const in_rounds = [&](energy::StateInterval const& held) {
+        return (held.state == energy::State::training || held.state == energy::State::exchange) &&
+               energy::overlap(held.when, when);
+    };
+    for (std::size_t s = 0; s < sites.size(); ++s)
+        if (s != site &&
+            std::any_of(sites[s].held_real.begin(), sites[s].held_real.end(), in_rounds))
+            return true;
+    return false;
+}
+
+Latency latency_of(std::vector<SiteTimeline> const& sites, std::size_t site, energy::Interval when)
+{
+    return {when.length().count(), others_trained(sites, site, when)};
+}
+
+std::optional<Latency> stop_of(WindowTimeline const& window, std::vector<SiteTimeline> const& sites)
+{
+    std::optional<Latency> stop;
+    for (auto const& job : sites[window.site].jobs)
+        if (job.begin >= window.opened_at && job.begin < window.next_opened_at &&
+            job.stop_requested && job.exit)
+            stop = latency_of(sites, window.site, {*job.stop_requested, *job.exit});
+    return stop;
+}
+
+SiteTimeline site_timeline(std::vector<JobTimeline> jobs, SiteFiles const& files, Axis const& axis,
+                           Time run_end)
+{
+    SiteTimeline site;
+    StepsByTime const steps(files.metrics);
+    for (auto const& job : jobs) {
+        for (auto const& [state, when] : states_of(job, steps, run_end)) {
+            site.held_real.push_back({state, when});
+            site.held.push_back({state, {axis.signal(when.from), axis.signal(when.to)}});
+            site.states.push_back({energy::name(state), {axis.at(when.from), axis.at(when.to)}});
+        }
+        if (job.stop_requested && job.exit)
+            site.drains.push_back(seconds_between(*job.stop_requested, *job.exit));
+    }
+    site.jobs = std::move(jobs);
+    return site;
+}
+
+Time last_time(RunFiles const& files)
+{
+    Time last = files.clock ? files.clock->real_origin : Time{};
+    for (auto const& event : files.poller_events) last = std::max(last, event.time);
+    for (auto const& site : files.sites) {
+        for (auto const& event : site.events) last = std::max(last, event.time);
+        for (auto const& step : site.metrics) last = std::max(last, step.time);
+    }
+    for (auto const& commit : files.commits) last = std::max(last, commit.time);
+    return last;
+}
+
+Time first_time(RunFiles const& files)
+{
+    Time first = Time::max();
+    for (auto const& event : files.poller_events) first = std::min(first, event.time);
+    for (auto const& site : files.sites)
+        for (auto const& event : site.events) first = std::min(first, event.time);
+    if (first != Time::max()) return first;
+    bool const empty = files.trace.empty() || files.trace[0].points.empty();
+    return empty ? Time{} : files.trace[0].points[0].time;
+}
+
+// Until when it is known what a site did, if the run ended at `end`.
+Time known_until(SiteFiles const& site, Time end)
+{
+    return std::min(end, site.publication.until.value_or(end));
+}
+
+std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> const& poller,
+                                   Axis const& axis, Time end)
+{
+    std::vector<SiteTimeline> out;
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        auto const until = known_until(files.sites[s], end);
+        auto& site = out.emplace_back(
+            site_timeline(jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site),
+                          files.sites[s], axis, until));
+        bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
+        if (has_open_job) site.unpublished = end - until;
+    }
+    return out;
+}
+
+// Adds to a window, and to its site's states, what follows from decisions, steps and jobs.
+void complete(WindowTimeline& window, Timeline& timeline, std::vector<Time> const& steps)
+{
+    auto& site = timeline.sites[window.site];
+    window.closing = closing_of(window, timeline.decisions, timeline.end_s);
+    window.first_step = first_step_of(window, steps);
+    window.stop = stop_of(window, timeline.sites);
+    if (window.first_step)
+        window.start =
+            latency_of(timeline.sites, window.site, {window.opened_at, *window.first_step});
+    if (auto const provision = provision_of(window, site, timeline.axis))
+        site.states.push_back(*provision);
+}
+
+}  // namespace
+
+Timeline timeline_of(RunFiles const& files)
+{
+    Timeline timeline;
+    timeline.axis = Axis{files.clock, files.clock ? files.clock->origin : first_time(files)};
+    timeline.end =
+        std::max(last_time(files), files.clock ? files.clock->real_origin : timeline.axis.zero());
+    timeline.end_s = timeline.axis.at(timeline.end);
+    auto const poller = in_order(files.poller_events);
+    timeline.decisions = decisions_of(files, poller, timeline.axis);
+    timeline.windows = windows_of(files, poller, timeline.axis);
+    timeline.sites = sites_of(files, poller, timeline.axis, timeline.end);
+    std::vector<std::vector<Time>> steps;
+    for (auto const& site : files.sites) steps.push_back(step_times_of(site));
+    for (auto& window : timeline.windows) complete(window, timeline, steps[window.site]);
+    for (auto& site : timeline.sites) {
+        for (auto const& job : site.jobs) timeline.running = timeline.running || !job.end;
+        std::stable_sort(
+            site.states.begin(), site.states.end(),
+            [](StateSpan const& a, StateSpan const& b) { return a.when.from_s < b.when.from_s; });
+    }
+    return timeline;
+}
+
+}  // namespace curtail::account

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/account/unlogged.hpp"
+
+#include <algorithm>
+
+namespace curtail::account {
+namespace {
+
+// Tokens and seconds of the steps that a site logged.
+struct Logged {
+    Tokens tokens;
+    double seconds{};
+};
+
+Logged logged_by(SiteFiles const& site)
+{
+    Logged sum;
+    for (auto const& step : site.metrics) {
+        sum.tokens += step.tokens;
+        sum.seconds += step.duration.count();
+    }
+    return sum;
+}
+
+double trained_s(SiteTimeline const& site)
+{
+    double sum = 0;
+    for (auto const& [state, when] : site.held_real)
+        if (state == energy::State::training) sum += when.length().count();
+    return sum;
+}
+
+// Whether the logged states leave time for the steps that no line of the metrics records.
+bool is_covered(Tokens committed, Logged const& logged, std::optional<SiteRate> const& rate,
+                SiteTimeline const& timeline)
+{
+    constexpr double enough = 1 - energy::Tally::most_unknown;
+    if (ratio(logged.tokens, committed) >= enough) return true;
+    // A step that no line records may have been faster than the others.
+    constexpr double least_time = 0.75;
+    // Without a step there is no rate with which the states could be checked.
+    if (!rate) return trained_s(timeline) > 0;
+    double const missing = static_cast<double>((committed - logged.tokens).value);
+    return trained_s(timeline) >= least_time * (logged.seconds + missing / rate->tokens_per_s);
+}
+
+}  // namespace
+
+std::vector<UnloggedWork> unlogged_work(RunFiles const& files, Timeline const& timeline,
+                                        Work const& work,
+                                        std::vector<std::optional<SiteRate>> const& rates)
+{
+    std::vector<UnloggedWork> out;
+    for (auto const& [site, tokens] : work.other_sites) out.push_back({site, tokens, false});
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        auto const committed = work.sites[s].tokens;
+        if (committed <= Tokens{}) continue;
+        auto const logged = logged_by(files.sites[s]);
+        if (!is_covered(committed, logged, rates[s], timeline.sites[s]))
+            out.push_back({files.run.sites[s].site, committed - logged.tokens, true});
+    }
+    return out;
+}
+
+}  // namespace curtail::account

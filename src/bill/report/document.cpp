@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/report/document.hpp"
+
+#include "base/core/build_info.hpp"
+#include "bill/account/audit.hpp"
+#include "bill/account/figures.hpp"
+#include "bill/report/document_parts.hpp"
+
+namespace curtail::report {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+Object run_json(account::Account const& a)
+{
+    Object run{{"name", a.name}, {"title", a.title}, {"status", a.status}};
+    run.set("model", a.model);
+    run.set("parameters", a.parameters);
+    run.set("time_zero", format_time(a.time_zero));
+    run.set("clock_factor", a.clock_factor);
+    run.set("end_s", a.end_s);
+    run.set("last_step_s", a.last_step_s);
+    run.set("trace_end_s", a.trace_end_s);
+    return run;
+}
+
+Object power_json(account::SiteAccount const& s)
+{
+    return {{"source", s.power_source.empty() ? Value() : Value(s.power_source)},
+            {"idle_kw", s.power.idle.value / 1000},
+            {"training_kw", s.power.training.value / 1000},
+            {"pue", s.power.pue},
+            {"embodied_gco2_per_hour", s.embodied_gco2_per_hour}};
+}
+
+Array sites_json(account::Account const& a)
+{
+    Array out;
+    std::int64_t color = 0;
+    for (auto const& s : a.sites)
+        out.emplace_back(Object{{"id", s.id.value},
+                                {"region", s.region.value},
+                                {"label", s.label},
+                                {"devices", s.devices},
+                                {"color", color++ % 8},
+                                {"rate", rate_json(s.rate)},
+                                {"power", power_json(s)},
+                                {"open_below", s.open_below.value},
+                                {"close_above", s.close_above.value},
+                                {"close_delay_s", s.close_delay_s}});
+    return out;
+}
+
+Array decisions_json(account::Account const& a)
+{
+    Array out;
+    for (auto const& d : a.decisions)
+        out.emplace_back(Object{{"t", d.at_s},
+                                {"site", a.sites.at(d.site).id.value},
+                                {"from", d.from},
+                                {"to", d.to},
+                                {"reason", d.reason},
+                                {"intensity", d.intensity}});
+    return out;
+}
+
+Object states_json(account::Account const& a)
+{
+    Object out;
+    for (auto const& site : a.sites) {
+        Array spans;
+        for (auto const& s : site.states)
+            spans.emplace_back(Array{s.state, s.when.from_s, s.when.to_s});
+        out.set(site.id.value, std::move(spans));
+    }
+    return out;
+}
+
+// Hours per state, with `closed`.
+Object hours_json(account::Account const& a)
+{
+    Object out;
+    for (auto const& site : a.sites) {
+        Object hours;
+        for (char const* state :
+             {"provision", "starting", "training", "exchange", "draining", "idle"})
+            if (double const s = account::seconds_in(site, state); s > 0)
+                hours.set(state, s / 3600);
+        hours.set("closed", site.closed_s / 3600);
+        out.set(site.id.value, std::move(hours));
+    }
+    return out;
+}
+
+Object allocated_json(account::Account const& a)
+{
+    Object out;
+    for (auto const& site : a.sites) out.set(site.id.value, account::seconds_in(site) / 3600);
+    return out;
+}
+
+Object goodput_json(account::Account const& a)
+{
+    Object sites;
+    for (auto const& site : a.sites) sites.set(site.id.value, account::goodput(site));
+    return {{"all", account::goodput(a)}, {"sites", std::move(sites)}};
+}
+
+Array provenance_json(account::Account const& a)
+{
+    Array out;
+    for (auto const& p : a.provenance)
+        out.emplace_back(Object{{"key", p.key},
+                                {"title", p.title},
+                                {"kind", energy::name(p.provenance.origin)},
+                                {"source", p.provenance.source},
+                                {"text", p.text}});
+    return out;
+}
+
+Array facts_json(account::Account const& a)
+{
+    Array out;
+    for (auto const& group : a.facts) {
+        Array rows;
+        for (auto const& [name, value] : group.rows) rows.emplace_back(Array{name, value});
+        out.emplace_back(
+            Object{{"title", group.title}, {"wide", group.wide}, {"rows", std::move(rows)}});
+    }
+    return out;
+}
+
+constexpr std::ptrdiff_t first_events = 1000;
+constexpr std::ptrdiff_t last_events = 4000;
+
+Array events_json(account::Account const& a)
+{
+    Array out;
+    for (auto const& e : a.events)
+        out.emplace_back(
+            Array{e.at_s, e.type, e.round, e.site.empty() ? Value() : Value(e.site), e.details});
+    return out;
+}
+
+Array texts_json(std::vector<std::string> const& texts) { return {texts.begin(), texts.end()}; }
+
+Array notes_json(account::Account const& a)
+{
+    Array out;
+    for (auto const& [title, text] : a.notes) out.emplace_back(Array{title, text});
+    return out;
+}
+
+Object missing_json(account::Account const& a)
+{
+    Object out;
+    for (auto const& [field, reason] : a.missing) out.set(field, reason);
+    return out;
+}
+
+Object round_summary_json(account::RoundSummary const& summary)
+{
+    return {{"joint", static_cast<std::int64_t>(summary.joint)},
+            {"duration_s", summary.duration},
+            {"before_s", summary.before},
+            {"train_s", summary.train},
+            {"after_s", summary.after},
+            {"merge_s", summary.merge}};
+}
+
+Value average_json(account::Account const& a)
+{
+    if (!a.average) return {};
+    auto const mean = a.average->mean_intensity();
+    return Object{{"g_per_kwh", mean ? Value(mean->value) : Value()},
+                  {"g", in_grams(a.average->known_carbon())},
+                  {"is_whole", a.average->whole()}};
+}
+
+Value sci_json(account::Account const& a)
+{
+    auto const sci = account::sci_of(a);
+    if (!sci) return {};
+    return Object{{"g_per_million_tokens", sci->g_per_million_tokens},
+                  {"is_whole", !sci->is_lower_bound},
+                  {"operational_g", sci->operational.value},
+                  {"embodied_g", in_grams(sci->embodied)}};
+}
+
+Object audit_json(account::Account const& a)
+{
+    Array lines;
+    for (auto const& line : account::audit_of(a))
+        lines.emplace_back(Object{{"key", line.key}, {"title", line.title}, {"text", line.text}});
+    return {{"rule", energy::accounting_rule},
+            {"signal_kind", a.signal_kind},
+            {"estimated_samples", a.estimated_samples},
+            {"average", average_json(a)},
+            {"sci", sci_json(a)},
+            {"lines", std::move(lines)}};
+}
+
+// Adds what depends on a site having held devices.
+void add_held(Object& doc, account::Account const& a)
+{
+    doc.set("hours", hours_json(a));
+    doc.set("allocated_h", allocated_json(a));
+    doc.set("goodput", goodput_json(a));
+    doc.set("energy", energy_json(a));
+    doc.set("times", times_json(a));
+    doc.set("edges", latencies_json(a));
+}
+
+bool anything_held(account::Account const& a)
+{
+    for (auto const& site : a.sites)
+        if (!site.states.empty()) return true;
+    return false;
+}
+
+// The end of a trace ends a replay. Only a budget then still says how much is missing.
+bool has_progress(account::Account const& a)
+{
+    if (!a.target || a.status == "complete") return false;
+    return a.target->has_budget || a.status != "finished";
+}
+
+}  // namespace
+
+json::Object written_by(std::optional<Time> generated_at)
+{
+    Object program{{"program", "curtail-report " + build_info().version}};
+    if (generated_at)
+        program.set("generated_at", format_time(std::chrono::floor<Seconds>(*generated_at)));
+    return program;
+}
+
+json::Object document(account::Account const& a, std::optional<Time> generated_at)
+{
+    Object doc{{"schema", "curtail.report/1"}};
+    doc.set("report", written_by(generated_at));
+    doc.set("run", run_json(a));
+    doc.set("sites", sites_json(a));
+    doc.set("commits", commits_json(a));
+    if (!a.signals.empty()) doc.set("signals", signals_json(a));
+    if (has_progress(a)) doc.set("now", now_json(a));
+    if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
+    doc.set("totals", totals_json(a));
+    doc.set("provenance", provenance_json(a));
+    doc.set("audit", audit_json(a));
+    doc.set("decisions", decisions_json(a));
+    doc.set("windows", windows_json(a));
+    doc.set("states", states_json(a));
+    doc.set("rounds", rounds_json(a));
+    if (a.round_summary) doc.set("round_summary", round_summary_json(*a.round_summary));
+    if (a.loss) doc.set("loss", loss_json(a));
+    if (!a.followed.empty()) doc.set("held_out", held_out_json(a));
+    if (anything_held(a)) add_held(doc, a);
+    if (a.tokens > Tokens{}) doc.set("comparison", comparison_json(a));
+    doc.set("after_signal", texts_json(account::held_after_signal(a)));
+    doc.set("events", events_json(a));
+    doc.set("events_left_out", 0);
+    doc.set("missing", missing_json(a));
+    doc.set("facts", facts_json(a));
+    doc.set("notes", notes_json(a));
+    doc.set("warnings", texts_json(a.warnings));
+    return doc;
+}
+
+json::Object shortened(json::Object document)
+{
+    auto const* events = document.find("events")->as_array();
+    if (std::ssize(*events) <= first_events + last_events) return document;
+    Array kept(events->begin(), events->begin() + first_events);
+    kept.insert(kept.end(), events->end() - last_events, events->end());
+    document.set("events_left_out", static_cast<std::int64_t>(events->size() - kept.size()));
+    document.set("events", std::move(kept));
+    return document;
+}
+
+}  // namespace curtail::report

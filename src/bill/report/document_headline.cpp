@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/report/document_parts.hpp"
+
+#include "bill/account/figures.hpp"
+
+namespace curtail::report {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+namespace {
+
+std::optional<double> share_of(energy::Tally const& tally) { return tally.clean_share(); }
+std::optional<double> kg_of(energy::Tally const& tally) { return in_kilo(tally.known_carbon()); }
+
+Array tail_json(account::FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
+
+Value as_site_json(account::Scenario const& s)
+{
+    return s.as_site.empty() ? Value() : Value(s.as_site);
+}
+
+Object always_on_json(account::Scenario const& s, account::Account const& a)
+{
+    auto const& tally = s.tally;
+    return Object{{"region", s.region},
+                  {"as_site", as_site_json(s)},
+                  {"elsewhere", s.elsewhere},
+                  {"rate", rate_json(s.rate)},
+                  {"kg", kg_of(tally)},
+                  {"kwh", tally.energy.value / 1000},
+                  {"unknown_kwh", tally.unknown.value / 1000},
+                  {"share", share_of(tally)},
+                  {"held_kwh", s.held_wh.value / 1000},
+                  {"held_s", s.held_s},
+                  {"ratio", account::carbon_ratio(total_of(a), tally)}};
+}
+
+Object scenario_json(account::Scenario const& s, account::Account const& a)
+{
+    Object out{{"id", s.id},
+               {"label", s.label},
+               {"region", s.region.empty() ? Value() : Value(s.region)},
+               {"sites", static_cast<std::int64_t>(s.sites)},
+               {"as_site", as_site_json(s)},
+               {"elsewhere", s.elsewhere},
+               {"rate", rate_json(s.rate)}};
+    out.set("wall_s", s.wall_s);
+    out.set("s_step", s.step);
+    auto const ratio = account::carbon_ratio(total_of(a), s.tally);
+    Object tally;
+    add_tally(tally, s.tally).set("ratio", ratio);
+    out.set("kwh", s.tally.energy.value / 1000);
+    out.set("unknown_kwh", s.tally.unknown.value / 1000);
+    out.set("held_kwh", s.held_wh.value / 1000);
+    out.set("held_s", s.held_s);
+    out.set("tallies", Array{std::move(tally)});
+    out.set("share", share_of(s.tally));
+    out.set("kg", kg_of(s.tally));
+    out.set("ratio", ratio);
+    out.set("tokens", s.tokens.value);
+    out.set("ppl", s.perplexity);
+    out.set("held_out_ppl", s.held_out_perplexity);
+    out.set("tail", s.tail ? Value(tail_json(*s.tail)) : Value());
+    return out;
+}
+
+// Always-on in each region, lowest carbon first.
+Array always_on_json(account::Account const& a)
+{
+    Array out;
+    for (auto const& s : always_on_by_carbon(a)) out.emplace_back(always_on_json(s, a));
+    return out;
+}
+
+void add_energy_headline(Object& out, account::Account const& a)
+{
+    auto const bill = total_bill(a);
+    auto const& total = bill.total;
+    Object shares;
+    for (auto const& s : a.always_on) shares.set(s.region, share_of(s.tally));
+    auto const mean = total.mean_intensity();
+    out.set("co2_outside_kg", in_kilo(total.known_carbon_dirty()));
+    out.set("energy_kwh", total.energy.value / 1000);
+    out.set("kwh_outside", in_kilo(total.dirty()));
+    out.set("kwh_unknown", total.unknown.value / 1000);
+    out.set("share", share_of(total));
+    out.set("share_inside_windows", bill.inside_share());
+    out.set("share_baseline", std::move(shares));
+    out.set("mean_intensity", mean ? Value(mean->value) : Value());
+}
+
+void add_loss_headline(Object& out, account::Account const& a)
+{
+    auto const* final = a.loss ? a.loss->final_of("run") : nullptr;
+    out.set("best_ppl", final != nullptr ? Value(final->best_perplexity) : Value());
+    out.set("tail_loss", final != nullptr ? Value(tail_json(*final)) : Value());
+    if (a.held_out)
+        out.set("held_out", Object{{"commit", a.held_out->commit},
+                                   {"newer_commit", a.held_out->newer},
+                                   {"followed", a.held_out->followed},
+                                   {"trained_tokens", a.held_out->trained.value},
+                                   {"loss", a.held_out->loss},
+                                   {"unigram_entropy", a.held_out->unigram_entropy},
+                                   {"tokens", a.held_out->tokens.value},
+                                   {"bits_per_byte", a.held_out->bits_per_byte}});
+}
+
+void add_work_headline(Object& out, account::Account const& a)
+{
+    Object tokens;
+    for (auto const& s : a.sites) tokens.set(s.id.value, s.tokens.value);
+    out.set("tokens", a.tokens.value);
+    out.set("tokens_by_site", std::move(tokens));
+    out.set("goodput", goodput(a));
+    out.set("training_h", training_s(a) / 3600);
+    out.set("allocated_h", allocated_s(a) / 3600);
+    out.set("rounds", static_cast<std::int64_t>(a.rounds.size()));
+    out.set("joint_rounds", a.commits.joint);
+}
+
+}  // namespace
+
+json::Value headline_json(account::Account const& a)
+{
+    auto const total = total_of(a);
+    Object co2;
+    for (auto const& s : a.sites) co2.set(s.id.value, kg_of(s.bill.total));
+    Object out{{"co2_kg", kg_of(total)},
+               {"co2_is_whole", total.whole()},
+               {"energy_is_whole", !total.partial}};
+    out.set("co2_by_site", std::move(co2));
+    out.set("always_on", always_on_json(a));
+    add_energy_headline(out, a);
+    out.set("wall_s", a.last_step_s);
+    add_loss_headline(out, a);
+    add_work_headline(out, a);
+    return out;
+}
+
+json::Value now_json(account::Account const& a)
+{
+    account::TokenProgress const progress{a.target->tokens, a.tokens, a.speed};
+    auto const left = progress.training_left();
+    auto const total = total_of(a);
+    bool const has_epoch = a.target->epoch > Tokens{};
+    return Object{{"target_tokens", a.target->tokens.value},
+                  {"is_budget", a.target->has_budget},
+                  {"tokens", a.tokens.value},
+                  {"share", progress.share()},
+                  {"epochs", has_epoch ? Value(ratio(a.tokens, a.target->epoch)) : Value()},
+                  {"most_epochs", a.target->epochs},
+                  {"tokens_per_s", a.speed ? Value(a.speed->tokens_per_s) : Value()},
+                  {"measured_s", a.speed ? Value(a.speed->measured.count()) : Value()},
+                  {"training_left_s", left ? Value(left->count()) : Value()},
+                  {"training_left", left ? Value(account::training_text(*left)) : Value()},
+                  {"kwh", total.energy.value / 1000},
+                  {"gco2", in_grams(total.known_carbon())},
+                  {"co2_is_whole", total.whole()},
+                  {"energy_is_whole", !total.partial}};
+}
+
+json::Value comparison_json(account::Account const& a)
+{
+    Object mine = scenario_json(run_scenario(a), a);
+    Object split;
+    for (auto const& s : a.sites) split.set(s.id.value, kg_of(s.bill.total));
+    mine.set("split", std::move(split));
+    Array out{std::move(mine)};
+    for (auto const& s : a.always_on) out.emplace_back(scenario_json(s, a));
+    return out;
+}
+
+}  // namespace curtail::report

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cctype>
+
+#include "bill/report/page_parts.hpp"
+
+namespace curtail::report {
+namespace {
+
+constexpr auto text = Column::Kind::text;
+
+// Figures of the energy table, of one site or of all. An unknown part makes its sum unknown.
+class Drawn {
+  public:
+    Drawn(PageData const& data, std::vector<std::string> ids)
+        : energy_(data["energy"]), ids_(std::move(ids))
+    {
+    }
+    // For example `total_kwh`.
+    [[nodiscard]] std::optional<double> of(char const* key) const
+    {
+        return sum([&](View part) { return part; }, key);
+    }
+    // For example `kwh` in the state `training`. Without the state, the part is 0.
+    [[nodiscard]] std::optional<double> in_state(char const* key, char const* state) const
+    {
+        return sum([&](View part) { return part[state]; }, key);
+    }
+
+  private:
+    template <class Part>
+    [[nodiscard]] std::optional<double> sum(Part const& part, char const* key) const
+    {
+        double total = 0;
+        for (auto const& id : ids_) {
+            auto const found = part(energy_[key][id]);
+            if (found.is_null()) return std::nullopt;
+            total += found.number_or(0);
+        }
+        return total;
+    }
+
+    View energy_;
+    std::vector<std::string> ids_;
+};
+
+Drawn all_drawn(PageData const& data)
+{
+    std::vector<std::string> ids;
+    for (auto const& s : data.sites()) ids.push_back(s["id"].text());
+    return {data, ids};
+}
+
+// Columns of the energy table that are 0 in every row are left out.
+struct EnergyColumns {
+    std::vector<char const*> states;
+    bool unknown{false};
+};
+
+EnergyColumns energy_columns(PageData const& data)
+{
+    EnergyColumns out;
+    for (char const* state : {"training", "starting", "exchange", "draining", "idle"})
+        for (auto const& [site, drawn] : data["energy"]["kwh"].members())
+            if (drawn[state].number_or(0) > 0) {
+                out.states.push_back(state);
+                break;
+            }
+    for (auto const& [site, unknown] : data["energy"]["unknown_kwh"].members())
+        out.unknown = out.unknown || unknown.number_or(0) > 0;
+    return out;
+}
+
+Row energy_row(EnergyColumns const& columns, Cell name, Drawn const& drawn)
+{
+    auto const kwh = drawn.of("total_kwh").value_or(0);
+    auto const unknown = drawn.of("unknown_kwh").value_or(0);
+    auto const share = [](std::optional<double> part, double of) {
+        return percent(part && of > 0 ? std::optional(*part / of) : std::nullopt);
+    };
+    Row row{std::move(name)};
+    for (char const* state : columns.states)
+        row.push_back(
+            or_faint_zero(drawn.in_state("kwh", state), std::string(state) == "training" ? 2 : 3));
+    row.insert(row.end(),
+               {element("b", number(kwh, 2)), share(drawn.of("inside_kwh"), kwh - unknown),
+                share(drawn.of("window_kwh"), kwh)});
+    if (columns.unknown) row.push_back(or_faint_zero(unknown, 2));
+    auto const grams = drawn.of("total_g");
+    auto const mark = grams && unknown > .005 * kwh ? "≥ " : "";
+    for (char const* state : columns.states)
+        row.push_back(or_faint_zero(drawn.in_state("g", state), 1, mark));
+    bool const has_intensity = grams && kwh > unknown;
+    row.insert(
+        row.end(),
+        {element("b", Html(mark) + number(grams, 1)), or_faint_zero(drawn.of("outside_g"), 1, mark),
+         number(has_intensity ? std::optional(*grams / (kwh - unknown)) : std::nullopt, 1)});
+    return row;
+}
+
+Html energy_table(PageData const& data)
+{
+    auto const columns = energy_columns(data);
+    auto const group = [&](char const* title, char const* key) {
+        return data.marked_unit(title, key) + data.source_mark(key);
+    };
+    auto const states = columns.states.size();
+    Table table{"Energy and CO2 by site and state", {{"Site", text}}};
+    table.groups = {{group("Energy, kWh", "energy"), states + 3 + (columns.unknown ? 1 : 0)},
+                    {group("CO₂, g", "co2"), states + 3}};
+    auto const add = [&](std::vector<std::string> const& titles) {
+        for (auto const* state : columns.states) {
+            std::string title = state;
+            title[0] = static_cast<char>(std::toupper(title[0]));
+            table.columns.push_back({title});
+        }
+        for (auto const& title : titles) table.columns.push_back({title});
+    };
+    add(columns.unknown ? std::vector<std::string>{"Total", "Curtailed", "In windows", "Unknown"}
+                        : std::vector<std::string>{"Total", "Curtailed", "In windows"});
+    add({"Total", "Above", "g/kWh"});
+    for (auto const& s : data.sites())
+        table.rows.push_back(energy_row(columns, data.dotted(s["id"]), {data, {s["id"].text()}}));
+    table.sums.push_back(energy_row(columns, "All sites", all_drawn(data)));
+    return to_html(table, {.box_style = "margin-top:8px"});
+}
+
+Html energy_note(PageData const& data)
+{
+    auto const drawn = all_drawn(data);
+    auto const grams = drawn.of("total_g");
+    auto const unknown = drawn.of("unknown_kwh").value_or(0);
+    std::string const mark = unknown > .005 * drawn.of("total_kwh").value_or(0) ? "≥ " : "";
+    auto const carbon =
+        grams ? "“Above” is the CO₂ from energy drawn at or above the threshold: " + mark +
+                    number(drawn.of("outside_g"), 1) + " of " + mark + number(grams, 1) + " g."
+              : "CO₂ is unknown: " + data.why_no_carbon() + ".";
+    return note(keep_units(
+        "Bands in the CO₂ chart are close delays: the site still trains although intensity is "
+        "above " +
+        data.common("close_above", "its threshold") +
+        ". “Curtailed” is the share of energy drawn below the threshold, out of all energy of "
+        "known intensity. " +
+        carbon));
+}
+
+// Explains sites whose carbon could look as if it were missing.
+Html zero_note(PageData const& data)
+{
+    std::string names;
+    for (auto const& s : data.sites()) {
+        auto const total = data["totals"]["sites"][s["id"].text()];
+        if (total["kwh"].number_or(0) > 0 && total["g"].number() == 0 &&
+            total["unknown_kwh"].number_or(0) <= 0)
+            names += (names.empty() ? "" : ", ") + s["label"].text();
+    }
+    if (names.empty()) return {};
+    return note(names +
+                ": 0 g is not missing data. The signal was 0 gCO₂/kWh at every sample while the "
+                "site drew power.");
+}
+
+}  // namespace
+
+Panel energy_panel(PageData const& data)
+{
+    return {"energy",
+            "4",
+            "Where energy and carbon went",
+            "Energy",
+            "Which site, which state, which hours?",
+            data["energy"]
+                ? charts_place() + energy_table(data) + energy_note(data) + zero_note(data)
+                : empty("No site has held devices yet, so no energy was drawn.")};
+}
+
+}  // namespace curtail::report

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/csv.hpp"
+#include "base/core/text.hpp"
+#include "bill/report/format.hpp"
+
+namespace curtail::report {
+namespace {
+
+std::string text_of(Cell const& cell, int digits)
+{
+    if (cell.value.is_null()) return "-";
+    if (auto const* text = cell.value.as_text()) return cell.mark + printable(*text);
+    return cell.mark + fmt::format("{:.{}f}", cell.value.as_number().value_or(0), digits);
+}
+
+std::string field_of(json::Value const& value)
+{
+    if (value.is_null()) return "";
+    if (auto const* text = value.as_text()) return *text;
+    if (auto const* flag = value.as_bool()) return *flag ? "true" : "false";
+    if (auto const* integer = value.as_integer()) return std::to_string(*integer);
+    return fmt::format("{:.12g}", value.as_number().value_or(0));
+}
+
+// Numbers are aligned to the right by the style sheet.
+std::string alignment(Column const& column) { return column.kind == Column::Kind::text ? "l" : ""; }
+
+// A blank unit keeps the titles of the columns aligned.
+Html heading_of(Column const& column, bool has_units)
+{
+    auto const unit = column.unit.empty() ? Html("\u00a0") : column.unit;
+    return element("th", {{"scope", "col"}, {"class", alignment(column)}, {"data-key", column.key}},
+                   Html(column.title) + column.mark +
+                       (has_units ? element("span", {{"class", "u"}}, unit) : Html()));
+}
+
+Html groups_of(Table const& table)
+{
+    Html out =
+        element("th", {{"class", "l"}, {"rowspan", "2"}, {"scope", "col"}}, table.columns[0].title);
+    for (auto const& group : table.groups)
+        out += element(
+            "th",
+            {{"colspan", std::to_string(group.columns)}, {"scope", "colgroup"}, {"class", "group"}},
+            group.title);
+    return out;
+}
+
+Html shown(Cell const& cell, int digits)
+{
+    if (!cell.html.empty()) return cell.html;
+    if (auto const* text = cell.value.as_text()) return *text;
+    return (cell.value.is_null() ? "" : cell.mark) + number(cell.value.as_number(), digits);
+}
+
+Html cells_of(Row const& row, std::vector<Column> const& columns)
+{
+    Html out;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        auto classes = alignment(columns[i]);
+        if (!row[i].style_class.empty())
+            classes += (classes.empty() ? "" : " ") + row[i].style_class;
+        out += element("td", {{"class", classes}}, shown(row[i], columns[i].digits));
+    }
+    return out;
+}
+
+}  // namespace
+
+Cell::Cell(json::Value of, std::string before) : value(std::move(of)), mark(std::move(before)) {}
+
+Cell or_faint_zero(std::optional<double> x, int digits, std::string const& mark)
+{
+    if (x && *x != 0) return Html(mark + number(*x, digits));
+    return {Html(x ? mark + "0" : "–"), mark.empty() ? "z" : ""};
+}
+
+std::string to_text(Table const& table)
+{
+    std::vector<std::vector<std::string>> lines(1);
+    for (auto const& column : table.columns) lines[0].push_back(printable(column.title));
+    for (auto const& row : table.rows) {
+        auto& line = lines.emplace_back();
+        for (std::size_t i = 0; i < row.size(); ++i)
+            line.push_back(text_of(row[i], table.columns[i].digits));
+    }
+    std::vector<std::size_t> widths(table.columns.size());
+    for (auto const& line : lines)
+        for (std::size_t i = 0; i < line.size(); ++i)
+            widths[i] = std::max(widths[i], line[i].size());
+    std::string out;
+    for (auto const& line : lines) {
+        std::string text;
+        for (std::size_t i = 0; i < line.size(); ++i)
+            text += table.columns[i].kind == Column::Kind::text
+                        ? fmt::format("  {:<{}}", line[i], widths[i])
+                        : fmt::format("  {:>{}}", line[i], widths[i]);
+        out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+    }
+    return out;
+}
+
+std::string to_csv(Table const& table)
+{
+    std::vector<std::string> fields;
+    for (auto const& column : table.columns) fields.push_back(column.title);
+    std::string out = csv::line_of(fields);
+    for (auto const& row : table.rows) {
+        fields.clear();
+        for (auto const& cell : row) fields.push_back(field_of(cell.value));
+        out += csv::line_of(fields);
+    }
+    return out;
+}
+
+Html to_html(Table const& table, Look const& look)
+{
+    bool const has_units = std::any_of(table.columns.begin(), table.columns.end(),
+                                       [](Column const& c) { return !c.unit.empty(); });
+    Html titles;
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+        if (i > 0 || table.groups.empty()) titles += heading_of(table.columns[i], has_units);
+    Html head = element("tr", titles);
+    if (!table.groups.empty()) head = element("tr", groups_of(table)) + head;
+    Html body;
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+        body += element("tr", look.of_row ? look.of_row(i) : Attributes{},
+                        cells_of(table.rows[i], table.columns));
+    Html content = element("caption", {{"class", "vh"}}, table.name) + element("thead", head) +
+                   element("tbody", body);
+    Html sums;
+    for (auto const& row : table.sums) sums += element("tr", cells_of(row, table.columns));
+    if (!sums.empty()) content += element("tfoot", sums);
+    return element("div",
+                   {{"class", look.is_tall ? "scroll tall" : "scroll"},
+                    {"tabindex", "0"},
+                    {"role", "region"},
+                    {"aria-label", table.name + ", scrollable"},
+                    {"style", look.box_style}},
+                   element("table",
+                           {{"class", look.style_class.empty() ? "t" : "t " + look.style_class},
+                            {"id", look.id}},
+                           content));
+}
+
+}  // namespace curtail::report

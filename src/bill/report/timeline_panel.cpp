@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline: its tables of windows and of decisions.
+#include <algorithm>
+
+#include "bill/report/page_parts.hpp"
+
+namespace curtail::report {
+namespace {
+
+constexpr auto text = Column::Kind::text;
+
+bool has_ended(PageData const& data)
+{
+    auto const status = data["run"]["status"].text();
+    return status == "finished" || status == "complete";
+}
+
+// Open at the end of the record, although a delay has begun.
+bool is_delayed(View window) { return !window["close_s"] && window["closing_s"][0]; }
+
+Html window_table(PageData const& data)
+{
+    auto const windows = data["windows"].list();
+    if (windows.empty()) return empty("No window has opened: no decision to open is recorded.");
+    auto const kwh = data.marked_unit("kWh", "energy");
+    auto const grams = data.marked_unit("g", "co2");
+    Table table{"Windows",
+                {{"Window", text},
+                 {.title = "Opened", .unit = "UTC"},
+                 {.title = "Closing began", .unit = "UTC"},
+                 {.title = "Closed", .unit = "UTC"},
+                 {.title = "Open for", .digits = 2, .unit = "h"},
+                 {.title = "To first step", .digits = 1, .unit = data.real_s()},
+                 {.title = "Steps"},
+                 {.title = "Energy", .digits = 2, .unit = kwh},
+                 {.title = "above threshold", .digits = 2, .unit = kwh},
+                 {.title = "CO₂", .digits = 1, .unit = grams},
+                 {.title = "above threshold", .digits = 1, .unit = grams}}};
+    for (auto const& w : windows) {
+        auto const delays = w["closing_s"].list();
+        auto const end_s = (w["close_s"] ? w["close_s"] : data["run"]["end_s"]).number_or(0);
+        auto const mark = bound_mark(w["kwh"], w["kwh_unknown"]);
+        table.rows.push_back(
+            {data.dotted(w["site"]),
+             data.time(w["open_s"]),
+             delays.empty()
+                 ? Html("–")
+                 : element("span", data.time(delays.back()[0]) + (is_delayed(w) ? " *" : "")),
+             w["close_s"] ? data.time(w["close_s"])
+                          : Html(has_ended(data) ? "run ended first" : "still open"),
+             json::Value((end_s - w["open_s"].number_or(0)) / 3600),
+             w["startup_s"],
+             w["steps"],
+             w["kwh"],
+             w["kwh_outside"],
+             {w["gco2"], mark},
+             {w["gco2_outside"], mark}});
+    }
+    auto out = to_html(
+        table, {.id = "windows", .is_tall = windows.size() > 12, .box_style = "margin-top:10px"});
+    if (std::any_of(windows.begin(), windows.end(), &is_delayed))
+        out += note(
+            "* The window was still open when the record ended: its delay was running, or "
+            "intensity had fallen below the threshold again.");
+    return out;
+}
+
+Html decision_table(PageData const& data)
+{
+    auto const decisions = data["decisions"].list();
+    if (decisions.empty()) return {};
+    Table table{"Decisions",
+                {{"Site", text},
+                 {.title = "Decided", .unit = "UTC"},
+                 {.title = "Elapsed", .unit = "s"},
+                 {.title = "Intensity", .unit = "g/kWh"},
+                 {"From", text},
+                 {"To", text},
+                 {"Reason", text}}};
+    for (auto const& d : decisions)
+        table.rows.push_back({data.dotted(d["site"]), data.time(d["t"]), d["t"],
+                              d["intensity"] ? Cell(d["intensity"]) : Cell("no signal"), d["from"],
+                              d["to"], d["reason"]});
+    return element(
+        "details",
+        element("summary", "Decisions (" + number(static_cast<double>(decisions.size())) + ")") +
+            to_html(table, {.id = "decisions", .is_tall = true, .box_style = "margin-top:10px"}));
+}
+
+std::string why_no_timeline(PageData const& data)
+{
+    if (data.sites().empty()) return "No site is configured for this run.";
+    if (data["signals"] || !data["windows"].list().empty()) return "";
+    return "No window has opened, and the signal is unknown: " + data.why_no_carbon() + ".";
+}
+
+}  // namespace
+
+Panel timeline_panel(PageData const& data)
+{
+    auto const why = why_no_timeline(data);
+    return {"timeline",
+            "1",
+            "Timeline",
+            "Timeline",
+            "When was power clean, and what did each site do?",
+            why.empty() ? charts_place() + window_table(data) + decision_table(data) : empty(why)};
+}
+
+}  // namespace curtail::report

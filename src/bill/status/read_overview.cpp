@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/status/overview.hpp"
+
+#include <fmt/format.h>
+
+namespace curtail::status {
+namespace {
+
+void append(std::vector<std::string>& notes, std::vector<std::string> more)
+{
+    notes.insert(notes.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+}
+
+// A store that cannot be read leaves the chain empty.
+void read_store(Overview& overview, Result<std::shared_ptr<store::ObjectStore>> const& store,
+                config::Run const& run, chain::CacheSettings const& cache)
+{
+    if (!store) {
+        overview.store_error = store.error();
+        return;
+    }
+    chain::RecordCache records(cache, run.store, run.run);
+    auto chain = read_chain_view({**store, run.run, &records});
+    if (chain) overview.chain = std::move(*chain);
+    else overview.store_error = chain.error();
+}
+
+std::string budget_text(std::optional<Tokens> const& budget)
+{
+    return budget ? fmt::format("a budget of {} tokens", budget->value) : "no budget";
+}
+
+// Trainers use the budget of the run's terms.
+void note_changed_budget(Overview& overview, config::Run const& run)
+{
+    if (!overview.chain || overview.chain->run.budget == run.training.budget) return;
+    overview.chain->notes.push_back(
+        fmt::format("{} states {}, but the run's terms state {}, which jobs use", run.file.string(),
+                    budget_text(run.training.budget), budget_text(overview.chain->run.budget)));
+}
+
+}  // namespace
+
+Overview read_overview(config::Run const& run,
+                       Result<std::shared_ptr<store::ObjectStore>> const& store, Time now,
+                       chain::CacheSettings const& cache)
+{
+    Overview overview{run.run, run.store.url, now, {}, {}};
+    read_store(overview, store, run, cache);
+    note_changed_budget(overview, run);
+    journal::LogReader const reader(run, overview.store_error ? nullptr : *store);
+    auto const logs = read_logs(run, reader);
+    overview.sites = read_sites(run, logs);
+    auto energy = read_energy(run, logs);
+    overview.speed = account::speed_of(logs.work());
+    overview.energy = std::move(energy.energy);
+    if (overview.chain) overview.held_out = read_held_out(run, logs, *overview.chain);
+    append(overview.sites.notes, logs.notes());
+    append(overview.sites.notes, std::move(energy.notes));
+    return overview;
+}
+
+}  // namespace curtail::status

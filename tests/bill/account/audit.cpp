@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an auditor reads of the run in small_run.hpp.
+#include "bill/account/audit.hpp"
+
+#include <gmock/gmock.h>
+
+#include "bill/account/shown.hpp"
+#include "bill/account/small_run.hpp"
+#include "bill/report/html.hpp"
+
+namespace curtail::account::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// The texts of the lines with the key `key`.
+std::vector<std::string> texts(Account const& account, std::string const& key)
+{
+    std::vector<std::string> out;
+    for (auto const& line : audit_of(account))
+        if (line.key == key) out.push_back(line.title + ": " + line.text);
+    return out;
+}
+
+// 474 g for 0.0072 million tokens.
+TEST(Sci, HasTheOperationalPartOnlyUnlessEverySiteStatesItsEmbodiedCarbon)
+{
+    auto files = small_run();
+    files.run.sites[0].embodied_gco2_per_hour = 100;
+    auto const account = account_of(files);
+    auto const sci = sci_of(account);
+    ASSERT_TRUE(sci);
+    EXPECT_NEAR(sci->g_per_million_tokens, 474 / 0.0072, 1e-6);
+    EXPECT_FALSE(sci->embodied);
+    EXPECT_FALSE(sci->is_lower_bound);
+    EXPECT_THAT(texts(account, "sci"), testing::ElementsAre(HasSubstr("operational part only")));
+}
+
+// EAST holds devices for 2.5 h and WEST for 2 h: 2.5 x 100 + 2 x 50 = 350 g.
+TEST(Sci, AddsTheEmbodiedCarbonOfTheHoursInWhichDevicesAreHeld)
+{
+    auto files = small_run();
+    files.run.sites[0].embodied_gco2_per_hour = 100;
+    files.run.sites[1].embodied_gco2_per_hour = 50;
+    auto const account = account_of(files);
+    auto const sci = sci_of(account);
+    ASSERT_TRUE(sci && sci->embodied);
+    EXPECT_NEAR(sci->embodied->value, 350, 1e-9);
+    EXPECT_NEAR(sci->g_per_million_tokens, (474 + 350) / 0.0072, 1e-6);
+    EXPECT_THAT(texts(account, "sci"),
+                testing::ElementsAre(HasSubstr("474.0 g operational and 350.0 g embodied")));
+    auto const doc = report::document(account, std::nullopt);
+    EXPECT_NEAR(number(doc, {"audit", "sci", "embodied_g"}), 350, 1e-9);
+}
+
+TEST(Sci, OfAForkCountsItsOwnTokensOnly)
+{
+    auto files = small_run();
+    auto const before = account_of(files);
+    files.spec = rounds::RunSpec{};
+    files.spec->fork = rounds::ForkRef{{"mine"}, {12}, {}};
+    for (auto& commit : files.commits) commit.tokens += Tokens{1'000'000};
+    auto const account = account_of(files);
+    EXPECT_EQ(account.tokens, before.tokens + Tokens{1'000'000});
+    EXPECT_EQ(account.trained(), before.tokens);
+    ASSERT_TRUE(sci_of(account));
+    EXPECT_EQ(sci_of(account)->g_per_million_tokens, sci_of(before)->g_per_million_tokens);
+    EXPECT_THAT(texts(account, "sci"),
+                testing::ElementsAre(HasSubstr("that this run has trained")));
+    ASSERT_EQ(account.always_on.size(), before.always_on.size());
+    for (std::size_t i = 0; i < account.always_on.size(); ++i)
+        EXPECT_EQ(account.always_on[i].tally.energy, before.always_on[i].tally.energy);
+    auto const& rows = account.facts.at(0).rows;
+    EXPECT_THAT(rows.back().second.value(), HasSubstr("commit 12 of run mine, with 1"));
+}
+
+TEST(Sci, IsUnknownWithoutCarbonOrTokens)
+{
+    auto files = small_run();
+    files.trace.clear();
+    EXPECT_FALSE(sci_of(account_of(files)));
+    files = small_run();
+    files.commits.clear();
+    EXPECT_FALSE(sci_of(account_of(files)));
+    EXPECT_EQ(entry(report::document(account_of(files), std::nullopt), {"audit", "sci"}),
+              json::Value());
+}
+
+TEST(Audit, NamesPowerSourceAndPueOfEachGroupOfSites)
+{
+    auto files = small_run();
+    for (auto& site : files.run.sites) site.power_source = "nameplate";
+    EXPECT_THAT(texts(account_of(files), "power"),
+                testing::ElementsAre("Power of EAST, WEST: nameplate; 0.4 kW idle, 2 kW training, "
+                                     "PUE 1; modelled, not metered"));
+    files.run.sites[1].power.pue = 1.3;
+    files.run.sites[1].power_source = "";
+    EXPECT_THAT(
+        texts(account_of(files), "power"),
+        testing::ElementsAre(HasSubstr("EAST: nameplate"),
+                             AllOf(HasSubstr("WEST: source not stated"), HasSubstr("PUE 1.3"))));
+}
+
+TEST(Audit, NamesSignalKindProviderRuleAndScope)
+{
+    auto files = small_run();
+    files.estimated_samples = 3;
+    auto const account = account_of(files);
+    EXPECT_THAT(texts(account, "signal"),
+                testing::ElementsAre("Signal: marginal carbon intensity; hand.csv; the provider "
+                                     "marked 3 samples as estimated"));
+    EXPECT_THAT(texts(account, "rule"), testing::ElementsAre(HasSubstr("rule: hold:")));
+    EXPECT_THAT(texts(account, "scope"),
+                testing::ElementsAre(AllOf(HasSubstr("consequential"), HasSubstr("no Scope 2"))));
+}
+
+// 3.4 kWh at 300 g/kWh and 3.2 kWh at 100 g/kWh: 1340 g.
+TEST(Audit, ShowsAverageIntensityBesideMarginalWithoutChangingTheBill)
+{
+    auto files = small_run();
+    EXPECT_THAT(texts(account_of(files), "average"), testing::ElementsAre(HasSubstr("not known")));
+    files.averages = {hourly("E", {300, 300, 300, 300}), hourly("W", {100, 100, 100, 100})};
+    auto const account = account_of(files);
+    EXPECT_EQ(account.sites[0].bill.total, account_of(small_run()).sites[0].bill.total);
+    EXPECT_THAT(texts(account, "average"),
+                testing::ElementsAre(HasSubstr("203.0 g/kWh at average intensity beside 71.8 "
+                                               "g/kWh at marginal intensity; 1.340 kg CO2")));
+    auto const doc = report::document(account, std::nullopt);
+    EXPECT_NEAR(number(doc, {"audit", "average", "g"}), 1340, 1e-9);
+    EXPECT_EQ(entry(doc, {"signals", "kind"}), json::Value("marginal"));
+}
+
+TEST(Audit, SaysHowMuchOfTheEnergyHasAnAverageIntensity)
+{
+    auto files = small_run();
+    files.averages = {hourly("E", {300, 300, std::nullopt}), hourly("W", {100, 100, 100, 100})};
+    EXPECT_THAT(texts(account_of(files), "average"),
+                testing::ElementsAre(
+                    HasSubstr("at least 1.280 kg CO2, location-based; 3.0 % of the energy has no "
+                              "average sample")));
+    files.averages.pop_back();
+    EXPECT_THAT(texts(account_of(files), "average"),
+                testing::ElementsAre(HasSubstr("a region of a site has no average sample")));
+}
+
+TEST(Audit, IsInTheTablesAndOnThePageWithoutScripts)
+{
+    auto const account = account_of(small_run());
+    for (auto const& line : audit_of(account)) {
+        EXPECT_THAT(summary_text(account), HasSubstr(line.title + ": " + line.text));
+        EXPECT_THAT(page_text(account), HasSubstr(report::escape_html(line.text)));
+    }
+}
+
+}  // namespace
+}  // namespace curtail::account::test

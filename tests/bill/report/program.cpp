@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// curtail-report from the command line: where it writes, and what it never overwrites.
+#include <gmock/gmock.h>
+
+#include "base/core/csv.hpp"
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "bill/account/synthetic_run.hpp"
+#include "support/child_process.hpp"
+#include "support/paths.hpp"
+
+namespace curtail::report {
+namespace {
+
+using curtail::test::TemporaryFolder;
+using testing::HasSubstr;
+
+class Program : public testing::Test {
+  protected:
+    Program() { account::test::write_synthetic_run(folder_.path(), {}); }
+
+    // Returns the exit code; `printed` holds its output.
+    int report(std::vector<std::string> const& more)
+    {
+        std::vector<std::string> words{test::program_path("curtail-report"),
+                                       (folder_ / "run.json").string(), "--trace",
+                                       (folder_ / "trace.csv").string(), "--quiet"};
+        words.insert(words.end(), more.begin(), more.end());
+        auto outcome = curtail::test::run_program(std::move(words));
+        printed = std::move(outcome.output);
+        return outcome.code;
+    }
+    std::string to(char const* file) const { return (folder_ / file).string(); }
+
+    TemporaryFolder folder_;
+    std::string printed;
+};
+
+TEST_F(Program, NeverOverwritesAnInput)
+{
+    auto const run = read_file(folder_ / "run.json").value();
+    auto const trace = read_file(folder_ / "trace.csv").value();
+    auto const clock = read_file(folder_ / "clock.json").value();
+    for (char const* file : {"run.json", "other.json", "trace.csv", "run.html", "clock.html"})
+        EXPECT_EQ(report({"--out", to(file)}), 64) << file;
+    EXPECT_EQ(read_file(folder_ / "run.json").value(), run);
+    EXPECT_EQ(read_file(folder_ / "trace.csv").value(), trace);
+    EXPECT_EQ(read_file(folder_ / "clock.json").value(), clock);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "other.json") ||
+                 std::filesystem::exists(folder_ / "run.html"));
+}
+
+TEST_F(Program, PrintsTablesAndWritesTheDocumentEvenWithoutThePage)
+{
+    EXPECT_EQ(report({"--out", to("x.html"), "--plotly", to("none.js")}), 66);
+    EXPECT_THAT(printed, HasSubstr("always on in"));
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "x.json"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "x.html"));
+}
+
+TEST_F(Program, TellsWhetherTheLossIsBelowTheUnigramEntropy)
+{
+    std::vector<std::string> const nowhere{"--out", to("x.html"), "--plotly", to("none.js")};
+    report(nowhere);
+    EXPECT_THAT(printed, HasSubstr("unigram entropy 6.750: 1.875 below"));
+    auto value = json::parse_file(folder_ / "evaluation.json").value();
+    auto object = *value.as_object();
+    ASSERT_TRUE(write_file(folder_ / "evaluation.json",
+                           json::to_string(object.set("held_out_loss_nats", 8.0))));
+    report(nowhere);
+    EXPECT_THAT(printed, HasSubstr("unigram entropy 6.750: 1.250 above"));
+}
+
+TEST_F(Program, ShowsTheAverageIntensityOfATraceBesideTheMarginalOne)
+{
+    std::vector<std::string> const charts{"--out", to("x.html"), "--plotly", to("none.js")};
+    report(charts);
+    EXPECT_THAT(printed, HasSubstr("Average intensity: not known"));
+    auto with_average = charts;
+    with_average.insert(with_average.end(), {"--average-trace", to("trace.csv")});
+    report(with_average);
+    EXPECT_THAT(printed, HasSubstr("g/kWh at average intensity beside"));
+    with_average.back() = to("missing.csv");
+    EXPECT_EQ(report(with_average), 66);
+}
+
+TEST_F(Program, ReplacesAnEarlierReport)
+{
+    ASSERT_TRUE(write_file(folder_ / "charts.js", "var Plotly = {};"));
+    std::vector<std::string> const charts{"--plotly", to("charts.js")};
+    EXPECT_EQ(report(charts), 0);
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "report.html"));
+    EXPECT_EQ(report(charts), 0);
+}
+
+// The numbers themselves: results/reference/check.py.
+TEST(Reference, IsPrintedFromItsDocument)
+{
+    TemporaryFolder const folder;
+    auto const report = [&](std::vector<std::string> const& more) {
+        std::vector<std::string> words{curtail::test::program_path("curtail-report"), "--reference",
+                                       "--quiet"};
+        words.insert(words.end(), more.begin(), more.end());
+        return curtail::test::run_program(std::move(words));
+    };
+    auto const text = report({}).output;
+    for (char const* digits :
+         {"1.37949707238 kg", "27.0691131026 kg", "12.09542687", "37.7219333333 kWh",
+          "0.969936146786", "14.6375054976", "accounting rule linear: "})
+        EXPECT_THAT(text, HasSubstr(digits));
+    EXPECT_THAT(report({"--json"}).output, HasSubstr("\"value\": 1.3794970723765"));
+    EXPECT_EQ(report({"--csv", (folder / "tables").string()}).code, 0);
+    EXPECT_EQ(read_file(folder / "tables/windows.csv").value().substr(0, 45),
+              "site,opened_utc,closed_utc,released_utc,first");
+    EXPECT_EQ(report({"--trace", "x.csv"}).code, 64) << "the document has its own";
+    EXPECT_EQ(report({"--logs", folder.path().string()}).code, 66);
+    ASSERT_TRUE(write_file(folder / "report.json", R"({"schema":"curtail.report/1"})"));
+    EXPECT_EQ(report({"--logs", folder.path().string()}).code, 65);
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// The rows of a file that --csv wrote, the header row first.
+Rows rows_of(std::filesystem::path const& file)
+{
+    auto const text = read_file(file).value();
+    EXPECT_THAT(text, testing::EndsWith("\r\n")) << file;
+    Rows rows;
+    csv::LineReader lines(text);
+    while (auto const line = lines.next()) rows.push_back(csv::fields_of(*line).value());
+    return rows;
+}
+
+json::Value document_in(std::filesystem::path const& file)
+{
+    return json::parse_file(file).value();
+}
+
+TEST_F(Program, WritesEachTableAsCsvWithTheFiguresOfTheDocument)
+{
+    std::vector<std::string> const tables{"--csv",      to("new/tables"), "--out",
+                                          to("x.html"), "--plotly",       to("none.js")};
+    EXPECT_EQ(report(tables), 66);  // the page cannot be written; the tables are
+    EXPECT_EQ(report(tables), 66);  // replaces its own tables
+    auto const document = document_in(folder_ / "x.json");
+    auto const& doc = *document.as_object();
+    std::vector<std::pair<char const*, char const*>> const lists{
+        {"windows", "windows"},       {"rounds", "rounds"},       {"sites", "sites"},
+        {"comparison", "comparison"}, {"decisions", "decisions"}, {"events", "events"}};
+    for (auto const& [key, name] : lists) {
+        auto const rows = rows_of(folder_ / "new/tables" / (std::string(name) + ".csv"));
+        EXPECT_EQ(rows.size(), doc.find(key)->as_array()->size() + 1) << name;
+        for (auto const& row : rows) EXPECT_EQ(row.size(), rows[0].size()) << name;
+    }
+    for (char const* name :
+         {"energy", "states", "round_sites", "loss", "held_out", "facts", "statements"})
+        EXPECT_GT(rows_of(folder_ / "new/tables" / (std::string(name) + ".csv")).size(), 1U)
+            << name;
+}
+
+TEST_F(Program, WritesTimesInUtcAndUnitsInHeadings)
+{
+    report({"--csv", to("tables"), "--out", to("x.html"), "--plotly", to("none.js")});
+    auto const windows = rows_of(folder_ / "tables/windows.csv");
+    EXPECT_THAT(windows[0], testing::IsSupersetOf({"opened_utc", "energy_kwh", "co2_g"}));
+    EXPECT_EQ(windows[1][0], "CAISO_NORTH");
+    EXPECT_EQ(windows[1][1], "2026-01-11T17:05:00Z");
+    EXPECT_EQ(rows_of(folder_ / "tables/rounds.csv")[0][7], "duration_real_s");
+}
+
+TEST_F(Program, WritesTheTimeWithDevicesBesideTheTimeThatIncludesWaitingForThem)
+{
+    report({"--csv", to("tables"), "--out", to("x.html"), "--plotly", to("none.js")});
+    auto const sites = rows_of(folder_ / "tables/sites.csv");
+    auto const column = [&](char const* name) {
+        auto const at = std::find(sites[0].begin(), sites[0].end(), name) - sites[0].begin();
+        return std::stod(sites[1].at(static_cast<std::size_t>(at)));
+    };
+    auto const document = document_in(folder_ / "x.json");
+    auto const waited_h = document.as_object()
+                              ->find("hours")
+                              ->as_object()
+                              ->find(sites[1][0])
+                              ->as_object()
+                              ->find("provision")
+                              ->as_number()
+                              .value();
+    ASSERT_GT(waited_h, 0);
+    EXPECT_NEAR(column("allocated_s") - column("held_devices_s"), waited_h * 3600, 1);
+}
+
+TEST_F(Program, WritesTablesOnlyToAFolderOfItsOwn)
+{
+    EXPECT_EQ(report({"--csv", to("run.json")}), 64);
+    EXPECT_THAT(printed, HasSubstr("is a file, not a folder"));
+    auto const kept = folder_ / "tables/rounds.csv";
+    ASSERT_TRUE(make_folder(kept.parent_path()));
+    ASSERT_TRUE(write_file(kept, "my own rounds"));
+    EXPECT_EQ(report({"--csv", to("tables")}), 64);
+    EXPECT_EQ(read_file(kept).value(), "my own rounds");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "tables/windows.csv"));
+    ASSERT_TRUE(write_file(kept, "round,began_utc,a_column_of_another_version\r\n"));
+    EXPECT_EQ(report({"--csv", to("tables"), "--out", to("x.html"), "--plotly", to("none.js")}), 66)
+        << "the page cannot be written; the tables are";
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "tables/windows.csv"));
+    EXPECT_EQ(report({"--csv", ""}), 64);
+}
+
+}  // namespace
+}  // namespace curtail::report
