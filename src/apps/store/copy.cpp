@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/copy.hpp"
+#include "operate/copy.hpp"
 
 #include <fmt/format.h>
 

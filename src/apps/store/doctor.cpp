@@ -4,7 +4,7 @@
 #include "apps/progress.hpp"
 #include "base/core/text.hpp"
 #include "commands.hpp"
-#include "maintain/examine.hpp"
+#include "operate/examine.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

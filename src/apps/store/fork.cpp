@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/fork.hpp"
+#include "operate/fork.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "maintain/contents.hpp"
+#include "operate/contents.hpp"
 #include "protocol/chain/chain.hpp"
 
 namespace curtail::apps::store_program {

@@ -3,7 +3,7 @@
 
 #include "base/core/text.hpp"
 #include "commands.hpp"
-#include "maintain/contents.hpp"
+#include "operate/contents.hpp"
 #include "run/config/run.hpp"
 
 namespace curtail::apps::store_program {

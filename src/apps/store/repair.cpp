@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/repair.hpp"
+#include "operate/repair.hpp"
 
 #include <fmt/format.h>
 

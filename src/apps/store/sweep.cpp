@@ -5,7 +5,7 @@
 
 #include "base/core/clock.hpp"
 #include "commands.hpp"
-#include "maintain/store_time.hpp"
+#include "operate/store_time.hpp"
 
 namespace curtail::apps::store_program {
 namespace {

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "base/core/clock.hpp"
-#include "maintain/store_time.hpp"
-#include "maintain/stores.hpp"
+#include "operate/store_time.hpp"
+#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "protocol/records/names.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/copy_list.hpp"
+#include "operate/copy_list.hpp"
 
 #include "protocol/chain/pending.hpp"
 #include "protocol/records/names.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/examine.hpp"
+#include "operate/examine.hpp"
 
 #include <atomic>
 #include <random>
@@ -8,7 +8,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/digest.hpp"
-#include "maintain/store_time.hpp"
+#include "operate/store_time.hpp"
 
 namespace curtail::maintain {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/copy.hpp"
+#include "operate/copy.hpp"
 
 #include <fmt/format.h>
 
 #include <atomic>
 #include <mutex>
 
-#include "maintain/copy_journals.hpp"
-#include "maintain/copy_list.hpp"
-#include "maintain/destination.hpp"
+#include "operate/copy_journals.hpp"
+#include "operate/copy_list.hpp"
+#include "operate/destination.hpp"
 #include "protocol/chain/in_parallel.hpp"
 #include "protocol/records/names.hpp"
 

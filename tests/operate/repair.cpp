@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lost model of a run without running sites, in each type of store.
-#include "maintain/repair.hpp"
+#include "operate/repair.hpp"
 
 #include <gmock/gmock.h>
 
 #include "base/core/files.hpp"
-#include "maintain/stores.hpp"
+#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "storage/payload/payload.hpp"

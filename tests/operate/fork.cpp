@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs that continue from a commit of another run, started at any point and interrupted anywhere.
-#include "maintain/fork.hpp"
+#include "operate/fork.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "maintain/ending_store.hpp"
-#include "maintain/stores.hpp"
+#include "operate/ending_store.hpp"
+#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "protocol/chain/sweep.hpp"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <optional>
 
-#include "maintain/copy.hpp"
+#include "operate/copy.hpp"
 
 // Starts a run from the model of another run's commit.
 namespace curtail::maintain {

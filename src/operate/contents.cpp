@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/contents.hpp"
+#include "operate/contents.hpp"
 
 namespace curtail::maintain {
 namespace {

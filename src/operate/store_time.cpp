@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/store_time.hpp"
+#include "operate/store_time.hpp"
 
 #include <atomic>
 #include <random>

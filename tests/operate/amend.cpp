@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Amendments of a run in each type of store.
-#include "maintain/amend.hpp"
+#include "operate/amend.hpp"
 
 #include <gmock/gmock.h>
 
 #include "base/core/clock.hpp"
-#include "maintain/stores.hpp"
+#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "protocol/records/names.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of a run between stores of each type, interrupted at any point.
-#include "maintain/copy.hpp"
+#include "operate/copy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "maintain/ending_store.hpp"
-#include "maintain/stores.hpp"
+#include "operate/ending_store.hpp"
+#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "protocol/records/names.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each type of store holds, as its listings show it.
-#include "maintain/contents.hpp"
+#include "operate/contents.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "maintain/stores.hpp"
+#include "operate/stores.hpp"
 #include "support/counting_store.hpp"
 
 namespace curtail::maintain {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/destination.hpp"
+#include "operate/destination.hpp"
 
 #include <thread>
 

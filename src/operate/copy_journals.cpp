@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/copy_journals.hpp"
+#include "operate/copy_journals.hpp"
 
 #include <mutex>
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The examination of stores, fit and unfit.
-#include "maintain/examine.hpp"
+#include "operate/examine.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include <fstream>
 
-#include "maintain/stores.hpp"
+#include "operate/stores.hpp"
 #include "storage/s3/bucket.hpp"
 #include "storage/store/posix_root.hpp"
 #include "support/faulty_store.hpp"

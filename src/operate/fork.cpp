@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/fork.hpp"
+#include "operate/fork.hpp"
 
 #include <fmt/format.h>
 
-#include "maintain/copy_list.hpp"
-#include "maintain/destination.hpp"
-#include "maintain/store_time.hpp"
+#include "operate/copy_list.hpp"
+#include "operate/destination.hpp"
+#include "operate/store_time.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/rules/fork.hpp"
 

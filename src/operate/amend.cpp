@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "maintain/amend.hpp"
+#include "operate/amend.hpp"
 
 #include <fmt/format.h>
 
