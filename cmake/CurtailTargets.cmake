@@ -101,7 +101,7 @@ function(_curtail_add_cuda name)
 endfunction()
 
 # curtail_program(curtail-NAME [FOLDER folder] DEPENDS library...)
-#   Builds NAME.cpp or NAME/*.cpp of the current folder, or FOLDER/*.cpp.
+#   Builds NAME/*.cpp of the current folder, or FOLDER/*.cpp.
 function(curtail_program program)
     cmake_parse_arguments(ARG "" "FOLDER" "DEPENDS" ${ARGN})
     string(REPLACE "curtail-" "" name ${program})
@@ -109,8 +109,7 @@ function(curtail_program program)
     if(ARG_FOLDER)
         set(name ${ARG_FOLDER})
     endif()
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cpp
-        ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
     add_executable(${program} ${sources})
     add_dependencies(programs ${program})
     install(TARGETS ${program})

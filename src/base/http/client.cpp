@@ -129,7 +129,7 @@ void Client::Handle::prepare(Request const& request, curl_slist* headers)
     set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_FOLLOWLOCATION, 0L);
     // libcurl must not use signals, since threads share them. It then leaves SIGPIPE alone too,
-    // which the programs ignore (apps/program.cpp).
+    // which the programs ignore (programs/frame/program.cpp).
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_TIMEOUT_MS, std::max<long>(1, request.deadline.count()));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks every #include of the libraries and programs against the dependencies that CMake declares.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -87,8 +89,7 @@ std::string component_of(fs::path const& file, Components const& components)
     std::size_t longest = 0;
     for (auto const& [name, component] : components) {
         auto const& folder = component.folder;
-        bool const inside = path.starts_with(folder + "/") || path.starts_with(folder + ".");
-        if (folder.size() <= longest || !inside) continue;
+        if (folder.size() <= longest || !path.starts_with(folder + "/")) continue;
         longest = folder.size();
         found = name;
     }
@@ -149,6 +150,35 @@ TEST(Dependencies, AreFreeOfCycles)
         EXPECT_FALSE(component.dependencies.count(name)) << name << " is part of a cycle";
 }
 
+// The folders of src/. Each may include only from itself and from those above it.
+std::vector<std::string> const groups{"base",    "storage", "protocol", "run",     "poller",
+                                      "trainer", "bill",    "operate",  "programs"};
+
+// The place of a component's group in this list; the number of groups for what lies in tests/.
+std::ptrdiff_t group_of(Component const& component)
+{
+    auto const parts = split(component.folder, '/');
+    if (parts.front() != "src") return std::ssize(groups);
+    return std::ranges::find(groups, parts[1]) - groups.begin();
+}
+
+TEST(Dependencies, PointToTheSameGroupOrToGroupsAbove)
+{
+    auto const components = declared_components();
+    for (auto const& [name, component] : components)
+        for (auto const& target : component.dependencies)
+            EXPECT_LE(group_of(components.at(target)), group_of(component))
+                << name << " depends on " << target;
+}
+
+TEST(Dependencies, EveryFolderIsAGroup)
+{
+    for (auto const& entry : fs::directory_iterator(test::source_folder() / "src")) {
+        if (entry.is_directory())
+            EXPECT_THAT(groups, testing::Contains(entry.path().filename().string()));
+    }
+}
+
 // Headers, by prefix, that some libraries must not reach, not even through another library.
 struct Ban {
     std::string why;
@@ -173,7 +203,7 @@ std::vector<Ban> const bans{
      {"core",         "http",           "permission",    "windows", "plan",   "records",
       "rules",        "site",           "upkeep",        "energy",  "config", "signals",
       "samples",      "launch",         "poll",          "store",   "chain",  "runlog",
-      "status",       "account",        "report",        "journal", "apps",   "simulator",
+      "status",       "account",        "report",        "journal", "frame",  "simulator",
       "curtail-poll", "curtail-status", "curtail-report"},
      {}},
     {"only http and bridge use sockets",

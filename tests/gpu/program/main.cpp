@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "apps/program.hpp"
 #include "base/core/build_info.hpp"
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
@@ -14,6 +13,7 @@
 #include "gpu/kernels.hpp"
 #include "gpu/nccl_check.hpp"
 #include "gpu/operations.hpp"
+#include "programs/frame/program.hpp"
 #include "trainer/comm/nccl_api.hpp"
 #include "trainer/model/gpu_operators.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "apps/program.hpp"
+#include "programs/frame/program.hpp"
 
 namespace curtail::apps::sim_program {
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include "apps/progress.hpp"
 #include "commands.hpp"
+#include "programs/frame/progress.hpp"
 #include "simulator/campaign.hpp"
 
 namespace curtail::apps::sim_program {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "programs/frame/program.hpp"
+#include "programs/frame/progress.hpp"
+#include "trainer/data/prepare.hpp"
+
+namespace curtail::apps::data {
+
+[[nodiscard]] Command prepare_command();
+[[nodiscard]] Command tokenizer_command();
+[[nodiscard]] Command encode_command();
+[[nodiscard]] Command decode_command();
+[[nodiscard]] Command inspect_command();
+[[nodiscard]] Command verify_command();
+
+/// Returns a callback that shows the progress of each stage of `curtail-data prepare` (such as
+/// "tokenizing") on a terminal.
+[[nodiscard]] curtail::data::StageCallback progress_of_stages();
+/// The vocabulary size, in tokens, that vocabulary_size() returns if the user gave none.
+constexpr std::int64_t default_vocabulary = 2048;
+/// Returns the option `--vocabulary`, for commands that train a tokenizer.
+[[nodiscard]] Option vocabulary_option();
+/// Returns the value of `--vocabulary`, or default_vocabulary if the user gave none. The parser
+/// knows no default, so that Arguments::has() tells whether the user gave a value.
+[[nodiscard]] std::int64_t vocabulary_size(Arguments const& arguments);
+
+}  // namespace curtail::apps::data

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "programs/poll/job_files.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/core/files.hpp"
+
+namespace curtail::apps {
+namespace {
+
+enum class Missing { refused, allowed };
+
+// Why nobody can read the file; empty if somebody can.
+std::string why_unreadable(std::filesystem::path const& path, Missing missing)
+{
+    auto const opened = open_to_read(path);
+    if (!opened) return opened.error().why;
+    return *opened || missing == Missing::allowed ? "" : errno_text(ENOENT);
+}
+
+// A file that a launcher names by the key `key`.
+struct Named {
+    char const* key;
+    std::filesystem::path const& path;  // empty: not named
+    Missing missing;
+};
+
+std::string why_bad(Named const& file, config::Launcher const& launcher)
+{
+    if (file.path.empty()) return "";
+    auto why = why_unreadable(file.path, file.missing);
+    bool const must_execute =
+        launcher.kind == config::Launcher::Kind::local && file.path == launcher.script;
+    if (why.empty() && must_execute && access(file.path.c_str(), X_OK) != 0)
+        why = "it is not executable";
+    return why;
+}
+
+std::optional<Error> find_bad_file(config::Site const& site)
+{
+    auto const& launcher = site.launcher;
+    for (auto const& file : {Named{"script", launcher.script, Missing::refused},
+                             Named{"prologue", launcher.prologue, Missing::refused},
+                             Named{"slurm_conf", launcher.slurm_conf, Missing::allowed}})
+        if (auto why = why_bad(file, launcher); !why.empty())
+            return Error{ExitCode::config,
+                         "cannot start jobs at " + site.site.value + ": launcher." + file.key +
+                             " " + file.path.string(),
+                         std::move(why), "correct the site file, or the file that it names"};
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> find_bad_job_file(std::vector<config::Site const*> const& sites)
+{
+    for (auto const* site : sites)
+        if (auto error = find_bad_file(*site)) return error;
+    return std::nullopt;
+}
+
+}  // namespace curtail::apps

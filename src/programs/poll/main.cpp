@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poller/launch/folder_id.hpp"
+#include "poller/poll/poll.hpp"
+#include "poller/poll/status.hpp"
+#include "poller/poll/watch.hpp"
+#include "programs/frame/program.hpp"
+#include "programs/frame/progress.hpp"
+#include "programs/poll/hold_commands.hpp"
+#include "programs/poll/job_files.hpp"
+#include "programs/poll/options.hpp"
+#include "programs/poll/signal_source.hpp"
+#include "programs/poll/site_publishers.hpp"
+#include "programs/poll/sites.hpp"
+#include "programs/poll/stop_signals.hpp"
+#include "run/config/run.hpp"
+#include "storage/store/object_store.hpp"
+
+namespace curtail::apps {
+namespace {
+
+using Sites = std::vector<config::Site const*>;
+
+bool has_begun(config::Run const& run)
+{
+    std::error_code error;
+    return std::filesystem::exists(run.poller_folder() / "state.json", error) ||
+           std::filesystem::exists(run.poller_folder() / "journal.jsonl", error);
+}
+
+// Creates the store of a new run. Later a missing store is a missing mount, which trainers report.
+Result<void> create_store_of_new_run(config::Run const& run)
+{
+    std::error_code error;
+    if (std::filesystem::exists(run.poller_folder() / "state.json", error)) return {};
+    return store::open_store(run.store, store::IfMissing::make).map([](auto const&) {});
+}
+
+Result<poll::PollContext> prepare(config::Run const& run, Sites sites, PollOptions const& options,
+                                  Log const& log)
+{
+    auto const id = launch::run_folder_id(run.folder, false);
+    if (!id) return tl::unexpected(id.error());
+    auto context = make_context({run, std::move(sites), *id}, options, log);
+    if (!context || options.is_dry_run()) return context;
+    if (auto stored = launch::run_folder_id(run.folder, true); !stored)
+        return tl::unexpected(stored.error());
+    if (auto made = create_store_of_new_run(run); !made) return tl::unexpected(made.error());
+    return context;
+}
+
+Result<poll::PollResult> watch(config::Run const& run, Sites const& sites,
+                               poll::PollContext context, PollOptions const& options)
+{
+    constexpr Millis budget{10'000};
+    StopSignals const signals;
+    SitePublishers publishers(run, sites, context.log);
+    Progress progress("replay", "s of trace");
+    poll::WatchOptions watch;
+    watch.intervals.jobs = options.job_interval;
+    watch.drain_on_exit = options.drain_on_exit;
+    watch.progress = [&](double done, double total) { progress.update(done, total); };
+    auto result = poll::watch(std::move(context), watch, signals.request());
+    publishers.finish(budget);
+    return result;
+}
+
+// The error for the exit code. Errors of single sites do not count after a watch: it logged them
+// when they occurred, and they may be over.
+std::optional<Error> final_error(poll::PollResult const& result, PollOptions const& options)
+{
+    if (options.is_dry_run()) return std::nullopt;
+    if (options.mode != PollOptions::Mode::watch) return result.error();
+    return result.errors.empty() ? std::nullopt : std::optional(result.errors.front());
+}
+
+void print_result(poll::PollResult const& result, PollOptions const& options,
+                  Console const& console)
+{
+    if (console.json) console.print_json(poll::to_json(result.sites));
+    else if (options.explain) console.print(poll::explain(result.sites, options.is_dry_run()));
+}
+
+// Polls once, and then publishes the logs. The poller's lock is free by then: a store that does not
+// answer delays no poll.
+Result<poll::PollResult> poll_once(config::Run const& run, Sites const& sites,
+                                   poll::PollContext context, bool dry_run, Log const& log)
+{
+    constexpr Millis budget{10'000};
+    auto result = poll::poll_once(std::move(context), dry_run);
+    if (!dry_run && result) SitePublishers(run, sites, log).finish(budget);
+    return result;
+}
+
+// Polls sites that all have usable files for their jobs, or that may have jobs already.
+Result<void> poll_chosen(config::Run const& run, Sites sites, PollOptions const& options,
+                         Console const& console)
+{
+    auto context = prepare(run, sites, options, console.log);
+    if (!context) return tl::unexpected(context.error());
+    auto const result =
+        options.mode == PollOptions::Mode::watch
+            ? watch(run, sites, std::move(*context), options)
+            : poll_once(run, sites, std::move(*context), options.is_dry_run(), console.log);
+    if (!result) return tl::unexpected(result.error());
+    print_result(*result, options, console);
+    if (auto const error = final_error(*result, options)) return tl::unexpected(*error);
+    return {};
+}
+
+// An unusable script must keep a run from beginning, but never a job from being drained.
+Result<void> poll_sites(config::Run const& run, PollOptions const& options, Console const& console)
+{
+    auto sites = choose_sites(run, options.sites);
+    if (!sites) return tl::unexpected(sites.error());
+    auto const bad_file = options.has_source() ? find_bad_job_file(*sites) : std::nullopt;
+    if (bad_file && !has_begun(run)) return tl::unexpected(*bad_file);
+    bool const once = options.mode == PollOptions::Mode::once;
+    if (bad_file && !once) console.log.warning(bad_file->message());
+    auto polled = poll_chosen(run, std::move(*sites), options, console);
+    if (!bad_file || !once) return polled;
+    if (!polled) console.log.warning(polled.error().message());
+    return tl::unexpected(*bad_file);
+}
+
+// Ends the permissions of paused sites and drains their jobs.
+Result<void> drain_paused(config::Run const& run, Sites sites, PollOptions const& options,
+                          Console const& console)
+{
+    auto context = prepare(run, sites, options, console.log);
+    if (!context) return tl::unexpected(context.error());
+    auto const result = poll_once(run, sites, std::move(*context), false, console.log);
+    if (!result && result.error().code == ExitCode::temporary) {
+        console.log.info(
+            "another poller is active; a job that it does not drain stops because its permission "
+            "has ended");
+        return {};
+    }
+    if (!result) return tl::unexpected(result.error());
+    print_result(*result, options, console);
+    if (auto const error = result->error()) return tl::unexpected(*error);
+    return {};
+}
+
+// Stores a person's decision. A pause is also carried out at once.
+Result<void> carry_out(HoldCommand const& command, config::Run const& run,
+                       PollOptions const& options, Console const& console)
+{
+    auto const sites = choose_sites(run, command.sites);
+    if (!sites) return tl::unexpected(sites.error());
+    auto const stored = store_decision(run, *sites, command, console);
+    if (!command.held) return stored;
+    auto const drained = drain_paused(run, *sites, options, console);
+    return stored ? drained : stored;
+}
+
+Result<void> run_poll(Arguments const& arguments, Console const& console)
+{
+    auto const run = config::read_run(arguments.text("RUN"));
+    if (!run) return tl::unexpected(run.error());
+    if (arguments.has("job-line"))
+        return print_job_line(*run,
+                              {arguments.text("job-line"), arguments.text("intent"),
+                               arguments.flag("without-poller")},
+                              console);
+    auto const options = parse_options(arguments);
+    if (!options) return tl::unexpected(options.error());
+    if (options->hold) return carry_out(*options->hold, *run, *options, console);
+    return poll_sites(*run, *options, console);
+}
+
+Program program()
+{
+    return {"curtail-poll",
+            "Follows each site's carbon signal and submits, drains and cancels the jobs of a run.",
+            {{"",
+              "",
+              poll_option_table(),
+              {{"RUN", "Run file, such as inputs/runs/demo.json"}},
+              run_poll,
+              true}},
+            "\nExamples:\n"
+            "  curtail-poll inputs/runs/demo.json --trace signals/mci_2026-01-11.csv --dry-run\n"
+            "  curtail-poll inputs/mine/run.json --watttime --credentials "
+            "~/.config/curtail/watttime.json\n"
+            "  curtail-poll inputs/mine/run.json --pause plains --reason \"cooling is repaired\"\n"
+            "  curtail-poll inputs/mine/run.json --resume plains\n"
+            "\nState, journal and events are in poller/ of the run's folder. A poller that "
+            "starts while another one of the run is active exits with 75.\n"};
+}
+
+}  // namespace
+}  // namespace curtail::apps
+
+int main(int argc, char** argv)
+{
+    // A publisher may still wait for the store (run/journal/background.hpp).
+    curtail::apps::end_at_once(curtail::apps::run(curtail::apps::program(), argc, argv));
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// curtail-report: the energy, carbon and training of a run.
+#include "base/core/clock.hpp"
+#include "base/core/files.hpp"
+#include "bill/account/account_of.hpp"
+#include "bill/report/csv_tables.hpp"
+#include "bill/report/document.hpp"
+#include "bill/report/page.hpp"
+#include "bill/report/summary.hpp"
+#include "programs/frame/cache.hpp"
+#include "programs/frame/program.hpp"
+#include "programs/frame/progress.hpp"
+#include "programs/frame/target.hpp"
+
+namespace {
+
+using namespace curtail;
+
+namespace fs = std::filesystem;
+
+// A file that Curtail ships: in `share/curtail` of the prefix that contains this program, or in
+// the checkout above `build/<preset>/bin`; else `relative` itself.
+fs::path shipped(fs::path const& relative)
+{
+    std::error_code error;
+    auto folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+    for (; !error && folder.has_relative_path(); folder = folder.parent_path())
+        for (auto const& root : {folder / "share/curtail", folder})
+            if (fs::exists(root / relative, error)) return root / relative;
+    return relative;
+}
+
+fs::path document_of(fs::path html) { return html.replace_extension(".json"); }
+
+Result<void> check_targets(fs::path const& html)
+{
+    if (html.extension() == ".json")
+        return fail(ExitCode::usage, "--out " + html.string(),
+                    "--out names the page; the JSON document has the same name with .json",
+                    "pass a name that ends in .html");
+    if (auto good = apps::check_target(html, "a report", "<title>Curtail run report</title>");
+        !good)
+        return good;
+    return apps::check_target(document_of(html), "a report", "\"schema\":\"curtail.report/1\"");
+}
+
+// How a table begins. Another version of the program may have other columns after these.
+std::string first_columns(report::Table const& table)
+{
+    return table.columns.at(0).title + "," + table.columns.at(1).title + ",";
+}
+
+// Checks that --csv overwrites nothing but earlier tables.
+Result<void> check_csv(apps::Arguments const& arguments, std::vector<report::Table> const& tables)
+{
+    fs::path const folder = arguments.text("csv");
+    if (folder.empty()) return fail(ExitCode::usage, "--csv", "the name of the folder is empty");
+    std::error_code error;
+    if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+        return fail(ExitCode::usage, "--csv " + folder.string(), "this is a file, not a folder",
+                    "pass a folder; curtail-report creates it if it is missing");
+    for (auto const& table : tables)
+        if (auto good = apps::check_target(folder / (table.name + ".csv"), "a table of a report",
+                                           first_columns(table), "--csv");
+            !good)
+            return good;
+    return {};
+}
+
+Result<void> write_csv(apps::Arguments const& arguments, json::Object const& document)
+{
+    if (!arguments.has("csv")) return {};
+    auto const tables = report::csv_tables(document);
+    if (auto good = check_csv(arguments, tables); !good) return good;
+    fs::path const folder = arguments.text("csv");
+    if (auto made = make_folder(folder); !made) return made;
+    for (auto const& table : tables)
+        if (auto written = write_file(folder / (table.name + ".csv"), to_csv(table)); !written)
+            return written;
+    return {};
+}
+
+// Writes the document, then the page, which also needs plotly.js.
+Result<void> write_report(apps::Arguments const& arguments, apps::Console const& console,
+                          json::Object const& document, fs::path const& html)
+{
+    if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made)
+        return made;
+    if (auto written = write_file(document_of(html), json::to_string(document) + "\n"); !written)
+        return written;
+    auto plotly = read_file(arguments.text("plotly"));
+    if (!plotly) {
+        auto error = plotly.error().with_context("cannot draw the report's charts");
+        error.remedy = "run scripts/setup.sh, which unpacks plotly.js, or pass --plotly FILE";
+        return tl::unexpected(error);
+    }
+    if (auto written = write_file(html, report::page(document, std::move(*plotly))); !written)
+        return written;
+    console.log.info("report: " + html.string());
+    return {};
+}
+
+// The document that was computed from the logs of arXiv:2602.22760.
+Result<json::Object> read_reference(fs::path const& file)
+{
+    auto const value = json::parse_file(file, json::Dialect::strict);
+    if (!value) return tl::unexpected(value.error());
+    auto const* document = value->as_object();
+    if (document == nullptr || document->text_at("schema") != "curtail.report/1" ||
+        document->find("published") == nullptr)
+        return fail(ExitCode::data, "cannot use " + file.string(),
+                    "it is no document of the experiment in arXiv:2602.22760");
+    return *document;
+}
+
+Result<void> report_reference(apps::Arguments const& arguments, apps::Console const& console)
+{
+    for (char const* option : {"trace", "average-trace"})
+        if (arguments.has(option))
+            return fail(ExitCode::usage, std::string("--") + option + " and --reference",
+                        "the document of the experiment holds its own intensities");
+    if (arguments.has("out"))
+        if (auto good = check_targets(arguments.text("out")); !good) return good;
+    auto document = read_reference(fs::path(arguments.text("logs")) / "report.json");
+    if (!document) return tl::unexpected(document.error());
+    document->set("report", report::written_by(SystemClock{}.now()));
+    if (console.json) console.print_json(*document->find("published"));
+    else console.print(report::published_text(*document));
+    if (auto written = write_csv(arguments, *document); !written) return written;
+    if (!arguments.has("out")) return {};
+    return write_report(arguments, console, *document, arguments.text("out"));
+}
+
+// Prints the tables first, so that they appear even if the page cannot be written.
+Result<void> report_run(apps::Arguments const& arguments, apps::Console const& console)
+{
+    if (arguments.has("out"))
+        if (auto good = check_targets(arguments.text("out")); !good) return good;
+    std::optional<fs::path> trace;
+    if (arguments.has("trace")) trace = arguments.text("trace");
+    std::optional<fs::path> average;
+    if (arguments.has("average-trace")) average = arguments.text("average-trace");
+    apps::Stages stages;
+    auto const files = account::load_run(
+        arguments.text("RUN"), trace, average,
+        {apps::cache_folder(arguments), console.log, [&](std::int64_t done, std::int64_t total) {
+             stages.update("reading", "commits", done, total);
+         }});
+    if (!files) return tl::unexpected(files.error());
+    auto const whole = report::document(account::account_of(*files), SystemClock{}.now());
+    auto const document = report::shortened(whole);
+    if (console.json) console.print_json(document);
+    else console.print(report::summary_text(document));
+    if (auto written = write_csv(arguments, whole); !written) return written;
+    auto const html =
+        arguments.has("out") ? fs::path(arguments.text("out")) : files->run.folder / "report.html";
+    if (auto good = check_targets(html); !good) return good;
+    return write_report(arguments, console, document, html);
+}
+
+Result<void> run(apps::Arguments const& arguments, apps::Console const& console)
+{
+    if (arguments.flag("reference")) return report_reference(arguments, console);
+    if (arguments.has("RUN")) return report_run(arguments, console);
+    return fail(ExitCode::usage, "RUN is missing",
+                "pass the run's file, such as inputs/runs/demo.json, or --reference", "see --help");
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    apps::Program const program{
+        "curtail-report",
+        "Reports the energy, carbon and training of a run. Compares the carbon with that of "
+        "always-on training.",
+        {{"",
+          "",
+          {{"reference", apps::OptionType::flag, "", "",
+            "Print the numbers published in arXiv:2602.22760. They are computed from the logs of "
+            "its "
+            "experiment"},
+           {"logs", apps::OptionType::text, "FOLDER", shipped("results/reference").string(),
+            "Logs of the experiment in arXiv:2602.22760, for --reference. The folder also holds "
+            "report.json, which was computed from them"},
+           {"trace", apps::OptionType::text, "FILE", "",
+            "Trace of carbon intensity (CSV) that the run followed. Default: the samples that the "
+            "pollers kept and published. Not with --reference"},
+           {"average-trace", apps::OptionType::text, "FILE", "",
+            "Trace of average carbon intensity (CSV), for location-based CO2 beside the marginal "
+            "figures. Default: the average samples that the pollers kept, if there are any"},
+           {"out", apps::OptionType::text, "FILE", "",
+            "HTML page to write; the JSON document has the same name with .json. Default: "
+            "report.html in the run's folder; with --reference, no page"},
+           {"csv", apps::OptionType::text, "DIR", "",
+            "Folder for the tables of the report as CSV files; created if it is missing"},
+           {"plotly", apps::OptionType::text, "FILE",
+            shipped(".deps/site/plotly/package_data/plotly.min.js").string(),
+            "plotly.js, embedded in the page"},
+           apps::cache_option()},
+          {{"RUN", "Run file, such as inputs/runs/demo.json", false}},
+          run,
+          true}},
+        "\nExamples:\n"
+        "  curtail-report inputs/runs/demo.json --trace signals/mci_2026-01-11.csv\n"
+        "  curtail-report inputs/runs/demo.json --csv tables\n"
+        "  curtail-report --reference --out reference.html\n"};
+    return apps::run(program, argc, argv);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "programs/frame/cache.hpp"
+#include "programs/frame/program.hpp"
+#include "programs/frame/progress.hpp"
+#include "protocol/chain/run_objects.hpp"
+
+namespace curtail::apps::store_program {
+
+[[nodiscard]] Command ls_command();
+[[nodiscard]] Command show_command();
+[[nodiscard]] Command verify_command();
+[[nodiscard]] Command gc_command();
+[[nodiscard]] Command sweep_command();
+[[nodiscard]] Command copy_command();
+[[nodiscard]] Command fork_command();
+[[nodiscard]] Command repair_command();
+[[nodiscard]] Command doctor_command();
+[[nodiscard]] Command amend_command();
+
+/// The positional STORE of all commands but `copy`.
+[[nodiscard]] Positional store_positional();
+/// The options that say how to reach a store that is named by its address.
+[[nodiscard]] std::vector<Option> access_options();
+/// Appends `more` to access_options().
+[[nodiscard]] std::vector<Option> with_access_options(std::vector<Option> more);
+
+/// A store that the user has named.
+struct Named {
+    store::Address address;
+    RunId run{};  ///< empty: neither a run file nor `--run` names it
+    std::unique_ptr<store::ObjectStore> store;
+};
+/// Opens the store that `text` names: a run file, or an address. Takes the settings of the run file
+/// or of access_options().
+[[nodiscard]] Result<Named> open_named(std::string const& text, Arguments const& arguments);
+/// Opens it in the same way, and makes sure that there is a run: the named one or the only one in
+/// the store. Fails with `usage` if there are several, and with `no_input` if there is none.
+[[nodiscard]] Result<Named> open_run(std::string const& text, Arguments const& arguments);
+
+/// Returns whether two addresses name the same store in the same way.
+[[nodiscard]] bool same_place(store::Address const& a, store::Address const& b);
+
+/// Returns the folder of `--cache`, and shows in `stages` how many commits were read. Both must
+/// outlive the cache.
+[[nodiscard]] chain::CacheSettings cache_settings(Arguments const& arguments,
+                                                  Console const& console, Stages& stages);
+
+/// `12.3 MB`
+[[nodiscard]] std::string size_text(Bytes size);
+/// The rest of a name, made safe for a terminal.
+[[nodiscard]] std::string name_text(std::string_view name);
+
+}  // namespace curtail::apps::store_program

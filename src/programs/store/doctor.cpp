@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/core/text.hpp"
+#include "commands.hpp"
+#include "operate/examine.hpp"
+#include "programs/frame/progress.hpp"
+
+namespace curtail::apps::store_program {
+namespace {
+
+void print(std::vector<upkeep::Finding> const& findings, Named const& named, Console const& console)
+{
+    if (console.json) {
+        json::Array list;
+        for (auto const& finding : findings)
+            list.push_back(json::Object{{"check", finding.check},
+                                        {"level", upkeep::to_text(finding.level)},
+                                        {"text", name_text(finding.text)},
+                                        {"remedy", name_text(finding.remedy)}});
+        return console.print_json(json::Object{{"store", named.address.url},
+                                               {"fit", upkeep::first_fault(findings) == nullptr},
+                                               {"findings", std::move(list)}});
+    }
+    for (auto const& finding : findings) {
+        console.print(fmt::format("{:<8} {:<18} {}\n", upkeep::to_text(finding.level),
+                                  finding.check, name_text(finding.text)));
+        if (!finding.remedy.empty())
+            console.print(fmt::format("{:<8} {:<18} -> {}\n", "", "", name_text(finding.remedy)));
+    }
+}
+
+Result<void> examine(Arguments const& arguments, Console const& console)
+{
+    auto const named = open_named(arguments.text("STORE"), arguments);
+    if (!named) return tl::unexpected(named.error());
+    auto const run = named->run.value.empty() ? RunId{"doctor"} : named->run;
+    Progress progress("examining", "checks");
+    maintain::ExamineOptions const options{.size = {arguments.integer("size") << 20}};
+    auto const measured = maintain::examine(*named->store, run, options,
+                                            [&](char const* step) { progress.show_text(step); });
+    auto const findings = upkeep::findings_of(measured);
+    print(findings, *named, console);
+    auto const* const fault = upkeep::first_fault(findings);
+    if (fault == nullptr) return {};
+    return fail(fault->code, "the store " + named->address.url + " is not fit for a run",
+                fault->text, fault->remedy);
+}
+
+}  // namespace
+
+Command doctor_command()
+{
+    return {"doctor",
+            "Examine whether a store is fit for a run; leave no object in it",
+            with_access_options({{"size",
+                                  OptionType::integer,
+                                  "MIB",
+                                  "128",
+                                  "Size of the object that is stored and read; 0: none",
+                                  false,
+                                  false,
+                                  {0, 16384}}}),
+            {store_positional()},
+            examine,
+            true,
+            "curtail-store doctor inputs/runs/demo.json"};
+}
+
+}  // namespace curtail::apps::store_program

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bill/account/progress.hpp"
+#include "programs/frame/program.hpp"
+#include "programs/frame/progress.hpp"
+#include "trainer/comm/mpi_session.hpp"
+#include "trainer/job/site_bridges.hpp"
+#include "trainer/job/site_training.hpp"
+
+using namespace curtail;
+
+namespace {
+
+// The progress line of the terminal. The speed is that of this step.
+class StepLine {
+  public:
+    std::string after(train::StepMetrics const& step, Tokens target)
+    {
+        if (!progress_) progress_.emplace(target);
+        progress_->add(step);
+        auto const now = progress_->now();
+        double const speed =
+            static_cast<double>(step.tokens) / std::max(step.duration.count(), 1e-9);
+        auto const round = step.round > 0 ? fmt::format("  round {}", step.round) : "";
+        auto const left = now.training_left();
+        return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}  {:.1f} %{}", step.step,
+                           step.loss.value_or(NAN), speed, round, 100 * now.share(),
+                           left ? "  " + account::training_text(*left) + " left" : "");
+    }
+
+  private:
+    std::optional<account::TrainerProgress> progress_;
+};
+
+std::optional<Millis> kill_wait_of(apps::Arguments const& arguments)
+{
+    if (!arguments.has("kill-wait")) return std::nullopt;
+    return std::chrono::round<Millis>(FractionalSeconds(arguments.number("kill-wait")));
+}
+
+Result<void> check_connection(apps::Arguments const& arguments, SiteId const& site,
+                              train::StopSignal const& stop, apps::Console const& console)
+{
+    if (arguments.flag("alone"))
+        return fail(ExitCode::usage, "--mpi-check", "cannot be combined with --alone");
+    char const* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
+    if (ranks != nullptr && std::string_view(ranks) != "1")
+        return fail(ExitCode::usage, "--mpi-check", "must run once, and mpirun started more ranks");
+    auto const checked = train::check_mpi(arguments.text("RUN"), site, stop, console.log);
+    if (!checked) {
+        auto error = checked.error();
+        if (error.what.starts_with("no MPI"))
+            error.remedy +=
+                (error.remedy.empty() ? "" : "; ") + std::string("this site would use the store");
+        return tl::unexpected(error);
+    }
+    auto const& [host, mpi, found] = *checked;
+    std::vector<std::string> peers;
+    for (auto const& network : mpi.peers) peers.push_back(network.text());
+    console.print(fmt::format("site       {} on {}\n", site.value, host));
+    console.print(fmt::format("interface  {}, ports {}, peers {}\n", mpi.interface,
+                              mpi.ports ? mpi.ports->text() : "any", fmt::join(peers, ", ")));
+    console.print(fmt::format("library    {}\n", found.library));
+    console.print(fmt::format("other end  {} on {}\n", found.other.value, found.host));
+    console.print(fmt::format("received   {:.0f} MB at {:.0f} MB/s\n", bridge::check_bytes * 1e-6,
+                              found.received_mb_per_s));
+    console.print(fmt::format("sent       {:.0f} MB at {:.0f} MB/s\n", bridge::check_bytes * 1e-6,
+                              found.sent_mb_per_s));
+    console.print(fmt::format("result     {} and {} exchange payloads over MPI\n", site.value,
+                              found.other.value));
+    return {};
+}
+
+Result<void> train_this_site(apps::Arguments const& arguments, apps::Console const& console)
+{
+    train::StopSignal const stop;
+    auto const site = parse_site_id(arguments.text("site"));
+    if (!site) return tl::unexpected(site.error());
+    auto const need = permission::parse_need(arguments.text("permission"));
+    if (!need) return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
+    if (arguments.flag("mpi-check")) return check_connection(arguments, *site, stop, console);
+    auto const gpu =
+        model::parse_gpu_choice(arguments.text("gpu-kernels"), arguments.text("gpu-attention"));
+    if (!gpu) return tl::unexpected(gpu.error());
+    apps::Progress progress("training", "");
+    StepLine line;
+    train::TrainOptions options{arguments.text("RUN"),
+                                *site,
+                                arguments.text("job"),
+                                arguments.flag("alone"),
+                                static_cast<int>(arguments.integer("threads")),
+                                {},
+                                [&](train::StepMetrics const& step, Tokens target) {
+                                    progress.show_text(line.after(step, target));
+                                },
+                                *need,
+                                kill_wait_of(arguments),
+                                arguments.integer("profile"),
+                                *gpu};
+    if (!comm::started_by_launcher())
+        return train::train_site(options, *comm::single_process(), stop, console.log);
+    auto session = comm::MpiSession::start();
+    if (!session) return tl::unexpected(session.error());
+    auto done = session->run(
+        [&](comm::Collectives& ranks) -> Result<void> {
+            auto const on_node = session->place_on_node();
+            if (!on_node) return tl::unexpected(on_node.error());
+            options.on_node = *on_node;
+            return train::train_site(options, ranks, stop, console.log);
+        },
+        [&](Error const& error) { console.log.error(error.message()); });
+    if (done || session->size() == 1) return done;
+    return fail(done.error().code, "", "");  // the rank that failed has logged the error
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    using apps::OptionType;
+    // Threads of store operations may still run (trainer/rounds/operation_table.hpp).
+    apps::end_at_once(apps::run(
+        {"curtail-train",
+         "Trains a run at one site, with one rank per device under mpirun. Normally started by "
+         "slurm/site_train.sh.",
+         {{"",
+           "",
+           {{"site", OptionType::text, "SITE", "", "Name of this site in the run", true},
+            {"job", OptionType::text, "ID", "",
+             "Id of this Slurm or local job; recorded in events"},
+            {"alone", OptionType::flag, "", "",
+             "Train without a store; continue from this site's snapshot if there is one"},
+            {"mpi-check", OptionType::flag, "", "",
+             "Do not train: try the MPI connection with another site that runs the same check, for "
+             "up to 10 min. Exits with 69 if this site would use the store"},
+            {"permission", OptionType::text, "WHEN", "if-served",
+             "Whether to train only while the poller permits it: always, if-served (only if a "
+             "poller has served this site) or never"},
+            {"kill-wait",
+             OptionType::number,
+             "SECONDS",
+             "",
+             "Slurm's KillWait: after SIGTERM, leave within 80 % of it",
+             false,
+             false,
+             {0, 1e6, true}},
+            {"threads",
+             OptionType::integer,
+             "N",
+             "1",
+             "CPU threads per rank",
+             false,
+             false,
+             {1, 1024}},
+            {"profile",
+             OptionType::integer,
+             "N",
+             "0",
+             "Write a trace of N steps of each rank, for Chrome or Perfetto, to the site's folder",
+             false,
+             false,
+             {0, 1'000'000}},
+            {"gpu-kernels", OptionType::text, "LIST", "ours",
+             "Kernels on a GPU: ours, aten, or a list of operations that are ours, such as "
+             "rotate,mix"},
+            {"gpu-attention", OptionType::text, "NAME", "",
+             "Attention on a GPU: cudnn or flash; default: the faster one that the GPU has"}},
+           {{"RUN", "Run file, such as inputs/runs/demo.json"}},
+           train_this_site}},
+         "\nExamples:\n"
+         "  mpirun -n 2 curtail-train inputs/runs/demo.json --site CAISO_NORTH\n"
+         "  curtail-train inputs/runs/demo.json --site CAISO_NORTH --alone\n"
+         "  curtail-train --mpi-check inputs/runs/demo.json --site CAISO_NORTH\n"
+         "\nOn SIGUSR1 or SIGTERM the trainer finishes the step, contributes its work and exits "
+         "with 0. A SIGTERM to mpirun\n"
+         "is different: mpirun kills its ranks within 2 s, unless it runs under "
+         "curtail-forward-stop.\n"
+         "On a terminal, the trainer shows its progress. Ranks under mpirun have no terminal: see "
+         "metrics.jsonl and\n"
+         "curtail-status.\n"},
+        argc, argv));
+}
