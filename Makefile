@@ -64,10 +64,10 @@ test-asan: ## unit tests under address and undefined-behaviour sanitizers
 	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(QUARTERS) -L unit
 
 bench: build ## measure pairs of commands and print their ratios; results in results/bench
-	@exec scripts/bench.py
+	@exec bench/bench.py
 
 bench-rounds: build ## measure parts of a round and print their ratios; results in results/bench-rounds
-	@exec scripts/bench_rounds.py
+	@exec bench/bench_rounds.py
 
 soak: build ## repeat the fault tests many times; resumable; results in results/soak
 	@exec scripts/soak.sh

@@ -38,7 +38,7 @@ train_reference() {
     shift 2
     [ ! -e "$curve.json" ] || return 0
     echo "reference_curve.sh: $curve" >&2
-    "$python" -u "$here/tests/peers/reference_curve.py" "$reference" "$run.json" \
+    "$python" -u "$here/bench/peers/reference_curve.py" "$reference" "$run.json" \
         "$work/initial/sites/$site/snapshot-a.0of1.h5" "$curve.csv" "$@" \
         > "$work/${curve//\//-}.log"
 }
@@ -51,6 +51,6 @@ for rate in 0.0003 0.001 0.003 0.01; do
     train_reference run "reference-adamw-$rate" --adamw-rate "$rate"
 done
 train_reference rule rule/reference-muon
-table=$here/tests/peers/reference_curve_table.py
+table=$here/bench/peers/reference_curve_table.py
 "$python" "$table" "$work/run/sites/$site/metrics.jsonl" .
 "$python" "$table" "$work/rule/sites/$site/metrics.jsonl" rule

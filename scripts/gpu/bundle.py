@@ -74,11 +74,12 @@ class Bundle:
         for name in ("env.sh", "run.sh", "measure.sh", "measure.py", "measure_children.py",
                      "measure_training.py"):
             shutil.copy(CHECKOUT / "scripts/gpu" / name, self.folder)
-        for folder, files in (("peers", ["gpt_step.py"]), ("golden", ["gpt_mha.h5", "gpt_gqa.h5"])):
-            target = self.folder / "share/curtail" / folder
+        for folder, files in (("bench/peers", ["gpt_step.py"]),
+                              ("tests/golden", ["gpt_mha.h5", "gpt_gqa.h5"])):
+            target = self.folder / "share/curtail" / Path(folder).name
             target.mkdir(parents=True, exist_ok=True)
             for name in files:
-                shutil.copy(CHECKOUT / "tests" / folder / name, target)
+                shutil.copy(CHECKOUT / folder / name, target)
         for program in (BUILD / "bin").iterdir():
             self.add_libraries(program)
 

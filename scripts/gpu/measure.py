@@ -27,7 +27,7 @@ CARD = ("name", "driver_version", "pci.bus_id", "memory.total", "clocks.sm", "cl
 
 def shared(name):
     """A file or folder of the project: in a bundle, or in a checkout."""
-    places = (HERE / "share/curtail" / name, HERE.parent.parent / "tests" / name)
+    places = (HERE / "share/curtail" / Path(name).name, HERE.parent.parent / name)
     return next((path for path in places if path.exists()), places[0])
 
 
@@ -60,7 +60,7 @@ class Measurement:
     def kernels(self):
         for name in KERNELS:
             self.check("kernels", name, ["kernels", "--only", name, "--seconds", 0.03], 40)
-        self.check("kernels", "models", ["models", shared("golden")], 60)
+        self.check("kernels", "models", ["models", shared("tests/golden")], 60)
 
     def operations(self):
         options = self.options
@@ -159,7 +159,7 @@ class Measurement:
         that is never a failure of ours."""
         options = self.options
         while rows >= 1:
-            command = [sys.executable, options.peer or shared("peers") / "gpt_step.py", "--serve",
+            command = [sys.executable, options.peer or shared("bench/peers") / "gpt_step.py", "--serve",
                        "--depth", options.depth, "--vocabulary", options.vocabulary, "--sequence",
                        options.sequence, "--rows", rows, "--accumulation",
                        max(1, options.batch_tokens // (rows * options.sequence)), "--warmup", 2,

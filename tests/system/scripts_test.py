@@ -300,7 +300,7 @@ def interrupted_benchmark_ends_its_processes():
             (checkout.root / "results/demo/text").mkdir(parents=True)
             checkout.command("mpirun")
             checkout.hold("mpirun")
-            bench = checkout.start("scripts/bench.py", CURTAIL_JSON="1")
+            bench = checkout.start("bench/bench.py", CURTAIL_JSON="1")
             checkout.wait_for_line("mpirun")
             inherits = any("CURTAIL_JSON" in line for line in checkout.log())
             expect(not inherits, "the benchmark uses options from the environment")

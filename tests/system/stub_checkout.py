@@ -49,7 +49,7 @@ class Checkout:
     def __init__(self, programs=()):
         self.folder = Path(tempfile.mkdtemp(prefix="curtail-door-"))
         self.root = self.folder / "check out"
-        for part in ("scripts", "inputs", "signals", "slurm"):
+        for part in ("bench", "scripts", "inputs", "signals", "slurm"):
             shutil.copytree(SOURCE / part, self.root / part)
         shutil.copy(SOURCE / "Makefile", self.root)
         self.path = self.folder / "path"

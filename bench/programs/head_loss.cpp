@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the softcapped cross entropy and its derivatives: the counterpart of
-// tests/peers/head_loss.py. Prints one line of JSON: the median time in seconds and the peak memory
+// bench/peers/head_loss.py. Prints one line of JSON: the median time in seconds and the peak memory
 // in MiB, for the cross entropy of given logits and for the head from its input to its loss.
 #include <ATen/Parallel.h>
 #include <ATen/ops/randint.h>

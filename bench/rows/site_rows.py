@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of scripts/bench_rounds.py about real sites: two or three processes of one rank each
+"""Rows of bench/bench_rounds.py about real sites: two or three processes of one rank each
 and a tiny model, on this machine. The times come from the events and steps that the sites log."""
 import datetime
 import re
@@ -112,7 +112,7 @@ def requests_of_rounds(rounds):
 def requests():
     """Requests of a site in a round of three sites, from the log of a Ceph gateway that knows each
     site by its key. All times are a thirtieth of the defaults. Counts: what the protocol should
-    need (COUNTED in scripts/bench/site_rows.py) plus the measured pieces of the journal / the mean
+    need (COUNTED in bench/rows/site_rows.py) plus the measured pieces of the journal / the mean
     over the sites."""
     found = requests_of_rounds(3)
     totals = [sum(kinds.values()) for kinds in found.values()]

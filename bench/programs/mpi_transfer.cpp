@@ -7,7 +7,7 @@
 //
 // between-jobs: as sites do it, from one job of mpirun to another, with curtail-bridge at both
 // ends. one-job: from rank 0 to rank 1, without bridges. The same messages, and the receiver
-// computes their digest, too. scripts/bench/mpi_rows.py gives mpirun the variables of a bridge.
+// computes their digest, too. bench/rows/mpi_rows.py gives mpirun the variables of a bridge.
 #include <fmt/format.h>
 #include <mpi.h>
 

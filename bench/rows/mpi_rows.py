@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of scripts/bench_rounds.py about payloads over MPI, on the loopback interface."""
+"""Rows of bench/bench_rounds.py about payloads over MPI, on the loopback interface."""
 import functools
 import json
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The row `cut-to-adopt` of scripts/bench_rounds.py: three sites of one rank each exchange a model of
+"""The row `cut-to-adopt` of bench/bench_rounds.py: three sites of one rank each exchange a model of
 92 M parameters through a folder, with the programs of this build and with those of commit d3ccb0c,
 whose configuration has fewer keys."""
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by scripts/bench.py and scripts/bench_rounds.py: runs programs, prints the ratio of a row,
+"""Shared by bench/bench.py and bench/bench_rounds.py: runs programs, prints the ratio of a row,
 and writes the results with their origin."""
 import argparse
 import functools
@@ -80,7 +80,7 @@ def figures(*command):
 def merges():
     """The figures of bench_merge and of its peer, in turns."""
     return [(figures(BUILD / "tests/bench_merge"),
-             figures(PEER_PYTHON, SOURCE / "tests/peers/merge.py")) for _ in range(REPEATS)]
+             figures(PEER_PYTHON, SOURCE / "bench/peers/merge.py")) for _ in range(REPEATS)]
 
 
 def measure_merge(figure="merge_s", what="merge of 3 x 92 M parameters"):

@@ -5,7 +5,7 @@
 // Both times are the best of all repeats. Uses huge pages where possible, as numpy and the merges
 // of a site do. Prints one line of JSON. Fails if the two results do not have the same bits.
 //
-//     bench_merge [parameters [repeats]]      by default, those of tests/peers/merge.py
+//     bench_merge [parameters [repeats]]      by default, those of bench/peers/merge.py
 #include "protocol/rules/merge.hpp"
 
 #include <fmt/core.h>

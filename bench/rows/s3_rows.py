@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of scripts/bench_rounds.py about large objects on an S3 server: Curtail against boto3."""
+"""Rows of bench/bench_rounds.py about large objects on an S3 server: Curtail against boto3."""
 import functools
 import os
 import subprocess
@@ -50,7 +50,7 @@ def transfers():
             for direction in ("up", "down"):
                 own = figures(BUILD / "tests/bench_s3_transfer", direction, *access,
                               "s3://bench/own", BYTES)
-                peer = figures(PEER_PYTHON, SOURCE / "tests/peers/s3_transfer.py", direction,
+                peer = figures(PEER_PYTHON, SOURCE / "bench/peers/s3_transfer.py", direction,
                                *access, "bench/peer", BYTES, f"{memory}/object")
                 found.setdefault(("own", direction), []).append(own)
                 found.setdefault(("peer", direction), []).append(peer)

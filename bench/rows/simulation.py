@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The row of scripts/bench_rounds.py about the simulator."""
+"""The row of bench/bench_rounds.py about the simulator."""
 import json
 import os
 import subprocess

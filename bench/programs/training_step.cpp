@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times training steps: the counterpart of tests/peers/gpt_step.py. Prints one line of JSON with
+// Times training steps: the counterpart of bench/peers/gpt_step.py. Prints one line of JSON with
 // the median time of each part of a step in seconds.
 #include <ATen/Parallel.h>
 #include <ATen/ops/randint.h>

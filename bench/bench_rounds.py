@@ -13,16 +13,16 @@ Rows that need more than the build are left out where it is missing:
 * The rows `requests`, `mpi-s3` and `s3-*` need the Ceph programs that scripts/rgw.sh names.
 
 examples:
-  scripts/bench_rounds.py
-  scripts/bench_rounds.py --only join --only simulation
-  scripts/bench_rounds.py --list"""
+  bench/bench_rounds.py
+  bench/bench_rounds.py --only join --only simulation
+  bench/bench_rounds.py --list"""
 import importlib
 import os
 import shutil
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "rows"))
 from common import (NAME, OLD_BUILD, PEER_PYTHON, CommandFailed, Parser, check_build,  # noqa: E402
                     end_on_signals, measure, write_results)
 

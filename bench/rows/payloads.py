@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of scripts/bench_rounds.py about payloads on one machine. In the build folder, because a
+"""Rows of bench/bench_rounds.py about payloads on one machine. In the build folder, because a
 temporary folder may be in memory."""
 import functools
 import os
@@ -29,7 +29,7 @@ def payload_write():
 
 def merge():
     """The arithmetic of a merge of three contributions of 92 M parameters with an outer Nesterov
-    step, on one thread: numpy in the way of Flower (tests/peers/merge.py) / Curtail."""
+    step, on one thread: numpy in the way of Flower (bench/peers/merge.py) / Curtail."""
     return {**measure_merge(), "at_least": 8}
 
 

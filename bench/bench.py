@@ -28,7 +28,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "rows"))
 from common import (BUILD, ENVIRONMENT, PEER_PYTHON, REPEATS, SOURCE, Parser,  # noqa: E402
                     check_build, end_on_signals, execute, figures, measure, measure_merge,
                     program, seconds, write_results)
@@ -130,7 +130,7 @@ def measure_step(sequence, rows):
     peer, own = [], []
     for _ in range(REPEATS):
         own.append(figures(BUILD / "tests/bench_training_step", *options)["step_s"])
-        peer.append(figures(PEER_PYTHON, SOURCE / "tests/peers/gpt_step.py", *options)["step_s"])
+        peer.append(figures(PEER_PYTHON, SOURCE / "bench/peers/gpt_step.py", *options)["step_s"])
     return {"what": f"step of d4, {rows} rows of {sequence} tokens: eager PyTorch / Curtail",
             "unit": "s", "a": peer, "b": own}
 
@@ -148,7 +148,7 @@ def measure_head(what, key, unit):
     peer, own = [], []
     for _ in range(REPEATS):
         own.append(figures(BUILD / "tests/bench_head_loss", "head")[key])
-        peer.append(figures(PEER_PYTHON, SOURCE / "tests/peers/head_loss.py", "head")[key])
+        peer.append(figures(PEER_PYTHON, SOURCE / "bench/peers/head_loss.py", "head")[key])
     return {"what": f"head and cross entropy, {what}: eager PyTorch / Curtail", "unit": unit,
             "a": peer, "b": own}
 
