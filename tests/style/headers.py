@@ -32,7 +32,7 @@ def included_as(file: Path) -> Path | None:
     return None
 
 
-def flags_by_folder(build: Path) -> dict[str, tuple[str, list[str]]]:
+def flags_by_folder(build: Path) -> dict[Path, tuple[str, list[str]]]:
     """Folder -> working folder and compiler command, up to the options of one source."""
     flags = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
@@ -57,7 +57,7 @@ def flags_by_folder(build: Path) -> dict[str, tuple[str, list[str]]]:
                 "-O2",
             ) and word != str(file):
                 kept.append(word)
-        for folder in (str(name.parent), name.parts[0]):
+        for folder in name.parents:
             flags.setdefault(folder, (entry["directory"], kept))
     return flags
 
@@ -112,8 +112,8 @@ def main() -> int:
     jobs = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for header in others:
-            folder = included_as(header).parent
-            directory, command = flags.get(str(folder)) or flags[folder.parts[0]]
+            folder = next(folder for folder in included_as(header).parents if folder in flags)
+            directory, command = flags[folder]
             jobs.append(pool.submit(check, header, directory, command, out))
     failures = [job.result() for job in jobs if job.result()]
     print("\n".join(failures))

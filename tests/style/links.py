@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks that every relative link of every page leads to a file, and to a heading if it names one;
-and that docs/architecture.md describes every library."""
+that every path of the project in a page exists; and that docs/architecture.md has every library."""
 import re
 import sys
 from pathlib import Path
 
-FOLDERS = ("docs", "results", "signals")
+FOLDERS = ("docs", "results", "signals", "src")
+GROUPS = sorted(folder.name for folder in Path("src").iterdir() if folder.is_dir())
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -35,15 +36,31 @@ def broken_links(page):
             yield f"{page}: {target}: no such heading"
 
 
+def missing_paths(page):
+    """Paths of the project that a page names. Those of sources may leave out `src/`."""
+    text = page.read_text().partition("## Where the old folders went")[0]
+    for path in re.findall(r"(?<![\w./-])(?:bench|cmake|scripts|slurm|src|tests)/[\w./*-]+", text):
+        if not re.search(r"[A-Z]{2}", path) and not any(Path(".").glob(path.rstrip("/."))):
+            yield f"{page}: {path}: no such file or folder"
+    for path in re.findall(rf"(?<![\w./-])(?:{'|'.join(GROUPS)})/[\w/-]+\.(?:[ch]pp|cu|inl)", text):
+        if not Path("src", path).exists():
+            yield f"{page}: {path}: no such file in src/"
+
+
 def missing_libraries():
     text = Path("docs/architecture.md").read_text()
-    names = [file.parent.name for file in sorted(Path("src").glob("*/CMakeLists.txt"))]
-    for name in names + ["gpu", "simulator"]:
-        if f"| `{name}` |" not in text:
-            yield f"docs/architecture.md: library {name} is missing"
+    tree = text[text.index("src/\n"):text.index("```\n\n`tests/`")]
+    for file in sorted(Path("src").glob("**/CMakeLists.txt")):
+        if f" {file.parent.name}/ " not in tree and file.parent != Path("src"):
+            yield f"docs/architecture.md: {file.parent} is not in the tree"
+    for name in re.findall(r"^ +(\w+)/ ", tree, re.MULTILINE):
+        if not any(Path("src").glob(f"**/{name}")):
+            yield f"docs/architecture.md: the tree has {name}/, which is no folder"
 
 
 errors = [error for page in pages() for error in broken_links(page)]
+errors += [error for page in pages() if page.parts[0] not in ("CHANGELOG.md", "results")
+           for error in missing_paths(page)]
 errors += missing_libraries()
 for error in errors:
     print(error)
