@@ -35,7 +35,7 @@ from sass_paths import Unreadable, kernels_of
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LIMITS = CHECKOUT / "scripts/gpu/sass-limits.json"
-OBJECT = CHECKOUT / "build/gpu/src/model/libcurtail_model_cuda.a"
+OBJECT = CHECKOUT / "build/gpu/src/trainer/model/libcurtail_model_cuda.a"
 ARCHITECTURE = "sm_90"
 FIGURES = ("registers", "stack", "spills", "load", "store", "per_element")
 
