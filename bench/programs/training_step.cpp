@@ -13,7 +13,7 @@
 
 #include "trainer/model/gpt.hpp"
 #include "trainer/model/initialize.hpp"
-#include "trainer/model/optim/optimizer.hpp"
+#include "trainer/model/optim/whole_optimizer.hpp"
 
 using namespace curtail;
 
@@ -67,7 +67,7 @@ void measure(Options const& o)
     Tokens const batch{o.at("rows") * o.at("sequence")};
     std::optional<model::Parameters> masters;
     if (type != at::kFloat) masters = busy_weights(shape);
-    optim::Optimizer optimizer(shape, {}, batch);
+    auto optimizer = test::whole_optimizer(shape, {}, batch);
     auto const ids = at::randint(o.at("vocabulary"), {o.at("rows"), o.at("sequence") + 1},
                                  at::TensorOptions(at::kLong));
     auto const input = ids.narrow(1, 0, o.at("sequence")).contiguous();
@@ -80,7 +80,7 @@ void measure(Options const& o)
         gpt.zero_gradients();
         (void)gpt.accumulate_gradients(input, target, 1 / static_cast<double>(batch.value));
         auto const passed = seconds_since(begin);
-        optimizer.step(masters ? *masters : gpt.weights(), gpt.gradients(), {100, 1000});
+        test::step(optimizer, masters ? *masters : gpt.weights(), gpt.gradients(), {100, 1000});
         if (masters) gpt.weights().flat().copy_(masters->flat());
         auto const all = seconds_since(begin);
         if (step < o.at("warmup")) continue;

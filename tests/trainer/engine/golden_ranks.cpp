@@ -13,7 +13,7 @@
 #include "trainer/engine/shard_exchange.hpp"
 #include "trainer/model/golden.hpp"
 #include "trainer/model/gpt.hpp"
-#include "trainer/model/optim/optimizer.hpp"
+#include "trainer/model/optim/whole_optimizer.hpp"
 
 namespace curtail::train {
 namespace {
@@ -37,15 +37,12 @@ class GoldenRanks : public testing::Test {
         optimizer.emplace(golden.shape(), settings, Tokens{1}, shards.of(ranks->rank()));
     }
 
-    // A new optimizer with the state of all ranks' old ones.
+    // A new optimizer with the state of the old one.
     void resume()
     {
-        auto state = optimizer->state();
-        for (auto& [name, tensor] : state.tensors)
-            ranks->all_reduce_sum(std::span<float>(tensor.mutable_data_ptr<float>(),
-                                                   static_cast<std::size_t>(tensor.numel())));
+        auto const state = test::state_of(*optimizer);
         begin_optimizer();
-        ASSERT_TRUE(optimizer->restore(state));
+        test::restore(*optimizer, state);
     }
 
     // The sum of the losses of this rank's rows.

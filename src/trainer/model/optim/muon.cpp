@@ -55,13 +55,6 @@ at::Tensor descend(at::Tensor const& w, at::Tensor const& step, double rate, dou
     return sum_of_squares(change);
 }
 
-// The number of matrices of `elements` elements that a step updates at once.
-std::int64_t slice_of(std::int64_t count, std::int64_t elements, c10::Device device)
-{
-    auto const most = device.is_cpu() ? slice_elements_on_cpu : slice_elements_on_gpu;
-    return std::clamp<std::int64_t>(most / elements, 1, std::max<std::int64_t>(count, 1));
-}
-
 // gram := x x^T. On a CPU, computes only blocks on and above the diagonal and copies the others.
 void symmetric_product(at::Tensor const& x, at::Tensor const& gram)
 {
@@ -128,7 +121,9 @@ Muon::Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::Scal
       momentum_(at::zeros({count, rows, columns}, at::TensorOptions(at::kFloat).device(device))),
       second_(rows >= columns ? at::zeros({count, rows, 1}, momentum_.options())
                               : at::zeros({count, 1, columns}, momentum_.options())),
-      slice_(slice_of(count, rows * columns, device)),
+      slice_(std::clamp<std::int64_t>(
+          (device.is_cpu() ? slice_elements_on_cpu : slice_elements_on_gpu) / (rows * columns), 1,
+          std::max<std::int64_t>(count, 1))),
       update_(at::empty({slice_, rows, columns}, momentum_.options()))
 {
 }

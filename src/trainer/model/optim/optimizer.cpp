@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 namespace curtail::optim {
-
 namespace {
 
 // The AdamW rate of a parameter; null for those that Muon trains.
@@ -25,50 +24,7 @@ double Rates::*adamw_rate(std::string const& name)
     return it == rates.end() ? nullptr : it->second;
 }
 
-using TensorsByName = std::map<std::string, at::Tensor const*>;
-
-// Why `given` does not fit an optimizer with the tensors `own`; empty if it fits.
-std::string mismatch(TensorsByName const& given, std::vector<model::NamedTensor> const& own)
-{
-    if (given.size() != own.size())
-        return "it holds " + std::to_string(given.size()) + " tensors, this model's has " +
-               std::to_string(own.size());
-    for (auto const& [name, tensor] : own) {
-        auto const it = given.find(name);
-        if (it == given.end()) return "it has no " + name;
-        if (it->second->sizes() != tensor.sizes()) return name + " has a different shape";
-    }
-    return {};
-}
-
 }  // namespace
-
-OptimizerState new_state(config::Model const& shape)
-{
-    OptimizerState state;
-    auto const add = [&](std::string const& name, std::vector<std::int64_t> const& sides) {
-        state.tensors.push_back({name, at::zeros(sides, at::TensorOptions(at::kFloat))});
-    };
-    for (auto const& place : model::parameter_places(shape)) {
-        if (adamw_rate(place.name) != nullptr) {
-            add(place.name + "/exp_avg", place.shape);
-            add(place.name + "/exp_avg_sq", place.shape);
-            continue;
-        }
-        auto const rows = place.shape[0];
-        auto const columns = place.shape[1];
-        add(place.name + "/momentum_buffer", place.shape);
-        add(place.name + "/second_momentum_buffer", rows >= columns
-                                                        ? std::vector{rows, std::int64_t{1}}
-                                                        : std::vector{std::int64_t{1}, columns});
-    }
-    return state;
-}
-
-Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens)
-    : Optimizer(shape, settings, batch_tokens, deal_shards(shape, 1).of(0))
-{
-}
 
 Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens,
                      std::vector<Piece> pieces, c10::Device device)
@@ -91,17 +47,6 @@ Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tok
         Muon muon(static_cast<std::int64_t>(members.size()), sides[0], sides[1], products, device);
         muon_.push_back({std::move(members), std::move(muon)});
     }
-}
-
-void Optimizer::step(model::Parameters& weights, model::Parameters const& gradients, Progress at)
-{
-    auto const parts_of = [&](at::Tensor const& flat) {
-        std::vector<at::Tensor> parts;
-        for (auto const& piece : pieces_)
-            parts.push_back(flat.narrow(0, piece.offset, piece.count));
-        return parts;
-    };
-    (void)step(parts_of(weights.flat()), parts_of(gradients.flat()), at);
 }
 
 at::Tensor Optimizer::step(std::span<at::Tensor const> weights,
@@ -185,47 +130,6 @@ std::vector<Optimizer::StatePart> Optimizer::parts() const
             add("/second_momentum_buffer", group.muon.second_momentum()[slice]);
         }
     return parts;
-}
-
-namespace {
-
-// The elements of `whole` that correspond to `part`, whose first one has the index `first`.
-at::Tensor range_of(at::Tensor const& whole, std::int64_t first, at::Tensor const& part)
-{
-    return whole.view({-1}).narrow(0, first, part.numel()).view(part.sizes());
-}
-
-}  // namespace
-
-void Optimizer::copy_state(OptimizerState& all) const
-{
-    all.steps = steps();
-    TensorsByName whole;
-    for (auto const& [name, tensor] : all.tensors) whole[name] = &tensor;
-    for (auto const& [name, shape, first, tensor] : parts())
-        range_of(*whole.at(name), first, tensor).copy_(tensor);
-}
-
-OptimizerState Optimizer::state() const
-{
-    auto all = new_state(shape_);
-    copy_state(all);
-    return all;
-}
-
-Result<void> Optimizer::restore(OptimizerState const& all)
-{
-    TensorsByName given;
-    for (auto const& [name, tensor] : all.tensors) given[name] = &tensor;
-    auto const why =
-        all.steps < 0 ? "its step number is negative" : mismatch(given, new_state(shape_).tensors);
-    if (!why.empty())
-        return fail(ExitCode::data, "cannot restore the optimizer", why,
-                    "use a state of the same model, or start without one");
-    for (auto const& [name, shape, first, tensor] : parts())
-        tensor.copy_(range_of(given.at(name)->contiguous(), first, tensor));
-    set_steps(all.steps);
-    return {};
 }
 
 void Optimizer::reset()

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "base/core/result.hpp"
 #include "run/config/run.hpp"
 #include "trainer/model/optim/adamw.hpp"
 #include "trainer/model/optim/muon.hpp"
@@ -15,32 +14,23 @@
 
 namespace curtail::optim {
 
-/// The state of the optimizer for all parameters, as a snapshot stores it.
-struct OptimizerState {
-    std::int64_t steps{};  ///< number of steps made with this state; 0 in a new state
-    /// Float32 tensors. AdamW has `<parameter>/exp_avg` and `<parameter>/exp_avg_sq`. Muon has
-    /// `<parameter>/momentum_buffer` and `<parameter>/second_momentum_buffer`.
-    std::vector<model::NamedTensor> tensors;
-};
-/// Returns the state of a new optimizer: all tensors are zero.
-[[nodiscard]] OptimizerState new_state(config::Model const& shape);
-
 /// The inner optimizer of a site, with scheduled learning rates: Muon for the matrices of the
 /// layers, AdamW for all other parameters. Each rank has an optimizer for its own pieces of the
 /// parameters.
 class Optimizer {
   public:
-    /// The state for one of the pieces: a range of a tensor of OptimizerState.
+    /// The state for one of the pieces: a range of a float32 tensor of the state, as a snapshot
+    /// stores it. For each parameter, AdamW has the tensors `<parameter>/exp_avg` and
+    /// `<parameter>/exp_avg_sq`. Muon has `<parameter>/momentum_buffer` and
+    /// `<parameter>/second_momentum_buffer`.
     struct StatePart {
         std::string name;                 ///< of the tensor
         std::vector<std::int64_t> shape;  ///< of the whole tensor
         std::int64_t first{};             ///< index of the range's first element in that tensor
         at::Tensor tensor;                ///< the elements; contiguous, in the optimizer's memory
     };
-    /// Updates all parameters. `shape` is that of the model; `batch_tokens` is the number of tokens
-    /// in one step.
-    Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens);
-    /// Updates `pieces`, such as those of one rank (Shards::of). The state is on `device`.
+    /// Updates `pieces`, such as those of one rank (Shards::of). `shape` is that of the model;
+    /// `batch_tokens` is the number of tokens in one step. The state is zero, and on `device`.
     Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens,
               std::vector<Piece> pieces, c10::Device device = at::kCPU);
 
@@ -52,8 +42,6 @@ class Optimizer {
     /// device.
     at::Tensor step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
                     Progress at, double lr_share = 1, StepMask const& mask = {});
-    /// Makes one step on the pieces in these buffers.
-    void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
     /// Makes a step that changes neither weights nor state. It needs as much memory as step().
     void try_step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients);
     /// Returns the scheduled values for a step at the position `at` with this state, which may have
@@ -66,15 +54,6 @@ class Optimizer {
     void set_steps(std::int64_t steps);
     /// Returns the state of these pieces, in the optimizer's own memory.
     [[nodiscard]] std::vector<StatePart> parts() const;
-    /// Copies the state of these pieces into `all`, which must have the tensors of new_state(). If
-    /// the optimizer has all pieces, `all` is then its whole state.
-    void copy_state(OptimizerState& all) const;
-    /// Returns a copy of the state, with zeros where other optimizers have the pieces.
-    [[nodiscard]] OptimizerState state() const;
-    /// Replaces the state of these pieces by that in `all`, which is the state of all parameters.
-    /// Fails with `data`, and changes nothing, if `all` has other tensor names or shapes, or a
-    /// negative number of steps.
-    [[nodiscard]] Result<void> restore(OptimizerState const& all);
     /// Sets the state to that of a new optimizer. This is necessary after a step with gradients
     /// that are not finite. Without reset(), the state would never become finite again.
     void reset();

@@ -2,6 +2,7 @@
 #include "trainer/model/optim/shards.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 
@@ -14,22 +15,6 @@ constexpr std::size_t matrices_per_layer = 6;
 // Ranges of a split parameter begin at multiples of this number of elements. Chunks have a multiple
 // of it.
 constexpr std::int64_t split_elements = 16;
-
-// Multiplications in one step of Muon's iteration: x x^T, its square, and the product with x.
-double muon_work(model::ParameterPlace const& matrix)
-{
-    auto const rows = static_cast<double>(matrix.shape[0]);
-    auto const columns = static_cast<double>(matrix.shape[1]);
-    double const small = std::min(rows, columns);
-    return small * small * (2 * std::max(rows, columns) + small);
-}
-
-std::int64_t elements_of(std::vector<Piece> const& pieces)
-{
-    std::int64_t sum = 0;
-    for (auto const& piece : pieces) sum += piece.count;
-    return sum;
-}
 
 // The numbers of layers in the groups, in the order of the buckets. `chunks[k]` is the chunk of k
 // layers.
@@ -83,17 +68,15 @@ class Dealer {
     }
 
   private:
-    [[nodiscard]] Bucket empty() const
-    {
-        return {std::vector<std::vector<Piece>>(work_.size()), 0};
-    }
+    [[nodiscard]] Bucket empty() const { return {decltype(Bucket::of_rank)(work_.size()), 0}; }
 
     static void finish(Bucket& bucket)
     {
         for (auto& pieces : bucket.of_rank) {
-            std::sort(pieces.begin(), pieces.end(),
-                      [](Piece const& a, Piece const& b) { return a.offset < b.offset; });
-            auto const units = (elements_of(pieces) + split_elements - 1) / split_elements;
+            std::ranges::sort(pieces, {}, &Piece::offset);
+            std::int64_t elements = 0;
+            for (auto const& piece : pieces) elements += piece.count;
+            auto const units = (elements + split_elements - 1) / split_elements;
             bucket.chunk = std::max(bucket.chunk, units * split_elements);
         }
     }
@@ -103,9 +86,8 @@ class Dealer {
     {
         std::vector<std::size_t> order(end - first);
         std::iota(order.begin(), order.end(), first);
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            return places_[a].numel() > places_[b].numel();
-        });
+        std::ranges::stable_sort(order, std::greater{},
+                                 [&](std::size_t matrix) { return places_[matrix].numel(); });
         auto bucket = empty();
         std::vector<std::int64_t> elements(work_.size());
         for (auto const matrix : order) {
@@ -127,22 +109,26 @@ class Dealer {
         return all;
     }
 
+    // Multiplications in one step of Muon's iteration: x x^T, its square, and the product with x.
     [[nodiscard]] double work_of(std::vector<Piece> const& matrices) const
     {
         double sum = 0;
-        for (auto const& piece : matrices) sum += muon_work(places_[piece.parameter]);
+        for (auto const& piece : matrices) {
+            auto const [small, large] = std::ranges::minmax(places_[piece.parameter].shape);
+            auto const side = static_cast<double>(small);
+            sum += side * side * (2 * static_cast<double>(large) + side);
+        }
         return sum;
     }
 
     Bucket deal_group(std::size_t first, std::size_t end)
     {
         auto packed = pack(first, end);
-        std::stable_sort(packed.of_rank.begin(), packed.of_rank.end(),
-                         [&](auto const& a, auto const& b) { return work_of(a) > work_of(b); });
+        std::ranges::stable_sort(packed.of_rank, std::greater{},
+                                 [&](auto const& pieces) { return work_of(pieces); });
         std::vector<std::size_t> ranks(work_.size());
         std::iota(ranks.begin(), ranks.end(), std::size_t{0});
-        std::stable_sort(ranks.begin(), ranks.end(),
-                         [&](std::size_t a, std::size_t b) { return work_[a] < work_[b]; });
+        std::ranges::stable_sort(ranks, {}, [&](std::size_t rank) { return work_[rank]; });
         Bucket bucket{std::vector<std::vector<Piece>>(ranks.size()), packed.chunk};
         for (std::size_t k = 0; k < ranks.size(); ++k) {
             work_[ranks[k]] += work_of(packed.of_rank[k]);

@@ -6,7 +6,7 @@
 
 #include "trainer/model/golden.hpp"
 #include "trainer/model/gpt.hpp"
-#include "trainer/model/optim/optimizer.hpp"
+#include "trainer/model/optim/whole_optimizer.hpp"
 
 namespace curtail::optim {
 namespace {
@@ -23,7 +23,7 @@ class Replay {
           gpt(golden.parameters("step_0/weights"), {std::move(kernels)}),
           start(gpt.weights().clone()),
           steps(golden.integer("steps")),
-          optimizer_(golden.shape(), settings(bfloat16), Tokens{1})
+          optimizer_(test::whole_optimizer(golden.shape(), settings(bfloat16), Tokens{1}))
     {
     }
 
@@ -39,11 +39,11 @@ class Replay {
             loss +=
                 gpt.accumulate_gradients(inputs_[done_ * accumulation + a], targets[a], 1 / count);
         rates = optimizer_.rates(progress());
-        optimizer_.step(gpt.weights(), gpt.gradients(), progress());
+        test::step(optimizer_, gpt.weights(), gpt.gradients(), progress());
         ++done_;
         return loss.mean();
     }
-    [[nodiscard]] OptimizerState state() const { return optimizer_.state(); }
+    [[nodiscard]] test::WholeState state() const { return test::state_of(optimizer_); }
 
     test::Golden golden;
     model::Gpt gpt;

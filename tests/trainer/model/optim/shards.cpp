@@ -11,6 +11,7 @@
 
 #include "trainer/model/initialize.hpp"
 #include "trainer/model/optim/optimizer.hpp"
+#include "trainer/model/optim/whole_optimizer.hpp"
 #include "trainer/model/update_error.hpp"
 
 namespace curtail::optim {
@@ -230,16 +231,10 @@ class ThreeRanks : public testing::Test {
     void step(int number, model::Parameters& buffer)
     {
         for (auto& rank : ranks)
-            rank.step(buffer, gradients_of_step(number), {static_cast<double>(number), 20});
-    }
-    [[nodiscard]] OptimizerState state() const
-    {
-        auto all = new_state(small_shape());
-        for (auto const& rank : ranks) rank.copy_state(all);
-        return all;
+            test::step(rank, buffer, gradients_of_step(number), {static_cast<double>(number), 20});
     }
     std::vector<Optimizer> ranks;
-    Optimizer one{small_shape(), {}, Tokens{2048}};
+    Optimizer one = test::whole_optimizer(small_shape());
     model::Parameters weights = model::initial_parameters(small_shape(), 1);
     model::Parameters weights_of_one = weights.clone();
 };
@@ -249,7 +244,8 @@ TEST_F(ThreeRanks, MakeTheStepsOfOne)
     auto const before = weights.clone();
     for (int number = 0; number < 4; ++number) {
         step(number, weights);
-        one.step(weights_of_one, gradients_of_step(number), {static_cast<double>(number), 20});
+        test::step(one, weights_of_one, gradients_of_step(number),
+                   {static_cast<double>(number), 20});
     }
     // A batch of fewer matrices may be computed in another order.
     EXPECT_LT(test::update_error(weights, weights_of_one, before), test::same_update);
@@ -259,31 +255,26 @@ TEST_F(ThreeRanks, MakeTheStepsOfOne)
 TEST_F(ThreeRanks, HoldTheStateOfOne)
 {
     step(0, weights);
-    one.step(weights_of_one, gradients_of_step(0), {0, 20});
-    auto const together = state();
-    auto const whole = one.state();
+    test::step(one, weights_of_one, gradients_of_step(0), {0, 20});
+    auto const together = test::state_of(ranks);
+    auto const whole = test::state_of(one);
     ASSERT_EQ(together.tensors.size(), whole.tensors.size());
-    for (std::size_t i = 0; i < whole.tensors.size(); ++i) {
-        EXPECT_EQ(together.tensors[i].name, whole.tensors[i].name);
-        EXPECT_TRUE(together.tensors[i].tensor.allclose(whole.tensors[i].tensor, 1e-4, 1e-9))
-            << whole.tensors[i].name;
-    }
+    for (auto const& [name, tensor] : whole.tensors)
+        EXPECT_TRUE(together.tensors.at(name).allclose(tensor, 1e-4, 1e-9)) << name;
     EXPECT_EQ(together.steps, 1);
 }
 
 TEST_F(ThreeRanks, ContinueFromTheStateOfOne)
 {
     step(0, weights);
-    auto const saved = state();
-    ASSERT_TRUE(one.restore(saved));
-    auto const restored = one.state();
-    for (std::size_t i = 0; i < saved.tensors.size(); ++i)
-        EXPECT_TRUE(at::equal(restored.tensors[i].tensor, saved.tensors[i].tensor))
-            << saved.tensors[i].name;
+    auto const saved = test::state_of(ranks);
+    test::restore(one, saved);
+    for (auto const& [name, tensor] : test::state_of(one).tensors)
+        EXPECT_TRUE(at::equal(tensor, saved.tensors.at(name))) << name;
     auto const before = weights.clone();
     weights_of_one = weights.clone();
     step(1, weights);
-    one.step(weights_of_one, gradients_of_step(1), {1, 20});
+    test::step(one, weights_of_one, gradients_of_step(1), {1, 20});
     EXPECT_LT(test::update_error(weights, weights_of_one, before), test::same_update);
 }
 
