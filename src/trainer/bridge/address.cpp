@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/bridge/address.hpp"
 
-#include <algorithm>
-
 #include "base/core/text.hpp"
 
 namespace curtail::bridge {

@@ -137,25 +137,135 @@ class BridgeProcess final : public End {
         : settings_(std::move(settings)), folder_(std::move(folder))
     {
     }
-    ~BridgeProcess() override;
+    ~BridgeProcess() override
+    {
+        end();
+        // mpirun then ends by itself, and nothing of it remains. It does not if nobody has
+        // connected: then it is killed.
+        auto const until = monotonic_now() + Millis{500};
+        while (bridge_ && !bridge_->why_ended() && monotonic_now() < until)
+            std::this_thread::sleep_for(pause);
+    }
+
     BridgeProcess(BridgeProcess const&) = delete;
     BridgeProcess& operator=(BridgeProcess const&) = delete;
 
-    [[nodiscard]] Result<void> wait_at_port(Call const& call);
-    [[nodiscard]] Result<void> connect_to(Address const& address, Call const& call);
+    [[nodiscard]] Result<void> wait_at_port(Call const& call)
+    {
+        if (auto started = start_server(call); !started) return started;
+        if (auto started = start_bridge(call); !started) return started;
+        auto port = expect(MessageType::port, call);
+        if (!port) return tl::unexpected(port.error());
+        address_.port = std::move(*port);
+        return {};
+    }
+
+    [[nodiscard]] Result<void> connect_to(Address const& address, Call const& call)
+    {
+        // Nothing that comes from the store is an argument of a program.
+        for (auto const& [name, text] :
+             {std::pair{"server", address.server}, {"port", address.port}})
+            if (auto written = write_file(folder_.path() / name, text + "\n", 0600); !written)
+                return written;
+        return start_bridge(call);
+    }
 
     [[nodiscard]] Address const& address() const override { return address_; }
-    [[nodiscard]] Result<std::string> wait_until_connected(Call const& call) override;
-    [[nodiscard]] Result<void> send(Pieces const& frame, MonoTime until) override;
-    [[nodiscard]] Result<std::optional<std::span<std::byte const>>> receive(
-        MonoTime until) override;
-    void end() override;
+    [[nodiscard]] Result<std::string> wait_until_connected(Call const& call) override
+    {
+        return expect(MessageType::connected, call);
+    }
+
+    [[nodiscard]] Result<void> send(Pieces const& frame, MonoTime until) override
+    {
+        return socket_->send(MessageType::frame, frame, until);
+    }
+
+    [[nodiscard]] Result<std::optional<std::span<std::byte const>>> receive(MonoTime until) override
+    {
+        using Received = std::optional<std::span<std::byte const>>;
+        auto const message = socket_->receive(until);
+        if (!message) return tl::unexpected(message.error());
+        if (!*message) return Received{};
+        if ((*message)->type == MessageType::frame) return Received{(*message)->body};
+        return fail(ExitCode::unavailable, "the bridge has ended",
+                    (*message)->type == MessageType::failed ? printable((*message)->text())
+                                                            : "it sent a message of another type");
+    }
+
+    void end() override
+    {
+        if (socket_) socket_->shut_down();
+    }
 
   private:
-    [[nodiscard]] Result<void> start_server(Call const& call);
-    [[nodiscard]] Result<void> start_bridge(Call const& call);
+    [[nodiscard]] Result<void> start_server(Call const& call)
+    {
+        auto const file = folder_.path() / "server";
+        auto environment = environment_of(settings_, folder_.path());
+        if (!environment) return tl::unexpected(environment.error());
+        server_ = std::make_unique<Program>(
+            std::vector<std::string>{"ompi-server", "--no-daemonize", "--report-uri", file},
+            std::move(*environment));
+        for (;;) {
+            auto const text = read_file_if_exists(file, 4096);
+            if (!text) return tl::unexpected(text.error());
+            // The last line may be half written.
+            if (*text && (*text)->ends_with('\n')) {
+                address_.server = trim(**text);
+                return {};
+            }
+            if (auto why = server_->why_ended()) return tl::unexpected(*why);
+            if (call.is_over())
+                return cannot(
+                    "ompi-server does not report its address",
+                    "check that " + folder_.path().parent_path().string() + " has free space");
+            std::this_thread::sleep_for(pause);
+        }
+    }
+
+    [[nodiscard]] Result<void> start_bridge(Call const& call)
+    {
+        auto const path = folder_.path() / "socket";
+        auto const listening = listen_at(path);
+        if (!listening) return tl::unexpected(listening.error());
+        auto const server = "file:" + (folder_.path() / "server").string();
+        std::vector<std::string> arguments{
+            "mpirun",          "--ompi-server",   server, "-n", "1", "--bind-to", "none",
+            "--oversubscribe", settings_.program, path};
+        if (!server_) arguments.push_back(folder_.path() / "port");
+        auto environment = environment_of(settings_, folder_.path());
+        if (!environment) return tl::unexpected(environment.error());
+        bridge_ = std::make_unique<Program>(std::move(arguments), std::move(*environment));
+        for (;;) {
+            auto socket = accept_from(*listening, pause);
+            if (!socket) return tl::unexpected(socket.error());
+            if (*socket) {
+                socket_.emplace(std::move(**socket), largest_frame);
+                return {};
+            }
+            if (auto why = bridge_->why_ended()) return tl::unexpected(*why);
+            if (call.is_over()) return cannot("mpirun did not start it in time");
+        }
+    }
+
     // Returns the text of the next message, which must have the type `type`.
-    [[nodiscard]] Result<std::string> expect(MessageType type, Call const& call);
+    [[nodiscard]] Result<std::string> expect(MessageType type, Call const& call)
+    {
+        constexpr Millis step{100};
+        for (;;) {
+            auto const message = socket_->receive(monotonic_now() + call.time_left(step));
+            if (!message) return tl::unexpected(message.error());
+            if (!*message && !call.is_over()) continue;
+            if (!*message)
+                return cannot("MPI took too long",
+                              "check mpi.ports and the firewalls of both sites");
+            if ((*message)->type == type) return std::string((*message)->text());
+            return (*message)->type == MessageType::failed
+                       ? cannot(printable((*message)->text()))
+                       : cannot("it sent a message of another type than expected");
+        }
+    }
 
     ProcessSettings settings_;
     PrivateFolder folder_;
@@ -164,134 +274,6 @@ class BridgeProcess final : public End {
     std::unique_ptr<Program> bridge_;
     std::optional<MessageSocket> socket_;
 };
-
-BridgeProcess::~BridgeProcess()
-{
-    end();
-    // mpirun then ends by itself, and nothing of it remains. It does not if nobody has connected:
-    // then it is killed.
-    auto const until = monotonic_now() + Millis{500};
-    while (bridge_ && !bridge_->why_ended() && monotonic_now() < until)
-        std::this_thread::sleep_for(pause);
-}
-
-Result<void> BridgeProcess::wait_at_port(Call const& call)
-{
-    if (auto started = start_server(call); !started) return started;
-    if (auto started = start_bridge(call); !started) return started;
-    auto port = expect(MessageType::port, call);
-    if (!port) return tl::unexpected(port.error());
-    address_.port = std::move(*port);
-    return {};
-}
-
-Result<void> BridgeProcess::connect_to(Address const& address, Call const& call)
-{
-    // Nothing that comes from the store is an argument of a program.
-    for (auto const& [name, text] : {std::pair{"server", address.server}, {"port", address.port}})
-        if (auto written = write_file(folder_.path() / name, text + "\n", 0600); !written)
-            return written;
-    return start_bridge(call);
-}
-
-Result<void> BridgeProcess::start_server(Call const& call)
-{
-    auto const file = folder_.path() / "server";
-    auto environment = environment_of(settings_, folder_.path());
-    if (!environment) return tl::unexpected(environment.error());
-    server_ = std::make_unique<Program>(
-        std::vector<std::string>{"ompi-server", "--no-daemonize", "--report-uri", file},
-        std::move(*environment));
-    for (;;) {
-        auto const text = read_file_if_exists(file, 4096);
-        if (!text) return tl::unexpected(text.error());
-        // The last line may be half written.
-        if (*text && (*text)->ends_with('\n')) {
-            address_.server = trim(**text);
-            return {};
-        }
-        if (auto why = server_->why_ended()) return tl::unexpected(*why);
-        if (call.is_over())
-            return cannot(
-                "ompi-server does not report its address",
-                "check that " + folder_.path().parent_path().string() + " has free space");
-        std::this_thread::sleep_for(pause);
-    }
-}
-
-Result<void> BridgeProcess::start_bridge(Call const& call)
-{
-    auto const path = folder_.path() / "socket";
-    auto const listening = listen_at(path);
-    if (!listening) return tl::unexpected(listening.error());
-    std::vector<std::string> arguments{"mpirun",
-                                       "--ompi-server",
-                                       "file:" + (folder_.path() / "server").string(),
-                                       "-n",
-                                       "1",
-                                       "--bind-to",
-                                       "none",
-                                       "--oversubscribe",
-                                       settings_.program,
-                                       path};
-    if (!server_) arguments.push_back(folder_.path() / "port");
-    auto environment = environment_of(settings_, folder_.path());
-    if (!environment) return tl::unexpected(environment.error());
-    bridge_ = std::make_unique<Program>(std::move(arguments), std::move(*environment));
-    for (;;) {
-        auto socket = accept_from(*listening, pause);
-        if (!socket) return tl::unexpected(socket.error());
-        if (*socket) {
-            socket_.emplace(std::move(**socket), largest_frame);
-            return {};
-        }
-        if (auto why = bridge_->why_ended()) return tl::unexpected(*why);
-        if (call.is_over()) return cannot("mpirun did not start it in time");
-    }
-}
-
-Result<std::string> BridgeProcess::expect(MessageType type, Call const& call)
-{
-    constexpr Millis step{100};
-    for (;;) {
-        auto const message = socket_->receive(monotonic_now() + call.time_left(step));
-        if (!message) return tl::unexpected(message.error());
-        if (!*message && !call.is_over()) continue;
-        if (!*message)
-            return cannot("MPI took too long", "check mpi.ports and the firewalls of both sites");
-        if ((*message)->type == type) return std::string((*message)->text());
-        return (*message)->type == MessageType::failed
-                   ? cannot(printable((*message)->text()))
-                   : cannot("it sent a message of another type than expected");
-    }
-}
-
-Result<std::string> BridgeProcess::wait_until_connected(Call const& call)
-{
-    return expect(MessageType::connected, call);
-}
-
-Result<void> BridgeProcess::send(Pieces const& frame, MonoTime until)
-{
-    return socket_->send(MessageType::frame, frame, until);
-}
-
-Result<std::optional<std::span<std::byte const>>> BridgeProcess::receive(MonoTime until)
-{
-    using Received = std::optional<std::span<std::byte const>>;
-    auto const message = socket_->receive(until);
-    if (!message) return tl::unexpected(message.error());
-    if (!*message) return Received{};
-    if ((*message)->type == MessageType::frame) return Received{(*message)->body};
-    return fail(ExitCode::unavailable, "the bridge has ended",
-                (*message)->type == MessageType::failed ? printable((*message)->text())
-                                                        : "it sent a message of another type");
-}
-
-void BridgeProcess::end()
-{
-    if (socket_) socket_->shut_down();
-}
 
 using Made = Result<std::unique_ptr<End>>;
 

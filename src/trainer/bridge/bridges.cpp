@@ -53,10 +53,53 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     {
     }
 
-    void look();
-    void look_once();
-    void look_for(MemberId const& self, PartnerKey const& other);
-    void announce(MemberId const& self);
+    void look()
+    {
+        while (!stop.stop_requested()) look_once();
+    }
+
+    void look_once()
+    {
+        MemberId self;
+        Connections ended;
+        {
+            std::unique_lock lock(mutex);
+            changed.wait_for(lock, limits.pause);
+            self = own;
+            ended.swap(retired);
+        }
+        // What they wait for may hang.
+        if (!ended.empty())
+            (void)start([last = std::move(ended)]() mutable { leave(last); },
+                        [](std::string const&) {});
+        if (stop.stop_requested() || self.value.empty()) return;
+        announce(self);
+        for (auto const& other : to_look_for(self)) {
+            auto const record = place.record_of(other.member, self, stop.get_token());
+            // A store that does not answer is asked again.
+            if (record && *record) begin(self, other, **record);
+        }
+    }
+
+    void announce(MemberId const& self)
+    {
+        // Nobody else changes these values.
+        if (announced == self || is_forbidden()) return;
+        auto const written = place.announce(self, stop.get_token());
+        std::lock_guard const lock(mutex);
+        if (stop.stop_requested()) return;
+        not_announced.reset();
+        if (written || written.error().code == ExitCode::protocol) {
+            announced = self;
+            return;
+        }
+        not_announced = written.error();
+        bool const complain = is_forbidden() || monotonic_now() >= complain_at;
+        if (complain && !std::exchange(complained, true))
+            log.warning("no MPI connections: " + why_not_announced() +
+                        "; this site uses the store");
+    }
+
     /// Returns whether the store refuses this site's announcement. A store that is away comes back,
     /// but rights do not change by themselves.
     [[nodiscard]] bool is_forbidden() const
@@ -67,22 +110,136 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     {
         return "this site cannot announce itself: " + not_announced->message();
     }
-    [[nodiscard]] std::vector<PartnerKey> to_look_for(MemberId const& self);
+    [[nodiscard]] std::vector<PartnerKey> to_look_for(MemberId const& self)
+    {
+        std::lock_guard const lock(mutex);
+        std::vector<PartnerKey> found;
+        if (own != self) return found;  // it has just become another member
+        for (auto& [id, partner] : partners) {
+            if (partner.met) continue;
+            if (is_forbidden()) {
+                partner.met = partner.given_up = true;
+                partner.why = why_not_announced();
+            } else if (monotonic_now() < partner.since + limits.look) {
+                found.push_back({id, partner.number});
+            } else {
+                partner.met = true;
+                partner.given_up = true;
+                partner.why = "it did not meet this site within " + format_duration(limits.look);
+                log.info("no MPI connection with " + site_of(id).value + ": " + partner.why +
+                         "; this site uses the store for its payloads");
+            }
+        }
+        return found;
+    }
+
     /// Connects with a member whose record for `self` has the text `record`, in a thread of its
     /// own, so that no member waits for another.
-    void begin(MemberId const& self, PartnerKey const& other, std::string const& record);
-    void end_meeting();
-    [[nodiscard]] Result<void> use(PartnerKey const& other, MeetingPlace::Met met);
-    void give_up(PartnerKey const& other, std::string const& why);
+    void begin(MemberId const& self, PartnerKey const& other, std::string const& record)
+    {
+        {
+            std::lock_guard const lock(mutex);
+            auto* const partner = find(other);
+            if (partner == nullptr || meetings >= most_meetings) return;
+            ++meetings;
+            partner->met = true;
+            partner->why = bridge::meeting;
+        }
+        auto const failed = [this, other](std::string const& why) { give_up(other, why); };
+        auto const body = [state = shared_from_this(), self, other, record, failed] {
+            auto met = state->place.meet(other.member, self, record, state->stop.get_token());
+            auto const used =
+                met ? state->use(other, std::move(*met)) : tl::unexpected(met.error());
+            if (!used) failed(used.error().message());
+            state->end_meeting();
+        };
+        auto const not_begun = [this, failed](std::string const& why) {
+            failed(why);
+            end_meeting();
+        };
+        if (!start(body, not_begun)) not_begun("this process cannot start a thread");
+    }
+
+    void end_meeting()
+    {
+        std::lock_guard const lock(mutex);
+        --meetings;
+    }
+
+    [[nodiscard]] Result<void> use(PartnerKey const& other, MeetingPlace::Met met)
+    {
+        Connection::Settings settings{met.tokens, limits.patience};
+        settings.ended = [this, other](std::string const& why) { give_up(other, why); };
+        auto const connection = std::make_shared<Connection>(std::move(met.end), offers, settings);
+        // The connection itself ends after its patience, and says why.
+        if (!connection->wait_until_ready(monotonic_now() + limits.patience + Seconds{1}))
+            return fail(ExitCode::unavailable, "cannot connect with MPI", connection->why_ended());
+        std::lock_guard const lock(mutex);
+        auto* const partner = find(other);
+        // It may have left, and the connection may have ended meanwhile.
+        if (partner == nullptr || partner->given_up || stop.stop_requested()) return {};
+        partner->connection = connection;
+        partner->why.clear();
+        partner->host = met.host;
+        partner->library = met.library;
+        log.info("exchanges payloads with " + site_of(other.member).value + " (" + met.host +
+                 ") over MPI");
+        return {};
+    }
+
+    void give_up(PartnerKey const& other, std::string const& why)
+    {
+        std::lock_guard const lock(mutex);
+        auto* const partner = find(other);
+        if (partner == nullptr || partner->given_up || stop.stop_requested()) return;
+        partner->met = true;
+        partner->given_up = true;
+        partner->why = why;
+        // It has processes and threads, which nobody needs any more.
+        if (partner->connection) retired.push_back(std::move(partner->connection));
+        changed.notify_all();
+        auto const site = site_of(other.member).value;
+        if (why == Connection::has_left)
+            return log.info("the MPI connection with " + site + " has ended: " + why);
+        log.warning("no MPI connection with " + site + ": " + why +
+                    "; this site uses the store for its payloads, and curtail-train --mpi-check "
+                    "tries the connection");
+    }
+
     /// Returns the connection, or why there is none.
     [[nodiscard]] tl::expected<std::shared_ptr<Connection>, std::string> connection_with(
-        MemberId const& member) const;
+        MemberId const& member) const
+    {
+        std::lock_guard const lock(mutex);
+        auto const found = partners.find(member);
+        if (found == partners.end())
+            return tl::unexpected(std::string("its owner is no member any more"));
+        if (!found->second.connection) return tl::unexpected(found->second.why);
+        return found->second.connection;
+    }
+
     /// Returns the entry, or null if it is not there any more. The caller holds the mutex.
-    [[nodiscard]] Partner* find(PartnerKey const& key);
+    [[nodiscard]] Partner* find(PartnerKey const& key)
+    {
+        auto const found = partners.find(key.member);
+        return found != partners.end() && found->second.number == key.number ? &found->second
+                                                                             : nullptr;
+    }
+
     /// Runs `body` in a thread of its own, for which the destructor of Bridges waits a little.
     /// Returns false if none can start. `failed` receives what `body` throws.
     [[nodiscard]] bool start(std::function<void()> body,
-                             std::function<void(std::string const&)> failed);
+                             std::function<void(std::string const&)> failed)
+    {
+        return threads.start(
+            [state = shared_from_this(), body = std::move(body), failed = std::move(failed)] {
+                try {
+                    body();
+                } catch (std::exception const& error) {
+                    failed(error.what());
+                }
+            });
+    }
 
     MeetingPlace const place;
     Log const log;
@@ -102,180 +259,6 @@ struct Bridges::State : std::enable_shared_from_this<State> {
     int meetings{0};  ///< that are under way
     AbandonableThreads threads;
 };
-
-bool Bridges::State::start(std::function<void()> body,
-                           std::function<void(std::string const&)> failed)
-{
-    return threads.start(
-        [state = shared_from_this(), body = std::move(body), failed = std::move(failed)] {
-            try {
-                body();
-            } catch (std::exception const& error) {
-                failed(error.what());
-            }
-        });
-}
-
-Bridges::State::Partner* Bridges::State::find(PartnerKey const& key)
-{
-    auto const found = partners.find(key.member);
-    return found != partners.end() && found->second.number == key.number ? &found->second : nullptr;
-}
-
-tl::expected<std::shared_ptr<Connection>, std::string> Bridges::State::connection_with(
-    MemberId const& member) const
-{
-    std::lock_guard const lock(mutex);
-    auto const found = partners.find(member);
-    if (found == partners.end())
-        return tl::unexpected(std::string("its owner is no member any more"));
-    if (!found->second.connection) return tl::unexpected(found->second.why);
-    return found->second.connection;
-}
-
-// ---- meeting
-
-void Bridges::State::look()
-{
-    while (!stop.stop_requested()) look_once();
-}
-
-void Bridges::State::look_once()
-{
-    MemberId self;
-    Connections ended;
-    {
-        std::unique_lock lock(mutex);
-        changed.wait_for(lock, limits.pause);
-        self = own;
-        ended.swap(retired);
-    }
-    // What they wait for may hang.
-    if (!ended.empty())
-        (void)start([last = std::move(ended)]() mutable { leave(last); },
-                    [](std::string const&) {});
-    if (stop.stop_requested() || self.value.empty()) return;
-    announce(self);
-    for (auto const& other : to_look_for(self)) look_for(self, other);
-}
-
-void Bridges::State::announce(MemberId const& self)
-{
-    // Nobody else changes these values.
-    if (announced == self || is_forbidden()) return;
-    auto const written = place.announce(self, stop.get_token());
-    std::lock_guard const lock(mutex);
-    if (stop.stop_requested()) return;
-    not_announced.reset();
-    if (written || written.error().code == ExitCode::protocol) {
-        announced = self;
-        return;
-    }
-    not_announced = written.error();
-    bool const complain = is_forbidden() || monotonic_now() >= complain_at;
-    if (complain && !std::exchange(complained, true))
-        log.warning("no MPI connections: " + why_not_announced() + "; this site uses the store");
-}
-
-std::vector<Bridges::State::PartnerKey> Bridges::State::to_look_for(MemberId const& self)
-{
-    std::lock_guard const lock(mutex);
-    std::vector<PartnerKey> found;
-    if (own != self) return found;  // it has just become another member
-    for (auto& [id, partner] : partners) {
-        if (partner.met) continue;
-        if (is_forbidden()) {
-            partner.met = partner.given_up = true;
-            partner.why = why_not_announced();
-        } else if (monotonic_now() < partner.since + limits.look) {
-            found.push_back({id, partner.number});
-        } else {
-            partner.met = true;
-            partner.given_up = true;
-            partner.why = "it did not meet this site within " + format_duration(limits.look);
-            log.info("no MPI connection with " + site_of(id).value + ": " + partner.why +
-                     "; this site uses the store for its payloads");
-        }
-    }
-    return found;
-}
-
-void Bridges::State::look_for(MemberId const& self, PartnerKey const& other)
-{
-    auto const record = place.record_of(other.member, self, stop.get_token());
-    // A store that does not answer is asked again.
-    if (record && *record) begin(self, other, **record);
-}
-
-void Bridges::State::begin(MemberId const& self, PartnerKey const& other, std::string const& record)
-{
-    {
-        std::lock_guard const lock(mutex);
-        auto* const partner = find(other);
-        if (partner == nullptr || meetings >= most_meetings) return;
-        ++meetings;
-        partner->met = true;
-        partner->why = bridge::meeting;
-    }
-    auto const failed = [this, other](std::string const& why) { give_up(other, why); };
-    auto const body = [state = shared_from_this(), self, other, record, failed] {
-        auto met = state->place.meet(other.member, self, record, state->stop.get_token());
-        auto const used = met ? state->use(other, std::move(*met)) : tl::unexpected(met.error());
-        if (!used) failed(used.error().message());
-        state->end_meeting();
-    };
-    auto const not_begun = [this, failed](std::string const& why) {
-        failed(why);
-        end_meeting();
-    };
-    if (!start(body, not_begun)) not_begun("this process cannot start a thread");
-}
-
-void Bridges::State::end_meeting()
-{
-    std::lock_guard const lock(mutex);
-    --meetings;
-}
-
-Result<void> Bridges::State::use(PartnerKey const& other, MeetingPlace::Met met)
-{
-    Connection::Settings settings{met.tokens, limits.patience};
-    settings.ended = [this, other](std::string const& why) { give_up(other, why); };
-    auto const connection = std::make_shared<Connection>(std::move(met.end), offers, settings);
-    // The connection itself ends after its patience, and says why.
-    if (!connection->wait_until_ready(monotonic_now() + limits.patience + Seconds{1}))
-        return fail(ExitCode::unavailable, "cannot connect with MPI", connection->why_ended());
-    std::lock_guard const lock(mutex);
-    auto* const partner = find(other);
-    // It may have left, and the connection may have ended meanwhile.
-    if (partner == nullptr || partner->given_up || stop.stop_requested()) return {};
-    partner->connection = connection;
-    partner->why.clear();
-    partner->host = met.host;
-    partner->library = met.library;
-    log.info("exchanges payloads with " + site_of(other.member).value + " (" + met.host +
-             ") over MPI");
-    return {};
-}
-
-void Bridges::State::give_up(PartnerKey const& other, std::string const& why)
-{
-    std::lock_guard const lock(mutex);
-    auto* const partner = find(other);
-    if (partner == nullptr || partner->given_up || stop.stop_requested()) return;
-    partner->met = true;
-    partner->given_up = true;
-    partner->why = why;
-    // It has processes and threads, which nobody needs any more.
-    if (partner->connection) retired.push_back(std::move(partner->connection));
-    changed.notify_all();
-    auto const site = site_of(other.member).value;
-    if (why == Connection::has_left)
-        return log.info("the MPI connection with " + site + " has ended: " + why);
-    log.warning("no MPI connection with " + site + ": " + why +
-                "; this site uses the store for its payloads, and curtail-train --mpi-check "
-                "tries the connection");
-}
 
 // ---- Bridges
 

@@ -18,14 +18,6 @@ std::span<std::byte const> bytes_of(std::string_view text)
     return std::as_bytes(std::span(text));
 }
 
-std::vector<std::byte> frame_of(FrameHead const& head, std::span<std::byte const> body)
-{
-    auto const encoded = encode(head);
-    std::vector<std::byte> frame(encoded.begin(), encoded.end());
-    frame.insert(frame.end(), body.begin(), body.end());
-    return frame;
-}
-
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Stream> stream, std::shared_ptr<Offers const> offers,
@@ -214,7 +206,10 @@ Connection::Why Connection::take_data(Frame const& frame)
 
 void Connection::enqueue(FrameHead const& head, std::span<std::byte const> body)
 {
-    outgoing_.emplace_back(frame_of(head, body));
+    auto const encoded = encode(head);
+    std::vector<std::byte> frame(encoded.begin(), encoded.end());
+    frame.insert(frame.end(), body.begin(), body.end());
+    outgoing_.emplace_back(std::move(frame));
 }
 
 void Connection::write()

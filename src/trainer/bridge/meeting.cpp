@@ -15,11 +15,6 @@
 namespace curtail::bridge {
 namespace {
 
-bool is_token(std::string_view text)
-{
-    return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
-}
-
 constexpr std::size_t longest_host = 64;
 
 template <class Record>
@@ -33,7 +28,9 @@ Result<Record> decode(std::string_view text, char const* what,
     read(r, record);
     record.host = printable(r.text("host").substr(0, longest_host));
     record.token = r.text("token");
-    r.require(is_token(record.token), "token", "must be 64 hex digits");
+    bool const is_token = record.token.size() == 64 &&
+                          record.token.find_first_not_of("0123456789abcdef") == std::string::npos;
+    r.require(is_token, "token", "must be 64 hex digits");
     record.time = r.optional_time("time").value_or(Time{});
     if (auto error = r.finish()) return tl::unexpected(*error);
     return record;

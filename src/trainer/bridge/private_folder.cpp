@@ -10,7 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/core/text.hpp"
 #include "base/process/identity.hpp"
 
 namespace curtail::bridge {
@@ -32,13 +31,6 @@ fs::path parent_folder()
     return usable ? chosen : "/tmp";
 }
 
-bool is_own_folder(fs::path const& path)
-{
-    struct stat found {};
-    return ::lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
-           found.st_uid == ::geteuid();
-}
-
 void remove_left_folders(fs::path const& parent)
 {
     std::error_code ignored;
@@ -46,7 +38,10 @@ void remove_left_folders(fs::path const& parent)
     for (fs::directory_iterator entry(parent, error); !error && entry != fs::directory_iterator();
          entry.increment(error)) {
         auto const& path = entry->path();
-        if (!path.filename().string().starts_with(prefix) || !is_own_folder(path)) continue;
+        struct stat found {};
+        if (!path.filename().string().starts_with(prefix) || ::lstat(path.c_str(), &found) != 0 ||
+            !S_ISDIR(found.st_mode) || found.st_uid != ::geteuid())
+            continue;
         // Other machines may share the folder, and not its locks.
         auto const host = read_file_if_exists(path / host_name, 256);
         if (!host || *host != process::host_name()) continue;
