@@ -13,7 +13,6 @@ class SingleProcess final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return 0; }
     [[nodiscard]] int size() const override { return 1; }
-    [[nodiscard]] Memory memory() const override { return Memory::host; }
     void set_patience(Patience) override {}
     void all_reduce_sum(std::span<float>) override {}
     void all_reduce_sum(std::span<double>) override {}
@@ -24,22 +23,13 @@ class SingleProcess final : public Collectives {
     void all_gather(std::span<float const> own, std::span<float> all) override { copy(own, all); }
     void broadcast(std::span<float>, int root) override { require_rank(root); }
     void broadcast(std::span<std::byte>, int root) override { require_rank(root); }
-    void finish() override {}
-    void finish(std::uint64_t) override {}
-    [[nodiscard]] std::uint64_t enqueued() const override { return 0; }
-    void synchronize() override {}
     void barrier() override {}
     [[nodiscard]] int all_reduce_max(int value) override { return value; }
 
   private:
-    static void require_rank(int root)
+    void copy(std::span<float const> from, std::span<float> to) const
     {
-        if (root != 0)
-            throw std::logic_error("broadcast from rank " + std::to_string(root) + " of 1");
-    }
-    static void copy(std::span<float const> from, std::span<float> to)
-    {
-        if (from.size() != to.size()) throw std::logic_error("the sizes of two buffers differ");
+        require_chunks(from.size(), to.size());
         if (from.data() != to.data()) std::copy(from.begin(), from.end(), to.begin());
     }
 };
@@ -57,6 +47,19 @@ void Collectives::wait_until(std::function<bool()> const& done)
     Backoff backoff;
     while (!done())
         if (!backoff.spin()) backoff.nap();
+}
+
+void Collectives::require_rank(int root) const
+{
+    if (root < 0 || root >= size())
+        throw std::logic_error("broadcast from rank " + std::to_string(root) + " of " +
+                               std::to_string(size()));
+}
+
+void Collectives::require_chunks(std::size_t all, std::size_t own) const
+{
+    if (all != own * static_cast<std::size_t>(size()))
+        throw std::logic_error("the sizes of two buffers differ");
 }
 
 std::unique_ptr<Collectives> single_process() { return std::make_unique<SingleProcess>(); }

@@ -70,7 +70,7 @@ class Collectives {
     virtual ~Collectives() = default;
     [[nodiscard]] virtual int rank() const = 0;  ///< 0 to size() - 1
     [[nodiscard]] virtual int size() const = 0;
-    [[nodiscard]] virtual Memory memory() const = 0;  ///< where spans of float are
+    [[nodiscard]] virtual Memory memory() const { return Memory::host; }  ///< of spans of float
     /// Sets how long this rank waits for the others from now on. Before the first call, it waits as
     /// long as a default Patience allows.
     virtual void set_patience(Patience patience) = 0;
@@ -89,16 +89,16 @@ class Collectives {
     virtual void broadcast(std::span<float> values, int root) = 0;
     /// Makes the work that is enqueued on the compute stream from now on wait for all operations on
     /// device memory so far. Does not wait itself. On host memory, does nothing.
-    virtual void finish() = 0;
+    virtual void finish() {}
     /// As finish(), but for the first `operations` only, in the count of enqueued().
-    virtual void finish(std::uint64_t operations) = 0;
+    virtual void finish(std::uint64_t /*operations*/) {}
     /// Returns the number of operations on device memory so far; 0 on host memory.
-    [[nodiscard]] virtual std::uint64_t enqueued() const = 0;
+    [[nodiscard]] virtual std::uint64_t enqueued() const { return 0; }
     /// Waits until all operations on device memory so far are done. Call it before the host waits
     /// for the GPU in any other way, because only this wait ends if another rank hangs. Call it at
     /// least once per step: CUDA lets the host wait, without a limit of time, while about a
     /// thousand pieces of work are enqueued. On host memory, does nothing.
-    virtual void synchronize() = 0;
+    virtual void synchronize() {}
     /// Calls `done` until it returns true. Ends with an exception if an operation on device memory
     /// fails meanwhile, or waits too long for another rank. `done` must not wait for the GPU.
     virtual void wait_until(std::function<bool()> const& done);
@@ -111,6 +111,12 @@ class Collectives {
     virtual void barrier() = 0;
     /// Returns the greatest `value` of all ranks.
     [[nodiscard]] virtual int all_reduce_max(int value) = 0;
+
+  protected:
+    /// Throws std::logic_error if there is no rank `root`.
+    void require_rank(int root) const;
+    /// Throws std::logic_error unless `all` holds one chunk for each rank, of the size of `own`.
+    void require_chunks(std::size_t all, std::size_t own) const;
 };
 
 /// Returns collectives for a single process, without MPI, on host memory.

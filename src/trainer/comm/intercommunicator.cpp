@@ -11,14 +11,6 @@ namespace {
 
 constexpr int tag = 1;
 
-std::string text_of(int code)
-{
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    MPI_Error_string(code, text, &length);
-    return {text, static_cast<std::size_t>(length)};
-}
-
 tl::unexpected<Error> failed(char const* operation, int code)
 {
     return fail(ExitCode::unavailable, std::string("cannot ") + operation, text_of(code));
@@ -65,23 +57,20 @@ Result<std::string> Intercommunicator::open_port()
 }
 
 struct Intercommunicator::State {
-    struct Receive {
-        std::vector<std::byte> buffer = std::vector<std::byte>(largest);
-        MPI_Request request{MPI_REQUEST_NULL};
-    };
-    struct Send {
+    struct Transfer {
         std::vector<std::byte> buffer;
         MPI_Request request{MPI_REQUEST_NULL};
     };
     MPI_Comm comm{MPI_COMM_NULL};
-    std::array<Receive, 2> receives;
+    std::array<Transfer, 2> receives;
     std::size_t next{0};  ///< receive that is complete first
     bool taken{false};    ///< the caller uses the buffer of the receive before `next`
-    std::deque<Send> sends;
+    std::deque<Transfer> sends;
     std::vector<std::byte> spare;  ///< memory of a send that has ended
 
-    [[nodiscard]] Result<void> post(Receive& receive) const
+    [[nodiscard]] Result<void> post(Transfer& receive) const
     {
+        receive.buffer.resize(largest);
         int const code = MPI_Irecv(receive.buffer.data(), static_cast<int>(receive.buffer.size()),
                                    MPI_BYTE, 0, tag, comm, &receive.request);
         if (code != MPI_SUCCESS) return failed("receive over MPI", code);

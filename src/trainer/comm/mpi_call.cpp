@@ -6,20 +6,19 @@
 
 namespace curtail::comm {
 
-void check(int code, char const* operation)
+std::string text_of(int code)
 {
-    if (code == MPI_SUCCESS) return;
     char text[MPI_MAX_ERROR_STRING]{};
     int length = 0;
-    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
-    throw CommError(std::string("cannot ") + operation + ": " +
-                    (length > 0 ? std::string(text, static_cast<std::size_t>(length))
-                                : "MPI error " + std::to_string(code)));
+    bool const known = MPI_Error_string(code, text, &length) == MPI_SUCCESS && length > 0;
+    return known ? std::string(text, static_cast<std::size_t>(length))
+                 : "MPI error " + std::to_string(code);
 }
 
-bool await(MPI_Request& request, Patience const& patience, char const* operation)
+void check(int code, char const* operation)
 {
-    return await_all({&request, 1}, patience, operation);
+    if (code != MPI_SUCCESS)
+        throw CommError(std::string("cannot ") + operation + ": " + text_of(code));
 }
 
 bool await_all(std::span<MPI_Request> requests, Patience const& patience, char const* operation)

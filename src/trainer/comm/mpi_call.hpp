@@ -12,14 +12,15 @@
 
 namespace curtail::comm {
 
+/// Returns MPI's message for an error code.
+[[nodiscard]] std::string text_of(int code);
+
 /// Throws CommError with the text "cannot <operation>: <MPI's message>" unless `code` is
 /// MPI_SUCCESS.
 void check(int code, char const* operation);
 
-/// Waits until a nonblocking operation is complete. Returns false if the operation is still
-/// incomplete when the wait has lasted too long. Throws CommError if the operation fails.
-[[nodiscard]] bool await(MPI_Request& request, Patience const& patience, char const* operation);
-/// As await(), for several operations.
+/// Waits until nonblocking operations are complete. Returns false if one is still incomplete when
+/// the wait has lasted too long. Throws CommError if an operation fails.
 [[nodiscard]] bool await_all(std::span<MPI_Request> requests, Patience const& patience,
                              char const* operation);
 

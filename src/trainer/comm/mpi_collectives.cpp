@@ -22,7 +22,6 @@ class MpiCollectives final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return comm_.rank(); }
     [[nodiscard]] int size() const override { return comm_.size(); }
-    [[nodiscard]] Memory memory() const override { return Memory::host; }
     void set_patience(Patience patience) override { patience_ = std::move(patience); }
     void all_reduce_sum(std::span<float> values) override { sum(values, MPI_FLOAT); }
     void all_reduce_sum(std::span<double> values) override { sum(values, MPI_DOUBLE); }
@@ -34,9 +33,7 @@ class MpiCollectives final : public Collectives {
 
     void broadcast(std::span<std::byte> bytes, int root) override
     {
-        if (root < 0 || root >= size())
-            throw std::logic_error("broadcast from rank " + std::to_string(root) + " of " +
-                                   std::to_string(size()));
+        require_rank(root);
         meet("broadcast");
         in_pieces(bytes, [&](std::byte* data, int count) {
             complete("broadcast", [&](MPI_Request* request) {
@@ -48,8 +45,7 @@ class MpiCollectives final : public Collectives {
     // Slice by slice, so that the received chunks of all other ranks need little memory.
     void reduce_scatter_sum(std::span<float const> all, std::span<float> own) override
     {
-        auto const ranks = static_cast<std::size_t>(size());
-        require(all.size() == own.size() * ranks);
+        require_chunks(all.size(), own.size());
         meet("sum over the ranks");
         for (std::size_t first = 0; first < own.size(); first += slice_elements)
             sum_slice(all, own.size(), first,
@@ -58,8 +54,7 @@ class MpiCollectives final : public Collectives {
 
     void all_gather(std::span<float const> own, std::span<float> all) override
     {
-        auto const ranks = static_cast<std::size_t>(size());
-        require(all.size() == own.size() * ranks);
+        require_chunks(all.size(), own.size());
         auto const mine = all.subspan(static_cast<std::size_t>(rank()) * own.size(), own.size());
         if (mine.data() != own.data()) std::copy(own.begin(), own.end(), mine.begin());
         meet("gather from the ranks");
@@ -72,10 +67,6 @@ class MpiCollectives final : public Collectives {
         }
     }
 
-    void finish() override {}
-    void finish(std::uint64_t) override {}
-    [[nodiscard]] std::uint64_t enqueued() const override { return 0; }
-    void synchronize() override {}
     void barrier() override { meet("pass a barrier"); }
 
     [[nodiscard]] int all_reduce_max(int value) override
@@ -90,11 +81,6 @@ class MpiCollectives final : public Collectives {
 
   private:
     static constexpr std::size_t slice_elements = std::size_t{1} << 22;  // 16 MiB
-
-    static void require(bool sizes_fit)
-    {
-        if (!sizes_fit) throw std::logic_error("the sizes of two buffers differ");
-    }
 
     // Sends outgoing(r) to every other rank r and receives incoming(r) from it.
     template <class Outgoing, class Incoming>
@@ -146,7 +132,7 @@ class MpiCollectives final : public Collectives {
     {
         MPI_Request request = MPI_REQUEST_NULL;
         check(start(&request), operation);
-        if (!await(request, patience_, operation)) give_up(operation);
+        if (!await_all({&request, 1}, patience_, operation)) give_up(operation);
     }
 
     // Waits for all ranks without spinning.

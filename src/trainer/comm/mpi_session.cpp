@@ -43,11 +43,6 @@ Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks, bool& 
     }
 }
 
-Error missing_rank()
-{
-    return CommTimeout("a rank did not end within " + format_duration(Patience{}.limit)).to_error();
-}
-
 [[noreturn]] void abort_all(Error const& error, MpiSession::LogError const& log_error)
 {
     log_error(error);
@@ -65,9 +60,9 @@ Result<bool> MpiSession::State::agree(ExitCode mine, Patience const& patience)
         check(
             MPI_Iallreduce(own.data(), worst.data(), 1, MPI_2INT, MPI_MAXLOC, end->get(), &request),
             "end together");
-        // await() tests the request until it is done.
+        // await_all() tests the request until it is done.
         // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker)
-        return await(request, patience, "end together");
+        return await_all({&request, 1}, patience, "end together");
     } catch (CommError const& broken) {
         return tl::unexpected(broken.to_error());
     }
@@ -141,7 +136,10 @@ Result<void> MpiSession::run(Body const& body, LogError const& log_error, Millis
     auto const own = done ? ExitCode::ok : done.error().code;
     auto const agreed = state_->agree(own, done ? Patience{} : Patience{grace});
     if (!agreed) abort_all(done ? agreed.error() : done.error(), log_error);
-    if (!*agreed) abort_all(done ? missing_rank() : done.error(), log_error);
+    if (!*agreed) {
+        CommTimeout const missing("a rank did not end within " + format_duration(Patience{}.limit));
+        abort_all(done ? missing.to_error() : done.error(), log_error);
+    }
     auto const [code, failed] = state_->worst;
     if (code == 0 || size() == 1) return done;
     if (rank() == failed) log_error(done.error());

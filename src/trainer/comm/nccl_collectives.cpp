@@ -7,7 +7,6 @@
 #include "base/core/clock.hpp"
 #include "trainer/comm/nccl_communicator.hpp"
 #include "trainer/comm/nccl_stream.hpp"
-#include "trainer/comm/polling.hpp"
 
 namespace curtail::comm {
 namespace {
@@ -77,9 +76,7 @@ class NcclCollectives final : public Collectives {
 
     void broadcast(std::span<float> values, int root) override
     {
-        if (root < 0 || root >= size())
-            throw std::logic_error("broadcast from rank " + std::to_string(root) + " of " +
-                                   std::to_string(size()));
+        require_rank(root);
         on_device("broadcast", values.size(), [&](NcclComm* comm) {
             return api_.broadcast(values.data(), values.data(), values.size(), root, comm,
                                   stream_.get());
@@ -88,74 +85,52 @@ class NcclCollectives final : public Collectives {
 
     void finish() override
     {
-        abort_on_failure([&] {
-            check("let the compute stream wait");
-            stream_.precede_compute();
-        });
+        after_check("let the compute stream wait", [&] { stream_.precede_compute(); });
     }
-
     void finish(std::uint64_t operations) override
     {
-        abort_on_failure([&] {
-            check("let the compute stream wait");
-            stream_.precede_compute(operations);
-        });
+        after_check("let the compute stream wait", [&] { stream_.precede_compute(operations); });
     }
-
     [[nodiscard]] std::uint64_t enqueued() const override { return stream_.enqueued(); }
 
     void synchronize() override
     {
-        wait([&] { return check("wait for the GPU"); });
+        abort_on_failure(
+            [&] { Collectives::wait_until([&] { return check("wait for the GPU"); }); });
     }
-
     void wait_until(std::function<bool()> const& done) override
     {
-        wait([&] {
-            check("wait for the GPU");
-            return done();
+        abort_on_failure([&] {
+            Collectives::wait_until([&] {
+                check("wait for the GPU");
+                return done();
+            });
         });
     }
 
     void all_reduce_sum(std::span<double> values) override
     {
-        on_host("sum over the ranks", [&] { host_.all_reduce_sum(values); });
+        after_check("sum over the ranks", [&] { host_.all_reduce_sum(values); });
     }
 
     void broadcast(std::span<std::byte> bytes, int root) override
     {
-        on_host("broadcast", [&] { host_.broadcast(bytes, root); });
+        after_check("broadcast", [&] { host_.broadcast(bytes, root); });
     }
 
     void barrier() override
     {
-        on_host("pass a barrier", [&] { host_.barrier(); });
+        after_check("pass a barrier", [&] { host_.barrier(); });
     }
 
     [[nodiscard]] int all_reduce_max(int value) override
     {
         int greatest = value;
-        on_host("find the maximum", [&] { greatest = host_.all_reduce_max(value); });
+        after_check("find the maximum", [&] { greatest = host_.all_reduce_max(value); });
         return greatest;
     }
 
   private:
-    void require_chunks(std::size_t all, std::size_t own) const
-    {
-        if (all != own * static_cast<std::size_t>(size()))
-            throw std::logic_error("the sizes of two buffers differ");
-    }
-
-    template <class Done>
-    void wait(Done const& done)
-    {
-        abort_on_failure([&] {
-            Backoff backoff;
-            while (!done())
-                if (!backoff.spin()) backoff.nap();
-        });
-    }
-
     // Throws if an operation has failed or waits too long. True if none is left to do.
     bool check(char const* operation)
     {
@@ -179,7 +154,7 @@ class NcclCollectives final : public Collectives {
     }
 
     template <class Call>
-    void on_host(char const* operation, Call const& call)
+    void after_check(char const* operation, Call const& call)
     {
         abort_on_failure([&] {
             check(operation);

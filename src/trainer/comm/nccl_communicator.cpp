@@ -18,17 +18,6 @@ struct Invitation {
     NcclResult result;
 };
 
-// Throws if NCCL would ignore that this program must not block.
-void require_no_blocking()
-{
-    char const* const blocking = std::getenv("NCCL_COMM_BLOCKING");
-    if (blocking != nullptr && std::atoi(blocking) != 0)
-        throw CommError(
-            "cannot start NCCL: NCCL_COMM_BLOCKING is set, so that NCCL would wait for other ranks "
-            "without a limit of time; unset this variable",
-            ExitCode::config);
-}
-
 bool failed(NcclResult result)
 {
     return result != NcclResult::success && result != NcclResult::in_progress;
@@ -49,7 +38,12 @@ bool NcclCommunicator::end() noexcept
 
 void NcclCommunicator::join(Collectives& host)
 {
-    require_no_blocking();
+    char const* const blocking = std::getenv("NCCL_COMM_BLOCKING");
+    if (blocking != nullptr && std::atoi(blocking) != 0)
+        throw CommError(
+            "cannot start NCCL: NCCL_COMM_BLOCKING is set, so that NCCL would wait for other ranks "
+            "without a limit of time; unset this variable",
+            ExitCode::config);
     Invitation invitation{};
     if (host.rank() == 0) invitation.result = api_.get_unique_id(&invitation.id);
     host.broadcast(std::as_writable_bytes(std::span(&invitation, 1)), 0);

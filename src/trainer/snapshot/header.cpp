@@ -2,7 +2,6 @@
 #include "trainer/snapshot/header.hpp"
 
 #include <charconv>
-#include <numeric>
 
 #include "base/core/direct_io.hpp"
 #include "base/core/json.hpp"
@@ -14,22 +13,6 @@ constexpr std::string_view prefix = "snapshot-";
 constexpr std::string_view suffix = ".h5";
 constexpr int most_ranks = 1 << 20;
 
-json::Value to_json(Stored const& stored)
-{
-    json::Array shape;
-    for (auto const length : stored.range.shape) shape.emplace_back(length);
-    return json::Object{{"name", stored.range.name},
-                        {"shape", std::move(shape)},
-                        {"first", stored.range.first},
-                        {"count", stored.range.count},
-                        {"sha256", stored.sha256.hex()}};
-}
-
-std::int64_t elements(tensors::Shape const& shape)
-{
-    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-}
-
 Result<Stored> stored_in(json::Value const& value, std::string const& where)
 {
     json::ObjectReader r(value, where);
@@ -39,8 +22,9 @@ Result<Stored> stored_in(json::Value const& value, std::string const& where)
     auto const digest = Digest::from_hex(r.text("sha256"));
     if (auto error = r.finish()) return tl::unexpected(*error);
     auto const& range = stored.range;
-    if (!digest || !tensors::is_valid_shape(range.shape, tensors::Dtype::float32) ||
-        range.first < 0 || range.count < 1 || range.count > elements(range.shape) - range.first)
+    tensors::TensorInfo const whole{range.name, tensors::Dtype::float32, range.shape};
+    if (!digest || !tensors::is_valid_shape(whole.shape, whole.dtype) || range.first < 0 ||
+        range.count < 1 || range.count > whole.elements() - range.first)
         return fail(ExitCode::data, where, "the entry of " + range.name + " is invalid");
     stored.sha256 = *digest;
     return stored;
@@ -97,7 +81,13 @@ bool is_file_name(std::string_view name)
 std::string encode(Header const& header)
 {
     json::Array ranges;
-    for (auto const& stored : header.ranges) ranges.push_back(to_json(stored));
+    for (auto const& [range, digest] : header.ranges)
+        ranges.push_back(
+            json::Object{{"name", range.name},
+                         {"shape", json::Array(range.shape.begin(), range.shape.end())},
+                         {"first", range.first},
+                         {"count", range.count},
+                         {"sha256", digest.hex()}});
     auto const& [head, place, unused] = header;
     auto const text = json::to_string(json::Object{{"run", head.run.value},
                                                    {"owner", head.training_id},

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <tuple>
 
 #include "base/core/files.hpp"
 #include "storage/tensors/reader.hpp"
@@ -86,32 +85,20 @@ class RangeReader {
         bool const same = stored.range == range;
         std::vector<float> whole(same ? 0 : static_cast<std::size_t>(stored.range.count));
         auto const target = same ? into_[wanted] : std::span(whole);
-        if (auto read = read_stored(path, *file, stored, target); !read) return read;
+        auto const bytes = std::as_writable_bytes(target);
+        if (auto read = file->read_into(range.name, tensors::Dtype::float32, bytes); !read)
+            return read;
+        if (sha256(bytes) != stored.sha256)
+            return fail(ExitCode::data, path.string(), "the digest of " + range.name + " differs");
         found_[wanted] +=
             same ? range.count : copy_common(stored.range, whole, range, into_[wanted]);
         return {};
     }
-    static Result<void> read_stored(fs::path const& path, tensors::TensorReader const& file,
-                                    Stored const& stored, std::span<float> into)
-    {
-        auto const bytes = std::as_writable_bytes(into);
-        if (auto read = file.read_into(stored.range.name, tensors::Dtype::float32, bytes); !read)
-            return read;
-        if (sha256(bytes) == stored.sha256) return {};
-        return fail(ExitCode::data, path.string(),
-                    "the digest of " + stored.range.name + " differs");
-    }
-
     std::span<Range const> ranges_;
     std::span<std::span<float> const> into_;
     std::vector<std::int64_t> found_;
     std::multimap<std::string, std::size_t, std::less<>> by_name_;
 };
-
-bool same_snapshot(Header const& a, Header const& b)
-{
-    return a.head == b.head && a.place.serial == b.place.serial && a.place.ranks == b.place.ranks;
-}
 
 // The files of one slot and one number of ranks.
 using Group = std::map<int, Header>;
@@ -122,7 +109,8 @@ std::optional<Snapshot> whole_snapshot(Group group)
     if (static_cast<int>(group.size()) != first.place.ranks) return std::nullopt;
     Snapshot snapshot{first.head, first.place.serial, {}};
     for (auto& [rank, header] : group) {
-        if (!same_snapshot(header, first)) return std::nullopt;
+        if (header.head != first.head || header.place.serial != first.place.serial)
+            return std::nullopt;
         snapshot.files.push_back(std::move(header));
     }
     return snapshot;
@@ -151,8 +139,7 @@ Result<Snapshots> find_snapshots(fs::path const& folder)
         return fail(ExitCode::io, "cannot read " + folder.string(), errno_text(error.value()));
     for (auto& [key, group] : groups)
         if (auto whole = whole_snapshot(std::move(group))) found.whole.push_back(std::move(*whole));
-    std::sort(found.whole.begin(), found.whole.end(),
-              [](Snapshot const& a, Snapshot const& b) { return a.serial > b.serial; });
+    std::ranges::sort(found.whole, std::greater{}, &Snapshot::serial);
     return found;
 }
 

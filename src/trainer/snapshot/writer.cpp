@@ -23,28 +23,15 @@ std::size_t bytes_of(Range const& range)
     return static_cast<std::size_t>(range.count) * sizeof(float);
 }
 
-// The ranges one after the other, each from a new block of the file on.
-std::vector<std::size_t> places_of(std::vector<Range> const& ranges)
-{
-    std::vector<std::size_t> places{0};
-    for (auto const& range : ranges)
-        places.push_back(places.back() + in_whole_blocks(bytes_of(range)));
-    return places;
-}
-
-// A whole tensor keeps its shape, a part of one becomes a vector.
-tensors::TensorInfo info_of(Range const& range)
-{
-    tensors::TensorInfo const whole{range.name, tensors::Dtype::float32, range.shape};
-    if (whole.elements() == range.count) return whole;
-    return {range.name, tensors::Dtype::float32, {range.count}};
-}
-
 std::vector<tensors::TensorInfo> contents(std::vector<Range> const& ranges)
 {
     std::vector<tensors::TensorInfo> infos{
         {header_tensor, tensors::Dtype::uint8, {header_bytes(ranges)}}};
-    for (auto const& range : ranges) infos.push_back(info_of(range));
+    for (auto const& range : ranges) {
+        infos.push_back({range.name, tensors::Dtype::float32, range.shape});
+        // A whole tensor keeps its shape, a part of one becomes a vector.
+        if (infos.back().elements() != range.count) infos.back().shape = {range.count};
+    }
     return infos;
 }
 
@@ -70,36 +57,20 @@ std::optional<Digest> digest_if_finite(std::vector<std::span<std::byte>> const& 
     return hash.finish();
 }
 
-// One thread hashes 2 GB/s, and a disk may write more.
-std::size_t hashing_threads()
-{
-    return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 4);
-}
-
 }  // namespace
 
 Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges, BlockSource blocks)
-    : folder_(std::move(folder)),
-      ranges_(std::move(ranges)),
-      places_(places_of(ranges_)),
-      blocks_(std::move(blocks)),
-      made_(std::async(std::launch::async, [this] { return CopyBuffer(places_.back(), blocks_); }))
+    : folder_(std::move(folder)), ranges_(std::move(ranges)), blocks_(std::move(blocks))
 {
+    for (auto const& range : ranges_)
+        places_.push_back(places_.back() + in_whole_blocks(bytes_of(range)));
+    made_ = std::async(std::launch::async, [this] { return CopyBuffer(places_.back(), blocks_); });
 }
 
 Writer::~Writer()
 {
     if (made_.valid()) made_.wait();
     if (done_.valid()) done_.wait();
-}
-
-Result<void> Writer::begin(Head const& head, Place const& place,
-                           std::span<std::span<float const> const> values)
-{
-    if (values.size() != ranges_.size()) throw std::logic_error("a range has no values");
-    return begin(head, place, [&](std::size_t range, std::size_t first, std::span<float> to) {
-        std::memcpy(to.data(), &values[range][first], to.size_bytes());
-    });
 }
 
 Result<void> Writer::begin(Head const& head, Place const& place, CopyRange const& copy)
@@ -174,19 +145,6 @@ std::vector<std::span<std::byte>> Writer::values(std::size_t range) const
     return copy_.bytes(places_[range], bytes_of(ranges_[range]));
 }
 
-// What follows the values up to the end of their last block of the file.
-std::vector<std::span<std::byte>> Writer::padding(std::size_t range) const
-{
-    auto const end = places_[range] + bytes_of(ranges_[range]);
-    return copy_.bytes(end, places_[range + 1] - end);
-}
-
-// The values with their padding.
-std::vector<std::span<std::byte>> Writer::file_blocks(std::size_t range) const
-{
-    return copy_.bytes(places_[range], places_[range + 1] - places_[range]);
-}
-
 // Hashing and writing begin with the first range that is copied.
 void Writer::copy_all(CopyRange const& copy)
 {
@@ -197,7 +155,10 @@ void Writer::copy_all(CopyRange const& copy)
             copy(i, first, {reinterpret_cast<float*>(part.data()), count});
             first += count;
         }
-        for (auto const part : padding(i)) std::fill(part.begin(), part.end(), std::byte{0});
+        // The rest of their last block in the file.
+        auto const end = places_[i] + bytes_of(ranges_[i]);
+        for (auto const part : copy_.bytes(end, places_[i + 1] - end))
+            std::ranges::fill(part, std::byte{0});
         note_copied(i + 1, std::nullopt);
     }
 }
@@ -226,7 +187,7 @@ Result<void> Writer::write_ranges(File const& file)
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
         if (auto copied = wait_for_copy(i); !copied) return copied;
         auto offset = offsets_[i + 1];
-        for (auto const part : file_blocks(i)) {
+        for (auto const part : copy_.bytes(places_[i], places_[i + 1] - places_[i])) {
             if (int const error = write_at(file.fd.get(), part, offset))
                 return file.result_of(error);
             offset += std::ssize(part);
@@ -256,7 +217,9 @@ std::vector<std::optional<Digest>> Writer::digests()
     auto const help = [&] {
         if (wait_for_copy(found.size() - 1)) hash();
     };
-    std::vector<std::future<void>> helpers(std::min(hashing_threads() - 1, found.size()));
+    // One thread hashes 2 GB/s, and a disk may write more.
+    auto const threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 4);
+    std::vector<std::future<void>> helpers(std::min(threads - 1, found.size()));
     for (auto& helper : helpers) helper = std::async(std::launch::async, help);
     hash();
     for (auto& helper : helpers) helper.get();

@@ -36,9 +36,6 @@ class Writer {
     /// created, and writes nothing then. Throws std::logic_error if is_writing(). Throws what
     /// `copy` throws; the snapshot then fails.
     [[nodiscard]] Result<void> begin(Head const& head, Place const& place, CopyRange const& copy);
-    /// As the other begin(), for values in the memory of the process.
-    [[nodiscard]] Result<void> begin(Head const& head, Place const& place,
-                                     std::span<std::span<float const> const> values);
     /// Returns true from begin() until take_result() has returned a result.
     [[nodiscard]] bool is_writing() const { return done_.valid(); }
     /// Returns the result of the snapshot if it is finished within `limit`. The result is `data` if
@@ -53,8 +50,6 @@ class Writer {
         [[nodiscard]] Result<void> result_of(int error) const;  ///< of errno; 0 is success
     };
     [[nodiscard]] std::vector<std::span<std::byte>> values(std::size_t range) const;
-    [[nodiscard]] std::vector<std::span<std::byte>> padding(std::size_t range) const;
-    [[nodiscard]] std::vector<std::span<std::byte>> file_blocks(std::size_t range) const;
     [[nodiscard]] Result<File> open(Place const& place);
     void take_buffer();
     void copy_all(CopyRange const& copy);
@@ -67,7 +62,9 @@ class Writer {
 
     std::filesystem::path folder_;
     std::vector<Range> ranges_;
-    std::vector<std::size_t> places_;  ///< of the ranges in `copy_`, and where the last one ends
+    /// Of the ranges in `copy_`, one after the other, each from a new block of the file on. The
+    /// last element is the end.
+    std::vector<std::size_t> places_{0};
     BlockSource blocks_;
     std::future<CopyBuffer> made_;  ///< valid until the first begin()
     CopyBuffer copy_;

@@ -54,9 +54,12 @@ Values values_of(std::vector<Range> const& ranges, float offset)
     return values;
 }
 
-std::vector<std::span<float const>> spans(Values const& values)
+Writer::CopyRange copy_of(Values const& values)
 {
-    return {values.begin(), values.end()};
+    return [values](std::size_t range, std::size_t first, std::span<float> to) {
+        std::copy_n(values.at(range).begin() + static_cast<std::ptrdiff_t>(first), to.size(),
+                    to.begin());
+    };
 }
 
 class SnapshotFiles : public testing::Test {
@@ -73,7 +76,7 @@ class SnapshotFiles : public testing::Test {
             auto const ranges = ranges_of(rank, ranks);
             Writer writer(folder_, ranges);
             auto values = values_of(ranges, static_cast<float>(serial));
-            ASSERT_TRUE(writer.begin(head(serial), {serial, rank, ranks}, spans(values)));
+            ASSERT_TRUE(writer.begin(head(serial), {serial, rank, ranks}, copy_of(values)));
             for (auto& part : values) std::fill(part.begin(), part.end(), -1.0F);
             auto const done = writer.take_result(long_enough);
             ASSERT_TRUE(done && *done) << done->error().message();
@@ -157,7 +160,7 @@ TEST_F(SnapshotFiles, ASnapshotThatLacksARankIsNotWhole)
     auto const ranges = ranges_of(0, 2);
     Writer writer(folder_, ranges);
     auto const values = values_of(ranges, 3);
-    ASSERT_TRUE(writer.begin(head(3), {3, 0, 2}, spans(values)));
+    ASSERT_TRUE(writer.begin(head(3), {3, 0, 2}, copy_of(values)));
     ASSERT_TRUE(writer.take_result(long_enough)->has_value());
     auto const found = find_snapshots(folder_).value();
     ASSERT_EQ(found.whole.size(), 1);
@@ -196,7 +199,7 @@ TEST_F(SnapshotFiles, ANonFiniteValueIsNotSavedAndTheOtherSlotIsWhole)
     auto values = values_of(ranges, 3);
     values[0][6'999] = std::numeric_limits<float>::infinity();
     Writer writer(folder_, ranges);
-    ASSERT_TRUE(writer.begin(head(3), {3, 0, 1}, spans(values)));
+    ASSERT_TRUE(writer.begin(head(3), {3, 0, 1}, copy_of(values)));
     auto const done = writer.take_result(long_enough);
     ASSERT_TRUE(done);
     ASSERT_FALSE(*done);
@@ -219,7 +222,7 @@ TEST_F(SnapshotFiles, TheFirstOfSeveralRangesThatAreNotFiniteIsReported)
     for (std::size_t const i : {4, 5, 6, 15})
         values[i].back() = std::numeric_limits<float>::quiet_NaN();
     Writer writer(folder_, ranges);
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans(values)));
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of(values)));
     auto const done = writer.take_result(long_enough);
     ASSERT_TRUE(done && !*done);
     EXPECT_THAT(done->error().message(), HasSubstr(": 4 has values that are not finite"));
@@ -294,7 +297,7 @@ TEST_F(SnapshotFiles, ARangeThatSpansBlocksIsWrittenAndCopiedInParts)
                    std::size_t{32} << 20});
     Values values{{1, 2, 3}, std::vector<float>(count)};
     std::iota(values[1].begin(), values[1].end(), 0.0F);
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans(values)));
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of(values)));
     auto const done = writer.take_result(long_enough);
     ASSERT_TRUE(done && *done) << done->error().message();
     EXPECT_THAT(blocks, testing::ElementsAre(std::size_t{32} << 20, (4U << 20) + 2 * 4'096U));
@@ -313,7 +316,7 @@ TEST_F(SnapshotFiles, ZerosFillTheLastBlockOfATensor)
                       std::ranges::fill(block.bytes(), std::byte{7});
                       return block;
                   }});
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans({{1, 2, 3}})));
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of({{1, 2, 3}})));
     ASSERT_TRUE(writer.take_result(long_enough)->has_value());
     auto const path = folder_ / file_name({1, 0, 1});
     std::ifstream file(path, std::ios::binary);
@@ -332,9 +335,9 @@ TEST_F(SnapshotFiles, AWriterAsksAgainForABlockThatItCouldNotGet)
                       return AlignedMemory(bytes);
                   }});
     auto const values = values_of(ranges, 1);
-    EXPECT_THROW((void)writer.begin(head(1), {1, 0, 1}, spans(values)), std::bad_alloc);
+    EXPECT_THROW((void)writer.begin(head(1), {1, 0, 1}, copy_of(values)), std::bad_alloc);
     EXPECT_FALSE(writer.is_writing());
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans(values)));
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of(values)));
     EXPECT_TRUE(writer.take_result(long_enough)->has_value());
     EXPECT_EQ(asked, 3);
 }
@@ -345,7 +348,7 @@ TEST_F(SnapshotFiles, AFileOfAnotherModelIsReplaced)
     std::vector<Range> const other{{"weights/matrix", {100, 71}, 0, 7'100}};
     Writer writer(folder_, other);
     Values const values{std::vector<float>(7'100, 1.0F)};
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, spans(values)));
+    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of(values)));
     ASSERT_TRUE(writer.take_result(long_enough)->has_value());
     auto const wrong = read_by(1);
     ASSERT_FALSE(wrong);
@@ -364,7 +367,7 @@ TEST_F(SnapshotFiles, AFileThatDoesNotFitOnTheDiskIsNotBegun)
     std::signal(SIGXFSZ, SIG_IGN);
     rlimit const small{20'000, old.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-    auto const begun = writer.begin(head(2), {2, 0, 1}, spans(values));
+    auto const begun = writer.begin(head(2), {2, 0, 1}, copy_of(values));
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
     ASSERT_FALSE(begun);
     EXPECT_THAT(begun.error().message(), HasSubstr("File too large; raise the limit (ulimit -f)"));
