@@ -268,17 +268,17 @@ struct Header {
     Seq seq;
     Round base_round;  ///< round of the model that the contribution started from
     bool leaving{};    ///< this is the member's last contribution
-    Ranges ranges;
+    Ranges ranges{};
     /// Blocks that the member held and tried, and whose step was not finite. Disjoint from
     /// `ranges`.
-    Ranges skipped;
-    Tokens tokens;
+    Ranges skipped{};
+    Tokens tokens{};
     std::int64_t steps{};
     std::string encoding{"fp32"};
-    std::optional<DeltaRef> delta;  ///< empty if `ranges` is empty or `nonfinite` is not 0
-    std::int64_t nonfinite{};       ///< as CutReady::nonfinite (protocol/site/messages.hpp)
+    std::optional<DeltaRef> delta{};  ///< empty if `ranges` is empty or `nonfinite` is not 0
+    std::int64_t nonfinite{};         ///< as CutReady::nonfinite (protocol/site/messages.hpp)
     Rate rate{};
-    Time time;  ///< when the member made the header, by the store's clock
+    Time time{};  ///< when the member made the header, by the store's clock
     [[nodiscard]] double sumsq() const { return delta ? delta->sumsq : 0; }
     friend bool operator==(Header const&, Header const&) = default;
 };

@@ -7,14 +7,6 @@
 namespace curtail::rounds::site {
 namespace {
 
-Error diverged_error()
-{
-    return {ExitCode::data, "training diverged",
-            "the loss or a gradient of every step was not finite in three contributions in a row",
-            "check this site's hardware; if other sites fail too, start a new run with a lower "
-            "learning rate, or continue from an earlier commit with `curtail-store fork`"};
-}
-
 // True if this site has contributed skipped blocks only, three times in a row, and the blocks are
 // not to blame: another site can train on them, or no more blocks can be set aside.
 bool keeps_failing(Parts const& p)
@@ -40,13 +32,21 @@ void own_decisions(Parts& p)
         if (r.member == *p.member) p.removal = r.reason;
     for (auto const& d : p.chain.tip()->decided)
         if (d.member == *p.member) p.history.decided(d);
-    if (keeps_failing(p)) return finish(p, ExitCode::data, diverged_error());
-    if (!p.history.diverged()) return;
-    finish(p, ExitCode::data,
-           Error{ExitCode::data, "cannot continue training",
-                 "three rounds in a row were refused for values that are not finite",
-                 "check this site's hardware, or continue from an earlier commit with a lower "
-                 "learning rate: `curtail-store fork`"});
+    if (keeps_failing(p))
+        return finish(
+            p,
+            Error{
+                ExitCode::data, "training diverged",
+                "the loss or a gradient of every step was not finite in three contributions in a "
+                "row",
+                "check this site's hardware; if other sites fail too, start a new run with a lower "
+                "learning rate, or continue from an earlier commit with `curtail-store fork`"});
+    if (p.history.diverged())
+        finish(p,
+               Error{ExitCode::data, "cannot continue training",
+                     "three rounds in a row were refused for values that are not finite",
+                     "check this site's hardware, or continue from an earlier commit with a lower "
+                     "learning rate: `curtail-store fork`"});
 }
 
 // Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
@@ -72,45 +72,37 @@ bool take_next(Parts& p, std::string const& bytes)
     p.payloads.settle(*p.chain.tip(), p.machine);
     p.watch.observe(*p.chain.tip(), p.machine.now());
     if (p.chain.tip()->kind == Commit::Kind::merge) p.lease = {};
-    bool const news =
-        p.chain.tip()->kind == Commit::Kind::merge || p.chain.tip()->amended != before;
-    if (news) p.amendments.look_again();
+    if (p.chain.tip()->kind == Commit::Kind::merge || p.chain.tip()->amended != before)
+        p.amendments.look_again();
     p.pending.forget_decided(*p.chain.tip());
     p.pending.resume_all();
     p.scan.forget_decided(*p.chain.tip());
-    if (p.chain.tip()->complete) finish(p, ExitCode::ok);
+    if (p.chain.tip()->complete) finish(p);
     else if (p.member) own_decisions(p);
     return !p.machine.exited();
 }
 
-void answered_adopt_forward(Parts& p, Input const& input)
+void answered_forward(Parts& p, Input const& input)
 {
+    auto const phase = p.machine.phase();
     if (auto const* got = std::get_if<Got>(&input)) {
-        if (take_next(p, got->bytes)) p.machine.go(Phase::adopt_forward);
-    } else p.machine.switch_to(Phase::adopt_apply);
+        if (take_next(p, got->bytes)) p.machine.go(phase);
+    } else
+        p.machine.switch_to(phase == Phase::adopt_forward ? Phase::adopt_apply : Phase::base_load);
 }
 
-bool act_adopt_apply(Parts& p)
+void act_adopt_apply(Parts& p)
 {
-    if (p.chain.tip()->find(*p.member) == nullptr) {
-        removed(p);
-        return true;
-    }
-    if (p.contributions.leaving()) {
-        p.machine.go(Phase::publish_store);
-        return true;
-    }
-    if (p.chain.tip()->round == p.training.base() && p.contributions.dropped().empty()) {
-        resume(p);
-        return true;
-    }
+    if (p.chain.tip()->find(*p.member) == nullptr) return removed(p);
+    if (p.contributions.leaving()) return p.machine.go(Phase::publish_store);
+    if (p.chain.tip()->round == p.training.base() && p.contributions.dropped().empty())
+        return resume(p);
     p.training.request(p.chain.tip()->round);
     bool const same = p.chain.tip()->round == p.training.base() && !p.contributions.drops_work();
     bool const own = p.proposal.lone_is(p.chain.tip_sha256()) &&
                      p.training.base().next() == p.chain.tip()->round;
     p.machine.send(Adopt{p.machine.ask(Question::adopt), p.chain.tip()->model, own || same,
                          p.contributions.dropped(), p.chain.tip()->number});
-    return true;
 }
 
 void answered_adopt(Parts& p, Input const& input)

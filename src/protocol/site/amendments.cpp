@@ -43,11 +43,7 @@ std::optional<TakeIn> Amendments::take(std::string const& bytes, Commit const& t
     return unreadable ? std::optional(take) : std::nullopt;
 }
 
-bool act_amendment(Parts& p)
-{
-    p.machine.get(amendment_name(next_amendment(*p.chain.tip())));
-    return true;
-}
+void act_amendment(Parts& p) { p.machine.get(amendment_name(next_amendment(*p.chain.tip()))); }
 
 void answered_amendment(Parts& p, Input const& input)
 {

@@ -38,23 +38,13 @@ void begin_base(Parts& p)
     p.machine.go(Phase::base_wait);
 }
 
-bool act_base_wait(Parts& p)
+void act_base_wait(Parts& p)
 {
-    if (p.chain.tip()->find(*p.member) == nullptr) {
-        removed(p);
-        return true;
-    }
-    if (p.machine.stopping()) {
-        leave(p);
-        return true;
-    }
-    if (p.machine.reached(p.schedule.poll)) {
-        p.machine.switch_to(Phase::base_poll);
-        return true;
-    }
-    bool const load = p.base.merged || !has_lone_partner(p) || p.machine.reached(p.base.until);
-    if (load) p.machine.go(Phase::base_load);
-    return load;
+    if (p.chain.tip()->find(*p.member) == nullptr) return removed(p);
+    if (p.machine.stopping()) return leave(p);
+    if (p.machine.reached(p.schedule.poll)) return p.machine.switch_to(Phase::base_poll);
+    if (p.base.merged || !has_lone_partner(p) || p.machine.reached(p.base.until))
+        p.machine.go(Phase::base_load);
 }
 
 void answered_base_poll(Parts& p, Input const& input)
@@ -62,26 +52,21 @@ void answered_base_poll(Parts& p, Input const& input)
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
         p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
-        p.machine.switch_to(p.base.merged ? Phase::base_load : Phase::base_wait);
-        return;
+        return p.machine.switch_to(p.base.merged ? Phase::base_load : Phase::base_wait);
     }
     auto const round = p.chain.tip()->round;
     if (!take_next(p, got->bytes)) return;
     if (p.chain.tip()->round != round) p.base.merged = true;
-    p.schedule.poll =
-        p.base.merged ? p.machine.now() : p.machine.now() + p.chain.run().params.poll_wait;
+    p.schedule.poll = p.machine.now();
+    if (!p.base.merged) p.schedule.poll += p.chain.run().params.poll_wait;
     p.machine.go(Phase::base_wait);
 }
 
-bool act_base_load(Parts& p)
+void act_base_load(Parts& p)
 {
-    if (p.chain.tip()->find(*p.member) == nullptr) {
-        removed(p);
-        return true;
-    }
+    if (p.chain.tip()->find(*p.member) == nullptr) return removed(p);
     p.training.request(p.chain.tip()->round);
     p.machine.send(LoadModel{p.machine.ask(Question::load), p.chain.tip()->model});
-    return true;
 }
 
 void answered_base_load(Parts& p, Input const& input)
@@ -95,13 +80,6 @@ void answered_base_load(Parts& p, Input const& input)
     keep_model(p);
     p.contributions.forget_dropped();
     enter_run(p);
-}
-
-void answered_base_forward(Parts& p, Input const& input)
-{
-    if (auto const* got = std::get_if<Got>(&input)) {
-        if (take_next(p, got->bytes)) p.machine.go(Phase::base_forward);
-    } else p.machine.switch_to(Phase::base_load);
 }
 
 bool load_failed(Parts& p, Input const& input, Phase back)
@@ -121,8 +99,7 @@ void load_succeeded(Parts& p)
 
 bool replaced(Parts const& p)
 {
-    auto const& members = p.chain.tip()->members;
-    return std::any_of(members.begin(), members.end(), [&](Member const& m) {
+    return std::ranges::any_of(p.chain.tip()->members, [&](Member const& m) {
         return m.site == p.config.process.site &&
                member_parts(m.id).admitted > member_parts(*p.member).admitted;
     });
@@ -132,11 +109,9 @@ bool replaced(Parts const& p)
 // another process has taken the place.
 void removed(Parts& p)
 {
-    bool const other = replaced(p);
     if (p.training.loaded()) p.machine.send(Discard{});
     if (p.removal == Removal::left) return exit_after_leaving(p);
-    if (p.machine.stopping() || other || p.removal == Removal::succeeded)
-        return finish(p, ExitCode::ok);
+    if (p.machine.stopping() || replaced(p) || p.removal == Removal::succeeded) return finish(p);
     p.end_membership();
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);

@@ -88,17 +88,10 @@ bool draft_commit(Parts& p)
 // for the store, an outage has explained the silence.
 bool removes_too_much(Parts const& p)
 {
-    auto const& removed = p.proposal.draft()->commit.removed;
-    return std::any_of(removed.begin(), removed.end(), [&](auto const& r) {
+    return std::ranges::any_of(p.proposal.draft()->commit.removed, [&](Removed const& r) {
         auto const* m = p.chain.tip()->find(r.member);
         return r.reason == Removal::silent && m != nullptr && !suspect(p, *m);
     });
-}
-
-bool must_give_up(Parts const& p)
-{
-    if (p.contributions.leaving()) return false;
-    return p.machine.tries() >= tries_limit || (p.member && removes_too_much(p));
 }
 
 }  // namespace
@@ -122,13 +115,12 @@ std::optional<Commit> build(Parts const& p)
 }
 
 // Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
-bool act_commit_create(Parts& p)
+void act_commit_create(Parts& p)
 {
-    if (!p.proposal.builds_on(p.chain.tip_sha256()) && !draft_commit(p)) return true;
+    if (!p.proposal.builds_on(p.chain.tip_sha256()) && !draft_commit(p)) return;
     bool const want_time = p.proposal.mode() == Mode::lone;
     p.machine.create(commit_name(p.proposal.draft()->commit.number),
                      p.proposal.draft()->encoded.bytes, want_time);
-    return true;
 }
 
 void answered_commit_create(Parts& p, Input const&) { p.machine.switch_to(Phase::commit_read); }
@@ -148,7 +140,7 @@ bool set_draft(Parts& p, Commit commit)
         return false;
     }
     error->code = ExitCode::software;
-    finish(p, ExitCode::software, error->with_context("cannot make the next commit"));
+    finish(p, error->with_context("cannot make the next commit"));
     return false;
 }
 
@@ -159,22 +151,18 @@ void answered_commit_read(Parts& p, Input const& input)
         auto const before = p.chain.tip()->time;
         if (!take_next(p, got->bytes)) return;
         if (p.proposal.is_draft(p.chain.tip_sha256())) return landed(p, before);
-        bool const rebuild =
-            p.member && p.chain.tip()->round == round && p.chain.tip()->find(*p.member) != nullptr;
-        if (rebuild) return p.machine.go(Phase::commit_create);
+        if (p.member && p.chain.tip()->round == round && p.chain.tip()->find(*p.member) != nullptr)
+            return p.machine.go(Phase::commit_create);
         p.payloads.abandon(p.machine);
         return after_commit(p);
     }
-    if (must_give_up(p)) return give_up(p);
+    bool const fails = p.machine.tries() >= tries_limit || (p.member && removes_too_much(p));
+    if (fails && !p.contributions.leaving()) return give_up(p);
     p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::commit_create
                                                            : Phase::commit_read);
 }
 
-bool act_garbage(Parts& p)
-{
-    p.machine.get(commit_name(p.garbage.next()));
-    return true;
-}
+void act_garbage(Parts& p) { p.machine.get(commit_name(p.garbage.next())); }
 
 void answered_garbage(Parts& p, Input const& input)
 {

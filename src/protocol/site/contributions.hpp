@@ -10,9 +10,9 @@ namespace curtail::rounds::site {
 /// One of this member's contributions that no commit has decided yet.
 struct OwnContribution {
     Header header;
-    bool stored{};                   ///< the payload is in the store, or `header` has no payload
-    std::optional<Encoded> encoded;  ///< the stored form of `header`; empty before the first try to
-                                     ///< create the header
+    bool stored{};                     ///< the payload is in the store, or `header` has no payload
+    std::optional<Encoded> encoded{};  ///< the stored form of `header`; empty before the first try
+                                       ///< to create the header
     bool unanswered{};  ///< the store did not answer an earlier try to create the header
     bool published{};   ///< the header is in the store
     bool doubtful{};    ///< the header in the store may be damaged, so it must be read back

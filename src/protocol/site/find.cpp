@@ -18,15 +18,14 @@ CommitNumber number_to_find(Parts const& p)
 
 // A commit below the newest may still become visible while clients can get stale answers. After
 // that it is lost.
-void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent)
+void retry_absent(Parts& p, Input const& input, CommitNumber absent)
 {
     if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
-        return p.machine.retry(phase);
+        return p.machine.retry(p.machine.phase());
     auto const newest = p.chain.tip() ? p.chain.tip()->number : p.search.newest();
-    finish(p, ExitCode::protocol,
-           Error{ExitCode::protocol, "cannot read the run's chain",
-                 commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
-                 "restore the object from a backup, or start a new run from the newest model"});
+    finish(p, Error{ExitCode::protocol, "cannot read the run's chain",
+                    commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
+                    "restore the object from a backup, or start a new run from the newest model"});
 }
 
 // `curtail-store fork` creates run.json last. So commit 1 of a fork was there, and no site may
@@ -34,11 +33,42 @@ void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent
 void miss_first_of_fork(Parts& p)
 {
     if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::find_commit);
-    finish(p, ExitCode::protocol,
-           Error{ExitCode::protocol, "cannot read the run's chain",
-                 "the run is a fork, but " + commit_name({1}) + " is missing",
-                 "restore the object from a backup, or repeat `curtail-store fork` with another "
-                 "name"});
+    finish(p, Error{ExitCode::protocol, "cannot read the run's chain",
+                    "the run is a fork, but " + commit_name({1}) + " is missing",
+                    "restore the object from a backup, or repeat `curtail-store fork` with another "
+                    "name"});
+}
+
+// Takes the answer about the commit `number`, which exists. Empty: the process reads it again, or
+// exits.
+std::optional<Commit> known_commit(Parts& p, Input const& input, CommitNumber number)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) {
+        retry_absent(p, input, number);
+        return std::nullopt;
+    }
+    p.failures.misses = 0;
+    auto commit = p.config.decoder->commit(got->bytes, commit_name(number));
+    if (!commit) {
+        handle_invalid_record(p, commit.error());
+        return std::nullopt;
+    }
+    p.failures.bad_reads = 0;
+    return std::move(*commit);
+}
+
+// Goes on with the newest commit as the tip, or searches again after an error.
+void start_chain(Parts& p, std::optional<Error> error)
+{
+    if (error) {
+        p.search.restart();
+        p.machine.switch_to(Phase::find_commit);
+        return handle_invalid_record(p, std::move(*error));
+    }
+    p.payloads.settle(*p.chain.tip(), p.machine);
+    p.failures.bad_reads = 0;
+    p.machine.go(Phase::find_sent);
 }
 
 void found_newest(Parts& p)
@@ -48,13 +78,7 @@ void found_newest(Parts& p)
     p.failures.misses = 0;
     if (p.search.newest().value == 0) return p.machine.go(Phase::genesis_store);
     if (p.search.newest().value > 1) return p.machine.go(Phase::find_parent);
-    if (auto error = p.chain.start(p.search.bytes())) {
-        p.search.restart();
-        return handle_invalid_record(p, *error);
-    }
-    p.payloads.settle(*p.chain.tip(), p.machine);
-    p.failures.bad_reads = 0;
-    p.machine.go(Phase::find_sent);
+    start_chain(p, p.chain.start(p.search.bytes()));
 }
 
 bool alive(Parts const& p, Member const& m)
@@ -83,17 +107,6 @@ Millis grace_left(Parts const& p)
     return params.status_interval * 3 / 2 + 4 * params.poll_run - p.looks.unchanged();
 }
 
-void begin_look(Parts& p)
-{
-    auto const& tip = *p.chain.tip();
-    std::set<SiteId> sites;
-    for (auto const& m : tip.members)
-        if (m.site != p.config.process.site) sites.insert(m.site);
-    bool const own = tip.by.member == writer(p);
-    p.looks.begin({sites.begin(), sites.end()},
-                  own ? std::nullopt : std::optional(p.chain.tip_sha256()), p.machine.now());
-}
-
 void look_again(Parts& p, Millis left)
 {
     if (p.looks.must_tell()) p.machine.send(members_silent_note(silent_members(p), left));
@@ -108,10 +121,8 @@ void choose_entry(Parts& p)
 {
     p.proposal.discard_draft();
     auto const& members = p.chain.tip()->members;
-    bool const in_already = own_member(p) != nullptr;
-    bool const anyone =
-        std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(p, m); });
-    if (!members.empty() && !anyone && !in_already) {
+    bool const anyone = std::ranges::any_of(members, [&](auto const& m) { return alive(p, m); });
+    if (!members.empty() && !anyone && own_member(p) == nullptr) {
         auto const left = grace_left(p);
         return left > Millis{0} ? look_again(p, left) : p.machine.go(Phase::fold);
     }
@@ -119,11 +130,7 @@ void choose_entry(Parts& p)
     p.machine.go(Phase::join_headers);
 }
 
-bool act_find_commit(Parts& p)
-{
-    p.machine.get(commit_name(number_to_find(p)));
-    return true;
-}
+void act_find_commit(Parts& p) { p.machine.get(commit_name(number_to_find(p))); }
 
 void answered_find(Parts& p, Input const& input)
 {
@@ -142,101 +149,68 @@ void answered_find(Parts& p, Input const& input)
     else p.machine.go(Phase::find_commit);
 }
 
-bool act_find_parent(Parts& p)
-{
-    p.machine.get(commit_name({p.search.newest().value - 1}));
-    return true;
-}
+void act_find_parent(Parts& p) { p.machine.get(commit_name({p.search.newest().value - 1})); }
 
 void answered_find_parent(Parts& p, Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr)
-        return retry_absent(p, Phase::find_parent, input, {p.search.newest().value - 1});
+    if (got == nullptr) return retry_absent(p, input, {p.search.newest().value - 1});
     p.failures.misses = 0;
-    if (auto error = p.chain.start(p.search.newest(), p.search.bytes(), got->bytes)) {
-        p.search.restart();
-        p.machine.switch_to(Phase::find_commit);
-        return handle_invalid_record(p, *error);
-    }
-    p.payloads.settle(*p.chain.tip(), p.machine);
-    p.failures.bad_reads = 0;
-    p.machine.go(Phase::find_sent);
+    start_chain(p, p.chain.start(p.search.newest(), p.search.bytes(), got->bytes));
 }
 
 // The record under that number shows whether the model stored for it can be deleted.
-bool act_find_sent(Parts& p)
+void act_find_sent(Parts& p)
 {
     if (auto const number = p.payloads.unsettled_below(p.chain.tip()->number); number.value != 0)
         p.machine.get(commit_name(number));
     else p.machine.go(Phase::find_round);
-    return true;
 }
 
 void answered_find_sent(Parts& p, Input const& input)
 {
-    auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr)
-        return retry_absent(p, Phase::find_sent, input,
-                            p.payloads.unsettled_below(p.chain.tip()->number));
-    p.failures.misses = 0;
-    auto const record = p.config.decoder->commit(
-        got->bytes, commit_name(p.payloads.unsettled_below(p.chain.tip()->number)));
-    if (!record) return handle_invalid_record(p, record.error());
-    p.failures.bad_reads = 0;
+    auto const number = p.payloads.unsettled_below(p.chain.tip()->number);
+    auto const record = known_commit(p, input, number);
+    if (!record) return;
     p.payloads.settle(*record, p.machine);
     p.machine.go(Phase::find_sent);
 }
 
-bool act_find_round(Parts& p)
+void act_find_round(Parts& p)
 {
-    if (p.chain.tip()->complete) {
-        finish(p, ExitCode::ok);
-        return true;
-    }
+    if (p.chain.tip()->complete) return finish(p);
     auto const began = p.chain.tip()->recent.back().number;
     if (began == p.chain.tip()->number) p.chain.set_round_began(p.chain.tip()->time);
-    if (!p.chain.round_began()) {
-        p.machine.get(commit_name(began));
-        return true;
-    }
+    if (!p.chain.round_began()) return p.machine.get(commit_name(began));
     begin_scan(p, others(p));
     p.machine.go(Phase::find_headers);
-    return true;
 }
 
 void answered_find_round(Parts& p, Input const& input)
 {
-    auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr)
-        return retry_absent(p, Phase::find_round, input, p.chain.tip()->recent.back().number);
-    p.failures.misses = 0;
-    auto const merge =
-        p.config.decoder->commit(got->bytes, commit_name(p.chain.tip()->recent.back().number));
-    if (!merge) return handle_invalid_record(p, merge.error());
-    p.chain.set_round_began(merge->time);
-    p.failures.bad_reads = 0;
+    auto const merge = known_commit(p, input, p.chain.tip()->recent.back().number);
+    if (merge) p.chain.set_round_began(merge->time);
 }
 
-bool act_find_headers(Parts& p)
+void act_find_headers(Parts& p)
 {
-    if (act_scan(p)) return true;
-    if (repeat_scan(p, others(p))) return true;
-    begin_look(p);
+    if (act_scan(p) || repeat_scan(p, others(p))) return;
+    auto const& tip = *p.chain.tip();
+    std::set<SiteId> sites;
+    for (auto const& m : tip.members)
+        if (m.site != p.config.process.site) sites.insert(m.site);
+    bool const own = tip.by.member == writer(p);
+    p.looks.begin({sites.begin(), sites.end()},
+                  own ? std::nullopt : std::optional(p.chain.tip_sha256()), p.machine.now());
     p.machine.go(Phase::find_status);
-    return true;
 }
 
-bool act_find_status(Parts& p)
+void act_find_status(Parts& p)
 {
-    if (auto const site = p.looks.next()) {
-        p.machine.get(status_name(*site));
-        return true;
-    }
+    if (auto const site = p.looks.next()) return p.machine.get(status_name(*site));
     p.looks.end(p.machine.now());
     p.amendments.look_again();
     p.machine.go(Phase::find_amendment);
-    return true;
 }
 
 void answered_find_status(Parts& p, Input const& input)

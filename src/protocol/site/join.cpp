@@ -21,7 +21,7 @@ bool may_join(Parts& p)
     if (may_enter(tip, site, store_now(p))) return true;
     auto const* quarantine = quarantine_of(tip, site, store_now(p));
     if (quarantine == nullptr) {
-        finish(p, ExitCode::config, retired_error(p));
+        finish(p, retired_error(p));
         return false;
     }
     auto const left = std::max(Millis{0}, quarantine->until - store_now(p));
@@ -30,30 +30,19 @@ bool may_join(Parts& p)
     return false;
 }
 
-// Says once in which terms the configuration differs.
-void note_differences(Parts& p)
-{
-    if (std::exchange(p.noted_differences, true)) return;
-    for (auto& text : differences(p.chain.tip()->terms, terms_of(p.config.run)))
-        p.machine.send(terms_differ_note(std::move(text)));
-}
-
 }  // namespace
 
-bool act_genesis_store(Parts& p)
+void act_genesis_store(Parts& p)
 {
     ++p.attempt;
-    MakeInitial make{0, p.chain.run().seed, target(p, {1}, weights_part)};
-    p.payloads.begin({make.target.name});
-    make.op = p.machine.ask(Question::store);
-    p.machine.send(std::move(make));
-    return true;
+    auto const place = target(p, {1}, weights_part);
+    p.payloads.begin({place.name});
+    p.machine.send(MakeInitial{p.machine.ask(Question::store), p.chain.run().seed, place});
 }
 
-bool act_genesis_create(Parts& p)
+void act_genesis_create(Parts& p)
 {
     p.machine.create(commit_name({1}), p.proposal.draft()->encoded.bytes);
-    return true;
 }
 
 void answered_genesis_create(Parts& p, Input const& input)
@@ -84,7 +73,7 @@ void answered_genesis_store(Parts& p, Input const& input)
 
 // No member is alive: as a non-member, decide all pending contributions and remove members without
 // one. Never rebuilt on a commit of a newcomer.
-bool act_fold(Parts& p)
+void act_fold(Parts& p)
 {
     p.proposal.clear_intents();
     for (auto const& m : p.chain.tip()->members) {
@@ -94,42 +83,37 @@ bool act_fold(Parts& p)
     }
     p.proposal.set_mode(Mode::fold);
     p.proposal.discard_draft();
-    if (build(p)) {
-        p.machine.go(Phase::merge);
-        return true;
-    }
+    if (build(p)) return p.machine.go(Phase::merge);
     // The remaining members have unreadable headers; members remove them if that persists.
     begin_scan(p, earlier_instances(p));
     p.machine.go(Phase::join_headers);
-    return true;
 }
 
-bool act_join_headers(Parts& p)
+void act_join_headers(Parts& p)
 {
-    if (act_scan(p)) return true;
-    if (!repeat_scan(p, earlier_instances(p))) p.machine.go(Phase::join_create);
-    return true;
+    if (!act_scan(p) && !repeat_scan(p, earlier_instances(p))) p.machine.go(Phase::join_create);
 }
 
 MemberId const* own_member(Parts const& p)
 {
     auto const& members = p.chain.tip()->members;
-    auto const it = std::find_if(members.begin(), members.end(), [&](Member const& m) {
+    auto const it = std::ranges::find_if(members, [&](Member const& m) {
         return m.site == p.config.process.site && member_parts(m.id).process == p.config.process;
     });
     return it == members.end() ? nullptr : &it->id;
 }
 
-bool act_join(Parts& p)
+void act_join(Parts& p)
 {
     if (auto const* own = own_member(p)) {
         p.member = *own;
         p.schedule.status = p.machine.now() + p.chain.run().params.status_interval;
-        note_differences(p);
-        begin_base(p);
-        return true;
+        if (!std::exchange(p.noted_differences, true))
+            for (auto& text : differences(p.chain.tip()->terms, terms_of(p.config.run)))
+                p.machine.send(terms_differ_note(std::move(text)));
+        return begin_base(p);
     }
-    if (!may_join(p)) return true;
+    if (!may_join(p)) return;
     if (!p.proposal.builds_on(p.chain.tip_sha256())) {
         p.proposal.set_mode(Mode::roster);
         p.proposal.clear_intents();
@@ -139,25 +123,20 @@ bool act_join(Parts& p)
         auto commit = next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
                            store_now(p), {}, p.proposal.intents_at(*p.chain.tip()));
         if (!commit) throw std::logic_error("a join that changes nothing");
-        if (!set_draft(p, std::move(*commit))) return true;
+        if (!set_draft(p, std::move(*commit))) return;
     }
     p.machine.create(commit_name(p.proposal.draft()->commit.number),
                      p.proposal.draft()->encoded.bytes);
-    return true;
 }
 
 void answered_join(Parts& p, Input const& input)
 {
-    if (p.machine.phase() == Phase::join_create) {
-        p.machine.switch_to(Phase::join_read);
-        return;
-    }
+    if (p.machine.phase() == Phase::join_create) return p.machine.switch_to(Phase::join_read);
     if (auto const* got = std::get_if<Got>(&input)) {
         if (!take_next(p, got->bytes)) return;
         begin_scan(p, earlier_instances(p));
         p.machine.go(Phase::join_headers);
-        bool const admitted = p.proposal.is_draft(p.chain.tip_sha256());
-        if (!admitted)
+        if (!p.proposal.is_draft(p.chain.tip_sha256()))
             p.machine.pause_until(
                 p.machine.now() +
                 p.machine.jitter(std::min(Millis{2'000}, p.chain.run().params.poll_wait)));

@@ -44,31 +44,6 @@ void begin_gather(Parts& p)
     p.machine.go(Phase::gather_own);
 }
 
-// Each lease is valid for lease_s from its first read, unless it has expired by then.
-void lease_exists(Parts& p, std::string const& bytes)
-{
-    auto const lease = decode_lease(bytes, lease_name(p.chain.tip()->round, p.lease.next()));
-    bool const expired = lease && store_now(p) - lease->time > p.chain.run().params.lease;
-    auto const now = p.machine.now();
-    p.lease.seen(lease && lease->member == writer(p),
-                 expired ? now : now + p.chain.run().params.lease);
-}
-
-// Answer to a poll for the next commit while waiting for a merge or preparing one.
-void polled_during_merge(Parts& p, Input const& input, Phase back)
-{
-    p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
-    auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr) {
-        p.machine.switch_to(back);
-        if (back == Phase::gather_headers) begin_scan(p, others(p));
-        return;
-    }
-    if (!take_next(p, got->bytes)) return;
-    p.schedule.back = back;
-    p.machine.go(Phase::adopt_forward);
-}
-
 }  // namespace
 
 void begin_lease(Parts& p)
@@ -78,42 +53,36 @@ void begin_lease(Parts& p)
     else p.machine.go(Phase::lease_create);
 }
 
-bool act_lease_create(Parts& p)
+void act_lease_create(Parts& p)
 {
-    if (p.machine.stopping()) {
-        leave(p);
-        return true;
-    }
+    if (p.machine.stopping()) return leave(p);
     p.machine.create(
         lease_name(p.chain.tip()->round, p.lease.next()),
         encode(Lease{writer(p), p.lease.next(), p.chain.run().params.lease, store_now(p)}).bytes);
-    return true;
 }
 
 void answered_lease_create(Parts& p, Input const& input)
 {
-    if (!std::holds_alternative<Created>(input)) {
-        p.machine.switch_to(Phase::lease_read);
-        return;
-    }
+    if (!std::holds_alternative<Created>(input)) return p.machine.switch_to(Phase::lease_read);
     p.lease.seen(true, p.machine.now() + p.chain.run().params.lease);
     begin_gather(p);
 }
 
-bool act_lease_read(Parts& p)
-{
-    p.machine.get(lease_name(p.chain.tip()->round, p.lease.next()));
-    return true;
-}
+void act_lease_read(Parts& p) { p.machine.get(lease_name(p.chain.tip()->round, p.lease.next())); }
 
 // Reads forward to the highest lease of this round.
 void answered_lease_read(Parts& p, Input const& input)
 {
+    auto const now = p.machine.now();
     if (auto const* got = std::get_if<Got>(&input)) {
-        lease_exists(p, got->bytes);
+        // Each lease is valid for lease_s from its first read, unless it has expired by then.
+        auto const& valid = p.chain.run().params.lease;
+        auto const lease =
+            decode_lease(got->bytes, lease_name(p.chain.tip()->round, p.lease.next()));
+        bool const expired = lease && store_now(p) - lease->time > valid;
+        p.lease.seen(lease && lease->member == writer(p), expired ? now : now + valid);
         return p.machine.go(Phase::lease_read);
     }
-    auto const now = p.machine.now();
     if (p.lease.held_by_me(now)) return begin_gather(p);
     if (p.lease.held(now)) {
         p.schedule.poll = now + p.chain.run().params.poll_wait;
@@ -124,47 +93,38 @@ void answered_lease_read(Parts& p, Input const& input)
     give_up(p);
 }
 
-bool act_wait(Parts& p)
+void act_wait(Parts& p)
 {
-    if (p.machine.stopping()) {
-        leave(p);
-        return true;
-    }
-    if (p.machine.reached(p.lease.until())) {
-        p.machine.go(Phase::lease_create);
-        return true;
-    }
-    if (!p.machine.reached(p.schedule.poll)) return attend_repairs(p);
-    p.machine.switch_to(Phase::wait_poll);
-    return true;
+    if (p.machine.stopping()) return leave(p);
+    if (p.machine.reached(p.lease.until())) return p.machine.go(Phase::lease_create);
+    if (p.machine.reached(p.schedule.poll)) p.machine.switch_to(Phase::wait_poll);
+    else attend_repairs(p);
 }
 
-void answered_wait_poll(Parts& p, Input const& input)
+void answered_merge_poll(Parts& p, Input const& input)
 {
-    polled_during_merge(p, input, Phase::wait);
-}
-void answered_gather_poll(Parts& p, Input const& input)
-{
-    polled_during_merge(p, input, Phase::gather_headers);
+    auto const back = p.machine.phase() == Phase::wait_poll ? Phase::wait : Phase::gather_headers;
+    p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (!take_next(p, got->bytes)) return;
+        p.schedule.back = back;
+        return p.machine.go(Phase::adopt_forward);
+    }
+    p.machine.switch_to(back);
+    if (back == Phase::gather_headers) begin_scan(p, others(p));
 }
 
-bool act_gather_headers(Parts& p)
+void act_gather_headers(Parts& p)
 {
     if (p.machine.stopping()) leave(p);
     else if (!act_scan(p)) gather_done(p);
-    return true;
 }
 
-bool act_gather_pause(Parts& p)
+void act_gather_pause(Parts& p)
 {
-    if (p.machine.stopping()) {
-        leave(p);
-        return true;
-    }
-    if (!p.machine.reached(p.schedule.poll) && !p.machine.reached(p.schedule.gather_until))
-        return false;
-    p.machine.switch_to(Phase::gather_poll);
-    return true;
+    if (p.machine.stopping()) return leave(p);
+    if (p.machine.reached(p.schedule.poll) || p.machine.reached(p.schedule.gather_until))
+        p.machine.switch_to(Phase::gather_poll);
 }
 
 }  // namespace curtail::rounds::site

@@ -8,44 +8,34 @@
 namespace curtail::rounds::site {
 namespace {
 
-// A store's lasting refusal; nothing in other answers.
-struct StoreRefusal {
+// What the store says about a question that it has not carried out.
+struct StoreFailure {
     ExitCode code;
-    std::string why;
+    std::string const& why;
 };
-std::optional<StoreRefusal> lasting_refusal(Input const& input)
+// Empty: the store has carried out the question.
+std::optional<StoreFailure> failure_in(Input const& input)
 {
-    auto const lasts = [](auto const* answer) {
-        return answer != nullptr &&
-               (is_lasting_error(answer->code) || answer->code == ExitCode::unavailable);
-    };
-    if (auto const* unknown = std::get_if<Unknown>(&input); lasts(unknown))
-        return StoreRefusal{unknown->code, unknown->why};
-    if (auto const* unavailable = std::get_if<Unavailable>(&input); lasts(unavailable))
-        return StoreRefusal{unavailable->code, unavailable->why};
+    if (auto const* unknown = std::get_if<Unknown>(&input))
+        return StoreFailure{unknown->code, unknown->why};
+    if (auto const* unavailable = std::get_if<Unavailable>(&input))
+        return StoreFailure{unavailable->code, unavailable->why};
     return std::nullopt;
 }
 
-bool is_failure(Input const& input)
+// Returns false if the process is no member any more, so that the step does not count.
+bool counts(Parts const& p, Ranges const& blocks, char const* what)
 {
-    return std::holds_alternative<Unknown>(input) || std::holds_alternative<Unavailable>(input);
+    if (!p.training.loaded() || !p.chain.tip()->find(*p.member)) return false;
+    if (trainable(p).contains(blocks)) return true;
+    throw std::logic_error(std::string(what) + " blocks without an order: " + blocks.to_string());
 }
 
 void stepped(Parts& p, Stepped const& step)
 {
-    if (!p.training.loaded() || !p.chain.tip()->find(*p.member)) return;
-    if (!trainable(p).contains(step.blocks))
-        throw std::logic_error("trained blocks without an order: " + step.blocks.to_string());
+    if (!counts(p, step.blocks, "trained")) return;
     p.training.step(step.blocks);
     p.history.step(step.blocks, step.seconds, p.chain.run().params);
-}
-
-void skipped(Parts& p, Skipped const& skip)
-{
-    if (!p.training.loaded() || !p.chain.tip()->find(*p.member)) return;
-    if (!trainable(p).contains(skip.blocks))
-        throw std::logic_error("skipped blocks without an order: " + skip.blocks.to_string());
-    p.training.skip(skip.blocks);
 }
 
 bool is_status_due(Parts& p)
@@ -78,18 +68,19 @@ Tokens unstored_tokens(Parts const& p)
 // exits.
 bool refused_at_start(Parts& p, Input const& input)
 {
-    auto const refusal = lasting_refusal(input);
+    auto const failure = failure_in(input);
     bool const reads = p.machine.last_question() == Question::get;
     auto& failures = reads ? p.failures.reads_at_start : p.failures.writes_at_start;
-    if (!refusal && !is_failure(input)) failures = 0;
-    if (p.member || !refusal) return false;
+    if (!failure) failures = 0;
+    if (p.member || !failure) return false;
+    bool const one_object = is_lasting_error(failure->code);
     auto const phase = p.machine.phase();
     bool const header = phase == Phase::find_headers || phase == Phase::join_headers;
-    if ((header && is_lasting_error(refusal->code)) || phase == Phase::find_status) return false;
+    if (!one_object && failure->code != ExitCode::unavailable) return false;
+    if ((header && one_object) || phase == Phase::find_status) return false;
     constexpr int limit = 6;
     if (++failures < limit) return false;
-    finish(p, refusal->code,
-           Error{refusal->code, "cannot start with the run's store", refusal->why, {}});
+    finish(p, Error{failure->code, "cannot start with the run's store", failure->why, {}});
     return true;
 }
 
@@ -100,29 +91,19 @@ bool can_train(Parts const& p)
     return in && !p.contributions.leaving() && !trainable(p).empty();
 }
 
-// Why the store gives this site no access: it refuses the credentials, or there are none any more.
-// Null: nothing in the answer says so.
-std::string const* denial(Input const& input)
-{
-    auto const denies = [](auto const* answer) {
-        return answer != nullptr &&
-               (answer->code == ExitCode::permission || answer->code == ExitCode::no_input);
-    };
-    if (auto const* unknown = std::get_if<Unknown>(&input); denies(unknown)) return &unknown->why;
-    auto const* unavailable = std::get_if<Unavailable>(&input);
-    return denies(unavailable) ? &unavailable->why : nullptr;
-}
-
 // A member that has lost access to the store trains the blocks that it holds, and waits. Other
 // members remove it after `drop_after` + `skew`. Then it exits, because its work can no longer
 // count, and its job would keep machines for nothing. A lone member waits on. True if it exits.
 bool denied_for_long(Parts& p, Input const& input)
 {
     auto& since = p.failures.denied_since;
-    auto const* const why = denial(input);
+    auto const failure = failure_in(input);
+    // The store refuses the credentials, or there are none any more.
+    bool const denies =
+        failure && (failure->code == ExitCode::permission || failure->code == ExitCode::no_input);
     // The trainer answers a cut, not the store.
-    if (why == nullptr && p.machine.last_question() != Question::cut) since.reset();
-    if (why == nullptr || !p.member) return false;
+    if (!denies && p.machine.last_question() != Question::cut) since.reset();
+    if (!denies || !p.member) return false;
     if (!since) since = p.machine.now();
     auto const denied = p.machine.now() - *since;
     auto const& params = p.chain.run().params;
@@ -132,18 +113,11 @@ bool denied_for_long(Parts& p, Input const& input)
     auto const loss = lost == Tokens{} ? ""
                                        : "; the last " + std::to_string(lost.value) +
                                              " tokens are lost, and their blocks are trained again";
-    finish(p, ExitCode::permission,
-           Error{ExitCode::permission,
-                 "the run's store has refused access for " + format_duration(denied), *why + loss,
-                 "correct the credentials or rights of this site, then start it again"});
+    finish(p, Error{ExitCode::permission,
+                    "the run's store has refused access for " + format_duration(denied),
+                    failure->why + loss,
+                    "correct the credentials or rights of this site, then start it again"});
     return true;
-}
-
-void measure_store_clock(Parts& p, Created const& created)
-{
-    if (!created.stored_at) return;
-    auto const jump = p.store_clock.measure(*created.stored_at, p.machine.asked(), p.machine.now());
-    if (jump) p.machine.send(clock_jump_note(*jump));
 }
 
 // What a question asks of the store. Empty: nothing, because the trainer answers it.
@@ -167,7 +141,7 @@ void note_access(Parts& p, Access access, Input const& input)
 {
     auto const now = p.machine.now();
     auto const skew = p.chain.run().params.skew;
-    if (is_failure(input)) return p.watch.failed(access, now, skew);
+    if (failure_in(input)) return p.watch.failed(access, now, skew);
     // A full store also knows that an object exists.
     bool const wrote = access == Access::write && !std::holds_alternative<Exists>(input);
     p.watch.answered(wrote ? Access::write : Access::read, now, skew);
@@ -180,14 +154,20 @@ void take_answer(Parts& p, Input const& input)
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
     if (auto const access = access_of(p.machine.last_question())) note_access(p, *access, input);
     handler(p, input);
-    p.failures.unanswered = is_failure(input) ? p.failures.unanswered + 1 : 0;
+    p.failures.unanswered = failure_in(input) ? p.failures.unanswered + 1 : 0;
     train_through_outage(p);
 }
 
 void answered(Parts& p, Op op, Input const& input)
 {
     if (!p.machine.accept(op, input)) return;
-    if (auto const* created = std::get_if<Created>(&input)) measure_store_clock(p, *created);
+    auto const* created = std::get_if<Created>(&input);
+    if (created != nullptr && created->stored_at) {
+        auto const& machine = p.machine;
+        auto const jump =
+            p.store_clock.measure(*created->stored_at, machine.asked(), machine.now());
+        if (jump) p.machine.send(clock_jump_note(*jump));
+    }
     take_answer(p, input);
 }
 
@@ -219,8 +199,8 @@ void settle(Parts& p)
         take_answer(p, Unknown{0, "no answer in time"});
     }
     while (!machine.asking() && !machine.exited()) {
-        if (leaves_at_once(p)) finish(p, ExitCode::ok);
-        else if (machine.paused() || !row(p).act(p)) break;
+        if (leaves_at_once(p)) finish(p);
+        else if (machine.paused() || !machine.moves([&] { row(p).act(p); })) break;
     }
     if (!machine.asking()) return;
     machine.reset_wake();
@@ -234,11 +214,11 @@ void settle(Parts& p)
 void finish_and_report_loss(Parts& p)
 {
     auto const tokens = unstored_tokens(p);
-    if (tokens == Tokens{} || p.removal == Removal::left) return finish(p, ExitCode::ok);
+    if (tokens == Tokens{} || p.removal == Removal::left) return finish(p);
     bool const sent = p.proposal.draft_is_lone();
     auto const work = std::to_string(tokens.value) + " tokens";
     finish(
-        p, ExitCode::unavailable,
+        p,
         Error{ExitCode::unavailable, "cannot leave the run in time",
               sent ? "no answer from the store about commit " +
                          std::to_string(p.proposal.draft()->commit.number.value) +
@@ -260,8 +240,9 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
         [&](auto const& in) {
             using T = std::decay_t<decltype(in)>;
             if constexpr (std::is_same_v<T, Stepped>) stepped(p, in);
-            else if constexpr (std::is_same_v<T, Skipped>) skipped(p, in);
-            else if constexpr (std::is_same_v<T, StopRequested>) p.machine.stop(in);
+            else if constexpr (std::is_same_v<T, Skipped>) {
+                if (counts(p, in.blocks, "skipped")) p.training.skip(in.blocks);
+            } else if constexpr (std::is_same_v<T, StopRequested>) p.machine.stop(in);
             else if constexpr (!std::is_same_v<T, Tick>) answered(p, in.op, input);
         },
         input);
@@ -269,24 +250,19 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
     return p.machine.take_outputs();
 }
 
-bool act_next_commit(Parts& p)
-{
-    p.machine.get(commit_name(p.chain.tip()->number.next()));
-    return true;
-}
+void act_next_commit(Parts& p) { p.machine.get(commit_name(p.chain.tip()->number.next())); }
 
-void finish(Parts& p, ExitCode code, std::optional<Error> error)
+void finish(Parts& p, std::optional<Error> error)
 {
     if (p.member && p.chain.tip()) p.machine.send(left_note(*p.member, p.chain.tip()->number));
     p.payloads.abandon(p.machine);
-    p.machine.exit(code, std::move(error));
+    p.machine.exit(std::move(error));
 }
 
 void handle_invalid_record(Parts& p, Error error)
 {
     if (++p.failures.bad_reads < reads_limit) return p.machine.retry(p.machine.phase());
-    auto const code = error.code;
-    finish(p, code, std::move(error));
+    finish(p, std::move(error));
 }
 
 Time store_now(Parts const& p) { return p.store_clock.at(p.machine.now()); }

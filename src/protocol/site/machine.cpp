@@ -5,6 +5,22 @@
 #include <stdexcept>
 
 namespace curtail::rounds::site {
+namespace {
+
+template <class... Answer>
+bool is_one_of(Input const& input)
+{
+    return (std::holds_alternative<Answer>(input) || ...);
+}
+
+// Whether an input is a possible answer to a question, in the order of Question.
+constexpr bool (*fits[])(Input const&) = {
+    is_one_of<Got, Missing, Unknown>,         is_one_of<Created, Exists, Unknown>,
+    is_one_of<Stored, Unavailable>,           is_one_of<Merged, Corrupt, Unavailable>,
+    is_one_of<Restored, Unavailable>,         is_one_of<Loaded, Corrupt, Unavailable>,
+    is_one_of<Adopted, Corrupt, Unavailable>, is_one_of<CutReady>};
+
+}  // namespace
 
 void Machine::begin(MonoTime now)
 {
@@ -15,40 +31,17 @@ void Machine::begin(MonoTime now)
 bool Machine::accept(Op op, Input const& input)
 {
     if (abandoned_.erase(op) > 0) return false;
-    if (!open_ || open_->op != op) throw std::logic_error("answer to a question that is not open");
-    if (!fits(input)) throw std::logic_error("answer does not match the open question");
+    if (open_ != op) throw std::logic_error("answer to a question that is not open");
+    if (!fits[static_cast<std::size_t>(last_question_)](input))
+        throw std::logic_error("answer does not match the open question");
     open_.reset();
     return true;
 }
 
 void Machine::abandon()
 {
-    abandoned_.insert(open_->op);
+    abandoned_.insert(*open_);
     open_.reset();
-}
-
-bool Machine::fits(Input const& input) const
-{
-    auto const is = [&]<class... T>() { return (std::holds_alternative<T>(input) || ...); };
-    switch (open_->question) {
-        case Question::get:
-            return is.operator()<Got, Missing, Unknown>();
-        case Question::create:
-            return is.operator()<Created, Exists, Unknown>();
-        case Question::store:
-            return is.operator()<Stored, Unavailable>();
-        case Question::merge:
-            return is.operator()<Merged, Corrupt, Unavailable>();
-        case Question::restore:
-            return is.operator()<Restored, Unavailable>();
-        case Question::load:
-            return is.operator()<Loaded, Corrupt, Unavailable>();
-        case Question::adopt:
-            return is.operator()<Adopted, Corrupt, Unavailable>();
-        case Question::cut:
-            return is.operator()<CutReady>();
-    }
-    __builtin_unreachable();
 }
 
 void Machine::stop(StopRequested const& request)
@@ -77,16 +70,20 @@ Millis Machine::jitter(Millis most)
 
 void Machine::go(Phase phase)
 {
-    phase_ = phase;
+    switch_to(phase);
     tries_ = 0;
     not_before_ = now_;
 }
 
-void Machine::switch_to(Phase phase) { phase_ = phase; }
+void Machine::switch_to(Phase phase)
+{
+    phase_ = phase;
+    moved_ = true;
+}
 
 void Machine::retry(Phase phase)
 {
-    phase_ = phase;
+    switch_to(phase);
     auto const longest = stop_ ? Millis{1'000} : Millis{10'000};
     auto const pause = std::min(longest, Millis{50} * (1 << std::min(tries_, 8)));
     ++tries_;
@@ -96,8 +93,9 @@ void Machine::retry(Phase phase)
 Op Machine::ask(Question question)
 {
     last_question_ = question;
-    open_ = OpenQuestion{++last_op_, question};
+    open_ = ++last_op_;
     asked_ = now_;
+    moved_ = true;
     return last_op_;
 }
 
@@ -113,10 +111,11 @@ void Machine::create(std::string name, std::string bytes, bool want_time)
     send(Create{op, std::move(name), std::move(bytes), want_time});
 }
 
-void Machine::exit(ExitCode code, std::optional<Error> error)
+void Machine::exit(std::optional<Error> error)
 {
+    auto const code = error ? error->code : ExitCode::ok;
     send(Exit{code, std::move(error)});
-    phase_ = Phase::exited;
+    switch_to(Phase::exited);
     open_.reset();
 }
 

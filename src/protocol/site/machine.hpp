@@ -66,7 +66,11 @@ class Machine {
     /// limit.
     void retry(Phase phase);
     void set_tries(int tries) { tries_ = tries; }
-    void pause_until(MonoTime t) { not_before_ = t; }
+    void pause_until(MonoTime t)
+    {
+        not_before_ = t;
+        moved_ = true;
+    }
     [[nodiscard]] MonoTime pause_ends() const { return not_before_; }
 
     // ---- outputs
@@ -83,24 +87,27 @@ class Machine {
     void create(std::string name, std::string bytes, bool want_time = false);
     void send(Output output) { outputs_.push_back(std::move(output)); }
     /// Sends an Exit and enters Phase::exited.
-    void exit(ExitCode code, std::optional<Error> error);
+    void exit(std::optional<Error> error);
+    /// Calls `act`. Returns true if it has entered a phase, opened a question or begun a pause.
+    template <class Act>
+    [[nodiscard]] bool moves(Act const& act)
+    {
+        moved_ = false;
+        act();
+        return moved_;
+    }
 
   private:
-    struct OpenQuestion {
-        Op op{};
-        Question question{Question::get};
-    };
     [[nodiscard]] std::optional<MonoTime> end() const
     {
         return stop_ ? std::optional(stop_->end) : std::nullopt;
     }
-    /// Returns true if `input` is a possible answer to the open question.
-    [[nodiscard]] bool fits(Input const& input) const;
 
     Phase phase_{Phase::probe_create};
     int tries_{0};
     MonoTime not_before_{};
-    std::optional<OpenQuestion> open_;
+    bool moved_{};  ///< see moves()
+    std::optional<Op> open_;
     Question last_question_{Question::get};
     std::set<Op> abandoned_;  ///< questions whose answers are ignored
     Op last_op_{0};

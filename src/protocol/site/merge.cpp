@@ -8,15 +8,12 @@ namespace {
 Merge merge_of(Parts& p, MergeKey const& key)
 {
     auto const round = p.chain.tip()->round.next();
-    Merge merge{0,
-                p.chain.tip()->model,
-                p.chain.tip()->outer,
-                {},
-                key.outer_step,
-                p.chain.run().outer.eta,
-                p.chain.run().outer.mu,
-                target(p, round, weights_part),
-                {}};
+    Merge merge{.model = p.chain.tip()->model,
+                .outer = p.chain.tip()->outer,
+                .outer_step = key.outer_step,
+                .eta = p.chain.run().outer.eta,
+                .mu = p.chain.run().outer.mu,
+                .weights = target(p, round, weights_part)};
     if (key.outer_step) merge.momentum = target(p, round, momentum_part);
     for (auto const& [member, seq, scale] : key.included)
         merge.include.push_back(
@@ -57,22 +54,19 @@ bool has_made(Parts const& p, MergeKey const& key)
     return p.payloads.made() && p.payloads.made()->key == key;
 }
 
-bool act_merge(Parts& p)
+void act_merge(Parts& p)
 {
     if (p.machine.stopping()) {
         // A leaving site starts no merge: its work is safe in the store and another site merges it.
         p.payloads.abandon(p.machine);
-        if (p.proposal.mode() == Mode::fold) finish(p, ExitCode::ok);
+        if (p.proposal.mode() == Mode::fold) finish(p);
         else leave(p);
-        return true;
+        return;
     }
     auto const commit = build(p);
     bool const needs_model = commit && commit->kind == Commit::Kind::merge;
     auto key = needs_model ? key_of(p, *commit) : MergeKey{};
-    if (!needs_model || has_made(p, key)) {
-        p.machine.go(Phase::commit_create);
-        return true;
-    }
+    if (!needs_model || has_made(p, key)) return p.machine.go(Phase::commit_create);
     p.payloads.abandon(p.machine);
     ++p.attempt;
     auto merge = merge_of(p, key);
@@ -81,7 +75,6 @@ bool act_merge(Parts& p)
     p.payloads.begin(std::move(names), std::move(key));
     merge.op = p.machine.ask(Question::merge);
     p.machine.send(std::move(merge));
-    return true;
 }
 
 void answered_merge(Parts& p, Input const& input)
@@ -99,24 +92,19 @@ void answered_merge(Parts& p, Input const& input)
     p.machine.go(Phase::commit_create);
 }
 
-bool act_lone_store(Parts& p)
+void act_lone_store(Parts& p)
 {
     p.payloads.abandon(p.machine);
-    if (!p.machine.may_transfer()) {
-        // The contributions that are in the store, or have no payload, can still be announced.
-        p.machine.go(Phase::publish_store);
-        return true;
-    }
+    // The contributions that are in the store, or have no payload, can still be announced.
+    if (!p.machine.may_transfer()) return p.machine.go(Phase::publish_store);
     ++p.attempt;
-    StoreModel store{0, target(p, p.chain.tip()->round.next(), weights_part)};
+    auto const place = target(p, p.chain.tip()->round.next(), weights_part);
     MergeKey key;
     key.parent = p.chain.tip()->model;
     for (auto const& own : p.contributions.undecided())
         key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
-    p.payloads.begin({store.target.name}, std::move(key));
-    store.op = p.machine.ask(Question::store);
-    p.machine.send(std::move(store));
-    return true;
+    p.payloads.begin({place.name}, std::move(key));
+    p.machine.send(StoreModel{p.machine.ask(Question::store), place});
 }
 
 void answered_lone_store(Parts& p, Input const& input)

@@ -225,12 +225,12 @@ struct Merge {
     Op op{};
     ModelRef model;                 ///< theta
     std::optional<OuterRef> outer;  ///< the momentum m; empty: m = 0
-    std::vector<Included> include;
+    std::vector<Included> include{};
     bool outer_step{};
     double eta{};
     double mu{};
-    Target weights;                  ///< where to store theta'
-    std::optional<Target> momentum;  ///< where to store m'; empty if `outer_step` is false
+    Target weights;                    ///< where to store theta'
+    std::optional<Target> momentum{};  ///< where to store m'; empty if `outer_step` is false
 };
 
 /// Asks to read each payload in `parts`, and to store those again that are damaged or missing.

@@ -57,7 +57,7 @@ bool attend_own_header(Parts& p)
     return true;
 }
 
-bool act_run_header(Parts& p) { return read_back(p); }
+void act_run_header(Parts& p) { (void)read_back(p); }
 
 // The trainer goes on, and so do all other tasks of the state `run`.
 void answered_run_header(Parts& p, Input const& input)
@@ -69,7 +69,7 @@ void answered_run_header(Parts& p, Input const& input)
     p.machine.switch_to(Phase::run);
 }
 
-bool act_gather_own(Parts& p)
+void act_gather_own(Parts& p)
 {
     if (p.machine.stopping()) {
         leave(p);
@@ -77,7 +77,6 @@ bool act_gather_own(Parts& p)
         begin_scan(p, others(p));
         p.machine.go(Phase::gather_headers);
     }
-    return true;
 }
 
 void answered_gather_own(Parts& p, Input const& input)
@@ -87,10 +86,9 @@ void answered_gather_own(Parts& p, Input const& input)
     else give_up(p);
 }
 
-bool act_leave_header(Parts& p)
+void act_leave_header(Parts& p)
 {
     if (!read_back(p)) exit_after_leaving(p);
-    return true;
 }
 
 // A process that leaves on request has until the end of that request. But it does not wait for a

@@ -5,7 +5,7 @@
 namespace curtail::rounds::site {
 namespace {
 
-bool act_nothing(Parts&) { return false; }
+void act_nothing(Parts&) {}
 
 bool stops(Parts& p) { return p.machine.stopping(); }
 // A look for requests interrupts another phase.
@@ -56,7 +56,7 @@ constexpr Row rows[] = {
     {Phase::base_load, State::base, late, "the trainer to load the model", act_base_load,
      answered_base_load},
     {Phase::base_forward, State::base, late, "the trainer to load the model", act_next_commit,
-     answered_base_forward},
+     answered_forward},
     {Phase::run, State::run, late, "the end of the round", act_run, nullptr},
     {Phase::run_poll, State::run, late, "the end of the round", act_next_commit, answered_run_poll,
      wants_cut},
@@ -81,13 +81,13 @@ constexpr Row rows[] = {
      stops},
     {Phase::wait, State::wait, late, "the merge by the lease holder", act_wait, nullptr},
     {Phase::wait_poll, State::wait, late, "the merge by the lease holder", act_next_commit,
-     answered_wait_poll, stops},
+     answered_merge_poll, stops},
     {Phase::gather_headers, State::gather, late, "contributions of other members",
      act_gather_headers, answered_scan, stops},
     {Phase::gather_pause, State::gather, late, "contributions of other members", act_gather_pause,
      nullptr},
     {Phase::gather_poll, State::gather, late, "contributions of other members", act_next_commit,
-     answered_gather_poll, stops},
+     answered_merge_poll, stops},
     {Phase::gather_own, State::gather, late, "the store to return this site's own header",
      act_gather_own, answered_gather_own, stops},
     {Phase::merge, State::merge, late, "the merge of the contributions", act_merge, answered_merge},
@@ -100,7 +100,7 @@ constexpr Row rows[] = {
     {Phase::garbage, State::commit, late, "records of rounds whose payloads have expired",
      act_garbage, answered_garbage},
     {Phase::adopt_forward, State::adopt, late, "the trainer to adopt the newest model",
-     act_next_commit, answered_adopt_forward},
+     act_next_commit, answered_forward},
     {Phase::adopt_apply, State::adopt, late, "the trainer to adopt the newest model",
      act_adopt_apply, answered_adopt},
     {Phase::repair_forward, State::repair, late, "the newest model to be stored again",

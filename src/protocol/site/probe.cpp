@@ -6,17 +6,12 @@
 // PROBE: the store, and the run's record.
 namespace curtail::rounds::site {
 
-bool act_probe_create(Parts& p)
+void act_probe_create(Parts& p)
 {
     p.machine.create(probe_name(p.config.process, ++p.attempt), "{}", true);
-    return true;
 }
 
-bool act_probe_again(Parts& p)
-{
-    p.machine.create(probe_name(p.config.process, p.attempt), "{}");
-    return true;
-}
+void act_probe_again(Parts& p) { p.machine.create(probe_name(p.config.process, p.attempt), "{}"); }
 
 void answered_probe(Parts& p, Input const& input)
 {
@@ -29,7 +24,7 @@ void answered_probe(Parts& p, Input const& input)
     }
     if (created != nullptr)
         return finish(
-            p, ExitCode::protocol,
+            p,
             Error{ExitCode::protocol, "cannot use this store",
                   "it created the existing object " + probe_name(p.config.process, p.attempt) +
                       " a second time",
@@ -38,19 +33,11 @@ void answered_probe(Parts& p, Input const& input)
     else p.machine.retry(Phase::probe_again);
 }
 
-bool act_run_get(Parts& p)
-{
-    p.machine.get(run_name);
-    return true;
-}
+void act_run_get(Parts& p) { p.machine.get(run_name); }
 
 // An absent run.json means a new run, unless there is a commit. Then a copy into this store was
 // interrupted, or run.json is lost.
-bool act_run_commit(Parts& p)
-{
-    p.machine.get(commit_name({1}));
-    return true;
-}
+void act_run_commit(Parts& p) { p.machine.get(commit_name({1})); }
 
 void answered_run_commit(Parts& p, Input const& input)
 {
@@ -58,31 +45,23 @@ void answered_run_commit(Parts& p, Input const& input)
     if (!std::holds_alternative<Got>(input)) return p.machine.retry(Phase::run_commit);
     // Another site may just have started the run, and "missing" may have been an old answer.
     if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::run_get);
-    finish(p, ExitCode::protocol,
-           Error{ExitCode::protocol, "cannot start run " + p.config.run.run.value,
-                 std::string(run_name) + " is missing, but " + commit_name({1}) + " exists",
-                 "a copy or fork into this store was interrupted, or the object is lost: repeat "
-                 "`curtail-store copy` or `curtail-store fork`"});
+    finish(p, Error{ExitCode::protocol, "cannot start run " + p.config.run.run.value,
+                    std::string(run_name) + " is missing, but " + commit_name({1}) + " exists",
+                    "a copy or fork into this store was interrupted, or the object is lost: repeat "
+                    "`curtail-store copy` or `curtail-store fork`"});
 }
 
-bool act_run_create(Parts& p)
-{
-    p.machine.create(run_name, encode(p.config.run).bytes);
-    return true;
-}
+void act_run_create(Parts& p) { p.machine.create(run_name, encode(p.config.run).bytes); }
 
 void answered_run(Parts& p, Input const& input)
 {
-    if (p.machine.phase() == Phase::run_create) {
-        p.machine.switch_to(Phase::run_get);
-        return;
-    }
+    if (p.machine.phase() == Phase::run_create) return p.machine.switch_to(Phase::run_get);
     if (std::holds_alternative<Missing>(input)) return p.machine.switch_to(Phase::run_commit);
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return p.machine.retry(Phase::run_get);
     auto run = decode_run(got->bytes);
     if (!run) return handle_invalid_record(p, run.error());
-    if (auto error = difference(*run, p.config.run)) return finish(p, error->code, *error);
+    if (auto error = difference(*run, p.config.run)) return finish(p, *error);
     p.chain.set_run(std::move(*run), sha256(got->bytes));
     p.failures.bad_reads = 0;
     p.failures.misses = 0;

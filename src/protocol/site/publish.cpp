@@ -42,7 +42,7 @@ void header_exists(Parts& p, std::string const& bytes)
         store_header_again(p, own);
         return contributed(p);
     }
-    finish(p, ExitCode::protocol,
+    finish(p,
            Error{ExitCode::protocol,
                  "cannot announce " + std::to_string(own.header.tokens.value) + " tokens of work",
                  "a foreign object has the name " + name,
@@ -53,14 +53,12 @@ void header_exists(Parts& p, std::string const& bytes)
 // A contribution without work.
 OwnContribution empty_contribution(Parts const& p, Round base)
 {
-    OwnContribution own;
-    own.header.run = p.chain.run().run;
-    own.header.member = *p.member;
-    own.header.seq = p.contributions.next_seq();
-    own.header.base_round = base;
-    own.header.leaving = p.contributions.leaving();
-    own.stored = true;
-    return own;
+    return {.header = {.run = p.chain.run().run,
+                       .member = *p.member,
+                       .seq = p.contributions.next_seq(),
+                       .base_round = base,
+                       .leaving = p.contributions.leaving()},
+            .stored = true};
 }
 
 // A contribution with the work since the last cut and the blocks and steps of `earlier`.
@@ -103,20 +101,6 @@ bool lone_possible(Parts const& p)
     return work && lone(p) && on_base && p.contributions.dropped().empty();
 }
 
-bool has_ranges(Contributions const& contributions)
-{
-    auto const& list = contributions.undecided();
-    return std::any_of(list.begin(), list.end(),
-                       [](OwnContribution const& own) { return !own.header.ranges.empty(); });
-}
-
-void begin_lone(Parts& p)
-{
-    if (has_ranges(p.contributions)) return p.machine.go(Phase::lone_store);
-    p.proposal.clear_intents();
-    begin_commit(p, Mode::lone);
-}
-
 }  // namespace
 
 void begin_cut(Parts& p, bool leaving)
@@ -136,33 +120,29 @@ void answered_cut(Parts& p, Input const& input)
     p.machine.send(cut_note(own.header));
     p.contributions.add(std::move(own));
     p.training.cut(p.machine.now());
-    if (lone_possible(p)) begin_lone(p);
-    else p.machine.go(Phase::publish_store);
+    if (!lone_possible(p)) return p.machine.go(Phase::publish_store);
+    bool const trained = std::ranges::any_of(
+        p.contributions.undecided(), [](auto const& cut) { return !cut.header.ranges.empty(); });
+    if (trained) return p.machine.go(Phase::lone_store);
+    p.proposal.clear_intents();
+    begin_commit(p, Mode::lone);
 }
 
-bool act_publish_store(Parts& p)
+void act_publish_store(Parts& p)
 {
     auto const* own = p.contributions.next_unpublished();
-    if (own == nullptr) {
-        published_all(p);
-        return true;
-    }
-    if (own->stored) {
-        p.machine.switch_to(Phase::publish_header);
-        return true;
-    }
+    if (own == nullptr) return published_all(p);
+    if (own->stored) return p.machine.switch_to(Phase::publish_header);
     if (!p.machine.may_transfer()) {
         p.contributions.doubt();
-        p.machine.go(Phase::leave_header);
-        return true;
+        return p.machine.go(Phase::leave_header);
     }
     auto const& payload = own->header.delta->payload;
     p.machine.send(
         StoreDelta{p.machine.ask(Question::store), own->header.seq, {payload.part, payload.name}});
-    return true;
 }
 
-bool act_publish_header(Parts& p)
+void act_publish_header(Parts& p)
 {
     auto& own = *p.contributions.next_unpublished();
     if (!own.encoded) {
@@ -171,14 +151,12 @@ bool act_publish_header(Parts& p)
         own.encoded = encode(own.header);
     }
     p.machine.create(header_name(own.header.member, own.header.seq), own.encoded->bytes, true);
-    return true;
 }
 
-bool act_publish_read(Parts& p)
+void act_publish_read(Parts& p)
 {
     auto const& h = p.contributions.next_unpublished()->header;
     p.machine.get(header_name(h.member, h.seq));
-    return true;
 }
 
 void answered_publish(Parts& p, Input const& input)
@@ -198,7 +176,7 @@ void answered_publish(Parts& p, Input const& input)
 
 void exit_after_leaving(Parts& p)
 {
-    if (retired(p) && !p.machine.stopping()) finish(p, ExitCode::config, retired_error(p));
+    if (retired(p) && !p.machine.stopping()) finish(p, retired_error(p));
     else finish_and_report_loss(p);
 }
 

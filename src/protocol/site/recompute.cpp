@@ -28,13 +28,12 @@ Decided const* next_without_header(MergeSources const& sources)
 
 }  // namespace
 
-bool act_repair_made(Parts& p)
+void act_repair_made(Parts& p)
 {
     auto const& tip = *p.chain.tip();
     auto const number = commit_of_model(tip);
     if (p.machine.stopping() || number.value <= 1) recompute_ended(p);
     else p.machine.get(commit_name(number));
-    return true;
 }
 
 void answered_repair_made(Parts& p, Input const& input)
@@ -48,10 +47,9 @@ void answered_repair_made(Parts& p, Input const& input)
     p.machine.switch_to(Phase::repair_parent);
 }
 
-bool act_repair_parent(Parts& p)
+void act_repair_parent(Parts& p)
 {
     p.machine.get(commit_name({p.repairs.sources.made->number.value - 1}));
-    return true;
 }
 
 void answered_repair_parent(Parts& p, Input const& input)
@@ -65,12 +63,11 @@ void answered_repair_parent(Parts& p, Input const& input)
     p.machine.switch_to(Phase::repair_header);
 }
 
-bool act_repair_header(Parts& p)
+void act_repair_header(Parts& p)
 {
     auto const* next = next_without_header(p.repairs.sources);
     if (next == nullptr) p.machine.switch_to(Phase::repair_merge);
     else p.machine.get(header_name(next->member, next->seq));
-    return true;
 }
 
 void answered_repair_header(Parts& p, Input const& input)
@@ -85,14 +82,13 @@ void answered_repair_header(Parts& p, Input const& input)
     p.machine.switch_to(Phase::repair_header);
 }
 
-bool act_repair_merge(Parts& p)
+void act_repair_merge(Parts& p)
 {
     auto const& [made, parent, headers] = p.repairs.sources;
     if (p.machine.stopping()) recompute_ended(p);
     else
         p.machine.send(Restore{p.machine.ask(Question::restore), p.repairs.current().parts,
                                recipe_of(p.chain.run(), *made, *parent, headers)});
-    return true;
 }
 
 }  // namespace curtail::rounds::site

@@ -50,16 +50,6 @@ std::string what_to_do(Parts const& p, std::string const& part)
     return text;
 }
 
-void give_up_need(Parts& p)
-{
-    auto const& need = *p.repairs.need;
-    auto const& part = need.parts.front();
-    Error error{ExitCode::temporary,
-                "cannot read the model of commit " + std::to_string(p.chain.tip()->number.value),
-                part.name + ": " + need.why, what_to_do(p, part.part)};
-    finish(p, ExitCode::temporary, std::move(error));
-}
-
 // Lets the phase that needs the part try again.
 void read_again(Parts& p)
 {
@@ -146,7 +136,13 @@ void answered_repair_forward(Parts& p, Input const& input)
     need.no_newer = std::holds_alternative<Missing>(input) ? need.no_newer + 1 : 0;
     // A single answer may be stale.
     bool const newest = need.no_newer >= tries_limit;
-    if (got == nullptr && newest && p.machine.now() >= need.until) return give_up_need(p);
+    if (got == nullptr && newest && p.machine.now() >= need.until) {
+        auto const& part = need.parts.front();
+        return finish(p, Error{ExitCode::temporary,
+                               "cannot read the model of commit " +
+                                   std::to_string(p.chain.tip()->number.value),
+                               part.name + ": " + need.why, what_to_do(p, part.part)});
+    }
     if (got == nullptr) return continue_need(p);
     if (!take_next(p, got->bytes)) return;
     if (p.repairs.need->back == Phase::merge) p.schedule.back = Phase::run;
@@ -154,7 +150,7 @@ void answered_repair_forward(Parts& p, Input const& input)
     p.machine.go(p.member ? forward : Phase::find_commit);
 }
 
-bool act_repair_restore(Parts& p)
+void act_repair_restore(Parts& p)
 {
     auto& repair = p.repairs.current();
     bool const limited = p.repairs.serving && p.repairs.stored >= stores_limit;
@@ -162,10 +158,9 @@ bool act_repair_restore(Parts& p)
     if (p.machine.stopping() || limited) {
         if (p.repairs.serving) end_service(p);
         else continue_need(p);
-        return true;
+        return;
     }
     p.machine.send(Restore{p.machine.ask(Question::restore), repair.parts, std::nullopt});
-    return true;
 }
 
 void answered_repair_restore(Parts& p, Input const& input)
@@ -179,16 +174,14 @@ void answered_repair_restore(Parts& p, Input const& input)
     read_again(p);
 }
 
-bool act_repair_request(Parts& p)
+void act_repair_request(Parts& p)
 {
-    RepairRequest request;
-    request.round = p.repairs.round;
-    request.k = p.repairs.k;
-    request.site = p.config.process.site;
-    request.parts = {p.repairs.need->parts.front().part};
-    request.time = store_now(p);
+    RepairRequest const request{.round = p.repairs.round,
+                                .k = p.repairs.k,
+                                .site = p.config.process.site,
+                                .parts = {p.repairs.need->parts.front().part},
+                                .time = store_now(p)};
     p.machine.create(repair_name(request.round, request.k), encode(request).bytes);
-    return true;
 }
 
 void answered_repair_request(Parts& p, Input const& input)
@@ -236,11 +229,7 @@ bool attend_repairs(Parts& p)
     return true;
 }
 
-bool act_repair_look(Parts& p)
-{
-    p.machine.get(repair_name(p.repairs.round, p.repairs.k));
-    return true;
-}
+void act_repair_look(Parts& p) { p.machine.get(repair_name(p.repairs.round, p.repairs.k)); }
 
 void answered_repair_look(Parts& p, Input const& input)
 {

@@ -8,8 +8,6 @@
 namespace curtail::rounds::site {
 namespace {
 
-bool must_leave(Parts const& p) { return p.machine.stopping() || retired(p) || replaced(p); }
-
 void commit_rate(Parts& p)
 {
     p.proposal.clear_intents();
@@ -90,9 +88,8 @@ bool cut_is_due(Parts const& p, Needs const& needs)
     return cut_possible(p) && (needs.cut || (needs.blocks && !needs.more_blocks));
 }
 
-// Cuts, merges, asks for more blocks, leaves or scans, whichever is due first. False: nothing is
-// due.
-bool act_on_round(Parts& p)
+// Cuts, merges, asks for more blocks or scans, whichever is due first.
+void act_on_round(Parts& p)
 {
     auto const needs = needs_of(p);
     bool const stuck = needs.blocks || (needs.cut && p.training.has_work());
@@ -100,8 +97,6 @@ bool act_on_round(Parts& p)
     else if (can_merge(p)) begin_lease(p);
     else if (needs.more_blocks) commit_rate(p);
     else if (stuck && p.machine.reached(p.schedule.scan)) begin_run_scan(p);
-    else return false;
-    return true;
 }
 
 // A lone member publishes only work that it can no longer commit within its own weights.
@@ -215,21 +210,17 @@ bool round_over(Parts& p)
     return may_end && p.machine.reached(p.training.round_ends());
 }
 
-bool act_run(Parts& p)
+void act_run(Parts& p)
 {
-    if (must_leave(p)) {
-        leave(p);
-        return true;
-    }
+    if (p.machine.stopping() || retired(p) || replaced(p)) return leave(p);
     bool const cuts = wants_cut(p);
     if (!cuts && p.amendments.due() && p.machine.reached(p.schedule.amendment))
         p.machine.switch_to(Phase::run_amendment);
     else if (is_poll_due(p, cuts)) p.machine.switch_to(Phase::run_poll);
-    else if (!cuts && (attend_repairs(p) || attend_own_header(p))) return true;
+    else if (!cuts && (attend_repairs(p) || attend_own_header(p))) return;
     else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
         p.machine.go(Phase::publish_store);
-    else return act_on_round(p);
-    return true;
+    else act_on_round(p);
 }
 
 bool wants_cut(Parts& p)
@@ -250,10 +241,9 @@ void answered_run_poll(Parts& p, Input const& input)
     }
 }
 
-bool act_run_scan(Parts& p)
+void act_run_scan(Parts& p)
 {
     if (!act_scan(p)) run_scan_done(p);
-    return true;
 }
 
 void answered_run_scan(Parts& p, Input const& input)

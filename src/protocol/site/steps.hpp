@@ -3,9 +3,9 @@
 #include "protocol/site/limits.hpp"
 #include "protocol/site/parts.hpp"
 
-// The functions that carry out the phases of a Site. `act_...` takes the next action of a phase.
-// `answered_...` handles the answer to the question that the phase asked. docs/rounds.md describes
-// the states.
+// The functions that carry out the phases of a Site. `act_...` takes the next action of a phase. It
+// does nothing if the site can only wait. `answered_...` handles the answer to the question that
+// the phase asked. docs/rounds.md describes the states.
 namespace curtail::rounds::site {
 
 /// A row of the table in phases.cpp: one phase, its action and its handler of answers.
@@ -14,8 +14,8 @@ struct Row {
     State state;
     /// In this phase, a stop request ends a process that is no member at once: it has no work.
     bool early;
-    char const* waiting_for;                 ///< what the site waits for, as a noun phrase
-    bool (*act)(Parts&);                     ///< returns false if the site can only wait
+    char const* waiting_for;  ///< what the site waits for, as a noun phrase
+    void (*act)(Parts&);
     void (*answered)(Parts&, Input const&);  ///< null if the phase asks no question
     /// Returns true if something is more urgent than an answer to the phase's read. The read is
     /// then abandoned after `patience`, and counts as Unknown. Null: the phase waits for the
@@ -32,11 +32,11 @@ struct Row {
 /// Implements Site::rate.
 [[nodiscard]] Rate rate(Parts const& p);
 /// Asks for the commit that follows the tip. Returns true.
-bool act_next_commit(Parts& p);
+void act_next_commit(Parts& p);
 /// Exits. If a stop request left too little time for some work, the error says how much.
 void finish_and_report_loss(Parts& p);
-/// Deletes this process's payloads that no commit can name, and exits.
-void finish(Parts& p, ExitCode code, std::optional<Error> error = {});
+/// Deletes this process's payloads that no commit can name, and exits with the error's code.
+void finish(Parts& p, std::optional<Error> error = {});
 /// Handles a read that gave an invalid record. Reads the record again after a pause. If reads_limit
 /// reads in a row were invalid, exits with `error` instead.
 void handle_invalid_record(Parts& p, Error error);
@@ -53,27 +53,27 @@ void handle_invalid_record(Parts& p, Error error);
 
 // ---- probe.cpp: PROBE
 
-bool act_probe_create(Parts& p);
-bool act_probe_again(Parts& p);
+void act_probe_create(Parts& p);
+void act_probe_again(Parts& p);
 void answered_probe(Parts& p, Input const& input);
-bool act_run_get(Parts& p);
-bool act_run_commit(Parts& p);
+void act_run_get(Parts& p);
+void act_run_commit(Parts& p);
 void answered_run_commit(Parts& p, Input const& input);
-bool act_run_create(Parts& p);
+void act_run_create(Parts& p);
 void answered_run(Parts& p, Input const& input);
 
 // ---- find.cpp: FIND
 
-bool act_find_commit(Parts& p);
+void act_find_commit(Parts& p);
 void answered_find(Parts& p, Input const& input);
-bool act_find_parent(Parts& p);
+void act_find_parent(Parts& p);
 void answered_find_parent(Parts& p, Input const& input);
-bool act_find_headers(Parts& p);
-bool act_find_status(Parts& p);
+void act_find_headers(Parts& p);
+void act_find_status(Parts& p);
 void answered_find_status(Parts& p, Input const& input);
-bool act_find_sent(Parts& p);
+void act_find_sent(Parts& p);
 void answered_find_sent(Parts& p, Input const& input);
-bool act_find_round(Parts& p);
+void act_find_round(Parts& p);
 void answered_find_round(Parts& p, Input const& input);
 
 /// Continues a start whose headers and amendment are known: enters `fold` or `join`.
@@ -81,7 +81,7 @@ void choose_entry(Parts& p);
 
 // ---- amendments.cpp: the next amendment, retired sites
 
-bool act_amendment(Parts& p);
+void act_amendment(Parts& p);
 void answered_amendment(Parts& p, Input const& input);
 /// Returns true if the terms in force do not list this site.
 [[nodiscard]] bool retired(Parts const& p);
@@ -90,13 +90,13 @@ void answered_amendment(Parts& p, Input const& input);
 
 // ---- join.cpp: GENESIS, FOLD, JOIN
 
-bool act_genesis_store(Parts& p);
+void act_genesis_store(Parts& p);
 void answered_genesis_store(Parts& p, Input const& input);
-bool act_genesis_create(Parts& p);
+void act_genesis_create(Parts& p);
 void answered_genesis_create(Parts& p, Input const& input);
-bool act_fold(Parts& p);
-bool act_join_headers(Parts& p);
-bool act_join(Parts& p);
+void act_fold(Parts& p);
+void act_join_headers(Parts& p);
+void act_join(Parts& p);
 /// Returns the id of this process's member in the tip. Returns null if there is none.
 [[nodiscard]] MemberId const* own_member(Parts const& p);
 void answered_join(Parts& p, Input const& input);
@@ -105,11 +105,10 @@ void answered_join(Parts& p, Input const& input);
 
 /// Starts the wait of a new member for its first model.
 void begin_base(Parts& p);
-bool act_base_wait(Parts& p);
+void act_base_wait(Parts& p);
 void answered_base_poll(Parts& p, Input const& input);
-bool act_base_load(Parts& p);
+void act_base_load(Parts& p);
 void answered_base_load(Parts& p, Input const& input);
-void answered_base_forward(Parts& p, Input const& input);
 /// Handles `input`, which reports that the newest model or its momentum could not be read. `back`
 /// is the phase that reads it. At the third Corrupt for the same tip, begins a repair and returns
 /// true. Otherwise returns false: the caller reads again.
@@ -131,7 +130,7 @@ void order_training(Parts& p);
 /// Lets a paused trainer continue if the store has failed three times in a row. The blocks of this
 /// work count with the next cut (Adopt).
 void train_through_outage(Parts& p);
-bool act_run(Parts& p);
+void act_run(Parts& p);
 /// Returns true if the member cuts next, or leaves. Otherwise makes a Tick due for the time from
 /// which this is true, if the time is known.
 bool wants_cut(Parts& p);
@@ -150,7 +149,7 @@ bool wants_cut(Parts& p);
 /// time is missing.
 bool round_over(Parts& p);
 void answered_run_poll(Parts& p, Input const& input);
-bool act_run_scan(Parts& p);
+void act_run_scan(Parts& p);
 void answered_run_scan(Parts& p, Input const& input);
 
 // ---- publish.cpp: CUT, PUBLISH, leaving
@@ -158,9 +157,9 @@ void answered_run_scan(Parts& p, Input const& input);
 /// Asks the trainer for a cut. `leaving`: this is the member's last cut.
 void begin_cut(Parts& p, bool leaving);
 void answered_cut(Parts& p, Input const& input);
-bool act_publish_store(Parts& p);
-bool act_publish_header(Parts& p);
-bool act_publish_read(Parts& p);
+void act_publish_store(Parts& p);
+void act_publish_header(Parts& p);
+void act_publish_read(Parts& p);
 void answered_publish(Parts& p, Input const& input);
 /// Exits because this member has left the run, or has no time left to store more work.
 void exit_after_leaving(Parts& p);
@@ -174,11 +173,11 @@ void leave(Parts& p);
 void store_header_again(Parts& p, OwnContribution& own);
 /// In the state `run`: reads a header back if it is time. Otherwise returns false.
 bool attend_own_header(Parts& p);
-bool act_run_header(Parts& p);
+void act_run_header(Parts& p);
 void answered_run_header(Parts& p, Input const& input);
-bool act_gather_own(Parts& p);
+void act_gather_own(Parts& p);
 void answered_gather_own(Parts& p, Input const& input);
-bool act_leave_header(Parts& p);
+void act_leave_header(Parts& p);
 void answered_leave_header(Parts& p, Input const& input);
 
 // ---- lease.cpp: LEASE, WAIT, GATHER
@@ -186,21 +185,21 @@ void answered_leave_header(Parts& p, Input const& input);
 /// Starts a merge. If this process holds a valid lease, gathers headers at once. Otherwise first
 /// creates a lease.
 void begin_lease(Parts& p);
-bool act_lease_create(Parts& p);
+void act_lease_create(Parts& p);
 void answered_lease_create(Parts& p, Input const& input);
-bool act_lease_read(Parts& p);
+void act_lease_read(Parts& p);
 void answered_lease_read(Parts& p, Input const& input);
-bool act_wait(Parts& p);
-void answered_wait_poll(Parts& p, Input const& input);
-bool act_gather_headers(Parts& p);
-bool act_gather_pause(Parts& p);
-void answered_gather_poll(Parts& p, Input const& input);
+void act_wait(Parts& p);
+/// Handles the answer to a poll for the next commit, while waiting for a merge or preparing one.
+void answered_merge_poll(Parts& p, Input const& input);
+void act_gather_headers(Parts& p);
+void act_gather_pause(Parts& p);
 
 // ---- merge.cpp: MERGE, LONE
 
-bool act_merge(Parts& p);
+void act_merge(Parts& p);
 void answered_merge(Parts& p, Input const& input);
-bool act_lone_store(Parts& p);
+void act_lone_store(Parts& p);
 void answered_lone_store(Parts& p, Input const& input);
 /// Returns the key of the merge that makes this commit's model.
 [[nodiscard]] MergeKey key_of(Parts const& p, Commit const& commit);
@@ -241,7 +240,7 @@ void propose_removal(Parts& p, MemberId const& id, Removal reason);
 void begin_commit(Parts& p, Mode mode);
 /// Builds the commit that follows the tip. Returns an empty optional if rounds::next() does.
 [[nodiscard]] std::optional<Commit> build(Parts const& p);
-bool act_commit_create(Parts& p);
+void act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
 /// If `commit` is valid, makes it the draft and returns true. Otherwise returns false:
 /// - in a fold or merge, Pending::postpone_widest() leaves out a contribution, and the site merges
@@ -253,7 +252,7 @@ void answered_commit_read(Parts& p, Input const& input);
 /// to the state `run`. It tries again after a quarter of the lease time. A process that is not a
 /// member returns to the state `find`.
 void give_up(Parts& p);
-bool act_garbage(Parts& p);
+void act_garbage(Parts& p);
 void answered_garbage(Parts& p, Input const& input);
 
 // ---- adopt.cpp: reading the chain, ADOPT
@@ -261,8 +260,9 @@ void answered_garbage(Parts& p, Input const& input);
 /// Takes the bytes of the commit that follows the tip. If the commit is valid, makes it the new
 /// tip. Returns false if the commit is invalid or the process has exited.
 bool take_next(Parts& p, std::string const& bytes);
-void answered_adopt_forward(Parts& p, Input const& input);
-bool act_adopt_apply(Parts& p);
+/// Reads forward to the newest commit, for `adopt_forward` and `base_forward`.
+void answered_forward(Parts& p, Input const& input);
+void act_adopt_apply(Parts& p);
 void answered_adopt(Parts& p, Input const& input);
 
 // ---- repair.cpp: a model or momentum that cannot be read
@@ -272,9 +272,9 @@ void answered_adopt(Parts& p, Input const& input);
 /// A leaving process leaves without the model.
 void begin_repair(Parts& p, Corrupt const& corrupt, Phase back);
 void answered_repair_forward(Parts& p, Input const& input);
-bool act_repair_restore(Parts& p);
+void act_repair_restore(Parts& p);
 void answered_repair_restore(Parts& p, Input const& input);
-bool act_repair_request(Parts& p);
+void act_repair_request(Parts& p);
 void answered_repair_request(Parts& p, Input const& input);
 /// Continues a repair after the attempt to compute the model once more has ended without it.
 void recompute_ended(Parts& p);
@@ -287,17 +287,17 @@ void look_for_repairs_soon(Parts& p);
 /// Serves a request of another site, or looks for the next one, if it is time. The process then
 /// returns to the current phase. Returns false if it is not time.
 bool attend_repairs(Parts& p);
-bool act_repair_look(Parts& p);
+void act_repair_look(Parts& p);
 void answered_repair_look(Parts& p, Input const& input);
 
 // ---- recompute.cpp: reads the records of the newest merge and computes it once more
 
-bool act_repair_made(Parts& p);
+void act_repair_made(Parts& p);
 void answered_repair_made(Parts& p, Input const& input);
-bool act_repair_parent(Parts& p);
+void act_repair_parent(Parts& p);
 void answered_repair_parent(Parts& p, Input const& input);
-bool act_repair_header(Parts& p);
+void act_repair_header(Parts& p);
 void answered_repair_header(Parts& p, Input const& input);
-bool act_repair_merge(Parts& p);
+void act_repair_merge(Parts& p);
 
 }  // namespace curtail::rounds::site
