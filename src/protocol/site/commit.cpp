@@ -151,8 +151,9 @@ void answered_commit_read(Parts& p, Input const& input)
         auto const before = p.chain.tip()->time;
         if (!take_next(p, got->bytes)) return;
         if (p.proposal.is_draft(p.chain.tip_sha256())) return landed(p, before);
-        if (p.member && p.chain.tip()->round == round && p.chain.tip()->find(*p.member) != nullptr)
-            return p.machine.go(Phase::commit_create);
+        bool const rebuild =
+            p.member && p.chain.tip()->round == round && p.chain.tip()->find(*p.member) != nullptr;
+        if (rebuild) return p.machine.go(Phase::commit_create);
         p.payloads.abandon(p.machine);
         return after_commit(p);
     }
