@@ -16,28 +16,6 @@ std::int64_t border(std::vector<BlockRange> const& list, std::size_t k)
     return k % 2 == 0 ? list[k / 2].begin : list[k / 2].end;
 }
 
-// Walks the borders of both sets in order and keeps the blocks with `keep(in a, in b)`.
-template <class Keep>
-std::vector<BlockRange> combine(std::vector<BlockRange> const& a, std::vector<BlockRange> const& b,
-                                Keep keep)
-{
-    std::vector<BlockRange> out;
-    out.reserve(a.size() + b.size());
-    std::size_t i = 0;  // borders passed: an odd number inside a range
-    std::size_t j = 0;
-    bool inside = false;
-    for (;;) {
-        auto const at = std::min(border(a, i), border(b, j));
-        if (at == INT64_MAX) return out;
-        if (border(a, i) == at) ++i;
-        if (border(b, j) == at) ++j;
-        bool const now = keep(i % 2 == 1, j % 2 == 1);
-        if (now && !inside) out.push_back({at, at});
-        if (!now && inside) out.back().end = at;
-        inside = now;
-    }
-}
-
 std::optional<BlockRange> pair_from_json(json::Value const& value)
 {
     auto const* pair = value.as_array();
@@ -71,12 +49,6 @@ std::int64_t Ranges::count() const
 
 bool Ranges::contains(Ranges const& other) const { return (other - *this).empty(); }
 
-bool Ranges::contains(std::int64_t block) const
-{
-    return std::any_of(list_.begin(), list_.end(),
-                       [&](BlockRange const& r) { return r.begin <= block && block < r.end; });
-}
-
 bool Ranges::overlaps(Ranges const& other) const { return !(*this & other).empty(); }
 
 Ranges Ranges::lowest(std::int64_t n) const
@@ -91,29 +63,44 @@ Ranges Ranges::lowest(std::int64_t n) const
     return out;
 }
 
+// Walks the borders of both sets in order.
+template <class Keep>
+Ranges Ranges::combine(Ranges const& a, Ranges const& b, Keep keep)
+{
+    Ranges out;
+    out.list_.reserve(a.list_.size() + b.list_.size());
+    std::size_t i = 0;  // borders passed: an odd number inside a range
+    std::size_t j = 0;
+    bool inside = false;
+    for (;;) {
+        auto const at = std::min(border(a.list_, i), border(b.list_, j));
+        if (at == INT64_MAX) return out;
+        if (border(a.list_, i) == at) ++i;
+        if (border(b.list_, j) == at) ++j;
+        bool const now = keep(i % 2 == 1, j % 2 == 1);
+        if (now && !inside) out.list_.push_back({at, at});
+        if (!now && inside) out.list_.back().end = at;
+        inside = now;
+    }
+}
+
 Ranges operator+(Ranges const& a, Ranges const& b)
 {
     if (a.empty()) return b;
     if (b.empty()) return a;
-    Ranges out;
-    out.list_ = combine(a.list_, b.list_, [](bool x, bool y) { return x || y; });
-    return out;
+    return Ranges::combine(a, b, [](bool x, bool y) { return x || y; });
 }
 
 Ranges operator-(Ranges const& a, Ranges const& b)
 {
     if (a.empty() || b.empty()) return a;
-    Ranges out;
-    out.list_ = combine(a.list_, b.list_, [](bool x, bool y) { return x && !y; });
-    return out;
+    return Ranges::combine(a, b, [](bool x, bool y) { return x && !y; });
 }
 
 Ranges operator&(Ranges const& a, Ranges const& b)
 {
     if (a.empty() || b.empty()) return {};
-    Ranges out;
-    out.list_ = combine(a.list_, b.list_, [](bool x, bool y) { return x && y; });
-    return out;
+    return Ranges::combine(a, b, [](bool x, bool y) { return x && y; });
 }
 
 json::Value Ranges::to_json() const

@@ -31,7 +31,6 @@ class Ranges {
     [[nodiscard]] std::vector<BlockRange> const& list() const { return list_; }
     /// Returns true if this set contains all blocks of `other`.
     [[nodiscard]] bool contains(Ranges const& other) const;
-    [[nodiscard]] bool contains(std::int64_t block) const;
     [[nodiscard]] bool overlaps(Ranges const& other) const;
     /// Returns the n lowest blocks. Returns all blocks if there are fewer than n.
     [[nodiscard]] Ranges lowest(std::int64_t n) const;
@@ -48,6 +47,11 @@ class Ranges {
     [[nodiscard]] std::string to_string() const;  ///< `[0,512)+[600,640)`, `-` if empty
 
   private:
+    /// Returns the blocks for which `keep` returns true. Its arguments tell whether `a` and `b`
+    /// contain the block; it must return false for a block in neither.
+    template <class Keep>
+    [[nodiscard]] static Ranges combine(Ranges const& a, Ranges const& b, Keep keep);
+
     std::vector<BlockRange> list_;
 };
 

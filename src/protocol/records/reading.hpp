@@ -21,4 +21,10 @@ namespace curtail::rounds {
 /// - Member::seen is more than `drop_after` + `skew` before `now`.
 [[nodiscard]] bool is_suspect(Params const& params, Member const& member, Time now);
 
+/// Returns true if the run keeps the model of `round` for good (Params::milestone_every).
+[[nodiscard]] inline bool is_milestone(Params const& params, Round round)
+{
+    return params.milestone_every > 0 && round.value % params.milestone_every == 0;
+}
+
 }  // namespace curtail::rounds

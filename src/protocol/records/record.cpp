@@ -24,8 +24,7 @@ std::optional<Bits> bits_from(std::string_view text)
 
 Member const* Commit::find(MemberId const& id) const
 {
-    auto const it =
-        std::find_if(members.begin(), members.end(), [&](Member const& m) { return m.id == id; });
+    auto const it = std::ranges::find(members, id, &Member::id);
     return it == members.end() ? nullptr : &*it;
 }
 

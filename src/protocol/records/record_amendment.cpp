@@ -19,55 +19,43 @@ Encoded encode(Amendment const& a)
 
 Result<Amendment> decode_amendment(std::string_view bytes, std::string const& name)
 {
-    auto object = fields::open_with_self(bytes, name);
-    if (!object) return tl::unexpected(object.error());
-    json::Value const value(std::move(*object));
-    json::ObjectReader r(value, name, ExitCode::protocol);
-    Amendment a;
-    fields::format(r);
-    a.run = {fields::plain_name(r, "run")};
-    a.n = fields::count(r, "n", 1);
-    fields::require_name(r, name, amendment_name(a.n));
-    a.previous = fields::digest(r, "previous");
-    r.object("terms", [&](json::ObjectReader& o) { a.terms = fields::terms(o); });
-    a.zero_momentum = r.boolean("zero_momentum");
-    a.reason = fields::text(r, "reason");
-    a.time = fields::time(r, "time");
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    return a;
+    return fields::decode<Amendment>(bytes, name, [&](json::ObjectReader& r, Amendment& a) {
+        a.run = {fields::plain_name(r, "run")};
+        a.n = fields::count(r, "n", 1);
+        fields::require_name(r, name, amendment_name(a.n));
+        a.previous = fields::digest(r, "previous");
+        r.object("terms", [&](json::ObjectReader& o) { a.terms = fields::terms(o); });
+        a.zero_momentum = r.boolean("zero_momentum");
+        a.reason = fields::text(r, "reason");
+        a.time = fields::time(r, "time");
+    });
 }
 
 Encoded encode(RepairRequest const& request)
 {
-    json::Array parts;
-    for (auto const& part : request.parts) parts.emplace_back(part);
-    return fields::finish_with_self(json::Object{{"format", record_format},
-                                                 {"round", request.round.value},
-                                                 {"k", request.k},
-                                                 {"site", request.site.value},
-                                                 {"parts", parts},
-                                                 {"time", to_unix_ms(request.time)}});
+    return fields::finish_with_self(
+        json::Object{{"format", record_format},
+                     {"round", request.round.value},
+                     {"k", request.k},
+                     {"site", request.site.value},
+                     {"parts", json::Array(request.parts.begin(), request.parts.end())},
+                     {"time", to_unix_ms(request.time)}});
 }
 
 Result<RepairRequest> decode_repair(std::string_view bytes, std::string const& name)
 {
-    auto object = fields::open_with_self(bytes, name);
-    if (!object) return tl::unexpected(object.error());
-    json::Value const value(std::move(*object));
-    json::ObjectReader r(value, name, ExitCode::protocol);
-    RepairRequest request;
-    fields::format(r);
-    request.round = {fields::count(r, "round", 1)};
-    request.k = fields::count(r, "k", 1);
-    fields::require_name(r, name, repair_name(request.round, request.k));
-    request.site = {fields::plain_name(r, "site")};
-    for (auto const& part : r.list("parts")) {
-        r.require(part.as_text() != nullptr, "parts", "must be a list of names");
-        if (part.as_text() != nullptr) request.parts.push_back(*part.as_text());
-    }
-    request.time = fields::time(r, "time");
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    return request;
+    return fields::decode<RepairRequest>(
+        bytes, name, [&](json::ObjectReader& r, RepairRequest& request) {
+            request.round = {fields::count(r, "round", 1)};
+            request.k = fields::count(r, "k", 1);
+            fields::require_name(r, name, repair_name(request.round, request.k));
+            request.site = {fields::plain_name(r, "site")};
+            for (auto const& part : r.list("parts")) {
+                r.require(part.as_text() != nullptr, "parts", "must be a list of names");
+                if (part.as_text() != nullptr) request.parts.push_back(*part.as_text());
+            }
+            request.time = fields::time(r, "time");
+        });
 }
 
 }  // namespace curtail::rounds

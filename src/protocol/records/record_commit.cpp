@@ -192,21 +192,6 @@ Decided read_decided(json::ObjectReader& r)
     return d;
 }
 
-Removed read_removed(json::ObjectReader& r)
-{
-    Removed removed;
-    removed.member = fields::member(r, "member");
-    removed.reason = static_cast<Removal>(r.one_of(
-        "reason", {"left", "silent", "succeeded", "quarantined", "payload-missing", "complete"}));
-    return removed;
-}
-
-SkippedBlocks read_skipped(json::ObjectReader& r)
-{
-    return {
-        {fields::plain_name(r, "site")}, fields::count(r, "times", 1), fields::ranges(r, "blocks")};
-}
-
 Quarantine read_quarantine(json::ObjectReader& r)
 {
     Quarantine q{{fields::plain_name(r, "site")}, fields::time(r, "until"), {}};
@@ -232,7 +217,12 @@ void read_tables(json::ObjectReader& r, Commit& c)
     r.require(c.members.size() <= members_limit, "members",
               "must be at most " + std::to_string(members_limit));
     r.each("decided", [&](json::ObjectReader& o) { c.decided.push_back(read_decided(o)); });
-    r.each("removed", [&](json::ObjectReader& o) { c.removed.push_back(read_removed(o)); });
+    r.each("removed", [&](json::ObjectReader& o) {
+        c.removed.push_back(
+            {fields::member(o, "member"),
+             static_cast<Removal>(o.one_of("reason", {"left", "silent", "succeeded", "quarantined",
+                                                      "payload-missing", "complete"}))});
+    });
     for (auto const& norm : r.list("norms")) {
         auto const value =
             norm.as_text() != nullptr ? double_from_exact(*norm.as_text()) : std::nullopt;
@@ -243,22 +233,13 @@ void read_tables(json::ObjectReader& r, Commit& c)
         c.recent.push_back({{fields::count(o, "round", 1)}, {fields::count(o, "number", 1)}});
     });
     r.require(!c.recent.empty(), "recent", "must not be empty");
-    r.each("skipped", [&](json::ObjectReader& o) { c.skips.push_back(read_skipped(o)); });
+    r.each("skipped", [&](json::ObjectReader& o) {
+        c.skips.push_back({{fields::plain_name(o, "site")},
+                           fields::count(o, "times", 1),
+                           fields::ranges(o, "blocks")});
+    });
     r.each("quarantine",
            [&](json::ObjectReader& o) { c.quarantine.push_back(read_quarantine(o)); });
-}
-
-// The commit's place in the chain.
-void read_place(json::ObjectReader& r, std::string const& name, Commit& c)
-{
-    fields::format(r);
-    c.run = {fields::plain_name(r, "run")};
-    c.number = {fields::count(r, "number", 1)};
-    fields::require_name(r, name, commit_name(c.number));
-    c.parent = fields::digest(r, "parent");
-    c.kind = static_cast<Commit::Kind>(r.one_of("kind", {"genesis", "roster", "merge"}));
-    c.complete = r.boolean("complete");
-    c.round = {fields::count(r, "round", 1)};
 }
 
 void read_model(json::ObjectReader& r, Commit& c)
@@ -282,31 +263,32 @@ Encoded encode(Commit const& commit) { return fields::finish_with_self(content(c
 
 Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
 {
-    auto object = fields::open_with_self(bytes, name);
-    if (!object) return tl::unexpected(object.error());
-    json::Value const value(std::move(*object));
-    json::ObjectReader r(value, name, ExitCode::protocol);
-    Commit c;
-    read_place(r, name, c);
-    read_model(r, c);
-    r.object("totals", [&](json::ObjectReader& o) {
-        c.totals = {{fields::count(o, "tokens")}, fields::count(o, "steps")};
+    return fields::decode<Commit>(bytes, name, [&](json::ObjectReader& r, Commit& c) {
+        c.run = {fields::plain_name(r, "run")};
+        c.number = {fields::count(r, "number", 1)};
+        fields::require_name(r, name, commit_name(c.number));
+        c.parent = fields::digest(r, "parent");
+        c.kind = static_cast<Commit::Kind>(r.one_of("kind", {"genesis", "roster", "merge"}));
+        c.complete = r.boolean("complete");
+        c.round = {fields::count(r, "round", 1)};
+        read_model(r, c);
+        r.object("totals", [&](json::ObjectReader& o) {
+            c.totals = {{fields::count(o, "tokens")}, fields::count(o, "steps")};
+        });
+        r.object("terms", [&](json::ObjectReader& o) { c.terms = fields::terms(o); });
+        c.amended = read_amended(r);
+        r.object("data", [&](json::ObjectReader& o) {
+            c.done = fields::ranges(o, "done");
+            c.aside = fields::ranges(o, "aside");
+        });
+        read_tables(r, c);
+        c.outer_step = r.boolean("outer_step");
+        r.require(fields::is_null(r, "plan"), "plan", "must be null");
+        r.object("by", [&](json::ObjectReader& o) {
+            c.by = {fields::member(o, "member"), fields::count(o, "attempt")};
+        });
+        c.time = fields::time(r, "time");
     });
-    r.object("terms", [&](json::ObjectReader& o) { c.terms = fields::terms(o); });
-    c.amended = read_amended(r);
-    r.object("data", [&](json::ObjectReader& o) {
-        c.done = fields::ranges(o, "done");
-        c.aside = fields::ranges(o, "aside");
-    });
-    read_tables(r, c);
-    c.outer_step = r.boolean("outer_step");
-    r.require(fields::is_null(r, "plan"), "plan", "must be null");
-    r.object("by", [&](json::ObjectReader& o) {
-        c.by = {fields::member(o, "member"), fields::count(o, "attempt")};
-    });
-    c.time = fields::time(r, "time");
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    return c;
 }
 
 }  // namespace curtail::rounds

@@ -36,6 +36,12 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 /// the digest of the rest. Fails with `data` if the record has another format.
 [[nodiscard]] Result<json::Object> open_with_self(std::string_view bytes, std::string const& name);
 
+/// Reads a record that has the fields `format` and `self`. Opens it as open_with_self() does, then
+/// calls `read` with a reader and the record. Fails with the reader's error.
+template <class Record, class Read>
+[[nodiscard]] Result<Record> decode(std::string_view bytes, std::string const& name,
+                                    Read const& read);
+
 /// Reads an integer n with least <= n < integer_limit.
 [[nodiscard]] std::int64_t count(json::ObjectReader& r, std::string const& key,
                                  std::int64_t least = 0);
@@ -65,5 +71,19 @@ void format(json::ObjectReader& r);
 /// Records an error unless `name` equals `right`. The record is stored under `name`; its content
 /// demands the name `right`.
 void require_name(json::ObjectReader& r, std::string const& name, std::string const& right);
+
+template <class Record, class Read>
+Result<Record> decode(std::string_view bytes, std::string const& name, Read const& read)
+{
+    auto object = open_with_self(bytes, name);
+    if (!object) return tl::unexpected(object.error());
+    json::Value const value(std::move(*object));
+    json::ObjectReader r(value, name, ExitCode::protocol);
+    Record record;
+    format(r);
+    read(r, record);
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    return record;
+}
 
 }  // namespace curtail::rounds::fields

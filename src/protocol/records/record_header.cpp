@@ -61,31 +61,25 @@ Encoded encode(Header const& h)
 
 Result<Header> decode_header(std::string_view bytes, std::string const& name)
 {
-    auto object = fields::open_with_self(bytes, name);
-    if (!object) return tl::unexpected(object.error());
-    json::Value const value(std::move(*object));
-    json::ObjectReader r(value, name, ExitCode::protocol);
-    Header h;
-    fields::format(r);
-    h.run = {fields::plain_name(r, "run")};
-    h.member = fields::member(r, "member");
-    h.seq = {fields::count(r, "seq", 1)};
-    fields::require_name(r, name, header_name(h.member, h.seq));
-    h.base_round = {fields::count(r, "base_round", 1)};
-    h.leaving = r.boolean("leaving");
-    h.ranges = fields::ranges(r, "ranges");
-    h.skipped = fields::ranges(r, "skipped");
-    h.tokens = {fields::count(r, "tokens")};
-    h.steps = fields::count(r, "steps");
-    h.encoding = r.text("encoding");
-    h.delta = read_delta(r);
-    h.nonfinite = fields::count(r, "nonfinite");
-    h.rate = fields::count(r, "rate");
-    r.require(!r.boolean("mpi"), "mpi", "must be false");
-    h.time = fields::time(r, "time");
-    require_bounds(r, h);
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    return h;
+    return fields::decode<Header>(bytes, name, [&](json::ObjectReader& r, Header& h) {
+        h.run = {fields::plain_name(r, "run")};
+        h.member = fields::member(r, "member");
+        h.seq = {fields::count(r, "seq", 1)};
+        fields::require_name(r, name, header_name(h.member, h.seq));
+        h.base_round = {fields::count(r, "base_round", 1)};
+        h.leaving = r.boolean("leaving");
+        h.ranges = fields::ranges(r, "ranges");
+        h.skipped = fields::ranges(r, "skipped");
+        h.tokens = {fields::count(r, "tokens")};
+        h.steps = fields::count(r, "steps");
+        h.encoding = r.text("encoding");
+        h.delta = read_delta(r);
+        h.nonfinite = fields::count(r, "nonfinite");
+        h.rate = fields::count(r, "rate");
+        r.require(!r.boolean("mpi"), "mpi", "must be false");
+        h.time = fields::time(r, "time");
+        require_bounds(r, h);
+    });
 }
 
 Encoded encode(Lease const& l)

@@ -14,18 +14,6 @@ namespace {
 // All tensors of a model are in one payload. Its name in run.json:
 constexpr char const* only_group = "0";
 
-json::Array groups_of(RunSpec const& run)
-{
-    json::Array tensors;
-    for (auto const& tensor : run.tensors) tensors.emplace_back(tensor);
-    return {json::Object{{"name", only_group}, {"tensors", tensors}}};
-}
-
-json::Object fork_of(ForkRef const& fork)
-{
-    return {{"run", fork.run.value}, {"number", fork.number.value}, {"sha256", fork.sha256.hex()}};
-}
-
 std::optional<ForkRef> read_fork(json::ObjectReader& r)
 {
     if (r.any("fork") == nullptr) return std::nullopt;
@@ -41,16 +29,18 @@ std::optional<ForkRef> read_fork(json::ObjectReader& r)
 // What no amendment can change.
 json::Object fixed(RunSpec const& run)
 {
-    return json::Object{{"format", record_format},
-                        {"run", run.run.value},
-                        {"model", run.model},
-                        {"data", json::Object{{"manifest", run.manifest.hex()},
-                                              {"block_tokens", run.params.block_tokens.value},
-                                              {"blocks_per_epoch", run.blocks_per_epoch},
-                                              {"epochs", run.epochs}}},
-                        {"seed", run.seed},
-                        {"optimizer", run.optimizer},
-                        {"parts", groups_of(run)}};
+    json::Array const tensors(run.tensors.begin(), run.tensors.end());
+    return json::Object{
+        {"format", record_format},
+        {"run", run.run.value},
+        {"model", run.model},
+        {"data", json::Object{{"manifest", run.manifest.hex()},
+                              {"block_tokens", run.params.block_tokens.value},
+                              {"blocks_per_epoch", run.blocks_per_epoch},
+                              {"epochs", run.epochs}}},
+        {"seed", run.seed},
+        {"optimizer", run.optimizer},
+        {"parts", json::Array{json::Object{{"name", only_group}, {"tensors", tensors}}}}};
 }
 
 // The budget comes before `optimizer`, because by default the optimizer's schedule follows from it.
@@ -103,31 +93,28 @@ void read_data(json::ObjectReader& r, RunSpec& run)
 Encoded encode(RunSpec const& run)
 {
     auto object = fixed(run);
-    if (run.fork) object.set("fork", fork_of(*run.fork));
+    if (run.fork)
+        object.set("fork", json::Object{{"run", run.fork->run.value},
+                                        {"number", run.fork->number.value},
+                                        {"sha256", run.fork->sha256.hex()}});
     object.set("terms", fields::of(terms_of(run)));
     return fields::finish_with_self(std::move(object));
 }
 
 Result<RunSpec> decode_run(std::string_view bytes)
 {
-    auto object = fields::open_with_self(bytes, run_name);
-    if (!object) return tl::unexpected(object.error());
-    json::Value const value(std::move(*object));
-    json::ObjectReader r(value, run_name, ExitCode::protocol);
-    RunSpec run;
-    fields::format(r);
-    run.run = {fields::plain_name(r, "run")};
-    run.fork = read_fork(r);
-    run.model = read_object(r, "model");
-    r.object("data", [&](json::ObjectReader& o) { read_data(o, run); });
-    run.seed = r.integer("seed");
-    run.optimizer = read_object(r, "optimizer");
-    read_groups(r, run);
-    r.object("terms", [&](json::ObjectReader& o) { run = with_terms(run, fields::terms(o)); });
-    r.require(!r.error_free() || run.stream_blocks() <= run.data_blocks(), "terms.tokens",
-              "must be at most the tokens of all epochs");
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    return run;
+    return fields::decode<RunSpec>(bytes, run_name, [&](json::ObjectReader& r, RunSpec& run) {
+        run.run = {fields::plain_name(r, "run")};
+        run.fork = read_fork(r);
+        run.model = read_object(r, "model");
+        r.object("data", [&](json::ObjectReader& o) { read_data(o, run); });
+        run.seed = r.integer("seed");
+        run.optimizer = read_object(r, "optimizer");
+        read_groups(r, run);
+        r.object("terms", [&](json::ObjectReader& o) { run = with_terms(run, fields::terms(o)); });
+        r.require(!r.error_free() || run.stream_blocks() <= run.data_blocks(), "terms.tokens",
+                  "must be at most the tokens of all epochs");
+    });
 }
 
 namespace {

@@ -15,19 +15,13 @@ Encoded encode(SiteStatus const& status)
 
 Result<SiteStatus> decode_status(std::string_view bytes, std::string const& name)
 {
-    auto object = fields::open_with_self(bytes, name);
-    if (!object) return tl::unexpected(object.error());
-    json::Value const value(std::move(*object));
-    json::ObjectReader r(value, name, ExitCode::protocol);
-    SiteStatus status;
-    fields::format(r);
-    status.member = fields::member(r, "member");
-    status.tip = {fields::count(r, "tip", 1)};
-    status.time = fields::time(r, "time");
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    fields::require_name(r, name, status_name(member_parts(status.member).process.site));
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    return status;
+    return fields::decode<SiteStatus>(bytes, name, [&](json::ObjectReader& r, SiteStatus& status) {
+        status.member = fields::member(r, "member");
+        status.tip = {fields::count(r, "tip", 1)};
+        status.time = fields::time(r, "time");
+        if (r.error_free())
+            fields::require_name(r, name, status_name(member_parts(status.member).process.site));
+    });
 }
 
 }  // namespace curtail::rounds

@@ -142,8 +142,10 @@ class Checker {
         history(merge);
         require(child_.outer_step == (merge && makes_outer_step(run_, parent_, child_.decided)),
                 "outer_step must follow from the included contributions");
-        if (merge) merged_model();
-        else require(child_.model == parent_.model, "a roster commit must repeat the model");
+        if (merge) {
+            named_by_rule(child_.model.weights, weights_part);
+            require(child_.model.round == child_.round, "model must have the round of its commit");
+        } else require(child_.model == parent_.model, "a roster commit must repeat the model");
         if (child_.outer_step) momentum();
         else
             require(child_.outer == parent_.outer || (amends() && !child_.outer),
@@ -181,19 +183,6 @@ class Checker {
         }
         require(child_.recent == recent, "recent must name the last merges");
         require(child_.norms == norms, "norms must be those of the last included contributions");
-    }
-
-    template <class T>
-    static void keep_last(std::vector<T>& list, std::size_t count)
-    {
-        if (list.size() > count)
-            list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(count));
-    }
-
-    void merged_model()
-    {
-        named_by_rule(child_.model.weights, weights_part);
-        require(child_.model.round == child_.round, "model must have the round of its commit");
     }
 
     void momentum()
@@ -281,13 +270,9 @@ class Checker {
     {
         require(now.site == old.site && now.since_round == old.since_round, now,
                 " must keep its site and its first round");
-        if (auto const it = decided_.find(now.id); it != decided_.end())
-            decided_member(it->second, now);
-        else undecided_member(old, now);
-    }
-
-    void decided_member(Member const& expected, Member const& now)
-    {
+        auto const it = decided_.find(now.id);
+        if (it == decided_.end()) return undecided_member(old, now);
+        auto const& expected = it->second;
         require(now.refused == expected.refused && !is_quarantined(now), now,
                 " must count its refusals");
         require(now.seq == expected.seq, now, " must carry its last decided contribution");

@@ -20,8 +20,7 @@ using MemberIterator = std::vector<Member>::iterator;
 
 MemberIterator find_member(std::vector<Member>& members, MemberId const& id)
 {
-    return std::find_if(members.begin(), members.end(),
-                        [&](Member const& m) { return m.id == id; });
+    return std::ranges::find(members, id, &Member::id);
 }
 
 // Step 1: includes or refuses every contribution that is next in its member's order.
@@ -32,15 +31,6 @@ class Decisions {
     {
     }
 
-    void decide_all(std::vector<Found const*> const& found)
-    {
-        for (auto const* f : found) decide(*f);
-    }
-    [[nodiscard]] bool has(MemberId const& id) const { return decided_.contains(id); }
-    [[nodiscard]] bool any() const { return !decided_.empty(); }
-    [[nodiscard]] bool new_model() const { return new_model_; }
-
-  private:
     void decide(Found const& found)
     {
         auto const& header = found.header;
@@ -57,6 +47,11 @@ class Decisions {
         out_.removed.push_back({header.member, strikes_out ? Removal::quarantined : Removal::left});
         out_.members.erase(member);
     }
+    [[nodiscard]] bool has(MemberId const& id) const { return decided_.contains(id); }
+    [[nodiscard]] bool any() const { return !decided_.empty(); }
+    [[nodiscard]] bool new_model() const { return new_model_; }
+
+  private:
     [[nodiscard]] Decided decision(Found const& found, std::optional<Refusal> reason) const
     {
         auto const& header = found.header;
@@ -87,7 +82,7 @@ class Decisions {
         if (header.ranges.empty()) return;
         new_model_ = true;
         out_.norms.push_back(delta_norm(header));
-        if (out_.norms.size() > norms_kept) out_.norms.erase(out_.norms.begin());
+        keep_last(out_.norms, norms_kept);
     }
     RunSpec const& run_;
     Commit const& parent_;
@@ -111,8 +106,7 @@ bool admit(Commit& out, Admission const& admission)
              .rate = admission.rate,
              .since_round = out.round,
              .seen = out.time};
-    auto const at = std::find_if(out.members.begin(), out.members.end(),
-                                 [&](Member const& o) { return m.id < o.id; });
+    auto const at = std::ranges::upper_bound(out.members, m.id, {}, &Member::id);
     out.members.insert(at, std::move(m));
     return true;
 }
@@ -125,9 +119,7 @@ void begin_round(RunSpec const& run, Commit const& parent, Decisions const& deci
     set_scales(run, out.decided);
     out.outer_step = makes_outer_step(run, parent, out.decided);
     out.recent.push_back({out.round, out.number});
-    auto const keep = static_cast<std::size_t>(run.params.keep_models) + 1;
-    if (out.recent.size() > keep)
-        out.recent.erase(out.recent.begin(), out.recent.end() - static_cast<std::ptrdiff_t>(keep));
+    keep_last(out.recent, static_cast<std::size_t>(run.params.keep_models) + 1);
     for (auto& m : out.members)
         if (!decisions.has(m.id) && m.since_round < parent.round) ++m.missed;
 }
@@ -282,7 +274,7 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
     auto out = successor(parent, parent_sha256, by, now);
     end_quarantines(out);
     Decisions decisions(rules, parent, out);
-    decisions.decide_all(in_order(found));
+    for (auto const* f : in_order(found)) decisions.decide(*f);
     bool changed = decisions.any();
     changed = set_rate(out, intents) || changed;
     changed = remove_members(out, intents, decisions) || changed;
@@ -292,8 +284,7 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
     changed = complete_if_done(rules, out) || changed;
     changed = take_in(run, intents.amend, out) || changed;
     if (!changed) return std::nullopt;
-    std::sort(out.removed.begin(), out.removed.end(),
-              [](Removed const& a, Removed const& b) { return a.member < b.member; });
+    std::ranges::sort(out.removed, {}, &Removed::member);
     return out;
 }
 

@@ -81,6 +81,14 @@ void grant(RunSpec const& run, Commit& state);
 [[nodiscard]] bool makes_outer_step(RunSpec const& run, Commit const& parent,
                                     std::span<Decided const> decided);
 
+/// Removes the oldest elements of a list until it has at most `count`.
+template <class T>
+void keep_last(std::vector<T>& list, std::size_t count)
+{
+    if (list.size() > count)
+        list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(count));
+}
+
 /// Sets Decided::scale of each contribution to the contribution's weight in the merge. The weight
 /// is 0 if the contribution is refused or has no tokens. Otherwise, it is that of all tokens of
 /// its member.

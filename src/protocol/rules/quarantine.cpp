@@ -17,8 +17,7 @@ void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Co
 {
     auto const until = state.time + 5 * run.params.round_time;
     std::erase_if(state.quarantine, [&](Quarantine const& q) { return q.site == site; });
-    auto const at = std::find_if(state.quarantine.begin(), state.quarantine.end(),
-                                 [&](Quarantine const& q) { return site < q.site; });
+    auto const at = std::ranges::upper_bound(state.quarantine, site, {}, &Quarantine::site);
     state.quarantine.insert(at, {site, until, reason});
 }
 
@@ -29,17 +28,15 @@ void end_quarantines(Commit& state)
 
 Quarantine const* quarantine_of(Commit const& tip, SiteId const& site, Time now)
 {
-    auto const it =
-        std::find_if(tip.quarantine.begin(), tip.quarantine.end(),
-                     [&](Quarantine const& q) { return q.site == site && now < q.until; });
+    auto const it = std::ranges::find_if(
+        tip.quarantine, [&](Quarantine const& q) { return q.site == site && now < q.until; });
     return it == tip.quarantine.end() ? nullptr : &*it;
 }
 
 bool may_enter(Commit const& tip, SiteId const& site, Time now)
 {
-    auto const& sites = tip.terms.sites;
-    bool const listed = std::find(sites.begin(), sites.end(), site) != sites.end();
-    return listed && quarantine_of(tip, site, now) == nullptr;
+    return std::ranges::count(tip.terms.sites, site) > 0 &&
+           quarantine_of(tip, site, now) == nullptr;
 }
 
 }  // namespace curtail::rounds

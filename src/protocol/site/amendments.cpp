@@ -61,8 +61,7 @@ void answered_amendment(Parts& p, Input const& input)
 
 bool retired(Parts const& p)
 {
-    auto const& sites = p.chain.tip()->terms.sites;
-    return std::find(sites.begin(), sites.end(), p.config.process.site) == sites.end();
+    return std::ranges::count(p.chain.tip()->terms.sites, p.config.process.site) == 0;
 }
 
 Error retired_error(Parts const& p)

@@ -35,22 +35,15 @@ Tokens Contributions::unpublished_tokens() const
     return sum;
 }
 
-OwnContribution const* Contributions::next_unpublished() const
-{
-    auto const it = std::find_if(undecided_.begin(), undecided_.end(),
-                                 [](OwnContribution const& own) { return !own.published; });
-    return it == undecided_.end() ? nullptr : &*it;
-}
-
 OwnContribution* Contributions::next_unpublished()
 {
-    return const_cast<OwnContribution*>(std::as_const(*this).next_unpublished());
+    auto const it = std::ranges::find(undecided_, false, &OwnContribution::published);
+    return it == undecided_.end() ? nullptr : &*it;
 }
 
 bool Contributions::has_published() const
 {
-    return std::any_of(undecided_.begin(), undecided_.end(),
-                       [](OwnContribution const& own) { return own.published; });
+    return std::ranges::any_of(undecided_, &OwnContribution::published);
 }
 
 void Contributions::doubt()
@@ -60,8 +53,7 @@ void Contributions::doubt()
 
 OwnContribution* Contributions::next_doubtful()
 {
-    auto const it = std::find_if(undecided_.begin(), undecided_.end(),
-                                 [](OwnContribution const& own) { return own.doubtful; });
+    auto const it = std::ranges::find(undecided_, true, &OwnContribution::doubtful);
     return it == undecided_.end() ? nullptr : &*it;
 }
 

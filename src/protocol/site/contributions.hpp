@@ -38,7 +38,6 @@ class Contributions {
     [[nodiscard]] Tokens tokens() const;  ///< tokens of all undecided contributions
     [[nodiscard]] Tokens unpublished_tokens() const;
     /// Returns the first contribution that is not published, or null if all are published.
-    [[nodiscard]] OwnContribution const* next_unpublished() const;
     [[nodiscard]] OwnContribution* next_unpublished();
     /// Returns true if an undecided contribution is published.
     [[nodiscard]] bool has_published() const;

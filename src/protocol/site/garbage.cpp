@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "protocol/records/names.hpp"
+#include "protocol/records/reading.hpp"
 
 namespace curtail::rounds::site {
 namespace {
@@ -16,36 +17,18 @@ CommitNumber model_before(Commit const& commit)
     return {commit.number.value - 1};
 }
 
-// The deletions that two neighbouring commits allow.
-class Deletions {
-  public:
-    Deletions(RunSpec const& run, Machine& machine) : run_(run), machine_(machine) {}
-
-    // Deletes the model that `old` made, momentum that `newer` no longer names, and deltas that
-    // `old` decided.
-    void between(Commit const& old, Commit const& newer)
-    {
-        if (old.kind != Commit::Kind::roster && !is_milestone(old.round)) remove(old.model.weights);
-        if (old.outer && newer.outer != old.outer) remove(old.outer->momentum);
-        bool const merge = old.kind == Commit::Kind::merge;
-        Round const before{old.round.value - (merge ? 1 : 0)};
-        for (auto const& d : old.decided)
-            if (!d.ranges.empty())
-                machine_.send(Delete{delta_name({before.value - d.staleness}, d.member, d.seq)});
-    }
-
-  private:
-    [[nodiscard]] bool is_milestone(Round round) const
-    {
-        auto const every = run_.params.milestone_every;
-        return every > 0 && round.value % every == 0;
-    }
-
-    void remove(PartRef const& payload) { machine_.send(Delete{payload.name}); }
-
-    RunSpec const& run_;
-    Machine& machine_;
-};
+// Deletes what two neighbouring commits allow: the model that `old` made, momentum that `newer` no
+// longer names, and deltas that `old` decided.
+void delete_between(Commit const& old, Commit const& newer, Params const& params, Machine& machine)
+{
+    if (old.kind != Commit::Kind::roster && !is_milestone(params, old.round))
+        machine.send(Delete{old.model.weights.name});
+    if (old.outer && newer.outer != old.outer) machine.send(Delete{old.outer->momentum.name});
+    Round const before{old.round.value - (old.kind == Commit::Kind::merge ? 1 : 0)};
+    for (auto const& d : old.decided)
+        if (!d.ranges.empty())
+            machine.send(Delete{delta_name({before.value - d.staleness}, d.member, d.seq)});
+}
 
 }  // namespace
 
@@ -71,7 +54,7 @@ void Garbage::advance(std::optional<Commit> commit, RunSpec const& run, Machine&
 bool Garbage::step(Commit commit, RunSpec const& run, Machine& machine)
 {
     if (walk_->newer) {
-        Deletions(run, machine).between(commit, *walk_->newer);
+        delete_between(commit, *walk_->newer, run.params, machine);
         if (commit.kind != Commit::Kind::roster) --walk_->rounds;
     }
     --walk_->reads;

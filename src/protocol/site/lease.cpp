@@ -11,15 +11,14 @@ namespace {
 bool all_found(Parts const& p)
 {
     auto const dead = earlier_instances(p);
-    return std::all_of(
-        p.chain.tip()->members.begin(), p.chain.tip()->members.end(), [&](Member const& m) {
-            bool const late = m.seq.value == 0 &&
-                              m.seen - *p.chain.round_began() > p.chain.run().params.round_time / 2;
-            bool const expected = m.id != *p.member && !m.held.empty() &&
-                                  m.missed < p.chain.run().params.max_missed && !late;
-            return !expected || std::find(dead.begin(), dead.end(), m.id) != dead.end() ||
-                   p.pending.contributes(m.id, p.chain.tip()->round);
-        });
+    return std::ranges::all_of(p.chain.tip()->members, [&](Member const& m) {
+        bool const late = m.seq.value == 0 &&
+                          m.seen - *p.chain.round_began() > p.chain.run().params.round_time / 2;
+        bool const expected = m.id != *p.member && !m.held.empty() &&
+                              m.missed < p.chain.run().params.max_missed && !late;
+        return !expected || std::ranges::count(dead, m.id) > 0 ||
+               p.pending.contributes(m.id, p.chain.tip()->round);
+    });
 }
 
 void gather_done(Parts& p)

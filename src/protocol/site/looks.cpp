@@ -42,8 +42,7 @@ void Looks::end(MonoTime now)
 // The first look may have seen more sites: this process has removed their members since.
 bool Looks::same_as_first() const
 {
-    return first_tip_ == tip_ &&
-           std::all_of(statuses_.begin(), statuses_.end(), [this](auto const& seen) {
+    return first_tip_ == tip_ && std::ranges::all_of(statuses_, [this](auto const& seen) {
                auto const it = first_.find(seen.first);
                return it != first_.end() && it->second == seen.second;
            });

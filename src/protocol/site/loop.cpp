@@ -180,11 +180,15 @@ bool is_overdue(Parts& p)
            p.machine.reached(p.machine.asked() + patience);
 }
 
-// A commit may admit this process while a stop request waits. A member leaves by a header.
+// Before it joins, a process has no work. A commit may admit it while a stop request waits; a
+// member leaves by a header.
 bool leaves_at_once(Parts const& p)
 {
+    auto const phase = p.machine.phase();
+    bool const early =
+        phase < Phase::fold || phase == Phase::join_headers || phase == Phase::join_create;
     bool const admitted = p.chain.tip() && own_member(p) != nullptr;
-    return p.machine.stopping() && row(p).early && !admitted;
+    return p.machine.stopping() && early && !admitted;
 }
 
 // Acts until a question is open or nothing is left to do before some time has passed.

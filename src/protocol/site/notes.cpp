@@ -91,9 +91,7 @@ Note repair_requested_note(std::string name, std::int64_t k)
 
 Note repaired_note(std::vector<std::string> const& names)
 {
-    json::Array list;
-    for (auto const& name : names) list.emplace_back(name);
-    return {repaired, {{"names", std::move(list)}}};
+    return {repaired, {{"names", json::Array(names.begin(), names.end())}}};
 }
 
 Note members_silent_note(std::vector<MemberId> const& members, Millis wait)

@@ -35,14 +35,14 @@ Seq Pending::last_of(Member const& member) const
 
 bool Pending::leaves(MemberId const& member) const
 {
-    return std::any_of(found_.begin(), found_.end(), [&](auto const& entry) {
+    return std::ranges::any_of(found_, [&](auto const& entry) {
         return entry.first.first == member && entry.second.header.leaving;
     });
 }
 
 bool Pending::contributes(MemberId const& member, Round round) const
 {
-    return std::any_of(found_.begin(), found_.end(), [&](auto const& entry) {
+    return std::ranges::any_of(found_, [&](auto const& entry) {
         auto const& header = entry.second.header;
         return entry.first.first == member && (header.base_round == round || header.leaving);
     });

@@ -13,8 +13,8 @@ namespace {
 bool can_recompute(Commit const& made, Commit const& tip)
 {
     if (made.kind != Commit::Kind::merge || made.model != tip.model) return false;
-    return std::all_of(made.decided.begin(), made.decided.end(),
-                       [](Decided const& d) { return !adds_work(d) || d.header; });
+    return std::ranges::all_of(made.decided,
+                               [](Decided const& d) { return !adds_work(d) || d.header; });
 }
 
 // The next included contribution whose header is not read; null: none.

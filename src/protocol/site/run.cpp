@@ -8,29 +8,6 @@
 namespace curtail::rounds::site {
 namespace {
 
-void commit_rate(Parts& p)
-{
-    p.proposal.clear_intents();
-    p.proposal.set_rate(*p.member, rate(p));
-    begin_commit(p, Mode::roster);
-}
-
-void begin_run_scan(Parts& p)
-{
-    begin_scan(p, others(p));
-    p.machine.go(Phase::run_scan);
-}
-
-bool can_merge(Parts& p)
-{
-    return p.contributions.has_published() && round_over(p) && p.machine.reached(p.schedule.merge);
-}
-
-bool cut_possible(Parts const& p)
-{
-    return p.training.has_work() && p.contributions.count() < p.chain.run().params.max_undecided;
-}
-
 // True if it is time for a cut. Having nothing left to train is another reason for one.
 bool due(Parts& p)
 {
@@ -85,7 +62,8 @@ Needs needs_of(Parts& p)
 // True if the member has something to cut, and should do so now.
 bool cut_is_due(Parts const& p, Needs const& needs)
 {
-    return cut_possible(p) && (needs.cut || (needs.blocks && !needs.more_blocks));
+    return p.training.has_work() && p.contributions.count() < p.chain.run().params.max_undecided &&
+           (needs.cut || (needs.blocks && !needs.more_blocks));
 }
 
 // Cuts, merges, asks for more blocks or scans, whichever is due first.
@@ -93,14 +71,21 @@ void act_on_round(Parts& p)
 {
     auto const needs = needs_of(p);
     bool const stuck = needs.blocks || (needs.cut && p.training.has_work());
-    if (cut_is_due(p, needs)) begin_cut(p, false);
-    else if (can_merge(p)) begin_lease(p);
-    else if (needs.more_blocks) commit_rate(p);
-    else if (stuck && p.machine.reached(p.schedule.scan)) begin_run_scan(p);
+    if (cut_is_due(p, needs)) return begin_cut(p, false);
+    if (p.contributions.has_published() && round_over(p) && p.machine.reached(p.schedule.merge))
+        return begin_lease(p);
+    if (needs.more_blocks) {
+        p.proposal.clear_intents();
+        p.proposal.set_rate(*p.member, rate(p));
+        begin_commit(p, Mode::roster);
+    } else if (stuck && p.machine.reached(p.schedule.scan)) {
+        begin_scan(p, others(p));
+        p.machine.go(Phase::run_scan);
+    }
 }
 
 // A lone member publishes only work that it can no longer commit within its own weights.
-bool wants_publishing(Parts const& p)
+bool wants_publishing(Parts& p)
 {
     bool const unpublished = p.contributions.next_unpublished() != nullptr;
     if (!unpublished || !lone(p)) return unpublished;

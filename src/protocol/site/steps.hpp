@@ -12,8 +12,6 @@ namespace curtail::rounds::site {
 struct Row {
     Phase phase;
     State state;
-    /// In this phase, a stop request ends a process that is no member at once: it has no work.
-    bool early;
     char const* waiting_for;  ///< what the site waits for, as a noun phrase
     void (*act)(Parts&);
     void (*answered)(Parts&, Input const&);  ///< null if the phase asks no question
