@@ -259,6 +259,8 @@ std::optional<double> Object::number_at(std::string_view key) const
     return value != nullptr ? value->as_number() : std::nullopt;
 }
 
+Value text_or_null(std::string text) { return text.empty() ? Value() : Value(std::move(text)); }
+
 Value time_or_null(std::optional<Time> const& time)
 {
     return time ? Value(format_time(*time)) : Value();

@@ -154,6 +154,18 @@ enum class Dialect {
 /// Returns a time as text, see format_time(), or null.
 [[nodiscard]] Value time_or_null(std::optional<Time> const& time);
 
+/// Returns null if `text` is empty.
+[[nodiscard]] Value text_or_null(std::string text);
+
+/// Makes an array of `element(item)` for each of `items`.
+template <class Items, class Element>
+[[nodiscard]] Array array_of(Items const& items, Element const& element)
+{
+    Array out;
+    for (auto const& item : items) out.emplace_back(element(item));
+    return out;
+}
+
 /// Prints a value on one line. NaN and infinite numbers become null.
 [[nodiscard]] std::string to_string(Value const& value);
 /// Prints a value on several indented lines, for people. The last line ends with a newline.

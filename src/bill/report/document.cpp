@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bill/report/document.hpp"
 
+#include <algorithm>
+
 #include "base/core/build_info.hpp"
 #include "bill/account/audit.hpp"
 #include "bill/account/figures.hpp"
@@ -26,139 +28,71 @@ Object run_json(account::Account const& a)
     return run;
 }
 
-Object power_json(account::SiteAccount const& s)
-{
-    return {{"source", s.power_source.empty() ? Value() : Value(s.power_source)},
-            {"idle_kw", s.power.idle.value / 1000},
-            {"training_kw", s.power.training.value / 1000},
-            {"pue", s.power.pue},
-            {"embodied_gco2_per_hour", s.embodied_gco2_per_hour}};
-}
-
 Array sites_json(account::Account const& a)
 {
-    Array out;
     std::int64_t color = 0;
-    for (auto const& s : a.sites)
-        out.emplace_back(Object{{"id", s.id.value},
-                                {"region", s.region.value},
-                                {"label", s.label},
-                                {"devices", s.devices},
-                                {"color", color++ % 8},
-                                {"rate", rate_json(s.rate)},
-                                {"power", power_json(s)},
-                                {"open_below", s.open_below.value},
-                                {"close_above", s.close_above.value},
-                                {"close_delay_s", s.close_delay_s}});
-    return out;
+    return json::array_of(a.sites, [&](account::SiteAccount const& s) {
+        return Object{{"id", s.id.value},
+                      {"region", s.region.value},
+                      {"label", s.label},
+                      {"devices", s.devices},
+                      {"color", color++ % 8},
+                      {"rate", rate_json(s.rate)},
+                      {"power", Object{{"source", json::text_or_null(s.power_source)},
+                                       {"idle_kw", s.power.idle.value / 1000},
+                                       {"training_kw", s.power.training.value / 1000},
+                                       {"pue", s.power.pue},
+                                       {"embodied_gco2_per_hour", s.embodied_gco2_per_hour}}},
+                      {"open_below", s.open_below.value},
+                      {"close_above", s.close_above.value},
+                      {"close_delay_s", s.close_delay_s}};
+    });
 }
 
 Array decisions_json(account::Account const& a)
 {
-    Array out;
-    for (auto const& d : a.decisions)
-        out.emplace_back(Object{{"t", d.at_s},
-                                {"site", a.sites.at(d.site).id.value},
-                                {"from", d.from},
-                                {"to", d.to},
-                                {"reason", d.reason},
-                                {"intensity", d.intensity}});
-    return out;
-}
-
-Object states_json(account::Account const& a)
-{
-    Object out;
-    for (auto const& site : a.sites) {
-        Array spans;
-        for (auto const& s : site.states)
-            spans.emplace_back(Array{s.state, s.when.from_s, s.when.to_s});
-        out.set(site.id.value, std::move(spans));
-    }
-    return out;
+    return json::array_of(a.decisions, [&](account::PhaseChange const& d) {
+        return Object{{"t", d.at_s},        {"site", a.sites.at(d.site).id.value},
+                      {"from", d.from},     {"to", d.to},
+                      {"reason", d.reason}, {"intensity", d.intensity}};
+    });
 }
 
 // Hours per state, with `closed`.
-Object hours_json(account::Account const& a)
+Object hours_json(account::SiteAccount const& site)
 {
-    Object out;
-    for (auto const& site : a.sites) {
-        Object hours;
-        for (char const* state :
-             {"provision", "starting", "training", "exchange", "draining", "idle"})
-            if (double const s = account::seconds_in(site, state); s > 0)
-                hours.set(state, s / 3600);
-        hours.set("closed", site.closed_s / 3600);
-        out.set(site.id.value, std::move(hours));
-    }
-    return out;
-}
-
-Object allocated_json(account::Account const& a)
-{
-    Object out;
-    for (auto const& site : a.sites) out.set(site.id.value, account::seconds_in(site) / 3600);
-    return out;
-}
-
-Object goodput_json(account::Account const& a)
-{
-    Object sites;
-    for (auto const& site : a.sites) sites.set(site.id.value, account::goodput(site));
-    return {{"all", account::goodput(a)}, {"sites", std::move(sites)}};
+    Object hours;
+    for (char const* state : {"provision", "starting", "training", "exchange", "draining", "idle"})
+        if (double const s = account::seconds_in(site, state); s > 0) hours.set(state, s / 3600);
+    hours.set("closed", site.closed_s / 3600);
+    return hours;
 }
 
 Array provenance_json(account::Account const& a)
 {
-    Array out;
-    for (auto const& p : a.provenance)
-        out.emplace_back(Object{{"key", p.key},
-                                {"title", p.title},
-                                {"kind", energy::name(p.provenance.origin)},
-                                {"source", p.provenance.source},
-                                {"text", p.text}});
-    return out;
+    return json::array_of(a.provenance, [](account::ProvenanceNote const& p) {
+        return Object{{"key", p.key},
+                      {"title", p.title},
+                      {"kind", energy::name(p.provenance.origin)},
+                      {"source", p.provenance.source},
+                      {"text", p.text}};
+    });
 }
 
 Array facts_json(account::Account const& a)
 {
-    Array out;
-    for (auto const& group : a.facts) {
-        Array rows;
-        for (auto const& [name, value] : group.rows) rows.emplace_back(Array{name, value});
-        out.emplace_back(
-            Object{{"title", group.title}, {"wide", group.wide}, {"rows", std::move(rows)}});
-    }
-    return out;
+    auto const row = [](auto const& fact) { return Array{fact.first, fact.second}; };
+    return json::array_of(a.facts, [&](account::FactGroup const& group) {
+        return Object{{"title", group.title},
+                      {"wide", group.wide},
+                      {"rows", json::array_of(group.rows, row)}};
+    });
 }
 
 constexpr std::ptrdiff_t first_events = 1000;
 constexpr std::ptrdiff_t last_events = 4000;
 
-Array events_json(account::Account const& a)
-{
-    Array out;
-    for (auto const& e : a.events)
-        out.emplace_back(
-            Array{e.at_s, e.type, e.round, e.site.empty() ? Value() : Value(e.site), e.details});
-    return out;
-}
-
 Array texts_json(std::vector<std::string> const& texts) { return {texts.begin(), texts.end()}; }
-
-Array notes_json(account::Account const& a)
-{
-    Array out;
-    for (auto const& [title, text] : a.notes) out.emplace_back(Array{title, text});
-    return out;
-}
-
-Object missing_json(account::Account const& a)
-{
-    Object out;
-    for (auto const& [field, reason] : a.missing) out.set(field, reason);
-    return out;
-}
 
 Object round_summary_json(account::RoundSummary const& summary)
 {
@@ -191,33 +125,29 @@ Value sci_json(account::Account const& a)
 
 Object audit_json(account::Account const& a)
 {
-    Array lines;
-    for (auto const& line : account::audit_of(a))
-        lines.emplace_back(Object{{"key", line.key}, {"title", line.title}, {"text", line.text}});
+    auto const line = [](account::AuditLine const& l) {
+        return Object{{"key", l.key}, {"title", l.title}, {"text", l.text}};
+    };
     return {{"rule", energy::accounting_rule},
             {"signal_kind", a.signal_kind},
             {"estimated_samples", a.estimated_samples},
             {"average", average_json(a)},
             {"sci", sci_json(a)},
-            {"lines", std::move(lines)}};
+            {"lines", json::array_of(account::audit_of(a), line)}};
 }
 
 // Adds what depends on a site having held devices.
 void add_held(Object& doc, account::Account const& a)
 {
-    doc.set("hours", hours_json(a));
-    doc.set("allocated_h", allocated_json(a));
-    doc.set("goodput", goodput_json(a));
+    using account::SiteAccount;
+    doc.set("hours", by_site(a, hours_json));
+    doc.set("allocated_h",
+            by_site(a, [](SiteAccount const& s) { return account::seconds_in(s) / 3600; }));
+    auto const sites = by_site(a, [](SiteAccount const& s) { return account::goodput(s); });
+    doc.set("goodput", Object{{"all", account::goodput(a)}, {"sites", sites}});
     doc.set("energy", energy_json(a));
     doc.set("times", times_json(a));
     doc.set("edges", latencies_json(a));
-}
-
-bool anything_held(account::Account const& a)
-{
-    for (auto const& site : a.sites)
-        if (!site.states.empty()) return true;
-    return false;
 }
 
 // The end of a trace ends a replay. Only a budget then still says how much is missing.
@@ -252,19 +182,30 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("audit", audit_json(a));
     doc.set("decisions", decisions_json(a));
     doc.set("windows", windows_json(a));
-    doc.set("states", states_json(a));
+    auto const state = [](account::StateSpan const& span) {
+        return Array{span.state, span.when.from_s, span.when.to_s};
+    };
+    doc.set("states", by_site(a, [&](auto const& s) { return json::array_of(s.states, state); }));
     doc.set("rounds", rounds_json(a));
     if (a.round_summary) doc.set("round_summary", round_summary_json(*a.round_summary));
     if (a.loss) doc.set("loss", loss_json(a));
     if (!a.followed.empty()) doc.set("held_out", held_out_json(a));
-    if (anything_held(a)) add_held(doc, a);
+    bool const has_held = std::any_of(a.sites.begin(), a.sites.end(),
+                                      [](auto const& site) { return !site.states.empty(); });
+    if (has_held) add_held(doc, a);
     if (a.tokens > Tokens{}) doc.set("comparison", comparison_json(a));
     doc.set("after_signal", texts_json(account::held_after_signal(a)));
-    doc.set("events", events_json(a));
+    doc.set("events", json::array_of(a.events, [](account::EventLine const& e) {
+                return Array{e.at_s, e.type, e.round, json::text_or_null(e.site), e.details};
+            }));
     doc.set("events_left_out", 0);
-    doc.set("missing", missing_json(a));
+    Object missing;
+    for (auto const& [field, reason] : a.missing) missing.set(field, reason);
+    doc.set("missing", std::move(missing));
     doc.set("facts", facts_json(a));
-    doc.set("notes", notes_json(a));
+    doc.set("notes", json::array_of(a.notes, [](auto const& n) {
+                return Array{n.first, n.second};
+            }));
     doc.set("warnings", texts_json(a.warnings));
     return doc;
 }

@@ -20,16 +20,6 @@ Object states_of(Object const& tallies, char const* figure)
     return out;
 }
 
-Object tallies_of(energy::Bill const& bill)
-{
-    Object out;
-    for (auto const& [state, tally] : bill.by_state) {
-        Object part;
-        out.set(energy::name(state), add_tally(part, tally));
-    }
-    return out;
-}
-
 // Running totals; `g` is null if the last one is unknown.
 Object series_json(std::vector<energy::Tally> const& tallies)
 {
@@ -42,9 +32,8 @@ Object series_json(std::vector<energy::Tally> const& tallies)
     return Object{{"wh", std::move(wh)}, {"g", known ? Value(std::move(g)) : Value()}};
 }
 
-Value always_on_series(account::Account const& a)
+Object always_on_series(account::Account const& a)
 {
-    if (a.always_on_cumulative.empty()) return {};
     Object start, wh, g;
     for (auto const& [region, totals] : a.always_on_cumulative) {
         auto const series = series_json(totals.tallies);
@@ -52,10 +41,10 @@ Value always_on_series(account::Account const& a)
         wh.set(region, *series.find("wh"));
         g.set(region, *series.find("g"));
     }
-    return Object{{"step_s", a.always_on_step_s},
-                  {"start_s", std::move(start)},
-                  {"wh", std::move(wh)},
-                  {"g", std::move(g)}};
+    return {{"step_s", a.always_on_step_s},
+            {"start_s", std::move(start)},
+            {"wh", std::move(wh)},
+            {"g", std::move(g)}};
 }
 
 // Energy, carbon and work of one site or of all sites.
@@ -126,7 +115,11 @@ json::Value energy_json(account::Account const& a)
     for (auto const& s : a.sites) {
         auto const& id = s.id.value;
         auto const& total = s.bill.total;
-        auto const tallies = tallies_of(s.bill);
+        Object tallies;
+        for (auto const& [state, tally] : s.bill.by_state) {
+            Object part;
+            tallies.set(energy::name(state), add_tally(part, tally));
+        }
         kwh.set(id, states_of(tallies, "kwh"));
         g.set(id, states_of(tallies, "gco2"));
         states.set(id, tallies);
@@ -139,7 +132,7 @@ json::Value energy_json(account::Account const& a)
         cumulative.set(id, series_json(s.cumulative));
     }
     Object series{{"step_s", a.cumulative_step_s}, {"sites", std::move(cumulative)}};
-    if (auto const always = always_on_series(a); !always.is_null()) series.set("always_on", always);
+    if (!a.always_on_cumulative.empty()) series.set("always_on", always_on_series(a));
     return Object{{"states", std::move(states)},
                   {"kwh", std::move(kwh)},
                   {"g", std::move(g)},

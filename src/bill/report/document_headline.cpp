@@ -16,16 +16,11 @@ std::optional<double> kg_of(energy::Tally const& tally) { return in_kilo(tally.k
 
 Array tail_json(account::FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
 
-Value as_site_json(account::Scenario const& s)
-{
-    return s.as_site.empty() ? Value() : Value(s.as_site);
-}
-
 Object always_on_json(account::Scenario const& s, account::Account const& a)
 {
     auto const& tally = s.tally;
     return Object{{"region", s.region},
-                  {"as_site", as_site_json(s)},
+                  {"as_site", json::text_or_null(s.as_site)},
                   {"elsewhere", s.elsewhere},
                   {"rate", rate_json(s.rate)},
                   {"kg", kg_of(tally)},
@@ -39,39 +34,30 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
 
 Object scenario_json(account::Scenario const& s, account::Account const& a)
 {
-    Object out{{"id", s.id},
-               {"label", s.label},
-               {"region", s.region.empty() ? Value() : Value(s.region)},
-               {"sites", static_cast<std::int64_t>(s.sites)},
-               {"as_site", as_site_json(s)},
-               {"elsewhere", s.elsewhere},
-               {"rate", rate_json(s.rate)}};
-    out.set("wall_s", s.wall_s);
-    out.set("s_step", s.step);
     auto const ratio = account::carbon_ratio(total_of(a), s.tally);
     Object tally;
     add_tally(tally, s.tally).set("ratio", ratio);
-    out.set("kwh", s.tally.energy.value / 1000);
-    out.set("unknown_kwh", s.tally.unknown.value / 1000);
-    out.set("held_kwh", s.held_wh.value / 1000);
-    out.set("held_s", s.held_s);
-    out.set("tallies", Array{std::move(tally)});
-    out.set("share", share_of(s.tally));
-    out.set("kg", kg_of(s.tally));
-    out.set("ratio", ratio);
-    out.set("tokens", s.tokens.value);
-    out.set("ppl", s.perplexity);
-    out.set("held_out_ppl", s.held_out_perplexity);
-    out.set("tail", s.tail ? Value(tail_json(*s.tail)) : Value());
-    return out;
-}
-
-// Always-on in each region, lowest carbon first.
-Array always_on_json(account::Account const& a)
-{
-    Array out;
-    for (auto const& s : always_on_by_carbon(a)) out.emplace_back(always_on_json(s, a));
-    return out;
+    return {{"id", s.id},
+            {"label", s.label},
+            {"region", json::text_or_null(s.region)},
+            {"sites", s.sites},
+            {"as_site", json::text_or_null(s.as_site)},
+            {"elsewhere", s.elsewhere},
+            {"rate", rate_json(s.rate)},
+            {"wall_s", s.wall_s},
+            {"s_step", s.step},
+            {"kwh", s.tally.energy.value / 1000},
+            {"unknown_kwh", s.tally.unknown.value / 1000},
+            {"held_kwh", s.held_wh.value / 1000},
+            {"held_s", s.held_s},
+            {"tallies", Array{std::move(tally)}},
+            {"share", share_of(s.tally)},
+            {"kg", kg_of(s.tally)},
+            {"ratio", ratio},
+            {"tokens", s.tokens.value},
+            {"ppl", s.perplexity},
+            {"held_out_ppl", s.held_out_perplexity},
+            {"tail", s.tail ? Value(tail_json(*s.tail)) : Value()}};
 }
 
 void add_energy_headline(Object& out, account::Account const& a)
@@ -107,35 +93,29 @@ void add_loss_headline(Object& out, account::Account const& a)
                                    {"bits_per_byte", a.held_out->bits_per_byte}});
 }
 
-void add_work_headline(Object& out, account::Account const& a)
-{
-    Object tokens;
-    for (auto const& s : a.sites) tokens.set(s.id.value, s.tokens.value);
-    out.set("tokens", a.tokens.value);
-    out.set("tokens_by_site", std::move(tokens));
-    out.set("goodput", goodput(a));
-    out.set("training_h", training_s(a) / 3600);
-    out.set("allocated_h", allocated_s(a) / 3600);
-    out.set("rounds", static_cast<std::int64_t>(a.rounds.size()));
-    out.set("joint_rounds", a.commits.joint);
-}
-
 }  // namespace
 
 json::Value headline_json(account::Account const& a)
 {
+    using account::SiteAccount;
     auto const total = total_of(a);
-    Object co2;
-    for (auto const& s : a.sites) co2.set(s.id.value, kg_of(s.bill.total));
     Object out{{"co2_kg", kg_of(total)},
                {"co2_is_whole", total.whole()},
                {"energy_is_whole", !total.partial}};
-    out.set("co2_by_site", std::move(co2));
-    out.set("always_on", always_on_json(a));
+    out.set("co2_by_site", by_site(a, [](SiteAccount const& s) { return kg_of(s.bill.total); }));
+    // The scenario with the lowest carbon comes first.
+    out.set("always_on", json::array_of(always_on_by_carbon(a),
+                                        [&](auto const& s) { return always_on_json(s, a); }));
     add_energy_headline(out, a);
     out.set("wall_s", a.last_step_s);
     add_loss_headline(out, a);
-    add_work_headline(out, a);
+    out.set("tokens", a.tokens.value);
+    out.set("tokens_by_site", by_site(a, [](SiteAccount const& s) { return s.tokens.value; }));
+    out.set("goodput", goodput(a));
+    out.set("training_h", training_s(a) / 3600);
+    out.set("allocated_h", allocated_s(a) / 3600);
+    out.set("rounds", a.rounds.size());
+    out.set("joint_rounds", a.commits.joint);
     return out;
 }
 
@@ -164,9 +144,7 @@ json::Value now_json(account::Account const& a)
 json::Value comparison_json(account::Account const& a)
 {
     Object mine = scenario_json(run_scenario(a), a);
-    Object split;
-    for (auto const& s : a.sites) split.set(s.id.value, kg_of(s.bill.total));
-    mine.set("split", std::move(split));
+    mine.set("split", by_site(a, [](auto const& s) { return kg_of(s.bill.total); }));
     Array out{std::move(mine)};
     for (auto const& s : a.always_on) out.emplace_back(scenario_json(s, a));
     return out;

@@ -14,10 +14,7 @@ using json::Value;
 
 json::Array rounded(std::vector<double> const& values, int digits)
 {
-    Array out;
-    out.reserve(values.size());
-    for (double const v : values) out.emplace_back(rounded(v, digits));
-    return out;
+    return json::array_of(values, [&](double v) { return rounded(v, digits); });
 }
 
 json::Object& add_tally(json::Object& out, energy::Tally const& tally)
@@ -40,54 +37,37 @@ json::Value rate_json(std::optional<account::SiteRate> const& rate)
 
 namespace {
 
-Array spans_json(std::vector<account::Span> const& spans)
-{
-    Array out;
-    for (auto const& s : spans) out.emplace_back(Array{s.from_s, s.to_s});
-    return out;
-}
-
 Value spread_json(std::optional<account::Spread> const& s)
 {
     if (!s) return {};
-    return Object{{"count", static_cast<std::int64_t>(s->count)},
-                  {"min", s->least},
-                  {"median", s->median},
-                  {"max", s->greatest}};
+    return Object{
+        {"count", s->count}, {"min", s->least}, {"median", s->median}, {"max", s->greatest}};
 }
 
-}  // namespace
-
-namespace {
-
-// Until when a sample counts, in seconds after time zero.
-Value counts_until(account::Account const& a, RegionSeries const& signal, std::size_t i,
-                   Millis least_hold)
-{
-    Time until = energy::held_until(signal.points[i], least_hold);
-    if (i + 1 < signal.points.size()) until = std::min(until, signal.points[i + 1].time);
-    return rounded(seconds_between(a.time_zero, until), 1);
-}
-
-// A region's samples; too many are thinned.
+// A region's samples; too many are thinned. `t` and `u` are the times from which and until which
+// each one counts.
 Object signal_json(account::Account const& a, RegionSeries const& signal)
 {
     auto const found = a.intensity_rules.find(signal.region.value);
     auto const rule = found == a.intensity_rules.end() ? energy::IntensityRule{} : found->second;
+    auto const& points = signal.points;
+    auto const seconds = [&](Time time) { return rounded(seconds_between(a.time_zero, time), 1); };
     std::vector<std::optional<double>> values;
-    for (auto const& point : signal.points)
+    for (auto const& point : points)
         values.push_back(point.intensity ? std::optional(point.intensity->value) : std::nullopt);
     auto const kept = account::thin_line(std::span<std::optional<double> const>(values));
     Array t, v, u;
     for (auto const i : kept) {
-        t.emplace_back(rounded(seconds_between(a.time_zero, signal.points[i].time), 1));
-        v.emplace_back(values[i] ? Value(rounded(*values[i], 2)) : Value());
-        u.push_back(counts_until(a, signal, i, rule.least_hold));
+        Time until = energy::held_until(points[i], rule.least_hold);
+        if (i + 1 < points.size()) until = std::min(until, points[i + 1].time);
+        t.emplace_back(seconds(points[i].time));
+        v.emplace_back(values[i] ? std::optional(rounded(*values[i], 2)) : std::nullopt);
+        u.emplace_back(seconds(until));
     }
-    Object out{{"t", std::move(t)}, {"v", std::move(v)}};
-    out.set("u", std::move(u));
-    out.set("left_out", static_cast<std::int64_t>(values.size() - kept.size()));
-    return out;
+    return {{"t", std::move(t)},
+            {"v", std::move(v)},
+            {"u", std::move(u)},
+            {"left_out", values.size() - kept.size()}};
 }
 
 }  // namespace
@@ -105,13 +85,13 @@ json::Value signals_json(account::Account const& a)
 
 json::Value windows_json(account::Account const& a)
 {
-    Array out;
-    for (auto const& w : a.windows) {
+    auto const span = [](account::Span const& s) { return Array{s.from_s, s.to_s}; };
+    return json::array_of(a.windows, [&](account::WindowAccount const& w) {
         Object window{{"site", a.sites.at(w.site).id.value},
                       {"open_s", w.open_s},
                       {"close_s", w.close_s},
                       {"released_s", w.released_s},
-                      {"closing_s", spans_json(w.closing)},
+                      {"closing_s", json::array_of(w.closing, span)},
                       {"first_step_s", w.first_step_s},
                       {"last_step_s", w.last_step_s},
                       {"startup_s", w.start ? Value(w.start->seconds) : Value()},
@@ -119,31 +99,28 @@ json::Value windows_json(account::Account const& a)
                       {"stop_s", w.stop ? Value(w.stop->seconds) : Value()},
                       {"stop_beside", w.stop ? Value(w.stop->others_trained) : Value()},
                       {"steps", w.steps}};
-        add_tally(window, w.tally);
-        out.emplace_back(std::move(window));
-    }
-    return out;
+        return add_tally(window, w.tally);
+    });
 }
 
 json::Value rounds_json(account::Account const& a)
 {
-    Array out;
-    for (auto const& r : a.rounds) {
-        Array sites;
-        for (auto const& p : r.parts)
-            sites.emplace_back(Object{{"site", a.sites.at(p.site).id.value},
-                                      {"steps", p.steps},
-                                      {"tokens", p.tokens.value},
-                                      {"weight", p.weight},
-                                      {"first_step_s", p.before},
-                                      {"train_s", p.train},
-                                      {"last_step_s", p.after}});
+    auto const site = [&](account::RoundPart const& p) {
+        return Object{{"site", a.sites.at(p.site).id.value},
+                      {"steps", p.steps},
+                      {"tokens", p.tokens.value},
+                      {"weight", p.weight},
+                      {"first_step_s", p.before},
+                      {"train_s", p.train},
+                      {"last_step_s", p.after}};
+    };
+    return json::array_of(a.rounds, [&](account::RoundAccount const& r) {
         Object round{{"number", r.number},
                      {"start_s", r.start_s},
                      {"end_s", r.end_s},
                      {"merged_s", r.merged_s},
                      {"mode", r.joint() ? "joint" : "solo"},
-                     {"sites", std::move(sites)},
+                     {"sites", json::array_of(r.parts, site)},
                      {"steps", r.steps},
                      {"last_step", r.last_step},
                      {"tokens", r.tokens.value},
@@ -153,20 +130,16 @@ json::Value rounds_json(account::Account const& a)
                      {"store_bytes", r.from_store ? Value(r.from_store->value) : Value()},
                      {"delta_norm", r.delta_norm},
                      {"loss", r.loss},
-                     {"note", r.note.empty() ? Value() : Value(r.note)}};
-        add_tally(round, r.tally);
-        out.emplace_back(std::move(round));
-    }
-    return out;
+                     {"note", json::text_or_null(r.note)}};
+        return add_tally(round, r.tally);
+    });
 }
 
 json::Value times_json(account::Account const& a)
 {
-    Object out;
-    for (auto const& s : a.sites)
-        out.set(s.id.value,
-                Object{{"startup_s", spread_json(s.startup)}, {"drain_s", spread_json(s.drain)}});
-    return out;
+    return by_site(a, [](account::SiteAccount const& s) {
+        return Object{{"startup_s", spread_json(s.startup)}, {"drain_s", spread_json(s.drain)}};
+    });
 }
 
 json::Value latencies_json(account::Account const& a)

@@ -28,6 +28,14 @@ template <class Unit>
 {
     return value ? std::optional(value->value) : std::nullopt;
 }
+/// Makes an object that has `value(site)` for each site, by the sites' names.
+template <class Value>
+[[nodiscard]] json::Object by_site(account::Account const& account, Value const& value)
+{
+    json::Object out;
+    for (auto const& site : account.sites) out.set(site.id.value, value(site));
+    return out;
+}
 /// Adds the energy and carbon of a window, of a round or of other parts of a run. Energy is in kWh,
 /// CO2 in grams.
 json::Object& add_tally(json::Object& out, energy::Tally const& tally);
