@@ -36,7 +36,7 @@ Html scenario_bar(PageData const& data, View scenario, double greatest)
     } else {
         add(scenario["kg"].number_or(0), fainter(data.color_of_region(scenario["region"]), 38));
     }
-    return element("span", {{"class", "hbx"}, {"style", "width:110px"}}, parts);
+    return element("span.hbx", {{"style", "width:110px"}}, parts);
 }
 
 // Grams per kWh of known intensity.
@@ -143,16 +143,11 @@ Html comparison_notes(PageData const& data)
 
 }  // namespace
 
-Panel comparison_panel(PageData const& data)
+Html comparison_panel(PageData const& data)
 {
-    return {"compare",
-            "5",
-            "Comparison with baselines",
-            "Comparison",
-            "What would the same work have cost elsewhere, or without waiting?",
-            data["comparison"].list().empty()
-                ? empty("Nothing to compare yet: no work is committed.")
-                : comparison_table(data) + comparison_notes(data)};
+    if (data["comparison"].list().empty())
+        return empty("Nothing to compare yet: no work is committed.");
+    return comparison_table(data) + comparison_notes(data);
 }
 
 }  // namespace curtail::report

@@ -161,16 +161,10 @@ Html zero_note(PageData const& data)
 
 }  // namespace
 
-Panel energy_panel(PageData const& data)
+Html energy_panel(PageData const& data)
 {
-    return {"energy",
-            "4",
-            "Where energy and carbon went",
-            "Energy",
-            "Which site, which state, which hours?",
-            data["energy"]
-                ? charts_place() + energy_table(data) + energy_note(data) + zero_note(data)
-                : empty("No site has held devices yet, so no energy was drawn.")};
+    if (!data["energy"]) return empty("No site has held devices yet, so no energy was drawn.");
+    return charts_place() + energy_table(data) + energy_note(data) + zero_note(data);
 }
 
 }  // namespace curtail::report

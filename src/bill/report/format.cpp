@@ -113,8 +113,8 @@ TokenScale token_scale(double count)
     return {1e-3, "k"};
 }
 
-Html note(Html const& content) { return element("p", {{"class", "note"}}, content); }
-Html empty(std::string const& why) { return element("p", {{"class", "empty"}}, why); }
+Html note(Html const& content) { return element("p.note", content); }
+Html empty(std::string const& why) { return element("p.empty", why); }
 Html bar(double share, std::string const& color)
 {
     return element("i", {{"style", fmt::format("width:{:.6g}%;background:{}", 100 * share, color)}},
@@ -148,9 +148,7 @@ Html PageData::dotted(View id) const
 {
     auto const color = color_of_site(id);
     if (color.empty()) return label(id);
-    return element("span",
-                   {{"class", "dot"}, {"style", "background:" + color}, {"aria-hidden", "true"}},
-                   "") +
+    return element("span.dot", {{"style", "background:" + color}, {"aria-hidden", "true"}}, "") +
            label(id);
 }
 
@@ -242,21 +240,19 @@ Html PageData::source_mark(std::string const& key) const
 {
     auto const letter = source_letter(key);
     if (letter.empty()) return {};
-    return element(
-        "sup", {{"class", "fn"}},
-        element(
-            "a",
-            {{"href", "#prov-" + key}, {"data-prov", key}, {"aria-label", "provenance " + letter}},
-            letter));
+    return element("sup.fn", element("a",
+                                     {{"href", "#prov-" + key},
+                                      {"data-prov", key},
+                                      {"aria-label", "provenance " + letter}},
+                                     letter));
 }
 
 Html PageData::marked_unit(std::string const& unit, std::string const& key) const
 {
     auto const p = source(key);
     if (!p || kind_mark(p) != "○") return unit;
-    return Html(unit + " ") + element("span",
-                                      {{"class", "est"},
-                                       {"title", p["kind"].text() + ": " + p["source"].text()},
+    return Html(unit + " ") + element("span.est",
+                                      {{"title", p["kind"].text() + ": " + p["source"].text()},
                                        {"aria-label", p["kind"].text()}},
                                       "○");
 }
@@ -266,9 +262,8 @@ Html PageData::source_line(std::string const& key) const
     auto const p = source(key);
     if (!p) return {};
     auto const from = p["source"].text();
-    return element("p", {{"class", "kind"}},
-                   element("i", {{"aria-hidden", "true"}}, kind_mark(p)) + " " + p["kind"].text() +
-                       ": " + (from.empty() ? "see below" : from));
+    return element("p.kind", element("i", {{"aria-hidden", "true"}}, kind_mark(p)) + " " +
+                                 p["kind"].text() + ": " + (from.empty() ? "see below" : from));
 }
 
 std::string joint_rate_mark(View scenario)

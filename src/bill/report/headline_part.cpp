@@ -113,7 +113,7 @@ Html now_box(PageData const& data, View now)
     Html out;
     for (auto const& [name, value] : entries)
         out += element("div", element("dt", name) + element("dd", value));
-    return element("dl", {{"class", "now"}, {"id", "now"}, {"aria-label", "The run now"}}, out);
+    return element("dl.now", {{"id", "now"}, {"aria-label", "The run now"}}, out);
 }
 
 // A run can also emit more than always-on.
@@ -157,10 +157,9 @@ std::string kg_text(View kg, View kwh, View unknown_kwh)
 
 Html bar_row(Html const& name, std::string const& title, Html const& bars, Html const& value)
 {
-    return element("tr",
-                   element("td", name) +
-                       element("td", element("div", {{"class", "hbx"}, {"title", title}}, bars)) +
-                       element("td", value));
+    return element("tr", element("td", name) +
+                             element("td", element("div.hbx", {{"title", title}}, bars)) +
+                             element("td", value));
 }
 
 // This run by site, and one always-on site in each region, on one scale.
@@ -186,28 +185,26 @@ Html carbon_bars(PageData const& data, View headline)
         Html name = "Always on, " + a["region"].text();
         if (a["elsewhere"].is_true())
             name += Html(",") + element("small", " as " + a["as_site"].text());
-        auto const factor =
-            element("span", {{"class", "x"}}, ratio > 0 ? number(1 / ratio, 1) + " ×" : "–");
+        auto const factor = element("span.x", ratio > 0 ? number(1 / ratio, 1) + " ×" : "–");
         rows += bar_row(name + joint_rate_mark(a),
                         a["region"].text() + " " + number(a["kg"], 3) + " kg",
                         carbon_bar(a["kg"], fainter(data.color_of_region(a["region"]), 38)),
                         kg_text(a["kg"], a["kwh"], a["unknown_kwh"]) + factor);
     }
-    return element("table", {{"class", "bars t0"}},
-                   element("caption", {{"class", "vh"}},
-                           "CO2 of this run and of one always-on site in each region, kg") +
-                       element("tbody", rows));
+    return element(
+        "table.bars.t0",
+        element("caption.vh", "CO2 of this run and of one always-on site in each region, kg") +
+            element("tbody", rows));
 }
 
 Html carbon_block(PageData const& data, View headline)
 {
     auto const mark =
         headline["co2_kg"] ? bound_mark(headline["energy_kwh"], headline["kwh_unknown"]) : "";
-    Html out = element("div", {{"class", "big"}},
-                       Html(mark + number(headline["co2_kg"], 3)) + element("small", "kg CO₂") +
-                           data.source_mark("co2"));
+    Html out = element("div.big", Html(mark + number(headline["co2_kg"], 3)) +
+                                      element("small", "kg CO₂") + data.source_mark("co2"));
     out += data.source_line("co2") + power_lines(data);
-    out += element("p", {{"class", "under"}}, carbon_text(data, headline));
+    out += element("p.under", carbon_text(data, headline));
     out += carbon_bars(data, headline);
     if (auto const joint = joint_rate_note(data); !joint.empty()) out += note(joint);
     return element("div", out);
@@ -226,17 +223,16 @@ struct Tile {
 Html tile_of(PageData const& data, Tile const& tile)
 {
     Html out = element("h3", Html(tile.title) + data.source_mark(tile.key));
-    out += element("div", {{"class", "v"}}, Html(tile.value) + element("small", tile.unit));
+    out += element("div.v", Html(tile.value) + element("small", tile.unit));
     out += data.source_line(tile.key);
-    if (!tile.strip.empty())
-        out += element("div", {{"class", "mini"}, {"aria-hidden", "true"}}, tile.strip);
+    if (!tile.strip.empty()) out += element("div.mini", {{"aria-hidden", "true"}}, tile.strip);
     Html rows;
     for (auto const& row : tile.rows) {
         Html cells;
         for (auto const& cell : row) cells += element("td", cell);
         rows += element("tr", cells);
     }
-    return element("div", {{"class", "tile"}}, out + element("table", element("tbody", rows)));
+    return element("div.tile", out + element("table", element("tbody", rows)));
 }
 
 std::string relative(View a, View b)
@@ -384,15 +380,14 @@ Html sources(PageData const& data)
         auto const key = p["key"].text();
         auto const letter = data.source_letter(key);
         letters += (letters.empty() ? "" : ", ") + letter;
-        entries +=
-            element("li", {{"id", "prov-" + key}},
-                    element("span", letter) + element("b", p["title"].text()) +
-                        element("span", {{"class", "tag"}}, kind_mark(p) + " " + p["kind"].text()) +
-                        keep_units(p["text"].text()));
+        entries += element("li", {{"id", "prov-" + key}},
+                           element("span", letter) + element("b", p["title"].text()) +
+                               element("span.tag", kind_mark(p) + " " + p["kind"].text()) +
+                               keep_units(p["text"].text()));
     }
     return element("details", {{"id", "provs"}},
                    element("summary", "Where these figures come from (" + letters + ")") +
-                       element("ol", {{"class", "prov"}}, entries) +
+                       element("ol.prov", entries) +
                        note("● measured or logged   ◐ derived from logged values   ○ modelled or "
                             "estimated; tables mark such columns with ○."));
 }
@@ -407,23 +402,20 @@ Html headline_part(PageData const& data)
         return text.empty() ? otherwise : text;
     };
     auto const source = run["source"].text();
-    Html lede = element("p", {{"class", "eyebrow"}},
-                        "Curtail run report" + (source.empty() ? "" : " · " + source));
-    lede += element("h1", Html(or_else(run["title"].text(), "Unnamed run")) +
-                              element("span", {{"class", "pill"}},
-                                      or_else(run["status"].text(), "status unknown")));
-    lede += element("p", {{"class", "sum"}},
-                    headline ? sentence(data, headline) : Html(why_no_figures(data)));
+    Html lede = element("p.eyebrow", "Curtail run report" + (source.empty() ? "" : " · " + source));
+    lede +=
+        element("h1", Html(or_else(run["title"].text(), "Unnamed run")) +
+                          element("span.pill", or_else(run["status"].text(), "status unknown")));
+    lede += element("p.sum", headline ? sentence(data, headline) : Html(why_no_figures(data)));
     if (data["now"]) lede += now_box(data, data["now"]);
-    Html out = element("div", {{"class", "lede"}}, lede);
+    Html out = element("div.lede", lede);
     if (headline) {
         Html tiles;
         for (auto const& tile :
              {energy_tile(data, headline), share_tile(data, headline), wall_tile(data, headline),
               learned_tile(headline), tokens_tile(data, headline), goodput_tile(headline)})
             tiles += tile_of(data, tile);
-        out += element("div", {{"class", "head"}},
-                       carbon_block(data, headline) + element("div", {{"class", "tiles"}}, tiles));
+        out += element("div.head", carbon_block(data, headline) + element("div.tiles", tiles));
         out += sources(data);
         auto const notes = static_cast<double>(data["notes"].list().size());
         if (notes > 0)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bill/report/html.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/core/text.hpp"
 
 namespace curtail::report {
@@ -28,10 +31,14 @@ Html Html::of_markup(std::string markup)
 
 Html element(std::string_view tag, Attributes const& attributes, Html const& content)
 {
-    std::string out = "<" + std::string(tag);
-    for (auto const& [name, value] : attributes)
-        if (!value.empty()) out += " " + std::string(name) + "=\"" + escape_html(value) + "\"";
-    return Html::of_markup(out + ">" + content.markup() + "</" + std::string(tag) + ">");
+    auto const words = split(tag, '.');
+    std::string const name(words[0]);
+    std::string out = "<" + name;
+    if (words.size() > 1)
+        out += fmt::format(" class=\"{}\"", fmt::join(words.begin() + 1, words.end(), " "));
+    for (auto const& [key, value] : attributes)
+        if (!value.empty()) out += fmt::format(" {}=\"{}\"", key, escape_html(value));
+    return Html::of_markup(out + ">" + content.markup() + "</" + name + ">");
 }
 
 Html element(std::string_view tag, Html const& content) { return element(tag, {}, content); }

@@ -36,7 +36,8 @@ class Html {
 
 /// Names and values of attributes. An attribute without a value is left out.
 using Attributes = std::vector<std::pair<std::string_view, std::string>>;
-/// Makes an element, such as `element("p", {{"class", "note"}}, "text")`.
+/// Makes an element, such as `element("a.on", {{"href", "#loss"}}, "Loss")`. Classes follow the
+/// tag, each after a dot.
 [[nodiscard]] Html element(std::string_view tag, Attributes const& attributes, Html const& content);
 /// Makes an element without attributes.
 [[nodiscard]] Html element(std::string_view tag, Html const& content);

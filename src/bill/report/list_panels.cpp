@@ -37,9 +37,8 @@ Html weights(PageData const& data, View round)
         bars += bar(part["weight"].number_or(0), data.color_of_site(part["site"]));
     }
     return element("span", {{"title", title}},
-                   element("span", {{"class", "wbar"}}, bars) +
-                       element("span", {{"class", "vh"}}, names) + " " +
-                       element("span", {{"class", "weights"}}, percentages));
+                   element("span.wbar", bars) + element("span.vh", names) + " " +
+                       element("span.weights", percentages));
 }
 
 // The letters of the rounds with a note; empty for the others.
@@ -53,7 +52,7 @@ std::vector<std::string> note_letters(std::vector<View> const& rounds)
     return out;
 }
 
-Html letter_mark(std::string const& letter) { return element("sup", {{"class", "fn"}}, letter); }
+Html letter_mark(std::string const& letter) { return element("sup.fn", letter); }
 
 // A column that is left out if no round has a value.
 struct OptionalColumn {
@@ -189,17 +188,6 @@ Html events_table(PageData const& data, std::vector<View> const& events)
     return to_html(table, {.style_class = data.has_several_days() ? "dated" : "", .is_tall = true});
 }
 
-Html fact_group(View group)
-{
-    Html rows;
-    for (auto const& fact : group["rows"].list())
-        rows += element("dt", fact[0].text()) +
-                element("dd", fact[1] ? Html(keep_units(fact[1].text()))
-                                      : element("span", {{"class", "nr"}}, "not recorded"));
-    return element("div", {{"class", group["wide"].is_true() ? "fact wide" : "fact"}},
-                   element("h3", group["title"].text()) + element("dl", rows));
-}
-
 }  // namespace
 
 Html power_lines(PageData const& data)
@@ -207,92 +195,70 @@ Html power_lines(PageData const& data)
     Html out;
     for (auto const& line : data["audit"]["lines"].list())
         if (line["key"].text() == "power")
-            out += element("p", {{"class", "kind"}},
-                           keep_units(line["title"].text() + ": " + line["text"].text()));
+            out += element("p.kind", keep_units(line["title"].text() + ": " + line["text"].text()));
     return out;
 }
 
-Panel audit_panel(PageData const& data)
+Html audit_panel(PageData const& data)
 {
     Html lines;
     for (auto const& line : data["audit"]["lines"].list())
         lines +=
             element("dt", line["title"].text()) +
             element("dd", {{"data-audit", line["key"].text()}}, keep_units(line["text"].text()));
-    return {"audit",
-            "",
-            "For auditors",
-            "Audit",
-            "What do these figures count, and what are they not?",
-            element("div", {{"class", "facts"}},
-                    element("div", {{"class", "fact wide"}}, element("dl", lines)))};
+    return element("div.facts", element("div.fact.wide", element("dl", lines)));
 }
 
-Panel rounds_panel(PageData const& data)
+Html rounds_panel(PageData const& data)
 {
     auto const rounds = data["rounds"].list();
-    return {
-        "rounds",
-        "6",
-        "Rounds",
-        "Rounds",
-        "What did each site contribute to each commit, and at what cost?",
-        rounds.empty()
-            ? empty("No round has ended yet: the first one ends when a lone site commits or two "
-                    "sites merge.")
-            : rounds_table(data, rounds) + round_notes(rounds) + totals_note(data, rounds)};
+    if (rounds.empty())
+        return empty(
+            "No round has ended yet: the first one ends when a lone site commits or two sites "
+            "merge.");
+    return rounds_table(data, rounds) + round_notes(rounds) + totals_note(data, rounds);
 }
 
-Panel events_panel(PageData const& data)
+Html events_panel(PageData const& data)
 {
     auto const events = data["events"].list();
-    Panel panel{"events",
-                "7",
-                "Events",
-                "Events",
-                "What happened, in order?",
-                empty("The run has logged no events yet.")};
-    if (events.empty()) return panel;
+    if (events.empty()) return empty("The run has logged no events yet.");
     auto const left_out = data["events_left_out"].number_or(0);
     auto const shown = fmt::format("{} of {}", std::min(events.size(), most_events), events.size());
-    panel.body =
-        element("div", {{"class", "filters"}},
-                element("span", {{"class", "count"}, {"aria-live", "polite"}},
-                        left_out > 0 ? shown + ", " + number(left_out) + " left out" : shown));
-    panel.body += events_table(data, events);
+    auto const count = left_out > 0 ? shown + ", " + number(left_out) + " left out" : shown;
+    auto out = element("div.filters", element("span.count", {{"aria-live", "polite"}}, count)) +
+               events_table(data, events);
     if (left_out > 0)
-        panel.body += note(fmt::format(
+        out += note(fmt::format(
             "The run logged {} events. This page leaves out {} in the middle; the run's "
             "events.jsonl files hold all of them.",
             number(static_cast<double>(events.size()) + left_out), number(left_out)));
-    return panel;
+    return out;
 }
 
-Panel facts_panel(PageData const& data)
+Html facts_panel(PageData const& data)
 {
     Html groups;
-    for (auto const& group : data["facts"].list()) groups += fact_group(group);
-    return {"facts",
-            "8",
-            "Run facts",
-            "Facts",
-            "What exactly ran, so that it can be repeated?",
-            groups.empty() ? empty("No facts about the run are recorded.")
-                           : element("div", {{"class", "facts"}}, groups)};
+    for (auto const& group : data["facts"].list()) {
+        Html rows;
+        for (auto const& fact : group["rows"].list())
+            rows += element("dt", fact[0].text()) +
+                    element("dd", fact[1] ? Html(keep_units(fact[1].text()))
+                                          : element("span.nr", "not recorded"));
+        groups += element(group["wide"].is_true() ? "div.fact.wide" : "div.fact",
+                          element("h3", group["title"].text()) + element("dl", rows));
+    }
+    return groups.empty() ? empty("No facts about the run are recorded.")
+                          : element("div.facts", groups);
 }
 
-Panel notes_panel(PageData const& data)
+Html notes_panel(PageData const& data)
 {
     Html entries;
     for (auto const& entry : data["notes"].list())
         entries +=
             element("li", element("b", entry[0].text() + ". ") + keep_units(entry[1].text()));
-    return {"notes",
-            "",
-            "Notes on this data",
-            "Notes",
-            "What should you know before quoting these figures?",
-            entries.empty() ? Html() : element("ol", {{"class", "notes"}}, entries)};
+    return entries.empty() ? Html() : element("ol.notes", entries);
 }
 
 }  // namespace curtail::report

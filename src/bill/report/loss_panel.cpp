@@ -90,26 +90,18 @@ Html held_out_note(PageData const& data)
 
 }  // namespace
 
-Panel loss_panel(PageData const& data)
+Html loss_panel(PageData const& data)
 {
-    Panel panel{"loss",
-                "2",
-                "Loss",
-                "Loss",
-                "How did the loss fall, by tokens and by time?",
-                empty("No training step has been logged yet.")};
     auto const loss = data["loss"];
-    if (loss["curves"].list().empty()) return panel;
-    auto const strip = loss["difference"];
+    if (loss["curves"].list().empty()) return empty("No training step has been logged yet.");
     Html right = final_values(data) + difference_note(data) + held_out_note(data);
     right += note("Curves: " + loss["smoothing"].text() + "; training loss." +
                   (data["headline"]["held_out"] ? "" : " No held-out loss was evaluated."));
-    if (strip)
-        right += element("p", {{"class", "note"}, {"id", "dnote"}},
+    if (auto const strip = loss["difference"])
+        right += element("p.note", {{"id", "dnote"}},
                          "Lower strip: mean of " + std::to_string(strip["bucket_steps"].integer()) +
                              " steps minus the baseline's; bars show ± 1 standard error.");
-    panel.body = element("div", {{"class", "side"}}, charts_place() + element("div", right));
-    return panel;
+    return element("div.side", charts_place() + element("div", right));
 }
 
 }  // namespace curtail::report

@@ -17,15 +17,6 @@ extern std::string_view const page_script;
 
 namespace {
 
-// The text of plotly.js without the server that it names for maps, which no chart here uses.
-std::string without_map_server(std::string plotly)
-{
-    constexpr std::string_view server = "https://cdn.jsdelivr.net/npm/";
-    for (auto at = plotly.find(server); at != std::string::npos; at = plotly.find(server, at))
-        plotly.erase(at, server.size());
-    return plotly;
-}
-
 // Replaces placeholders, in the order of the text. A placeholder inside a value stays as it is.
 class Template {
   public:
@@ -48,35 +39,62 @@ class Template {
 
 std::string source_hash(std::string_view script)
 {
-    auto const digest = sha256(script);
-    return "'sha256-" + to_base64(digest.bytes) + "'";
+    return "'sha256-" + to_base64(sha256(script).bytes) + "'";
 }
 
-Html section_of(Panel const& panel)
+// A section of the page.
+struct Panel {
+    std::string id;
+    std::string number;  // before the title; may be empty
+    std::string title;
+    std::string link;  // text of the link in the top bar
+    std::string question;
+    Html (*body)(PageData const&);
+};
+
+// The panels in the order of the page.
+std::vector<Panel> panels()
+{
+    return {
+        {"timeline", "1", "Timeline", "Timeline",
+         "When was power clean, and what did each site do?", timeline_panel},
+        {"loss", "2", "Loss", "Loss", "How did the loss fall, by tokens and by time?", loss_panel},
+        {"time", "3", "Where the time went", "Time",
+         "How much of each site's time went into training?", time_panel},
+        {"energy", "4", "Where energy and carbon went", "Energy",
+         "Which site, which state, which hours?", energy_panel},
+        {"compare", "5", "Comparison with baselines", "Comparison",
+         "What would the same work have cost elsewhere, or without waiting?", comparison_panel},
+        {"audit", "", "For auditors", "Audit",
+         "What do these figures count, and what are they not?", audit_panel},
+        {"rounds", "6", "Rounds", "Rounds",
+         "What did each site contribute to each commit, and at what cost?", rounds_panel},
+        {"events", "7", "Events", "Events", "What happened, in order?", events_panel},
+        {"facts", "8", "Run facts", "Facts", "What exactly ran, so that it can be repeated?",
+         facts_panel},
+        {"notes", "", "Notes on this data", "Notes",
+         "What should you know before quoting these figures?", notes_panel}};
+}
+
+Html section_of(Panel const& panel, Html const& body)
 {
     auto const heading = panel.id + "-h";
-    Html const number =
-        panel.number.empty() ? Html() : element("span", {{"class", "n"}}, panel.number);
-    return element("section", {{"class", "panel"}, {"id", panel.id}, {"aria-labelledby", heading}},
+    auto const number = panel.number.empty() ? Html() : element("span.n", panel.number);
+    return element("section.panel", {{"id", panel.id}, {"aria-labelledby", heading}},
                    element("header", element("h2", {{"id", heading}}, number + panel.title) +
-                                         element("p", {{"class", "q"}}, panel.question) +
-                                         element("div", {{"class", "ctl"}}, "")) +
-                       element("div", panel.body));
+                                         element("p.q", panel.question) + element("div.ctl", "")) +
+                       element("div", body));
 }
 
-// The text of the time at which the document was made.
-std::string written_text(View report)
-{
-    auto const time = report["generated_at"].text();
-    return "written " + (time.empty() ? "at an unknown time"
-                                      : time.substr(0, 10) + " " + time.substr(11, 8) + " UTC");
-}
-
+// The page's last line names the program, the time at which the document was made, and the schema.
 Html footer_of(PageData const& data)
 {
     auto const program = data["report"]["program"].text();
+    auto const time = data["report"]["generated_at"].text();
+    auto const written = time.empty() ? "at an unknown time"
+                                      : time.substr(0, 10) + " " + time.substr(11, 8) + " UTC";
     return element("footer", element("span", program.empty() ? "curtail-report" : program) +
-                                 element("span", written_text(data["report"])) +
+                                 element("span", "written " + written) +
                                  element("span", "data: " + data["schema"].text() +
                                                      ", in the page source, element curtail-data"));
 }
@@ -90,13 +108,11 @@ struct Content {
 Content content_of(PageData const& data)
 {
     Content out{element("a", {{"href", "#headline"}}, "Summary"), headline_part(data)};
-    for (auto const& panel :
-         {timeline_panel(data), loss_panel(data), time_panel(data), energy_panel(data),
-          comparison_panel(data), audit_panel(data), rounds_panel(data), events_panel(data),
-          facts_panel(data), notes_panel(data)}) {
-        if (panel.body.empty()) continue;
+    for (auto const& panel : panels()) {
+        auto const body = panel.body(data);
+        if (body.empty()) continue;
         out.links += element("a", {{"href", "#" + panel.id}}, panel.link);
-        out.main += section_of(panel);
+        out.main += section_of(panel, body);
     }
     out.main += footer_of(data);
     return out;
@@ -106,7 +122,10 @@ Content content_of(PageData const& data)
 
 std::string page(json::Value const& document, std::string plotly)
 {
-    plotly = without_map_server(std::move(plotly));
+    // plotly.js names a server for maps, which no chart here uses.
+    constexpr std::string_view server = "https://cdn.jsdelivr.net/npm/";
+    for (auto at = plotly.find(server); at != std::string::npos; at = plotly.find(server, at))
+        plotly.erase(at, server.size());
     PageData const data(document);
     auto const content = content_of(data);
     Template out(page_html);

@@ -9,26 +9,18 @@ namespace curtail::report {
 /// The run's title, the main figures and their sources.
 [[nodiscard]] Html headline_part(PageData const& data);
 
-/// A section of the page.
-struct Panel {
-    std::string id;
-    std::string number;  ///< before the title; may be empty
-    std::string title;
-    std::string link;  ///< text of the link in the top bar
-    std::string question;
-    Html body;
-};
-[[nodiscard]] Panel timeline_panel(PageData const& data);
-[[nodiscard]] Panel loss_panel(PageData const& data);
-[[nodiscard]] Panel time_panel(PageData const& data);
-[[nodiscard]] Panel energy_panel(PageData const& data);
-[[nodiscard]] Panel comparison_panel(PageData const& data);
-[[nodiscard]] Panel audit_panel(PageData const& data);
-[[nodiscard]] Panel rounds_panel(PageData const& data);
-[[nodiscard]] Panel events_panel(PageData const& data);
-[[nodiscard]] Panel facts_panel(PageData const& data);
-/// The panel's body is empty if there are no notes.
-[[nodiscard]] Panel notes_panel(PageData const& data);
+// The panels below their titles (page.cpp).
+[[nodiscard]] Html timeline_panel(PageData const& data);
+[[nodiscard]] Html loss_panel(PageData const& data);
+[[nodiscard]] Html time_panel(PageData const& data);
+[[nodiscard]] Html energy_panel(PageData const& data);
+[[nodiscard]] Html comparison_panel(PageData const& data);
+[[nodiscard]] Html audit_panel(PageData const& data);
+[[nodiscard]] Html rounds_panel(PageData const& data);
+[[nodiscard]] Html events_panel(PageData const& data);
+[[nodiscard]] Html facts_panel(PageData const& data);
+/// Empty if there are no notes.
+[[nodiscard]] Html notes_panel(PageData const& data);
 
 /// The element that the script fills with a panel's charts and their legends.
 [[nodiscard]] inline Html charts_place() { return element("div", {{"class", "charts"}}, ""); }

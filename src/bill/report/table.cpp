@@ -35,15 +35,14 @@ std::string alignment(Column const& column) { return column.kind == Column::Kind
 Html heading_of(Column const& column, bool has_units)
 {
     auto const unit = column.unit.empty() ? Html("\u00a0") : column.unit;
-    return element("th", {{"scope", "col"}, {"class", alignment(column)}, {"data-key", column.key}},
-                   Html(column.title) + column.mark +
-                       (has_units ? element("span", {{"class", "u"}}, unit) : Html()));
+    return element(
+        "th", {{"scope", "col"}, {"class", alignment(column)}, {"data-key", column.key}},
+        Html(column.title) + column.mark + (has_units ? element("span.u", unit) : Html()));
 }
 
 Html groups_of(Table const& table)
 {
-    Html out =
-        element("th", {{"class", "l"}, {"rowspan", "2"}, {"scope", "col"}}, table.columns[0].title);
+    Html out = element("th.l", {{"rowspan", "2"}, {"scope", "col"}}, table.columns[0].title);
     for (auto const& group : table.groups)
         out += element(
             "th",
@@ -132,8 +131,8 @@ Html to_html(Table const& table, Look const& look)
     for (std::size_t i = 0; i < table.rows.size(); ++i)
         body += element("tr", look.of_row ? look.of_row(i) : Attributes{},
                         cells_of(table.rows[i], table.columns));
-    Html content = element("caption", {{"class", "vh"}}, table.name) + element("thead", head) +
-                   element("tbody", body);
+    Html content =
+        element("caption.vh", table.name) + element("thead", head) + element("tbody", body);
     Html sums;
     for (auto const& row : table.sums) sums += element("tr", cells_of(row, table.columns));
     if (!sums.empty()) content += element("tfoot", sums);

@@ -63,16 +63,14 @@ Html hour_bars(PageData const& data, bool is_whole)
         }
         auto const style = "--c:" + data.color_of_site(s["id"]);
         auto const goodput = percent(data["goodput"]["sites"][id].number());
-        rows += element(
-            "tr", element("td", data.dotted(s["id"])) +
-                      element("td", element("div", {{"class", "stack"}, {"style", style}}, parts)) +
-                      element("td", element("b", goodput) +
-                                        element("span", {{"class", "gp"}}, " goodput")));
+        rows += element("tr",
+                        element("td", data.dotted(s["id"])) +
+                            element("td", element("div.stack", {{"style", style}}, parts)) +
+                            element("td", element("b", goodput) + element("span.gp", " goodput")));
     }
-    return element(
-        "table", {{"class", "bars"}},
-        element("caption", {{"class", "vh"}}, "Share of time by state; values in the next table") +
-            element("tbody", rows));
+    return element("table.bars",
+                   element("caption.vh", "Share of time by state; values in the next table") +
+                       element("tbody", rows));
 }
 
 // State, heading, unit.
@@ -191,15 +189,9 @@ Html round_note(PageData const& data)
 
 }  // namespace
 
-Panel time_panel(PageData const& data)
+Html time_panel(PageData const& data)
 {
-    Panel panel{"time",
-                "3",
-                "Where the time went",
-                "Time",
-                "How much of each site's time went into training?",
-                empty("No site has been provisioned yet.")};
-    if (data["hours"].members().empty()) return panel;
+    if (data["hours"].members().empty()) return empty("No site has been provisioned yet.");
     Html legend;
     for (auto const& [group, name] : state_groups)
         legend += element(
@@ -207,13 +199,10 @@ Panel time_panel(PageData const& data)
             element("span", {{"class", std::string("sw st-") + group}, {"style", "--c:var(--mid)"}},
                     "") +
                 name);
-    panel.body = element("ul", {{"class", "legend"}}, legend);
-    panel.body += element("div", {{"id", "hours-span"}}, hour_bars(data, true));
-    panel.body +=
-        element("div", {{"id", "hours-alloc"}, {"hidden", "hidden"}}, hour_bars(data, false));
-    panel.body +=
-        hours_table(data) + starts_and_stops(data) + longest_note(data) + round_note(data);
-    return panel;
+    return element("ul.legend", legend) +
+           element("div", {{"id", "hours-span"}}, hour_bars(data, true)) +
+           element("div", {{"id", "hours-alloc"}, {"hidden", "hidden"}}, hour_bars(data, false)) +
+           hours_table(data) + starts_and_stops(data) + longest_note(data) + round_note(data);
 }
 
 }  // namespace curtail::report

@@ -9,19 +9,15 @@ namespace {
 
 constexpr auto text = Column::Kind::text;
 
-bool has_ended(PageData const& data)
-{
-    auto const status = data["run"]["status"].text();
-    return status == "finished" || status == "complete";
-}
-
-// Open at the end of the record, although a delay has begun.
+// The window was open at the end of the record, although a delay had begun.
 bool is_delayed(View window) { return !window["close_s"] && window["closing_s"][0]; }
 
 Html window_table(PageData const& data)
 {
     auto const windows = data["windows"].list();
     if (windows.empty()) return empty("No window has opened: no decision to open is recorded.");
+    auto const status = data["run"]["status"].text();
+    bool const has_ended = status == "finished" || status == "complete";
     auto const kwh = data.marked_unit("kWh", "energy");
     auto const grams = data.marked_unit("g", "co2");
     Table table{"Windows",
@@ -40,21 +36,20 @@ Html window_table(PageData const& data)
         auto const delays = w["closing_s"].list();
         auto const end_s = (w["close_s"] ? w["close_s"] : data["run"]["end_s"]).number_or(0);
         auto const mark = bound_mark(w["kwh"], w["kwh_unknown"]);
-        table.rows.push_back(
-            {data.dotted(w["site"]),
-             data.time(w["open_s"]),
-             delays.empty()
-                 ? Html("–")
-                 : element("span", data.time(delays.back()[0]) + (is_delayed(w) ? " *" : "")),
-             w["close_s"] ? data.time(w["close_s"])
-                          : Html(has_ended(data) ? "run ended first" : "still open"),
-             json::Value((end_s - w["open_s"].number_or(0)) / 3600),
-             w["startup_s"],
-             w["steps"],
-             w["kwh"],
-             w["kwh_outside"],
-             {w["gco2"], mark},
-             {w["gco2_outside"], mark}});
+        table.rows.push_back({data.dotted(w["site"]),
+                              data.time(w["open_s"]),
+                              delays.empty() ? Html("–")
+                                             : element("span", data.time(delays.back()[0]) +
+                                                                   (is_delayed(w) ? " *" : "")),
+                              w["close_s"] ? data.time(w["close_s"])
+                                           : Html(has_ended ? "run ended first" : "still open"),
+                              json::Value((end_s - w["open_s"].number_or(0)) / 3600),
+                              w["startup_s"],
+                              w["steps"],
+                              w["kwh"],
+                              w["kwh_outside"],
+                              {w["gco2"], mark},
+                              {w["gco2_outside"], mark}});
     }
     auto out = to_html(
         table, {.id = "windows", .is_tall = windows.size() > 12, .box_style = "margin-top:10px"});
@@ -87,24 +82,15 @@ Html decision_table(PageData const& data)
             to_html(table, {.id = "decisions", .is_tall = true, .box_style = "margin-top:10px"}));
 }
 
-std::string why_no_timeline(PageData const& data)
-{
-    if (data.sites().empty()) return "No site is configured for this run.";
-    if (data["signals"] || !data["windows"].list().empty()) return "";
-    return "No window has opened, and the signal is unknown: " + data.why_no_carbon() + ".";
-}
-
 }  // namespace
 
-Panel timeline_panel(PageData const& data)
+Html timeline_panel(PageData const& data)
 {
-    auto const why = why_no_timeline(data);
-    return {"timeline",
-            "1",
-            "Timeline",
-            "Timeline",
-            "When was power clean, and what did each site do?",
-            why.empty() ? charts_place() + window_table(data) + decision_table(data) : empty(why)};
+    if (data.sites().empty()) return empty("No site is configured for this run.");
+    if (!data["signals"] && data["windows"].list().empty())
+        return empty("No window has opened, and the signal is unknown: " + data.why_no_carbon() +
+                     ".");
+    return charts_place() + window_table(data) + decision_table(data);
 }
 
 }  // namespace curtail::report
