@@ -6,44 +6,26 @@
 namespace curtail::status {
 namespace {
 
-json::Value time_json(std::optional<Time> const& time)
-{
-    return time ? json::Value(format_time(*time)) : json::Value();
-}
-
-json::Array pending_json(std::vector<rounds::Header> const& pending)
-{
-    json::Array list;
-    for (auto const& header : pending)
-        list.push_back(json::Object{{"seq", header.seq.value},
-                                    {"base_round", header.base_round.value},
-                                    {"tokens", header.tokens.value},
-                                    {"leaving", header.leaving},
-                                    {"time", format_time(header.time)}});
-    return list;
-}
-
 json::Array members_json(ChainView const& chain)
 {
-    json::Array list;
-    for (auto const& [row, pending] : chain.members)
-        list.push_back(json::Object{{"id", row.id.value},
-                                    {"site", row.site.value},
-                                    {"decided", row.seq.value},
-                                    {"held", row.held.to_json()},
-                                    {"blocks_per_s", blocks_per_second(row)},
-                                    {"missed", row.missed},
-                                    {"seen", format_time(row.seen)},
-                                    {"pending", pending_json(pending)}});
-    return list;
-}
-
-json::Array waiting_json(ChainView const& chain, Time now)
-{
-    json::Array list;
-    for (auto const& [subject, text] : activities(chain, now))
-        list.push_back(json::Object{{"who", subject}, {"what", text}});
-    return list;
+    auto const pending_json = [](rounds::Header const& header) {
+        return json::Object{{"seq", header.seq.value},
+                            {"base_round", header.base_round.value},
+                            {"tokens", header.tokens.value},
+                            {"leaving", header.leaving},
+                            {"time", format_time(header.time)}};
+    };
+    return json::array_of(chain.members, [&](MemberView const& member) {
+        auto const& row = member.row;
+        return json::Object{{"id", row.id.value},
+                            {"site", row.site.value},
+                            {"decided", row.seq.value},
+                            {"held", row.held.to_json()},
+                            {"blocks_per_s", blocks_per_second(row)},
+                            {"missed", row.missed},
+                            {"seen", format_time(row.seen)},
+                            {"pending", json::array_of(member.pending, pending_json)}};
+    });
 }
 
 json::Value seconds_json(std::optional<FractionalSeconds> const& time)
@@ -54,13 +36,14 @@ json::Value seconds_json(std::optional<FractionalSeconds> const& time)
 json::Object progress_json(account::TokenProgress const& progress)
 {
     auto const& speed = progress.speed;
-    return {{"target_tokens", progress.target.value},
-            {"done_tokens", progress.done.value},
-            {"share", progress.share()},
-            {"tokens_per_s", speed ? json::Value(speed->tokens_per_s) : json::Value()},
-            {"measured_s", seconds_json(speed ? std::optional(speed->measured) : std::nullopt)},
-            {"measured_until", time_json(speed ? std::optional(speed->until) : std::nullopt)},
-            {"training_left_s", seconds_json(progress.training_left())}};
+    return {
+        {"target_tokens", progress.target.value},
+        {"done_tokens", progress.done.value},
+        {"share", progress.share()},
+        {"tokens_per_s", speed ? json::Value(speed->tokens_per_s) : json::Value()},
+        {"measured_s", seconds_json(speed ? std::optional(speed->measured) : std::nullopt)},
+        {"measured_until", json::time_or_null(speed ? std::optional(speed->until) : std::nullopt)},
+        {"training_left_s", seconds_json(progress.training_left())}};
 }
 
 json::Value energy_json(energy::Tally const& tally)
@@ -69,15 +52,6 @@ json::Value energy_json(energy::Tally const& tally)
     return json::Object{{"energy_wh", tally.energy.value},
                         {"gco2", carbon ? json::Value(carbon->value) : json::Value()},
                         {"unknown_intensity_wh", tally.unknown.value}};
-}
-
-json::Value sample_json(std::optional<SamplePoint> const& sample)
-{
-    if (!sample) return {};
-    auto const& intensity = sample->intensity;
-    return json::Object{
-        {"time", format_time(sample->time)},
-        {"intensity_gco2_per_kwh", intensity ? json::Value(intensity->value) : json::Value()}};
 }
 
 json::Value fork_json(rounds::RunSpec const& run)
@@ -113,17 +87,10 @@ json::Object chain_json(ChainView const& chain, std::optional<account::Speed> co
         document.set("lease", json::Object{{"member", chain.lease->member.value},
                                            {"k", chain.lease->k},
                                            {"time", format_time(chain.lease->time)}});
-    document.set("waiting", waiting_json(chain, now));
+    document.set("waiting", json::array_of(activities(chain, now), [](Activity const& activity) {
+                     return json::Object{{"who", activity.subject}, {"what", activity.text}};
+                 }));
     return document;
-}
-
-json::Value permission_json(std::optional<permission::Permission> const& permission)
-{
-    if (!permission) return {};
-    return json::Object{{"issued", format_time(permission->issued)},
-                        {"until", format_time(permission->until)},
-                        {"withdrawn", permission->is_withdrawn()},
-                        {"why", permission->why}};
 }
 
 // Who holds the site; a person goes before the poller.
@@ -138,41 +105,50 @@ json::Value hold_json(SiteView const& site)
     return json::Object{{"by", "poller"}, {"why", site.hold}, {"since", json::Value()}};
 }
 
-json::Value read_json(std::optional<runlog::PayloadsRead> const& read)
-{
-    if (!read) return {};
-    return json::Object{{"round", read->round},
-                        {"mpi_bytes", read->by_mpi.value},
-                        {"store_bytes", read->from_store.value},
-                        {"why_store", read->why_store}};
-}
-
 json::Object site_json(SiteView const& site, SiteEnergy const* energy)
 {
-    json::Array jobs;
-    for (auto const& job : site.jobs)
-        jobs.push_back(json::Object{{"id", job.id},
-                                    {"running_since", time_json(job.running_since)},
-                                    {"leaving", job.leaving}});
+    auto const job_json = [](runlog::PollerJob const& job) {
+        return json::Object{{"id", job.id},
+                            {"running_since", json::time_or_null(job.running_since)},
+                            {"leaving", job.leaving}};
+    };
+    json::Value permission, read, signal;
+    if (auto const& given = site.permission)
+        permission = json::Object{{"issued", format_time(given->issued)},
+                                  {"until", format_time(given->until)},
+                                  {"withdrawn", given->is_withdrawn()},
+                                  {"why", given->why}};
+    if (auto const& payloads = site.payloads)
+        read = json::Object{{"round", payloads->round},
+                            {"mpi_bytes", payloads->by_mpi.value},
+                            {"store_bytes", payloads->from_store.value},
+                            {"why_store", payloads->why_store}};
+    if (energy != nullptr && energy->sample) {
+        auto const& sample = *energy->sample;
+        signal =
+            json::Object{{"time", format_time(sample.time)},
+                         {"intensity_gco2_per_kwh",
+                          sample.intensity ? json::Value(sample.intensity->value) : json::Value()}};
+    }
     return {{"site", site.site.value},
-            {"window", site.window.empty() ? json::Value() : json::Value(site.window)},
-            {"closing_since", time_json(site.closing_since)},
-            {"evaluated_until", time_json(site.evaluated_until)},
-            {"polled", time_json(site.polled)},
-            {"published_until", time_json(site.published_until)},
-            {"permission", permission_json(site.permission)},
+            {"window", json::text_or_null(site.window)},
+            {"closing_since", json::time_or_null(site.closing_since)},
+            {"evaluated_until", json::time_or_null(site.evaluated_until)},
+            {"polled", json::time_or_null(site.polled)},
+            {"published_until", json::time_or_null(site.published_until)},
+            {"permission", std::move(permission)},
             {"hold", hold_json(site)},
-            {"jobs", std::move(jobs)},
+            {"jobs", json::array_of(site.jobs, job_json)},
             {"submitting", site.submitting},
             {"failures", site.failures},
             {"failures_before_hold", site.failures_before_hold},
             {"failure", site.failure},
-            {"retry_at", time_json(site.retry_at)},
-            {"trainer", site.trainer.empty() ? json::Value() : json::Value(site.trainer)},
-            {"trainer_since", time_json(site.trainer_since)},
-            {"payloads_read", read_json(site.payloads)},
+            {"retry_at", json::time_or_null(site.retry_at)},
+            {"trainer", json::text_or_null(site.trainer)},
+            {"trainer_since", json::time_or_null(site.trainer_since)},
+            {"payloads_read", std::move(read)},
             {"energy", energy != nullptr ? energy_json(energy->tally) : json::Value()},
-            {"signal", energy != nullptr ? sample_json(energy->sample) : json::Value()}};
+            {"signal", std::move(signal)}};
 }
 
 }  // namespace
@@ -201,39 +177,26 @@ json::Object overview_json(Overview const& overview)
             {"notes", std::move(notes)}};
 }
 
-namespace {
-
-json::Array models_json(std::vector<chain::RecomputedModel> const& models)
-{
-    json::Array list;
-    for (auto const& model : models)
-        list.push_back(json::Object{
-            {"commit", model.number.value},
-            {"round", model.round.value},
-            {"recomputed", model.outcome == chain::RecomputedModel::Outcome::recomputed},
-            {"why", to_text(model.outcome)}});
-    return list;
-}
-
-json::Array lost_json(std::vector<chain::LostHeader> const& lost)
-{
-    json::Array list;
-    for (auto const& header : lost)
-        list.push_back(json::Object{{"name", header.name}, {"why", header.why}});
-    return list;
-}
-
-}  // namespace
-
 json::Object verified_json(chain::ChainSummary const& s, journal::JournalSummary const& journal,
                            std::string const& store)
 {
-    json::Array sites;
-    for (auto const& [site, share] : s.sites)
-        sites.push_back(json::Object{{"site", site.value},
-                                     {"tokens", share.tokens.value},
-                                     {"contributions", share.contributions},
-                                     {"refused", share.refused}});
+    auto const model_json = [](chain::RecomputedModel const& model) {
+        return json::Object{
+            {"commit", model.number.value},
+            {"round", model.round.value},
+            {"recomputed", model.outcome == chain::RecomputedModel::Outcome::recomputed},
+            {"why", to_text(model.outcome)}};
+    };
+    auto const lost_json = [](chain::LostHeader const& header) {
+        return json::Object{{"name", header.name}, {"why", header.why}};
+    };
+    auto const share_json = [](auto const& part) {
+        auto const& [site, share] = part;
+        return json::Object{{"site", site.value},
+                            {"tokens", share.tokens.value},
+                            {"contributions", share.contributions},
+                            {"refused", share.refused}};
+    };
     return {{"run", s.run.run.value},
             {"store", store},
             {"sound", true},
@@ -253,14 +216,14 @@ json::Object verified_json(chain::ChainSummary const& s, journal::JournalSummary
             {"refused", s.refused},
             {"headers", s.headers},
             {"payloads", s.payloads},
-            {"models", models_json(s.models)},
-            {"lost", lost_json(s.lost)},
+            {"models", json::array_of(s.models, model_json)},
+            {"lost", json::array_of(s.lost, lost_json)},
             {"journal", json::Object{{"sites", journal.sites},
                                      {"streams", journal.streams},
                                      {"pieces", journal.pieces},
                                      {"bytes", journal.bytes}}},
-            {"warning", s.warning.empty() ? json::Value() : json::Value(s.warning)},
-            {"sites", std::move(sites)}};
+            {"warning", json::text_or_null(s.warning)},
+            {"sites", json::array_of(s.sites, share_json)}};
 }
 
 }  // namespace curtail::status

@@ -10,27 +10,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::vector<account::SiteLogs>> all_of(LogView const& view)
-{
-    std::vector<account::SiteLogs> logs;
-    for (auto const& site : view.sites) {
-        if (!site) return tl::unexpected(site.error());
-        logs.push_back(*site);
-    }
-    return logs;
-}
-
 // Reads what the computation of energy needs; the other fields stay empty.
 Result<account::RunFiles> files_of(config::Run const& run, LogView const& view)
 {
     account::RunFiles files;
     files.run = run;
-    auto logs = all_of(view);
-    if (!logs) return tl::unexpected(logs.error());
-    auto samples = account::read_samples(run, *logs);
+    std::vector<account::SiteLogs> logs;
+    for (auto const& site : view.sites) {
+        if (!site) return tl::unexpected(site.error());
+        logs.push_back(*site);
+    }
+    auto samples = account::read_samples(run, logs);
     if (!samples) return tl::unexpected(samples.error());
     files.trace = std::move(samples->regions);
-    if (auto taken = account::take_logs(files, std::move(*logs)); !taken)
+    if (auto taken = account::take_logs(files, std::move(logs)); !taken)
         return tl::unexpected(taken.error());
     return files;
 }
@@ -40,16 +33,6 @@ std::optional<SamplePoint> newest_sample(account::RunFiles const& files, RegionI
     for (auto const& series : files.trace)
         if (series.region == region && !series.points.empty()) return series.points.back();
     return std::nullopt;
-}
-
-EnergyView energy_in(account::RunFiles const& files)
-{
-    auto const computed = account::energy_of(files, account::timeline_of(files), {}, {});
-    EnergyView view;
-    for (std::size_t s = 0; s < files.run.sites.size(); ++s)
-        view.sites.push_back(
-            {computed.sites[s].bill.total, newest_sample(files, files.run.sites[s].region)});
-    return view;
 }
 
 // Whether a poller, here or elsewhere, has served the run.
@@ -77,7 +60,12 @@ EnergyReading read_energy(config::Run const& run, LogView const& logs)
     auto const files = files_of(run, logs);
     if (!files)
         return {{}, {files.error().with_context("energy and carbon are unknown").message()}};
-    return {energy_in(*files), {}};
+    auto const computed = account::energy_of(*files, account::timeline_of(*files), {}, {});
+    EnergyView view;
+    for (std::size_t s = 0; s < run.sites.size(); ++s)
+        view.sites.push_back(
+            {computed.sites[s].bill.total, newest_sample(*files, run.sites[s].region)});
+    return {std::move(view), {}};
 }
 
 }  // namespace curtail::status

@@ -25,12 +25,6 @@ runlog::PollerJob& job_of(runlog::PollerSite& site, std::string const& id)
     return found != site.jobs.end() ? *found : site.jobs.emplace_back(runlog::PollerJob{id, {}});
 }
 
-void take_failure(runlog::PollerSite& site, JobChange const& change, Time time)
-{
-    site.failure = printable(change.state);
-    site.retry_at = time + change.retry_after.value_or(Millis{0});
-}
-
 void take(runlog::PollerSite& site, JobChange const& change, Time time)
 {
     auto const id = printable(change.job);
@@ -45,7 +39,8 @@ void take(runlog::PollerSite& site, JobChange const& change, Time time)
             job_of(site, id).leaving = true;
             return;
         case JobChange::Type::failed:
-            take_failure(site, change, time);
+            site.failure = printable(change.state);
+            site.retry_at = time + change.retry_after.value_or(Millis{0});
             break;
         case JobChange::Type::cancelled:
         case JobChange::Type::ended:

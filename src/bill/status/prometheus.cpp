@@ -118,13 +118,6 @@ void add_progress(Metrics& out, account::TokenProgress const& progress)
                   "Training time until the run is complete, at the present speed.", left->count());
 }
 
-void add_speed(Metrics& out, account::Speed const& speed)
-{
-    out.gauge("curtail_run_tokens_per_second",
-              "Speed of all sites together over the last hour of training.", speed.tokens_per_s);
-    out.gauge("curtail_run_step_timestamp_seconds", "End of the newest step.", speed.until);
-}
-
 void add_held_out(Metrics& out, HeldOutView const& view)
 {
     auto const& state = view.state;
@@ -151,14 +144,6 @@ void add_state(Metrics& out, char const* name, char const* help, SiteView const&
                   fmt::format(",{}=\"{}\"", label, state));
 }
 
-std::vector<std::string> trainer_states()
-{
-    std::vector<std::string> names;
-    for (auto const state : energy::all_states) names.emplace_back(energy::name(state));
-    names.emplace_back(runlog::ended_state);
-    return names;
-}
-
 void add_jobs(Metrics& out, SiteView const& site)
 {
     std::int64_t queued = 0;
@@ -178,8 +163,11 @@ void add_site(Metrics& out, SiteView const& site, bool poller_known)
 {
     add_state(out, "curtail_site_window_phase", "1 for the present phase of the site's window.",
               site, "phase", {"closed", "open", "closing"}, site.window);
+    std::vector<std::string> trainer_states;
+    for (auto const state : energy::all_states) trainer_states.emplace_back(energy::name(state));
+    trainer_states.emplace_back(runlog::ended_state);
     add_state(out, "curtail_site_trainer_state", "1 for the present state of the site's trainer.",
-              site, "state", trainer_states(), site.trainer);
+              site, "state", trainer_states, site.trainer);
     if (poller_known) add_jobs(out, site);
     out.gauge("curtail_site_polled_timestamp_seconds", "When the poller last polled the site.",
               site.polled, &site);
@@ -228,7 +216,12 @@ std::string prometheus_text(Overview const& overview)
         add_chain(out, *overview.chain);
         add_progress(out, token_progress(*overview.chain, overview.speed));
     }
-    if (overview.speed) add_speed(out, *overview.speed);
+    if (auto const& speed = overview.speed) {
+        out.gauge("curtail_run_tokens_per_second",
+                  "Speed of all sites together over the last hour of training.",
+                  speed->tokens_per_s);
+        out.gauge("curtail_run_step_timestamp_seconds", "End of the newest step.", speed->until);
+    }
     if (overview.held_out) add_held_out(out, *overview.held_out);
     for (std::size_t s = 0; s < overview.sites.sites.size(); ++s) {
         add_site(out, overview.sites.sites[s], overview.sites.poller_wrote.has_value());

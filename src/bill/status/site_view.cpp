@@ -54,13 +54,7 @@ void take_trainer(SiteView& site, std::vector<runlog::Event> const& events)
     }
 }
 
-void take_publication(SiteView& site, account::SiteLogs const& logs)
-{
-    auto const publication = account::publication_of(logs);
-    if (publication.is_remote) site.published_until = publication.until;
-}
-
-// Why the publisher of a stream fails, if it does.
+// Adds a note for each stream whose publisher fails.
 void read_trouble(config::Run const& run, SitesView& view, SiteId const& site)
 {
     for (auto const stream : journal::all_streams) {
@@ -100,7 +94,8 @@ SitesView read_sites(config::Run const& run, LogView const& logs)
         has_poller = has_poller || !log.poller_events.empty();
         if (!site.polled && site.window.empty()) take_poller_events(site, log.poller_events);
         take_trainer(site, log.events);
-        take_publication(site, log);
+        auto const publication = account::publication_of(log);
+        if (publication.is_remote) site.published_until = publication.until;
     }
     if (!has_poller) view.notes.insert(view.notes.begin(), "no poller has run for this run yet");
     return view;

@@ -17,16 +17,12 @@ namespace {
 
 std::string age(Time since, Time now) { return format_duration(std::max(Millis{0}, now - since)); }
 
-// Rounded down: `100.0` means that the run is complete.
-std::string percent_text(Progress const& p)
-{
-    return fmt::format("{:.1f}", std::floor(10 * p.percent()) / 10);
-}
-
 std::string header_text(ChainView const& chain, Time now)
 {
     auto const p = progress_of(chain);
     auto const& tip = chain.tip;
+    // Rounded down: `100.0` means that the run is complete.
+    double const percent = std::floor(10 * p.percent()) / 10;
     auto const per_epoch = std::max<std::int64_t>(1, chain.run.blocks_per_epoch);
     auto const epochs = (p.blocks + per_epoch - 1) / per_epoch;
     std::string text;
@@ -37,9 +33,9 @@ std::string header_text(ChainView const& chain, Time now)
                         rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
     text +=
         fmt::format("round     {}, began {} ago\n", tip.round.value, age(chain.round_began, now));
-    text += fmt::format("tokens    {} of {} ({} %) in {} step{}\n", tip.totals.tokens.value,
-                        (p.blocks * chain.run.params.block_tokens).value, percent_text(p),
-                        tip.totals.steps, tip.totals.steps == 1 ? "" : "s");
+    text += fmt::format("tokens    {} of {} ({:.1f} %) in {} step{}\n", tip.totals.tokens.value,
+                        (p.blocks * chain.run.params.block_tokens).value, percent, tip.totals.steps,
+                        tip.totals.steps == 1 ? "" : "s");
     text += fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done,
                         p.held, p.free(), std::min(epochs, p.done / per_epoch + 1), epochs);
     return text + fmt::format("          done {}\n", tip.done.to_string());
@@ -82,23 +78,14 @@ std::string members_text(ChainView const& chain, Time now)
 {
     if (chain.members.empty()) return "";
     constexpr char const* columns = "{:<34} {:>6} {:>7} {:>10} {:>9} {:>7}  {}\n";
-    auto text = fmt::format("\n");
-    text +=
-        fmt::format(columns, "member", "held", "pending", "blocks/s", "decided", "missed", "seen");
+    auto text = "\n" + fmt::format(columns, "member", "held", "pending", "blocks/s", "decided",
+                                   "missed", "seen");
     for (auto const& [row, pending] : chain.members) {
         auto const rate = blocks_per_second(row);
         text += fmt::format(columns, row.id.value, row.held.count(), pending.size(),
                             rate ? fmt::format("{:.3g}", *rate) : "-", row.seq.value, row.missed,
                             age(row.seen, now) + " ago");
     }
-    return text;
-}
-
-std::string activities_text(ChainView const& chain, Time now)
-{
-    std::string text = "\n";
-    for (auto const& [subject, does] : activities(chain, now))
-        text += fmt::format("{} {}\n", subject, does);
     return text;
 }
 
@@ -220,13 +207,6 @@ std::string notes_text(std::vector<std::string> const& notes)
     return text;
 }
 
-std::string first_text(rounds::RunSpec const& run)
-{
-    return run.fork ? fmt::format("fork of commit {} of run {}", run.fork->number.value,
-                                  run.fork->run.value)
-                    : "genesis";
-}
-
 std::string models_text(std::vector<chain::RecomputedModel> const& models)
 {
     using Outcome = chain::RecomputedModel::Outcome;
@@ -275,8 +255,11 @@ std::string overview_text(Overview const& overview)
     else text += "          has not started: its store holds no commit\n";
     if (overview.energy) text += energy_text(*overview.energy);
     if (overview.held_out) text += held_out_text(*overview.held_out, overview.now);
-    if (auto const& chain = overview.chain)
-        text += members_text(*chain, overview.now) + activities_text(*chain, overview.now);
+    if (auto const& chain = overview.chain) {
+        text += members_text(*chain, overview.now) + "\n";
+        for (auto const& [subject, does] : activities(*chain, overview.now))
+            text += fmt::format("{} {}\n", subject, does);
+    }
     text += "\n";
     for (std::size_t s = 0; s < overview.sites.sites.size(); ++s) {
         auto const& site = overview.sites.sites[s];
@@ -293,11 +276,15 @@ std::string overview_text(Overview const& overview)
 std::string verified_text(chain::ChainSummary const& s, journal::JournalSummary const& journal,
                           std::string const& store)
 {
+    auto const& fork = s.run.fork;
+    auto const first =
+        fork ? fmt::format("fork of commit {} of run {}", fork->number.value, fork->run.value)
+             : std::string("genesis");
     auto text = fmt::format("run {} in {} is sound\n", s.run.run.value, store);
     text += fmt::format(
         "commits   {}: {}, {} merges ({} by a lone site, {} of two or more sites), {} roster "
         "changes\n",
-        s.commits, first_text(s.run), s.merges, s.lone, s.averaged, s.rosters);
+        s.commits, first, s.merges, s.lone, s.averaged, s.rosters);
     text += fmt::format("members   {} over the whole run\n", s.members);
     text += fmt::format("round     {}{}\n", s.tip.round.value, s.tip.complete ? ", complete" : "");
     text += fmt::format("ledger    {} of {} blocks, each in the model exactly once\n",
