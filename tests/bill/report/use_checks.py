@@ -175,7 +175,7 @@ def luminance(color):
     def linear(v):
         v /= 255
         return v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
-    r, g, b = (linear(int(color[i:i + 2], 16)) for i in (1, 3, 5))
+    r, g, b = (linear(channel) for channel in color)
     return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
 
@@ -190,8 +190,10 @@ def check_contrast(browser, checks):
         browser.run(f"document.documentElement.dataset.theme = '{theme}'")
         names = ["--bg", "--muted"] + [f"--s{i}" for i in range(8)]
         value = browser.evaluate(
-            f"Object.fromEntries({json.dumps(names)}.map(n => [n, getComputedStyle("
-            "document.documentElement).getPropertyValue(n).trim()]))")
+            "(names => Object.fromEntries(names.map(name => { const {style} = document.body; "
+            "style.color = `var(${name})`; const {color} = getComputedStyle(document.body); "
+            "style.color = ''; return [name, color.match(/\\d+/g).map(Number)]; })))"
+            f"({json.dumps(names)})")
         least = {"--muted": 4.5, "--s4": 4.5, "--s5": 4.5}
         for name in names[1:]:
             ratio = contrast(value[name], value["--bg"])

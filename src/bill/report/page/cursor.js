@@ -85,11 +85,15 @@ export function followKeys(chart) {
     gd.addEventListener('blur', () => moveCursor(null));
 }
 
+// Where a key moves what is `at`; undefined for any other key.
+const moves = (key, at, step, from, to) =>
+    ({ArrowRight: at + step, ArrowLeft: at - step, Home: from, End: to})[key];
+
 // Moves the values shown on a chart whose axis is not time. Returns whether `key` does that.
 function moveHover(chart, key, fast) {
     const {gd} = chart, [from, to] = gd._fullLayout.xaxis.range.map(Number);
     const step = (to - from) / (fast ? 20 : 200), at = chart.hoverAt == null ? from : chart.hoverAt;
-    const next = {ArrowRight: at + step, ArrowLeft: at - step, Home: from, End: to}[key];
+    const next = moves(key, at, step, from, to);
     if (next == null) return false;
     chart.hoverAt = Math.min(to, Math.max(from, next));
     Plotly.Fx.hover(gd, {xval: chart.hoverAt}, 'xy');
@@ -110,23 +114,10 @@ function setAttributes(element, attributes) {
 function timeForKey(key, fast) {
     const [from, to] = visibleRange();
     const t = keyboardTime == null ? from : keyboardTime, step = (to - from) / (fast ? 20 : 200);
-    switch (key) {
-        case 'ArrowRight':
-            return t + step;
-        case 'ArrowLeft':
-            return t - step;
-        case 'Home':
-            return from;
-        case 'End':
-            return to;
-        case '+':
-        case '=':
-            zoom([(from + t) / 2, (to + t) / 2]);
-            return t;
-        case '-':
-            zoomOut(t, to - from);
-            return t;
-        default:
-            return null;
-    }
+    const moved = moves(key, t, step, from, to);
+    if (moved != null) return moved;
+    if (key === '+' || key === '=') zoom([(from + t) / 2, (to + t) / 2]);
+    else if (key === '-') zoomOut(t, to - from);
+    else return null;
+    return t;
 }

@@ -51,25 +51,15 @@ export const STATE_GROUPS = [
 ];
 // The groups in which a site draws power, in the order in which the page lists them.
 export const POWERED_GROUPS = ['training', 'starting', 'exchange', 'draining', 'idle'];
-export const GROUP_OF_STATE = {
-    provision: 'starting',
-    starting: 'starting',
-    training: 'training',
-    exchange: 'exchange',
-    contribute: 'exchange',
-    merge: 'exchange',
-    adopt: 'exchange',
-    draining: 'draining',
-    idle: 'idle'
-};
-export const STATE_TEXT = {
-    provision: 'provisioning',
-    starting: 'starting',
-    training: 'training',
-    exchange: 'exchanging, or storing a lone checkpoint',
-    contribute: 'contributing, waiting for the merge',
-    merge: 'merging',
-    adopt: 'adopting the new base, restarting',
-    draining: 'draining',
-    idle: 'idle, provisioned'
+// Each state's group, and its text.
+export const STATES = {
+    provision: ['starting', 'provisioning'],
+    starting: ['starting', 'starting'],
+    training: ['training', 'training'],
+    exchange: ['exchange', 'exchanging, or storing a lone checkpoint'],
+    contribute: ['exchange', 'contributing, waiting for the merge'],
+    merge: ['exchange', 'merging'],
+    adopt: ['exchange', 'adopting the new base, restarting'],
+    draining: ['draining', 'draining'],
+    idle: ['idle', 'idle, provisioned']
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the page's elements and knows its colours.
+import {number} from './format.js';
 
 export const byId = id => document.getElementById(id);
 export const root = document.documentElement, main = byId('main'), nav = byId('nav');
+export const darkSystem = matchMedia('(prefers-color-scheme: dark)');
 
 // The places of a panel for its charts, which is missing if the panel has no data, and for
 // controls.
@@ -27,7 +29,12 @@ export function add(element, ...children) {
 }
 
 // The value of a style sheet variable in the current theme.
-export const cssValue = name => getComputedStyle(root).getPropertyValue(name).trim();
+export function cssValue(name) {
+    const value = getComputedStyle(root).getPropertyValue(name).trim();
+    const [, light, dark] = value.match(/^light-dark\((.+),(.+)\)$/) || [, value, value];
+    const theme = root.dataset.theme || (darkSystem.matches ? 'dark' : 'light');
+    return (theme === 'dark' ? dark : light).trim();
+}
 
 export function rgba(hex, opacity) {
     const n = parseInt(hex.slice(1), 16);
@@ -69,4 +76,17 @@ export function segmentedControl(name, title, options, current, onChange) {
     const buttons =
         options.map(([value, text]) => [radio(value), h('label', {'for': name + value}, text)]);
     return h('fieldset', {class: 'seg'}, h('legend', {class: 'vh'}, title), buttons);
+}
+
+// Fills the body of a table with the elements of at most `shown.most` rows, and with a button that
+// shows all.
+export function fillTable(list, rows, elementOf, shown, show) {
+    list.replaceChildren(...rows.slice(0, shown.most).map(elementOf));
+    if (rows.length <= shown.most) return;
+    const onclick = () => {
+        shown.most = Infinity;
+        show();
+    };
+    const button = h('button', {class: 'btn', onclick}, 'Show all ' + number(rows.length));
+    list.append(h('tr', {}, h('td', {class: 'l', colspan: 99}, button)));
 }

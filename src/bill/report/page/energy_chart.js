@@ -3,17 +3,7 @@
 import {addChart} from './chart.js';
 import {data, siteById, sites} from './data.js';
 import {cssValue, rgba, siteColorNow} from './elements.js';
-import {
-    axis,
-    chartText,
-    isNarrow,
-    layout,
-    ticksThatFit,
-    timeAxis,
-    verticalBand,
-    verticalLine,
-    zoneLabel
-} from './figure.js';
+import * as figure from './figure.js';
 import {
     escapeMarkup,
     number,
@@ -39,8 +29,8 @@ export const CARBON = {
 // `shown`: {alwaysOn}, read at each drawing.
 export function addEnergyChart(where, quantity, shown) {
     const alt = 'Cumulative ' + quantity.name + ' by site; totals in the table below.';
-    const figure = gd => energyFigure(gd, quantity, shown);
-    return addChart({where, height: 250, alt, figure, time: true});
+    const draw = gd => energyFigure(gd, quantity, shown);
+    return addChart({where, height: 250, alt, figure: draw, time: true});
 }
 
 function energyFigure(gd, quantity, shown) {
@@ -49,26 +39,26 @@ function energyFigure(gd, quantity, shown) {
     const total = parts.reduce((t, part) => t + part.value, 0);
     const lines = shown.alwaysOn ? addAlwaysOn(f) : [];
     const greatest = Math.max(total, ...lines.map(line => line.last)) || 1;
-    f.layout.yaxis = axis({range: [0, greatest * 1.08], nticks: 5});
+    f.layout.yaxis = figure.axis({range: [0, greatest * 1.08], nticks: 5});
     if (quantity === CARBON) shadeClosingDelays(f);
     if (!f.narrow) addAlwaysOnLabels(f, lines, greatest);
-    f.layout.shapes.push(verticalLine(f.end, {color: cssValue('--rule'), width: 1}));
+    f.layout.shapes.push(figure.verticalLine(f.end, {color: cssValue('--rule'), width: 1}));
     addTotal(f, total);
     if (!shown.alwaysOn) addPartLabels(f, parts, total);
     if (f.unknown.length) addUnknown(f);
-    f.layout.annotations.push(zoneLabel(f.narrow));
+    f.layout.annotations.push(figure.zoneLabel(f.narrow));
     return {data: f.data, layout: f.layout};
 }
 
 // The figure without content, and what its parts share: the end of the record, and the `unknown`
 // sites, which have no series.
 function emptyFigure(gd, quantity) {
-    const narrow = isNarrow();
+    const narrow = figure.isNarrow();
     const margin = {l: narrow ? 36 : 50, r: narrow ? 44 : 120, t: 8, b: 40};
     const unknown = sites.filter(s => !data.energy.cumulative.sites[s.id][quantity.key]);
     const f = {narrow, quantity, unknown, end: timeOf(data.run.end_s), data: []};
-    f.layout = layout({margin, hovermode: false});
-    f.layout.xaxis = timeAxis({nticks: ticksThatFit(gd, 156)});
+    f.layout = figure.layout({margin, hovermode: false});
+    f.layout.xaxis = figure.timeAxis({nticks: figure.ticksThatFit(gd, 156)});
     return f;
 }
 
@@ -83,7 +73,6 @@ function addSiteStack(f) {
         const y = series[s.id][f.quantity.key].map(v => v / 1000), value = y[y.length - 1];
         const color = siteColorNow(s);
         f.data.push({
-            type: 'scatter',
             mode: 'lines',
             stackgroup: 'a',
             x,
@@ -120,7 +109,7 @@ function addAlwaysOnLine(f, region, text, color) {
     const start = starts[region], y = series[region].map(v => v / 1000);
     const x = y.map((_, i) => timeOf(start + i * step));
     const line = {color, width: 1.5, dash: '6px,3px'};
-    f.data.push({type: 'scatter', mode: 'lines', x, y, line, hoverinfo: 'skip'});
+    f.data.push({mode: 'lines', x, y, line, hoverinfo: 'skip'});
     const shown = Math.round((secondsSinceZero(visibleRange()[1]) - start) / step);
     const atRight = y[Math.max(0, Math.min(y.length - 1, shown))];
     return {text, last: y[y.length - 1], atRight};
@@ -133,7 +122,7 @@ function addAlwaysOnLabels(f, lines, greatest) {
     for (const line of lines.slice().sort((p, q) => p.atRight - q.atRight)) {
         y = Math.max(line.atRight, y + spacing);
         const place = {yref: 'y', x: 1, y, xanchor: 'left', xshift: 4, font: {size: 11}};
-        f.layout.annotations.push(chartText(line.text, place));
+        f.layout.annotations.push(figure.chartText(line.text, place));
     }
 }
 
@@ -141,14 +130,14 @@ function shadeClosingDelays(f) {
     for (const w of data.windows) {
         const color = rgba(siteColorNow(siteById[w.site]), .22);
         for (const [from, to] of w.closing_s)
-            f.layout.shapes.push(verticalBand(timeOf(from), timeOf(to), color));
+            f.layout.shapes.push(figure.verticalBand(timeOf(from), timeOf(to), color));
     }
 }
 
 // A text at the end of the record, at height `y` of the stack.
 function addAtEnd(f, y, text, options) {
     const place = {xref: 'x', yref: 'y', x: f.end, y, xanchor: 'left', xshift: 5};
-    f.layout.annotations.push(chartText(text, {...place, ...options}));
+    f.layout.annotations.push(figure.chartText(text, {...place, ...options}));
 }
 
 // Blank if a site's part is unknown.
@@ -170,5 +159,5 @@ function addPartLabels(f, parts, total) {
 function addUnknown(f) {
     const text = 'unknown: ' + f.unknown.map(shortLabel).join(', ');
     const place = {x: .02, xanchor: 'left', y: .98, yanchor: 'top', font: {size: 12}};
-    f.layout.annotations.push(chartText(text, place));
+    f.layout.annotations.push(figure.chartText(text, place));
 }

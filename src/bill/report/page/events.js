@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filters for the run's events.
 import {data, siteById, siteLabel, sites} from './data.js';
-import {h, siteDot, timeElement} from './elements.js';
+import {fillTable, h, siteDot, timeElement} from './elements.js';
 import {number, timeOf, timestamp} from './format.js';
+
+const NO_EVENT = 'No event matches this filter.';
 
 // The page lists the first events; the filters list any.
 export function addEvents() {
@@ -14,7 +16,9 @@ export function addEvents() {
         data.events.map((event, i) => ({event, text: searchText(event), element: list.rows[i]}));
     const show = () => {
         const found = rows.filter(row => matches(row, filter));
-        fillEvents(list, found, filter, show);
+        // Each row is made when it is first shown.
+        fillTable(list, found, row => row.element ||= eventRow(row.event), filter, show);
+        if (!found.length) list.append(h('tr', {}, h('td', {class: 'l', colspan: 6}, NO_EVENT)));
         count.textContent = countText(found.length);
     };
     count.before(...filterControls(filter, show));
@@ -31,20 +35,6 @@ function searchText([, type, round, id, details]) {
 function matches({event: [, type, , id], text}, filter) {
     return (!filter.text || text.includes(filter.text)) && (!filter.site || id === filter.site) &&
         (!filter.types.size || filter.types.has(type));
-}
-
-// Makes each row when it is first shown.
-function fillEvents(list, found, filter, show) {
-    const line = content => h('tr', {}, h('td', {class: 'l', colspan: 6}, content));
-    const onclick = () => {
-        filter.most = Infinity;
-        show();
-    };
-    const rowOf = row => row.element = row.element || eventRow(row.event);
-    list.replaceChildren(...found.slice(0, filter.most).map(rowOf));
-    if (found.length > filter.most)
-        list.append(line(h('button', {class: 'btn', onclick}, 'Show all ' + number(found.length))));
-    if (!found.length) list.append(line('No event matches this filter.'));
 }
 
 function eventRow([t, type, round, id, details]) {

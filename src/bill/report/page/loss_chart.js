@@ -4,18 +4,7 @@
 import {addChart} from './chart.js';
 import {data, sites} from './data.js';
 import {cssValue, rgba, siteColorNow} from './elements.js';
-import {
-    axis,
-    bareAxis,
-    chartText,
-    horizontalLine,
-    isNarrow,
-    layout,
-    ticksThatFit,
-    timeAxis,
-    verticalBand,
-    zoneLabel
-} from './figure.js';
+import * as figure from './figure.js';
 import {escapeMarkup, number, signed, timeOf, tokenScale, tokenUnit} from './format.js';
 
 const PERPLEXITY_TICKS = [10, 12, 15, 20, 30, 40, 60, 100, 300, 1000, 3000, 10000, 30000, 100000];
@@ -60,7 +49,7 @@ function lossFigure(gd, shown) {
 // else by tokens; `perStep` units per step; `x` gives a curve's positions), whether the vertical
 // one shows `perplexity`, and whether a `strip` of differences is drawn.
 function emptyFigure(shown) {
-    const narrow = isNarrow(), byTime = shown.x === 'time', bySteps = shown.x === 'steps';
+    const narrow = figure.isNarrow(), byTime = shown.x === 'time', bySteps = shown.x === 'steps';
     const perStep = bySteps ? 1 : data.loss.tokens_per_step * tokenScale;
     const difference = data.loss.difference;
     return {
@@ -72,7 +61,7 @@ function emptyFigure(shown) {
         strip: !byTime && difference && difference.curves.length,
         x: q => byTime ? q.t.map(timeOf) : q.step.map(v => v * perStep),
         data: [],
-        layout: layout({
+        layout: figure.layout({
             margin: {l: narrow ? 36 : 48, r: narrow ? 6 : 10, t: 8, b: byTime ? 40 : 44},
             hovermode: byTime ? false : 'x'
         })
@@ -80,10 +69,10 @@ function emptyFigure(shown) {
 }
 
 function xAxis(f, gd) {
-    if (f.byTime) return timeAxis({anchor: 'y2', nticks: ticksThatFit(gd, 58)});
+    if (f.byTime) return figure.timeAxis({anchor: 'y2', nticks: figure.ticksThatFit(gd, 58)});
     const last = Math.max(...data.loss.curves.map(q => q.step[q.step.length - 1])) * f.perStep;
     const fewTicks = f.bySteps ? 5 : 6;
-    return axis({
+    return figure.axis({
         range: [0, last * 1.01],
         fixedrange: false,
         ticks: 'outside',
@@ -105,8 +94,9 @@ function yAxis(f, range) {
     const highest = Math.max(...curves.map(q => q.loss[0]));
     const nats = range === 'detail' ? [lowest - .45, lowest + 1.5] : [lowest - .6, highest * 1.03];
     const shared = {domain: [curvesBottom(f), 1], nticks: 7};
-    if (!f.perplexity) return axis({...shared, range: nats, type: 'linear', hoverformat: '.3f'});
-    return axis({
+    if (!f.perplexity)
+        return figure.axis({...shared, range: nats, type: 'linear', hoverformat: '.3f'});
+    return figure.axis({
         ...shared,
         range: nats.map(v => Math.log10(Math.exp(v))),
         type: 'log',
@@ -121,7 +111,6 @@ function addSingleSteps(f) {
         const q = data.loss.raw[s.id];
         if (!q || !q.step.length) continue;
         f.data.push({
-            type: 'scatter',
             mode: 'markers',
             x: f.x(q),
             y: f.perplexity ? q.loss.map(Math.exp) : q.loss,
@@ -136,7 +125,6 @@ function addCurves(f) {
     for (const q of data.loss.curves.slice().reverse()) {
         const {color, width, dash} = curveStyle(q.id);
         f.data.push({
-            type: 'scatter',
             mode: 'lines',
             name: q.label,
             x: f.x(q),
@@ -152,7 +140,7 @@ function shadeJointRounds(f) {
     const color = rgba(cssValue('--s0'), .09);
     let before = 0, from = null;
     const end = x => {
-        if (from != null) f.layout.shapes.push(verticalBand(from, x, color));
+        if (from != null) f.layout.shapes.push(figure.verticalBand(from, x, color));
         from = null;
     };
     for (const k of data.rounds) {
@@ -169,7 +157,6 @@ function addFollowed(f) {
     if (!points.length) return;
     const perToken = f.perStep / data.loss.tokens_per_step;
     f.data.push({
-        type: 'scatter',
         mode: 'lines+markers',
         name: 'held-out loss',
         x: points.map(p => f.byTime ? timeOf(p.t) : p.trained_tokens * perToken),
@@ -189,7 +176,6 @@ function addHeldOut(f) {
     const time = round && round.merged_s;
     if (at == null || f.byTime && time == null) return;
     f.data.push({
-        type: 'scatter',
         mode: 'markers',
         name: 'held-out loss',
         x: [f.byTime ? timeOf(time) : at * f.perStep],
@@ -201,10 +187,9 @@ function addHeldOut(f) {
 
 function addCommitTicks(f) {
     const bottom = curvesBottom(f);
-    f.layout.yaxis2 = bareAxis({domain: [bottom - .045, bottom - .012]});
+    f.layout.yaxis2 = figure.bareAxis({domain: [bottom - .045, bottom - .012]});
     const merged = data.rounds.filter(k => k.merged_s != null), color = cssValue('--mid');
     f.data.push({
-        type: 'scatter',
         mode: 'markers',
         yaxis: 'y2',
         x: merged.map(k => f.byTime ? timeOf(k.merged_s) : k.last_step * f.perStep),
@@ -219,9 +204,9 @@ function addDifferences(f) {
     const curves = data.loss.difference.curves;
     const zero = {color: cssValue('--muted'), width: 1.6, dash: '7px,3px'};
     f.layout.yaxis3 = differenceAxis(curves);
-    f.layout.shapes.push(horizontalLine(0, 'y3', zero));
+    f.layout.shapes.push(figure.horizontalLine(0, 'y3', zero));
     for (const q of curves.slice().reverse()) f.data.push(differenceTrace(f, q));
-    f.layout.annotations.push(chartText(
+    f.layout.annotations.push(figure.chartText(
         'difference in loss from one site, always on',
         {x: .004, y: .2, yanchor: 'bottom', xanchor: 'left', yshift: -3, font: {size: 11.5}}));
 }
@@ -231,14 +216,13 @@ function differenceAxis(curves) {
     const greatest = Math.max(.06, ...curves.flatMap(q => q.d.slice(2).map(Math.abs))) * 1.05;
     const end = Math.min(greatest, .14), tick = greatest > .1 ? .1 : .05;
     const tickvals = [-tick, 0, tick], ticktext = tickvals.map(v => signed(v, 2));
-    return axis({domain: [0, .2], range: [-end, end], tickvals, ticktext});
+    return figure.axis({domain: [0, .2], range: [-end, end], tickvals, ticktext});
 }
 
 function differenceTrace(f, q) {
     const isRun = q.id === 'run', {color: name, dash} = curveStyle(q.id), color = cssValue(name);
     const barColor = isRun ? rgba(color, .4) : 'rgba(0,0,0,0)';
     return {
-        type: 'scatter',
         mode: 'lines',
         yaxis: 'y3',
         name: q.label,
@@ -253,8 +237,8 @@ function differenceTrace(f, q) {
 
 function addAxisTitles(f) {
     const add = (text, options) => f.layout.annotations.push(
-        chartText(text, {xanchor: 'right', yanchor: 'top', font: {size: 11.5}, ...options}));
+        figure.chartText(text, {xanchor: 'right', yanchor: 'top', font: {size: 11.5}, ...options}));
     add(f.perplexity ? 'perplexity, log scale' : 'loss, nats per token', {x: .996, y: 1});
-    if (f.byTime) f.layout.annotations.push(zoneLabel(f.narrow));
+    if (f.byTime) f.layout.annotations.push(figure.zoneLabel(f.narrow));
     else add(f.bySteps ? 'optimizer steps' : tokenUnit + ' tokens', {x: 1, y: 0, yshift: -22});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The line of values at the cursor.
-import {data, roundMode, signalSeries, sites, STATE_TEXT, sumOrNull} from './data.js';
+import {data, roundMode, signalSeries, sites, STATES, sumOrNull} from './data.js';
 import {h, siteDot} from './elements.js';
 import {
     clockTime,
@@ -55,7 +55,8 @@ function intensityText(grams) {
 // leaves out the sample that counts.
 function intensityAt(region, s) {
     if (!signalSeries[region]) return null;
-    const {t, v, u, left_out: leftOut} = signalSeries[region], i = lastNotAfter(t, s);
+    const {t, v, u, left_out: leftOut} = signalSeries[region];
+    const i = t.findLastIndex(from => from <= s);
     if (i < 0) return null;
     if (!u) return interpolated(t, v, i, s);
     if (s <= u[i]) return v[i];
@@ -69,20 +70,9 @@ function interpolated(t, v, i, s) {
     return v[i] + (v[i + 1] - v[i]) * (s - t[i]) / (t[i + 1] - t[i]);
 }
 
-// Index of the last of the ascending `xs` that is not greater than `x`; -1 if all are greater.
-function lastNotAfter(xs, x) {
-    let from = 0, to = xs.length;
-    while (from < to) {
-        const middle = from + to >> 1;
-        if (xs[middle] <= x) from = middle + 1;
-        else to = middle;
-    }
-    return from - 1;
-}
-
 function stateAt(id, s) {
     const interval = (data.states[id] || []).find(([, from, to]) => from <= s && s < to);
-    return interval ? STATE_TEXT[interval[0]].split(',')[0] : 'off';
+    return interval ? STATES[interval[0]][1].split(',')[0] : 'off';
 }
 
 // Energy and carbon of all sites from the start to `s`, as the charts draw them: on the line

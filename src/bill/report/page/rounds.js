@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts the table of rounds.
 import {data} from './data.js';
-import {h} from './elements.js';
-import {number} from './format.js';
+import {fillTable, h} from './elements.js';
 
 // The values by which columns are sorted, if they are not in the document.
 const COMPUTED = {
@@ -22,7 +21,7 @@ export function addRounds() {
     const headings = [...table.tHead.rows[0].cells];
     const shown = {heading: headings[0], ascending: true, most: 500};
     const show = () => {
-        fillRounds(list, sorted(rows, shown), shown, show);
+        fillTable(list, sorted(rows, shown), ({row}) => row, shown, show);
         for (const heading of headings) showOrder(heading, heading === shown.heading, shown);
     };
     for (const heading of headings)
@@ -43,17 +42,6 @@ function addButton(heading, sort) {
     const button = h('button', {onclick: sort});
     title.replaceWith(button);
     button.append(...(heading.className ? [title, arrow] : [arrow, title, space || '']));
-}
-
-function fillRounds(list, rows, shown, show) {
-    list.replaceChildren(...rows.slice(0, shown.most).map(({row}) => row));
-    if (rows.length <= shown.most) return;
-    const onclick = () => {
-        shown.most = Infinity;
-        show();
-    };
-    const button = h('button', {class: 'btn', onclick}, 'Show all ' + number(rows.length));
-    list.append(h('tr', {}, h('td', {class: 'l', colspan: 99}, button)));
 }
 
 function showOrder(heading, sorts, {ascending}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light or dark: ?theme=, else the reader's last choice, else the system's setting.
 import {redrawAll} from './chart.js';
-import {byId, root} from './elements.js';
+import {byId, darkSystem, root} from './elements.js';
 
 const MODES = ['auto', 'light', 'dark'], KEY = 'curtail-theme';
 const requested = new URLSearchParams(location.search).get('theme');
@@ -17,7 +17,7 @@ export function setMode(newMode) {
 
 export function installTheme() {
     byId('theme').onclick = () => setMode(MODES[(MODES.indexOf(mode) + 1) % MODES.length]);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);
+    darkSystem.addEventListener('change', redrawAll);
     showMode();
 }
 

@@ -2,32 +2,9 @@
 // The timeline's chart: a bar of rounds, and for each site a lane (intensity) above a ribbon
 // (states).
 import {addChart} from './chart.js';
-import {
-    data,
-    GROUP_OF_STATE,
-    hasEnded,
-    POWERED_GROUPS,
-    signalSeries,
-    sites,
-    STATE_TEXT,
-    windowEnd
-} from './data.js';
+import {data, hasEnded, POWERED_GROUPS, signalSeries, sites, STATES, windowEnd} from './data.js';
 import {blend, cssValue, rgba, siteColorNow} from './elements.js';
-import {
-    axis,
-    bareAxis,
-    chartText,
-    horizontalLine,
-    isNarrow,
-    layout,
-    packSpans,
-    spanBars,
-    ticksThatFit,
-    timeAxis,
-    verticalBand,
-    verticalLine,
-    zoneLabel
-} from './figure.js';
+import * as figure from './figure.js';
 import {
     clockTime,
     counted,
@@ -70,34 +47,35 @@ function timelineFigure(gd) {
     sites.forEach((s, i) => addSite(f, s, i));
     addCommitLines(f, 1 - HEIGHT.rounds / innerHeight());
     if (hasEnded) addEnd(f);
-    f.layout.annotations.push(zoneLabel(f.narrow));
+    f.layout.annotations.push(figure.zoneLabel(f.narrow));
     return {data: f.data, layout: f.layout};
 }
 
 // The figure without content, and what its parts share: colours, the visible range, the end of the
 // record, pixels per millisecond.
 function emptyFigure(gd) {
-    const narrow = isNarrow(), range = visibleRange(), margins = narrow ? 40 : 182;
+    const narrow = figure.isNarrow(), range = visibleRange(), margins = narrow ? 40 : 182;
     const pixels = (gd.clientWidth - margins) / (range[1] - range[0]);
     const colors = {ink: cssValue('--ink'), mid: cssValue('--mid'), bg: cssValue('--bg')};
     const f = {narrow, range, pixels, end: timeOf(data.run.end_s), ...colors};
     const axes = 1 + 2 * sites.length;
     f.data = Array.from({length: axes}, (_, i) => axisKeeper(i));
-    f.layout = layout({
+    f.layout = figure.layout({
         margin: {l: narrow ? 34 : 168, r: narrow ? 6 : 14, t: HEIGHT.top, b: HEIGHT.bottom},
         hovermode: 'closest',
         barmode: 'overlay',
         bargap: 0
     });
-    f.layout.xaxis = timeAxis({anchor: 'y' + axes, nticks: ticksThatFit(gd, margins)});
-    f.layout.yaxis = bareAxis({domain: rowDomain(0, HEIGHT.rounds)});
+    f.layout.xaxis =
+        figure.timeAxis({anchor: 'y' + axes, nticks: figure.ticksThatFit(gd, margins)});
+    f.layout.yaxis = figure.bareAxis({domain: rowDomain(0, HEIGHT.rounds)});
     return f;
 }
 
 // Plotly drops an axis without a trace. This empty trace keeps a lane in its place.
 function axisKeeper(i) {
     const yaxis = i ? 'y' + (i + 1) : 'y';
-    return {type: 'scatter', x: [timeOf(0)], y: [null], yaxis, hoverinfo: 'skip'};
+    return {x: [timeOf(0)], y: [null], yaxis, hoverinfo: 'skip'};
 }
 
 // The domain of an axis that begins `y` pixels below the top of the plot.
@@ -110,8 +88,8 @@ function addRowTitles(f) {
     const unit = {x: 0, xanchor: 'right', xshift: -3, y: 1, yanchor: 'bottom', font: {size: 10.5}};
     const rounds = {x: 0, xshift: -10, xanchor: 'right', y: .5, font: {size: 12.5, color: f.ink}};
     f.layout.annotations.push(
-        chartText('gCO₂/kWh', {yref: 'y2 domain', ...unit}),
-        chartText('Rounds', {yref: 'y domain', ...rounds}));
+        figure.chartText('gCO₂/kWh', {yref: 'y2 domain', ...unit}),
+        figure.chartText('Rounds', {yref: 'y domain', ...rounds}));
 }
 
 function addSite(f, s, i) {
@@ -130,10 +108,10 @@ function addLane(f, s, i) {
     if (s.open_below !== 100) tickvals.push(s.open_below);
     const domain = rowDomain(HEIGHT.rounds + i * SITE_HEIGHT + HEIGHT.gap, HEIGHT.lane);
     f.layout['yaxis' + axisNumber] =
-        axis({domain, range: [0, greatest], tickvals, tickfont: {size: 10.5}});
+        figure.axis({domain, range: [0, greatest], tickvals, tickfont: {size: 10.5}});
     f.layout.shapes.push(
-        horizontalLine(0, lane, {color: cssValue('--rule'), width: 1}, {layer: 'below'}),
-        horizontalLine(s.open_below, lane, {color: f.mid, width: 1, dash: '3px,3px'}));
+        figure.horizontalLine(0, lane, {color: cssValue('--rule'), width: 1}, {layer: 'below'}),
+        figure.horizontalLine(s.open_below, lane, {color: f.mid, width: 1, dash: '3px,3px'}));
     return lane;
 }
 
@@ -148,7 +126,7 @@ function shadeWindows(f, s, lane) {
     const shade = (from, to, opacity) => {
         const color = rgba(siteColorNow(s), opacity);
         const place = {yref: lane + ' domain'};
-        f.layout.shapes.push(verticalBand(timeOf(from), timeOf(to), color, place));
+        f.layout.shapes.push(figure.verticalBand(timeOf(from), timeOf(to), color, place));
     };
     for (const w of data.windows.filter(w => w.site === s.id)) {
         shade(w.open_s, windowEnd(w), .13);
@@ -161,11 +139,10 @@ function addSignal(f, s, lane) {
     if (!series) {
         const region = s.region.length > 24 ? s.region.slice(0, 23) + '…' : s.region;
         const text = 'no signal for ' + escapeMarkup(region);
-        f.layout.annotations.push(chartText(text, {yref: lane + ' domain', x: .5, y: .5}));
+        f.layout.annotations.push(figure.chartText(text, {yref: lane + ' domain', x: .5, y: .5}));
         return;
     }
     f.data.push({
-        type: 'scatter',
         mode: 'lines',
         ...signalLine(series),
         yaxis: lane,
@@ -195,41 +172,36 @@ function signalLine({t, v, u, left_out: leftOut}) {
 function addRibbon(f, s, i) {
     const axisNumber = 3 + 2 * i, ribbon = 'y' + axisNumber;
     const top = HEIGHT.rounds + (i + 1) * SITE_HEIGHT - HEIGHT.ribbon;
-    f.layout['yaxis' + axisNumber] = bareAxis({domain: rowDomain(top, HEIGHT.ribbon)});
+    f.layout['yaxis' + axisNumber] = figure.bareAxis({domain: rowDomain(top, HEIGHT.ribbon)});
     const place = {yref: ribbon + ' domain', y0: .36, y1: .64};
-    f.layout.shapes.push(verticalBand(timeOf(0), f.end, cssValue('--rule'), place));
+    f.layout.shapes.push(figure.verticalBand(timeOf(0), f.end, cssValue('--rule'), place));
     for (const group of POWERED_GROUPS) addStates(f, s, ribbon, group);
 }
 
 function addStates(f, s, ribbon, group) {
-    const states = (data.states[s.id] || []).filter(([state]) => GROUP_OF_STATE[state] === group);
-    const spans = packSpans(states, q => q[1], q => q[2], 1 / f.pixels);
+    const states = (data.states[s.id] || []).filter(([state]) => STATES[state][0] === group);
+    const spans = figure.packSpans(states, q => q[1], q => q[2], 1 / f.pixels);
     if (!spans.length) return;
     const hover = ({x, y, q: [state], n}) => {
-        const what = n > 1 ? group + ', ' + n + ' intervals' : STATE_TEXT[state];
+        const what = n > 1 ? group + ', ' + n + ' intervals' : STATES[state][1];
         const when = `${clockTime(x)}–${clockTime(y)} UTC, ${duration((y - x) / 1000)}`;
         return `<b>${shortLabel(s)}</b> ${what}<br>${when}<extra></extra>`;
     };
     const marker = stateMarker(f, group, siteColorNow(s));
-    f.data.push(spanBars(spans, ribbon, {marker, hovertemplate: spans.map(hover)}));
+    f.data.push(figure.spanBars(spans, ribbon, {marker, hovertemplate: spans.map(hover)}));
 }
 
 // The fill of a group of states, as in the legend (style.css, .st-*).
 function stateMarker(f, group, color) {
     const plain = {color, line: {width: 0, color}};
     const pattern = {fgcolor: color, bgcolor: f.bg, size: 3.5, solidity: .4, fillmode: 'replace'};
-    switch (group) {
-        case 'training':
-            return plain;
-        case 'starting':
-            return {...plain, pattern: {shape: '/', ...pattern}};
-        case 'draining':
-            return {...plain, pattern: {shape: '|', ...pattern}};
-        case 'exchange':
-            return {color: blend(color, f.bg, .36), line: {width: 0, color}};
-        default:
-            return {color: f.bg, line: {width: 1.2, color}};
-    }
+    return {
+        training: plain,
+        starting: {...plain, pattern: {shape: '/', ...pattern}},
+        draining: {...plain, pattern: {shape: '|', ...pattern}},
+        exchange: {...plain, color: blend(color, f.bg, .36)},
+        idle: {color: f.bg, line: {width: 1.2, color}}
+    }[group];
 }
 
 const coloredSquare = s => `<span style="color:${siteColorNow(s)}">■</span>`;
@@ -241,7 +213,7 @@ function siteLabel(f, s, lane) {
     const details = `${escapeMarkup(s.devices)}<br>${windows}`;
     const text = `${coloredSquare(s)} <b>${shortLabel(s)}</b><br>` +
         `<span style="font-size:11.5px">${details}</span>`;
-    return chartText(text, {
+    return figure.chartText(text, {
         yref: lane + ' domain',
         x: 0,
         xshift: -168,
@@ -255,7 +227,7 @@ function siteLabel(f, s, lane) {
 
 function narrowSiteLabel(f, s, i, lane) {
     const unit = i ? '' : ', gCO₂/kWh';
-    return chartText(`${coloredSquare(s)} <b>${shortLabel(s)}</b>${unit}`, {
+    return figure.chartText(`${coloredSquare(s)} <b>${shortLabel(s)}</b>${unit}`, {
         yref: lane + ' domain',
         x: 0,
         y: 1,
@@ -270,9 +242,9 @@ function addEnd(f) {
     const [from, to] = f.range;
     const nearRight = f.narrow || (f.end - from) / (to - from) > .88;
     f.layout.shapes.push(
-        verticalBand(f.end, fullRange()[1], rgba(f.bg, .62), {layer: 'above'}),
-        verticalLine(f.end, {color: f.mid, width: 1}));
-    f.layout.annotations.push(chartText('run ends ' + hourMinute(f.end), {
+        figure.verticalBand(f.end, fullRange()[1], rgba(f.bg, .62), {layer: 'above'}),
+        figure.verticalLine(f.end, {color: f.mid, width: 1}));
+    f.layout.annotations.push(figure.chartText('run ends ' + hourMinute(f.end), {
         xref: 'x',
         x: f.end,
         y: 1,

@@ -61,7 +61,6 @@ function addCommitMarks(f) {
     const merged = data.rounds.filter(k => k.merged_s != null);
     const marks = packSpans(merged, k => k.merged_s, k => k.merged_s, 3 / f.pixels);
     f.data.push({
-        type: 'scatter',
         mode: 'markers',
         x: marks.map(m => m.x),
         y: marks.map(() => 1),
