@@ -76,50 +76,50 @@ class Bench {
             inputs_.push_back(periodic(start, parameters));
     }
 
-    rounds::Merge store_inputs()
+    protocol::Merge store_inputs()
     {
-        rounds::Merge merge;
+        protocol::Merge merge;
         merge.op = 1;
         merge.model = {{1}, put("w0", "models/1/A.00000011.0-1/w0.h5", inputs_[0])};
-        merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov,
-                                       put("m0", "models/1/A.00000011.0-1/m0.h5", inputs_[1])};
+        merge.outer = protocol::OuterRef{protocol::Outer::Type::nesterov,
+                                         put("m0", "models/1/A.00000011.0-1/m0.h5", inputs_[1])};
         for (std::size_t i = 0; i < scales.size(); ++i) {
             auto const& delta = inputs_[2 + i];
             MemberId const member{"S" + std::to_string(i) + ".00000012.1"};
-            auto const ref = put("d0", rounds::delta_name({1}, member, {1}), delta);
+            auto const ref = put("d0", protocol::delta_name({1}, member, {1}), delta);
             merge.include.push_back({member, {1}, scales[i], {ref, delta.sumsq()}});
         }
         merge.outer_step = true;
         merge.eta = eta;
         merge.mu = mu;
         merge.weights = {"w0", "models/2/A.00000011.2-1/w0.h5"};
-        merge.momentum = rounds::Target{"m0", "models/2/A.00000011.2-1/m0.h5"};
+        merge.momentum = protocol::PayloadPlace{"m0", "models/2/A.00000011.2-1/m0.h5"};
         return merge;
     }
 
     // Returns the answer to the merge and how long it took, in seconds.
-    std::pair<rounds::Merged, double> run(rounds::Merge const& merge)
+    std::pair<protocol::Merged, double> run(protocol::Merge const& merge)
     {
         ended_ = false;
         auto const began = std::chrono::steady_clock::now();
         executor_.carry_out(merge);
         ended_.wait(false);
         std::chrono::duration<double> const taken = std::chrono::steady_clock::now() - began;
-        auto merged = std::get<rounds::Merged>(executor_.take_answers().at(0));
+        auto merged = std::get<protocol::Merged>(executor_.take_answers().at(0));
         // The site has adopted the new model.
-        executor_.carry_out(rounds::Keep{});
+        executor_.carry_out(protocol::Keep{});
         return {std::move(merged), taken.count()};
     }
 
     // Whether the merge gave the values that the arithmetic of protocol/rules/merge.hpp gives.
-    [[nodiscard]] bool is_right(rounds::Merged const& merged) const
+    [[nodiscard]] bool is_right(protocol::Merged const& merged) const
     {
         std::vector<std::span<float const>> deltas;
         for (std::size_t i = 0; i < scales.size(); ++i) deltas.emplace_back(inputs_[2 + i].values);
         Periodic model{std::vector<float>(period), inputs_[0].count};
         Periodic momentum = model;
-        rounds::nesterov_step({inputs_[0].values, inputs_[1].values, eta, mu}, {deltas, scales},
-                              model.values, momentum.values);
+        protocol::nesterov_step({inputs_[0].values, inputs_[1].values, eta, mu}, {deltas, scales},
+                                model.values, momentum.values);
         std::string head;
         return merged.refused.empty() &&
                merged.weights->sha256 == sha256_of(model.pieces(layout_, "w0", head)) &&
@@ -131,7 +131,7 @@ class Bench {
     static constexpr float eta = 0.7F;
     static constexpr float mu = 0.9F;
 
-    rounds::PartRef put(std::string const& part, std::string const& name, Periodic const& values)
+    protocol::PartRef put(std::string const& part, std::string const& name, Periodic const& values)
     {
         std::string head;
         auto const bytes = values.pieces(layout_, part, head);
@@ -148,9 +148,9 @@ class Bench {
         if (!opened) throw std::runtime_error(opened.error().message());
         return std::move(*opened);
     }
-    [[nodiscard]] train::RoundExecutor::Parts parts()
+    [[nodiscard]] trainer::RoundExecutor::Parts parts()
     {
-        return {store_, layout_, {}, [](train::Order const&) {}, recorder_, log_};
+        return {store_, layout_, {}, [](trainer::Order const&) {}, recorder_, log_};
     }
     void notify()
     {
@@ -164,8 +164,8 @@ class Bench {
     std::vector<Periodic> inputs_;  // the model, the momentum and the deltas
     std::atomic<bool> ended_{false};
     Log log_{[](Level, std::string_view text) { fmt::print(stderr, "{}\n", text); }};
-    train::Recorder recorder_{folder_, "A", "", {}};
-    train::RoundExecutor executor_{parts(), [this] { notify(); }};
+    trainer::Recorder recorder_{folder_, "A", "", {}};
+    trainer::RoundExecutor executor_{parts(), [this] { notify(); }};
 };
 
 int measure(bench::Options const& options)

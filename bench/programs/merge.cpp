@@ -58,8 +58,8 @@ struct Outputs {
 void merge_at_once(Inputs const& in, Outputs& out)
 {
     std::vector<std::span<float const>> const spans(in.deltas.begin(), in.deltas.end());
-    rounds::nesterov_step({in.theta, in.momentum, eta, mu}, {spans, in.scale}, out.model,
-                          out.momentum);
+    protocol::nesterov_step({in.theta, in.momentum, eta, mu}, {spans, in.scale}, out.model,
+                            out.momentum);
 }
 
 std::span<float> place_in(std::vector<float>& result, std::size_t first, std::size_t count)
@@ -74,7 +74,7 @@ void merge_as_a_site(Inputs const& in, Outputs& out)
     out.momentum.clear();
     for (std::size_t i = 0; i < in.deltas.size(); ++i)
         chain::pass_in_chunks(in.deltas[i], [&](std::size_t first, std::span<float const> delta) {
-            rounds::add_scaled(delta, in.scale[i], place_in(out.model, first, delta.size()));
+            protocol::add_scaled(delta, in.scale[i], place_in(out.model, first, delta.size()));
         });
     chain::pass_in_chunks(in.momentum, [&](std::size_t first, std::span<float const> some) {
         std::copy(some.begin(), some.end(), place_in(out.momentum, first, some.size()).begin());
@@ -84,7 +84,7 @@ void merge_as_a_site(Inputs const& in, Outputs& out)
         auto const model = place_in(out.model, first, theta.size());
         auto const momentum = place_in(out.momentum, first, theta.size());
         std::array<std::span<float const>, 1> const sum{model};
-        rounds::nesterov_step({theta, momentum, eta, mu}, {sum, whole}, model, momentum);
+        protocol::nesterov_step({theta, momentum, eta, mu}, {sum, whole}, model, momentum);
     });
 }
 

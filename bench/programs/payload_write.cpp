@@ -25,7 +25,7 @@ int measure(bench::Options const& options)
     test::TemporaryFolder const folder(options.folder());
     auto opened = store::PosixStore::open(folder.path() / "store", store::IfMissing::make);
     if (!opened) throw std::runtime_error(opened.error().message());
-    train::PayloadTransport const transport(std::move(*opened), {{"bench"}, {{"w", {count}}}});
+    trainer::PayloadTransport const transport(std::move(*opened), {{"bench"}, {{"w", {count}}}});
     std::vector<float> numbers(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < numbers.size(); ++i)
         numbers[i] = static_cast<float>(i % 1009) * 1e-3F;

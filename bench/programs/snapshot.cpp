@@ -32,7 +32,7 @@ int main(int argc, char** argv)
     }
     std::vector<float> values(static_cast<std::size_t>(elements));
     std::iota(values.begin(), values.end(), 0.0F);
-    std::vector<snapshot::Range> ranges;
+    std::vector<snapshot::ElementRange> ranges;
     for (std::int64_t i = 0; i < tensor_count; ++i)
         ranges.push_back({"tensor." + std::to_string(i), {elements}, 0, elements});
     auto const copy = [&](std::size_t, std::size_t first, std::span<float> to) {

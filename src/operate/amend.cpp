@@ -9,7 +9,7 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 tl::unexpected<Error> refused(chain::RunObjects const& objects, std::string why, std::string remedy)
@@ -22,28 +22,28 @@ tl::unexpected<Error> refused(chain::RunObjects const& objects, std::string why,
 struct Last {
     std::int64_t n{};  // 0: none
     Digest sha256;     // of its bytes, or of run.json
-    std::optional<rounds::Terms> terms;
+    std::optional<protocol::Terms> terms;
 };
 
-Result<Last> last_amendment(chain::RunObjects const& objects, rounds::Commit const& tip,
+Result<Last> last_amendment(chain::RunObjects const& objects, protocol::Commit const& tip,
                             Digest const& run_sha256)
 {
     Last last{0, run_sha256, tip.terms};
     if (tip.amended) last = {tip.amended->n, tip.amended->sha256, tip.terms};
     for (;;) {
-        auto const name = rounds::amendment_name(last.n + 1);
+        auto const name = protocol::amendment_name(last.n + 1);
         auto const bytes = objects.record(name);
         if (!bytes) return tl::unexpected(bytes.error());
         if (!*bytes) return last;
-        auto const pending = rounds::decode_amendment(**bytes, name);
+        auto const pending = protocol::decode_amendment(**bytes, name);
         last = {last.n + 1, sha256(**bytes), pending ? std::optional(pending->terms) : last.terms};
     }
 }
 
-std::vector<std::string> site_changes(rounds::Terms const& old, rounds::Terms const& ours)
+std::vector<std::string> site_changes(protocol::Terms const& old, protocol::Terms const& ours)
 {
     std::vector<std::string> changes;
-    auto const has = [](rounds::Terms const& terms, SiteId const& site) {
+    auto const has = [](protocol::Terms const& terms, SiteId const& site) {
         return std::find(terms.sites.begin(), terms.sites.end(), site) != terms.sites.end();
     };
     for (auto const& site : ours.sites)
@@ -61,16 +61,16 @@ std::string what_of(chain::RunObjects const& objects)
 }  // namespace
 
 Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
-                                            Proposal const& proposal, Time now)
+                                            AmendmentRequest const& proposal, Time now)
 {
-    auto const record = objects.record(rounds::run_name);
+    auto const record = objects.record(protocol::run_name);
     if (!record) return tl::unexpected(record.error());
     auto const tip = chain::newest_commit(objects);
     if (!tip) return tl::unexpected(tip.error());
     if (!*record || !*tip)
         return fail(ExitCode::no_input, what_of(objects), "the store has no commit of it",
                     "check the name of the run and the store");
-    auto const run = rounds::decode_run(**record);
+    auto const run = protocol::decode_run(**record);
     if (!run) return tl::unexpected(run.error());
     if ((*tip)->complete)
         return refused(objects, "the run is complete",
@@ -81,24 +81,25 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
     prepared.amendment = {
         run->run,        last->n + 1, last->sha256, proposal.terms, proposal.zero_momentum,
         proposal.reason, now};
-    prepared.changes = rounds::differences(*last->terms, proposal.terms);
+    prepared.changes = protocol::differences(*last->terms, proposal.terms);
     for (auto& text : site_changes(*last->terms, proposal.terms))
         prepared.changes.push_back(std::move(text));
     if (proposal.zero_momentum) prepared.changes.emplace_back("the momentum is reset");
     if (prepared.changes.empty())
         return refused(objects, "its terms already are those of the file",
                        "change the sites, the rounds or the budget in the run file");
-    if (auto const why = rounds::obstacle(*run, **tip, prepared.amendment))
+    if (auto const why = protocol::obstacle(*run, **tip, prepared.amendment))
         return refused(objects, *why, "change the run file");
     return prepared;
 }
 
-Result<void> create_amendment(chain::RunObjects const& objects, rounds::Amendment const& amendment)
+Result<void> create_amendment(chain::RunObjects const& objects,
+                              protocol::Amendment const& amendment)
 {
-    auto const name = rounds::amendment_name(amendment.n);
+    auto const name = protocol::amendment_name(amendment.n);
     auto const object = chain::object_name(objects.run(), name);
     if (!object) return tl::unexpected(object.error());
-    auto const encoded = rounds::encode(amendment);
+    auto const encoded = protocol::encode(amendment);
     auto const outcome = objects.store().create(*object, store::bytes_of(encoded.bytes));
     if (!outcome) return tl::unexpected(outcome.error());
     if (*outcome == store::CreateOutcome::created) return {};
@@ -111,4 +112,4 @@ Result<void> create_amendment(chain::RunObjects const& objects, rounds::Amendmen
                 "check the run's terms, then try again");
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operate/contents.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 constexpr std::string_view runs = "runs/";
@@ -13,7 +13,7 @@ std::string_view run_in(std::string_view name)
     return rest.substr(0, rest.find('/'));
 }
 
-std::string kind_of(store::Listed const& object, std::size_t prefix)
+std::string kind_of(store::ListedObject const& object, std::size_t prefix)
 {
     if (!store::ObjectName::parse(object.name)) return foreign_kind;
     auto const rest = std::string_view(object.name).substr(prefix);
@@ -38,7 +38,7 @@ Result<std::vector<RunId>> list_runs(store::ObjectStore& store)
     std::string after;
     for (;;) {
         std::string next;
-        auto const listed = store.list(*folder, after, [&](store::Listed const& object) {
+        auto const listed = store.list(*folder, after, [&](store::ListedObject const& object) {
             next = object.name;
             return false;
         });
@@ -54,12 +54,12 @@ Result<std::vector<RunId>> list_runs(store::ObjectStore& store)
 
 Result<std::map<std::string, KindCount>> count_objects(
     store::ObjectStore& store, RunId const& run,
-    std::function<void(store::Listed const&)> const& visit)
+    std::function<void(store::ListedObject const&)> const& visit)
 {
     auto const folder = store::ObjectFolder::parse("runs/" + run.value);
     if (!folder) return tl::unexpected(folder.error());
     std::map<std::string, KindCount> kinds;
-    auto const listed = store.list(*folder, "", [&](store::Listed const& object) {
+    auto const listed = store.list(*folder, "", [&](store::ListedObject const& object) {
         count(kinds[kind_of(object, folder->text().size() + 1)], object.info);
         if (visit) visit(object);
         return true;
@@ -68,4 +68,4 @@ Result<std::map<std::string, KindCount>> count_objects(
     return kinds;
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

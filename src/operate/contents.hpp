@@ -8,7 +8,7 @@
 #include "storage/store/object_store.hpp"
 
 // What a store holds, as listings show it.
-namespace curtail::maintain {
+namespace curtail::operate {
 
 /// Returns the runs in a store: the plain names of folders below `runs/` that have an object. Sends
 /// one request per run, or reads one folder.
@@ -29,6 +29,6 @@ inline constexpr char const* foreign_kind = "foreign";
 /// `run.json`, or foreign_kind. Passes each object to `visit` too, unless it is null.
 [[nodiscard]] Result<std::map<std::string, KindCount>> count_objects(
     store::ObjectStore& store, RunId const& run,
-    std::function<void(store::Listed const&)> const& visit = {});
+    std::function<void(store::ListedObject const&)> const& visit = {});
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

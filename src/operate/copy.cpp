@@ -12,7 +12,7 @@
 #include "protocol/chain/in_parallel.hpp"
 #include "protocol/records/names.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 using Cause = store::ReadFailure::Cause;
@@ -50,9 +50,9 @@ class Copier {
     // Fails if the destination has another run of this name, or a later state of this one.
     Result<void> check_destination()
     {
-        auto const run = to_.objects().record(rounds::run_name);
+        auto const run = to_.objects().record(protocol::run_name);
         if (!run) return tl::unexpected(run.error());
-        if (*run && **run != list_.run) return to_.differs(rounds::run_name);
+        if (*run && **run != list_.run) return to_.differs(protocol::run_name);
         auto const newest = chain::search_newest(to_.objects(), {0});
         if (!newest) return tl::unexpected(newest.error());
         if (!*newest) return {};
@@ -64,7 +64,7 @@ class Copier {
                         "copy in the other direction, or to an empty folder or prefix");
         auto const& ours = list_.chain[static_cast<std::size_t>(there_.value) - 1];
         if (sha256((*newest)->bytes) != ours.sha256)
-            return to_.differs(rounds::commit_name(there_));
+            return to_.differs(protocol::commit_name(there_));
         return {};
     }
 
@@ -127,7 +127,7 @@ class Copier {
         for (std::size_t i = 0; i < list_.chain.size(); ++i) {
             if (right[i] != 0) continue;
             report({"commits", "objects", static_cast<std::int64_t>(i), std::ssize(list_.chain)});
-            auto const encoded = rounds::encode(list_.chain[i].commit);
+            auto const encoded = protocol::encode(list_.chain[i].commit);
             // Records are canonical, so this never happens.
             if (encoded.sha256 != list_.chain[i].sha256) throw std::logic_error(name_of(i));
             if (auto copied = to_.record(name_of(i), encoded.bytes); !copied) return copied;
@@ -135,7 +135,7 @@ class Copier {
         return {};
     }
 
-    Result<void> run() { return to_.record(rounds::run_name, list_.run); }
+    Result<void> run() { return to_.record(protocol::run_name, list_.run); }
 
     [[nodiscard]] CopySummary summary() const
     {
@@ -155,7 +155,7 @@ class Copier {
   private:
     [[nodiscard]] std::string name_of(std::size_t i) const
     {
-        return rounds::commit_name(list_.chain[i].commit.number);
+        return protocol::commit_name(list_.chain[i].commit.number);
     }
 
     void report(CopyProgress const& progress) const
@@ -180,7 +180,7 @@ class Copier {
     }
 
     // `missing` and `corrupt` are faults of the source, `unavailable` is one of either store.
-    tl::expected<void, store::ReadFailure> payload(rounds::PartRef const& part)
+    tl::expected<void, store::ReadFailure> payload(protocol::PartRef const& part)
     {
         auto const there = to_.has(part);
         if (!there) return unavailable(there.error());
@@ -205,7 +205,7 @@ class Copier {
         auto const run = "runs/" + from_.run().value + "/";
         auto const folder = store::ObjectFolder::parse(run + "contrib");
         if (!folder) return names;
-        (void)to_.objects().store().list(*folder, "", [&](store::Listed const& object) {
+        (void)to_.objects().store().list(*folder, "", [&](store::ListedObject const& object) {
             names.insert(object.name.substr(run.size()));
             return true;
         });
@@ -278,4 +278,4 @@ Result<CopySummary> copy_run(chain::RunObjects const& from, store::ObjectStore& 
     }
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -6,7 +6,7 @@
 #include "protocol/chain/run_objects.hpp"
 
 // Copies a run from one store to another.
-namespace curtail::maintain {
+namespace curtail::operate {
 
 /// How far a copy is.
 struct CopyProgress {
@@ -53,4 +53,4 @@ struct CopySummary {
     chain::RunObjects const& from, store::ObjectStore& to,
     std::function<void(CopyProgress const&)> const& progress = {});
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -7,7 +7,7 @@
 #include "protocol/chain/in_parallel.hpp"
 #include "run/journal/stream_objects.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 // The store outlives the pointer.
@@ -126,4 +126,4 @@ Result<JournalCopy> copy_journals(
     return sum;
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -5,7 +5,7 @@
 
 #include "protocol/chain/run_objects.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 
 /// What a copy of journals has done.
 struct JournalCopy {
@@ -25,4 +25,4 @@ struct JournalCopy {
     chain::RunObjects const& from, store::ObjectStore& to, std::vector<SiteId> const& sites,
     std::function<void(std::int64_t done, std::int64_t total)> const& progress = {});
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

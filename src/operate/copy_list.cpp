@@ -5,22 +5,22 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 // Collects the names of the headers and payloads that a chain refers to.
 class Collector {
   public:
-    Collector(chain::RunObjects const& from, CopyList& list, rounds::Params const& params)
+    Collector(chain::RunObjects const& from, CopyList& list, protocol::Params const& params)
         : from_(from), list_(list), params_(params)
     {
         oldest_kept_ = list.chain.back().commit.round.value - params.keep_models + 1;
     }
 
-    Result<void> commit(rounds::Commit const& commit)
+    Result<void> commit(protocol::Commit const& commit)
     {
         bool const kept = commit.round.value >= oldest_kept_;
-        if (commit.kind != rounds::Commit::Kind::roster) {
+        if (commit.kind != protocol::Commit::Kind::roster) {
             if (kept || is_milestone(commit.round)) payload(commit.model.weights);
             if (kept && commit.outer) payload(commit.outer->momentum);
         }
@@ -30,12 +30,12 @@ class Collector {
     }
 
     // Contributions that the next commits may include.
-    Result<void> pending(rounds::Member const& member)
+    Result<void> pending(protocol::Member const& member)
     {
         auto const found = chain::pending_headers(from_, member);
         if (!found) return tl::unexpected(found.error());
         for (auto const& header : found->headers) {
-            auto const name = rounds::header_name(header.member, header.seq);
+            auto const name = protocol::header_name(header.member, header.seq);
             auto bytes = from_.record(name);
             if (!bytes) return tl::unexpected(bytes.error());
             if (!*bytes) continue;  // somebody has removed it meanwhile
@@ -52,15 +52,15 @@ class Collector {
         return every > 0 && round.value % every == 0;
     }
 
-    void payload(rounds::PartRef const& part)
+    void payload(protocol::PartRef const& part)
     {
         if (seen_.insert(part.name).second) list_.payloads.push_back(part);
     }
 
-    Result<void> decided(rounds::Decided const& d, bool kept)
+    Result<void> decided(protocol::ContributionDecision const& d, bool kept)
     {
         if (!d.header) return {};
-        RecordToCopy record{rounds::header_name(d.member, d.seq), *d.header};
+        RecordToCopy record{protocol::header_name(d.member, d.seq), *d.header};
         if (kept && !d.refused && !d.ranges.empty())
             if (auto read = delta_of(record); !read) return read;
         list_.headers.push_back(std::move(record));
@@ -76,7 +76,7 @@ class Collector {
             return fail(ExitCode::protocol, "cannot copy " + record.name,
                         *bytes ? "its digest differs from the one in the chain" : "it is missing",
                         "verify the source with `curtail-store verify`");
-        auto const header = rounds::decode_header(**bytes, record.name);
+        auto const header = protocol::decode_header(**bytes, record.name);
         if (!header) return tl::unexpected(header.error());
         if (header->delta) payload(header->delta->payload);
         record.bytes = std::move(**bytes);
@@ -85,7 +85,7 @@ class Collector {
 
     chain::RunObjects const& from_;
     CopyList& list_;
-    rounds::Params const& params_;
+    protocol::Params const& params_;
     std::int64_t oldest_kept_;
     std::set<std::string> seen_;
 };
@@ -95,7 +95,7 @@ Result<void> amendments(chain::RunObjects const& from, CopyList& list)
 {
     auto const& amended = list.chain.back().commit.amended;
     for (std::int64_t n = 1; amended && n <= amended->n; ++n) {
-        auto const name = rounds::amendment_name(n);
+        auto const name = protocol::amendment_name(n);
         auto bytes = from.record(name);
         if (!bytes) return tl::unexpected(bytes.error());
         if (*bytes) list.headers.push_back({name, sha256(**bytes), std::move(**bytes)});
@@ -129,7 +129,7 @@ Result<CopyList> list_copy(chain::RunObjects const& from)
     list.chain = std::move(source->chain);
     list.run = std::move(source->bytes);
     if (auto added = amendments(from, list); !added) return tl::unexpected(added.error());
-    auto const rules = rounds::in_force(source->run, list.chain.back().commit);
+    auto const rules = protocol::in_force(source->run, list.chain.back().commit);
     Collector collector(from, list, rules.params);
     for (auto const& link : list.chain)
         if (auto added = collector.commit(link.commit); !added)
@@ -139,4 +139,4 @@ Result<CopyList> list_copy(chain::RunObjects const& from)
     return list;
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -6,11 +6,11 @@
 
 #include "protocol/chain/commit_reader.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 
 /// A run whose chain was checked by the rules of the protocol.
 struct CheckedRun {
-    rounds::RunSpec run;
+    protocol::RunSpec run;
     std::string bytes;                       ///< of run.json
     std::vector<chain::LinkedCommit> chain;  ///< not empty
 };
@@ -29,16 +29,16 @@ struct RecordToCopy {
 
 /// What a copy of a run consists of. Names are relative to `runs/<run>/`.
 struct CopyList {
-    std::string run;                         ///< the bytes of run.json
-    std::vector<chain::LinkedCommit> chain;  ///< checked by the rules of the protocol
-    std::vector<RecordToCopy> headers;       ///< decided or pending
-    std::vector<rounds::PartRef> payloads;   ///< that the run keeps, each once
+    std::string run;                          ///< the bytes of run.json
+    std::vector<chain::LinkedCommit> chain;   ///< checked by the rules of the protocol
+    std::vector<RecordToCopy> headers;        ///< decided or pending
+    std::vector<protocol::PartRef> payloads;  ///< that the run keeps, each once
     /// Deltas of pending contributions. If the source lacks one or has it damaged, the next merge
     /// refuses the contribution, in the copy as in the source.
-    std::vector<rounds::PartRef> pending;
+    std::vector<protocol::PartRef> pending;
 };
 
 /// Reads the chain of the source and lists what belongs to a copy. Fails as copy_run() does.
 [[nodiscard]] Result<CopyList> list_copy(chain::RunObjects const& from);
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

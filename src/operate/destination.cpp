@@ -3,7 +3,7 @@
 
 #include <thread>
 
-namespace curtail::maintain {
+namespace curtail::operate {
 
 Result<bool> Destination::has(std::string const& name, Digest const& digest)
 {
@@ -45,7 +45,7 @@ Result<bool> Destination::create(std::string const& name, std::string const& byt
     return created;
 }
 
-Result<bool> Destination::has(rounds::PartRef const& part)
+Result<bool> Destination::has(protocol::PartRef const& part)
 {
     auto const name = chain::object_name(objects_.run(), part.name);
     if (!name) return tl::unexpected(name.error());
@@ -59,7 +59,7 @@ Result<bool> Destination::has(rounds::PartRef const& part)
     return right;
 }
 
-Result<void> Destination::put(rounds::PartRef const& part, store::Content const& content)
+Result<void> Destination::put(protocol::PartRef const& part, store::Content const& content)
 {
     auto const name = chain::object_name(objects_.run(), part.name);
     if (!name) return tl::unexpected(name.error());
@@ -95,4 +95,4 @@ void Destination::count_found()
     ++counts_.found;
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -4,7 +4,7 @@
 
 #include "protocol/chain/run_objects.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 
 /// The store into which a run is copied or forked. Never replaces a record. Thread-safe.
 class Destination {
@@ -25,9 +25,9 @@ class Destination {
     [[nodiscard]] Result<void> record(std::string const& name, std::string const& bytes);
 
     /// Returns whether the destination has the payload. Reads all of it to compare the digest.
-    [[nodiscard]] Result<bool> has(rounds::PartRef const& part);
+    [[nodiscard]] Result<bool> has(protocol::PartRef const& part);
     /// Stores a payload, and replaces a damaged one.
-    [[nodiscard]] Result<void> put(rounds::PartRef const& part, store::Content const& content);
+    [[nodiscard]] Result<void> put(protocol::PartRef const& part, store::Content const& content);
 
     /// The error of a record that differs.
     [[nodiscard]] tl::unexpected<Error> differs(std::string const& name) const;
@@ -50,4 +50,4 @@ class Destination {
     Counts counts_;
 };
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

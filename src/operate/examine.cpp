@@ -10,7 +10,7 @@
 #include "base/core/digest.hpp"
 #include "operate/store_time.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 using store::CreateOutcome;
@@ -133,7 +133,7 @@ Result<bool> is_listed(store::ObjectStore& store, Probes& probes)
     auto const folder = store::ObjectFolder::parse(name->folder());
     if (!folder) return tl::unexpected(folder.error());
     bool found = false;
-    auto const listed = store.list(*folder, "", [&](store::Listed const& object) {
+    auto const listed = store.list(*folder, "", [&](store::ListedObject const& object) {
         found = object.name == name->text();
         return !found;
     });
@@ -160,7 +160,7 @@ store::Content random_content(Bytes size)
     return content;
 }
 
-Result<upkeep::Transfer> transfer(store::ObjectStore& store, Probes& probes, Bytes size)
+Result<upkeep::LargeTransfer> transfer(store::ObjectStore& store, Probes& probes, Bytes size)
 {
     auto const name = probes.next();
     if (!name) return tl::unexpected(name.error());
@@ -173,8 +173,8 @@ Result<upkeep::Transfer> transfer(store::ObjectStore& store, Probes& probes, Byt
         *name, size, [&](std::span<std::byte const> piece, Bytes) { hash.update(piece); });
     auto const end = monotonic_now();
     if (!found) return tl::unexpected(found.error());
-    return upkeep::Transfer{size, stored - begin, end - stored,
-                            *found && hash.finish() == sha256(content)};
+    return upkeep::LargeTransfer{size, stored - begin, end - stored,
+                                 *found && hash.finish() == sha256(content)};
 }
 
 Result<bool> is_removed(store::ObjectStore& store, Probes& probes)
@@ -233,4 +233,4 @@ upkeep::Measurements examine(store::ObjectStore& store, RunId const& run,
     return measured;
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -6,7 +6,7 @@
 #include "protocol/upkeep/fitness.hpp"
 #include "storage/store/object_store.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 
 struct ExamineOptions {
     Bytes size{std::int64_t{128} << 20};  ///< of the object that is transferred; 0: none is
@@ -22,4 +22,4 @@ struct ExamineOptions {
     store::ObjectStore& store, RunId const& run, ExamineOptions const& options = {},
     std::function<void(char const* step)> const& progress = {});
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -9,7 +9,7 @@
 #include "protocol/records/names.hpp"
 #include "protocol/rules/fork.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 using Cause = store::ReadFailure::Cause;
@@ -39,8 +39,8 @@ tl::unexpected<Error> unfit(chain::RunObjects const& from, std::string why, std:
 }
 
 // What a fork must not change.
-Result<void> check_fixed(chain::RunObjects const& from, rounds::RunSpec const& source,
-                         rounds::RunSpec const& wanted, ForkOptions const& options)
+Result<void> check_fixed(chain::RunObjects const& from, protocol::RunSpec const& source,
+                         protocol::RunSpec const& wanted, ForkOptions const& options)
 {
     if (json::canonical(source.model) != json::canonical(wanted.model))
         return unfit(from, "the run file of the fork has a model of another shape",
@@ -61,8 +61,8 @@ Result<void> check_fixed(chain::RunObjects const& from, rounds::RunSpec const& s
 }
 
 // The new stream must contain what the model includes, and something more.
-Result<void> check_stream(chain::RunObjects const& from, rounds::RunSpec const& fork,
-                          rounds::Commit const& origin)
+Result<void> check_stream(chain::RunObjects const& from, protocol::RunSpec const& fork,
+                          protocol::Commit const& origin)
 {
     auto const blocks = fork.stream_blocks();
     if (blocks > fork.data_blocks())
@@ -71,7 +71,7 @@ Result<void> check_stream(chain::RunObjects const& from, rounds::RunSpec const& 
                                  fork.budget.value_or(Tokens{}).value,
                                  (fork.data_blocks() * fork.params.block_tokens).value),
                      "raise data.epochs, or lower the budget");
-    auto const stream = rounds::Ranges::between(0, blocks);
+    auto const stream = protocol::Ranges::between(0, blocks);
     auto const used = origin.done + origin.aside;
     if (stream.contains(used) && used != stream) return {};
     return unfit(from,
@@ -80,9 +80,10 @@ Result<void> check_stream(chain::RunObjects const& from, rounds::RunSpec const& 
                  "raise training.tokens or data.epochs in the run file of the fork");
 }
 
-Result<rounds::RunSpec> spec_of_fork(chain::RunObjects const& from, rounds::RunSpec const& source,
-                                     rounds::RunSpec wanted, chain::LinkedCommit const& origin,
-                                     ForkOptions const& options)
+Result<protocol::RunSpec> spec_of_fork(chain::RunObjects const& from,
+                                       protocol::RunSpec const& source, protocol::RunSpec wanted,
+                                       chain::LinkedCommit const& origin,
+                                       ForkOptions const& options)
 {
     if (auto good = check_fixed(from, source, wanted, options); !good)
         return tl::unexpected(good.error());
@@ -95,8 +96,8 @@ Result<rounds::RunSpec> spec_of_fork(chain::RunObjects const& from, rounds::RunS
     return wanted;
 }
 
-tl::unexpected<Error> source_error(chain::RunObjects const& from, rounds::Commit const& origin,
-                                   rounds::PartRef const& part, store::ReadFailure const& failure)
+tl::unexpected<Error> source_error(chain::RunObjects const& from, protocol::Commit const& origin,
+                                   protocol::PartRef const& part, store::ReadFailure const& failure)
 {
     if (failure.cause == Cause::unavailable)
         return tl::unexpected(failure.error.with_context(what_of(from)));
@@ -115,13 +116,13 @@ tl::unexpected<Error> source_error(chain::RunObjects const& from, rounds::Commit
 // Writes the objects of a fork.
 class Forker {
   public:
-    Forker(chain::RunObjects const& from, store::ObjectStore& to, rounds::RunSpec const& spec,
-           rounds::Commit const& origin)
+    Forker(chain::RunObjects const& from, store::ObjectStore& to, protocol::RunSpec const& spec,
+           protocol::Commit const& origin)
         : from_(from),
           to_(to, spec.run, "fork"),
           spec_(spec),
           origin_(origin),
-          run_(rounds::encode(spec))
+          run_(protocol::encode(spec))
     {
     }
 
@@ -129,14 +130,14 @@ class Forker {
     // there is one.
     Result<bool> begin()
     {
-        auto const run = to_.objects().record(rounds::run_name);
+        auto const run = to_.objects().record(protocol::run_name);
         if (!run) return tl::unexpected(run.error());
-        if (*run && **run != run_.bytes) return another_run(rounds::run_name);
+        if (*run && **run != run_.bytes) return another_run(protocol::run_name);
         auto const there = to_.objects().commit({1});
         if (!there) return tl::unexpected(there.error());
         if (*there) {
             first_ = expected((*there)->by, (*there)->time);
-            if (first_ != **there) return another_run(rounds::commit_name({1}));
+            if (first_ != **there) return another_run(protocol::commit_name({1}));
         } else if (*run) {
             return fail(ExitCode::protocol, what_of(from_),
                         "the store has run.json of run " + spec_.run.value + ", but no commit 1",
@@ -148,7 +149,7 @@ class Forker {
     Result<void> payloads(std::function<void(CopyProgress const&)> const& progress)
     {
         // Momentum is deleted first, so a missing one shows before anything is written.
-        std::vector<rounds::PartRef> parts;
+        std::vector<protocol::PartRef> parts;
         if (origin_.outer) parts.push_back(origin_.outer->momentum);
         parts.push_back(origin_.model.weights);
         CopyProgress now{"payloads", "bytes", 0, 0};
@@ -166,10 +167,10 @@ class Forker {
         if (first_.number.value == 0) {
             auto const time = read_store_time(to_.objects().store(), spec_.run);
             if (!time) return tl::unexpected(time.error());
-            first_ = expected({rounds::member_id({{probe_site}, 0}, {0}), 1}, time->time);
+            first_ = expected({protocol::member_id({{probe_site}, 0}, {0}), 1}, time->time);
         }
-        return to_.record(rounds::commit_name({1}), rounds::encode(first_).bytes).and_then([&] {
-            return to_.record(rounds::run_name, run_.bytes);
+        return to_.record(protocol::commit_name({1}), protocol::encode(first_).bytes).and_then([&] {
+            return to_.record(protocol::run_name, run_.bytes);
         });
     }
 
@@ -180,9 +181,9 @@ class Forker {
     }
 
   private:
-    [[nodiscard]] rounds::Commit expected(rounds::Writer const& by, Time time) const
+    [[nodiscard]] protocol::Commit expected(protocol::CommitWriter const& by, Time time) const
     {
-        return rounds::first_of_fork(spec_, run_.sha256, origin_, by, time);
+        return protocol::first_of_fork(spec_, run_.sha256, origin_, by, time);
     }
 
     [[nodiscard]] tl::unexpected<Error> another_run(std::string const& name) const
@@ -194,7 +195,7 @@ class Forker {
                     "fork, use the same run file and commit");
     }
 
-    Result<void> payload(rounds::PartRef const& part)
+    Result<void> payload(protocol::PartRef const& part)
     {
         auto const there = to_.has(part);
         if (!there) return tl::unexpected(there.error());
@@ -206,16 +207,16 @@ class Forker {
 
     chain::RunObjects const& from_;
     Destination to_;
-    rounds::RunSpec const& spec_;
-    rounds::Commit const& origin_;
-    rounds::Encoded run_;
-    rounds::Commit first_;  // number 0: not yet known
+    protocol::RunSpec const& spec_;
+    protocol::Commit const& origin_;
+    protocol::EncodedRecord run_;
+    protocol::Commit first_;  // number 0: not yet known
 };
 
 }  // namespace
 
 Result<ForkSummary> fork_run(chain::RunObjects const& from, store::ObjectStore& to,
-                             rounds::RunSpec wanted, ForkOptions const& options,
+                             protocol::RunSpec wanted, ForkOptions const& options,
                              std::function<void(CopyProgress const&)> const& progress)
 {
     auto const source = read_checked(from, "fork");
@@ -236,4 +237,4 @@ Result<ForkSummary> fork_run(chain::RunObjects const& from, store::ObjectStore& 
     return summary;
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -6,7 +6,7 @@
 #include "operate/copy.hpp"
 
 // Starts a run from the model of another run's commit.
-namespace curtail::maintain {
+namespace curtail::operate {
 
 struct ForkOptions {
     std::optional<CommitNumber> number{};  ///< commit to continue from; empty: the newest
@@ -17,8 +17,8 @@ struct ForkOptions {
 
 /// What a fork has done.
 struct ForkSummary {
-    rounds::ForkRef origin;
-    rounds::Commit first;    ///< commit 1 of the fork
+    protocol::ForkRef origin;
+    protocol::Commit first;  ///< commit 1 of the fork
     bool existed{false};     ///< the store had this fork already; nothing was written
     std::int64_t written{};  ///< objects that this call has written
     Bytes bytes;             ///< that this call has written
@@ -39,7 +39,7 @@ struct ForkSummary {
 /// damaged, or if `to` has another run of this name: then it has written nothing, or only payloads.
 /// Returns errors of the stores unchanged.
 [[nodiscard]] Result<ForkSummary> fork_run(
-    chain::RunObjects const& from, store::ObjectStore& to, rounds::RunSpec wanted,
+    chain::RunObjects const& from, store::ObjectStore& to, protocol::RunSpec wanted,
     ForkOptions const& options = {}, std::function<void(CopyProgress const&)> const& progress = {});
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

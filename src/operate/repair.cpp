@@ -6,11 +6,11 @@
 #include "protocol/chain/newest.hpp"
 #include "protocol/chain/recompute.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
-using rounds::Commit;
-using rounds::PartRef;
+using protocol::Commit;
+using protocol::PartRef;
 using Outcome = RepairedPart::Outcome;
 
 Result<bool> is_good(chain::RunObjects const& objects, PartRef const& part)
@@ -55,14 +55,14 @@ Result<std::optional<Merge>> merge_of(chain::RunObjects const& objects, Commit c
 }
 
 // The bytes of the tip's payloads, computed once more. A damaged input is no error of the store.
-Result<chain::RemadePayloads> remake(chain::RunObjects const& objects, rounds::RunSpec const& run,
+Result<chain::RemadePayloads> remake(chain::RunObjects const& objects, protocol::RunSpec const& run,
                                      Commit const& tip, std::int64_t elements)
 {
     auto const merge = merge_of(objects, tip);
     if (!merge) return tl::unexpected(merge.error());
     if (!*merge) return chain::RemadePayloads{};
     auto remade = chain::remake_payloads(objects, run, elements, (*merge)->parent, (*merge)->made);
-    if (!remade && !rounds::is_bad_record(remade.error().code))
+    if (!remade && !protocol::is_bad_record(remade.error().code))
         return tl::unexpected(remade.error());
     return remade && *remade ? std::move(**remade) : chain::RemadePayloads{};
 }
@@ -77,14 +77,14 @@ Result<void> copy(chain::RunObjects const& objects, KeptPayloads& kept, Repaired
     return {};
 }
 
-void note(Repaired& repaired, Error const& error)
+void note(RepairResult& repaired, Error const& error)
 {
     if (!repaired.error) repaired.error = error;
 }
 
 // Reads the part. If it is bad, stores the site's copy, if there is one.
 void examine(chain::RunObjects const& objects, KeptPayloads& kept, PartRef const& ref,
-             Repaired& repaired)
+             RepairResult& repaired)
 {
     auto& part = repaired.parts.emplace_back(RepairedPart{ref, Outcome::unread});
     auto const good = is_good(objects, ref);
@@ -94,8 +94,8 @@ void examine(chain::RunObjects const& objects, KeptPayloads& kept, PartRef const
     if (auto done = copy(objects, kept, part); !done) note(repaired, done.error());
 }
 
-void recompute(chain::RunObjects const& objects, rounds::RunSpec const& run, Commit const& tip,
-               std::int64_t elements, Repaired& repaired)
+void recompute(chain::RunObjects const& objects, protocol::RunSpec const& run, Commit const& tip,
+               std::int64_t elements, RepairResult& repaired)
 {
     auto const remade = remake(objects, run, tip, elements);
     if (!remade) return note(repaired, remade.error());
@@ -128,8 +128,8 @@ std::string_view to_word(Outcome outcome)
     __builtin_unreachable();
 }
 
-Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
-                        std::optional<std::int64_t> elements)
+Result<RepairResult> repair(chain::RunObjects const& objects, KeptPayloads& kept,
+                            std::optional<std::int64_t> elements)
 {
     auto const run = objects.spec();
     if (!run) return tl::unexpected(run.error());
@@ -139,7 +139,7 @@ Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
         return fail(ExitCode::no_input, "cannot repair run " + objects.run().value,
                     "the store has no such run", "check the name of the run and the store");
     auto const& commit = (*tip)->commit;
-    Repaired repaired{commit.number, {}};
+    RepairResult repaired{commit.number, {}};
     for (auto const& ref : commit.payloads()) examine(objects, kept, ref, repaired);
     bool const lost =
         std::any_of(repaired.parts.begin(), repaired.parts.end(),
@@ -148,4 +148,4 @@ Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
     return repaired;
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -7,7 +7,7 @@
 #include "protocol/chain/kept_payloads.hpp"
 #include "protocol/chain/run_objects.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 
 /// A payload of the newest model or momentum, and what a repair did about it.
 struct RepairedPart {
@@ -17,14 +17,14 @@ struct RepairedPart {
     /// - `lost`: still damaged;
     /// - `unread`: the store did not let the command read it.
     enum class Outcome { intact, copied, recomputed, lost, unread };
-    rounds::PartRef part;
+    protocol::PartRef part;
     Outcome outcome{Outcome::intact};
 };
 
 /// Returns the outcome as a word, for scripts.
 [[nodiscard]] std::string_view to_word(RepairedPart::Outcome outcome);
 
-struct Repaired {
+struct RepairResult {
     CommitNumber commit;  ///< newest commit
     std::vector<RepairedPart> parts;
     /// The first error of the store about a part. The other parts were repaired nevertheless.
@@ -37,8 +37,8 @@ struct Repaired {
 /// values of the model; empty: nothing is computed.
 ///
 /// Fails with `no_input` if the store has no such run. Returns errors of the store about the run's
-/// records unchanged; an error about a part becomes Repaired::error.
-[[nodiscard]] Result<Repaired> repair(chain::RunObjects const& objects, KeptPayloads& kept,
-                                      std::optional<std::int64_t> elements);
+/// records unchanged; an error about a part becomes RepairResult::error.
+[[nodiscard]] Result<RepairResult> repair(chain::RunObjects const& objects, KeptPayloads& kept,
+                                          std::optional<std::int64_t> elements);
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

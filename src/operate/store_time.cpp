@@ -7,13 +7,13 @@
 #include "base/core/clock.hpp"
 #include "protocol/records/names.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 
 Result<store::ObjectName> new_probe(RunId const& run)
 {
     static std::uint32_t const nonce = std::random_device{}();
     static std::atomic<std::int64_t> attempt{0};
-    return chain::object_name(run, rounds::probe_name({{probe_site}, nonce}, ++attempt));
+    return chain::object_name(run, protocol::probe_name({{probe_site}, nonce}, ++attempt));
 }
 
 Result<StoreTime> read_store_time(store::ObjectStore& store, RunId const& run)
@@ -37,4 +37,4 @@ Result<StoreTime> read_store_time(store::ObjectStore& store, RunId const& run)
     return StoreTime{(*info)->modified, begin + (end - begin) / 2, end - begin};
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -2,7 +2,7 @@
 #pragma once
 #include "protocol/chain/run_objects.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 
 /// The site in the names of the probes that `curtail-store` creates.
 inline constexpr char const* probe_site = "curtail-store";
@@ -24,4 +24,4 @@ struct StoreTime {
 /// and with `temporary` if the store did not answer the create.
 [[nodiscard]] Result<StoreTime> read_store_time(store::ObjectStore& store, RunId const& run);
 
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

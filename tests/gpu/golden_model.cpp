@@ -69,7 +69,7 @@ Result<void> read_parameters(tensors::TensorReader const& reader, std::string co
 
 Result<Golden> read_golden(std::filesystem::path const& file)
 {
-    tensors::ReadLimits limits;
+    tensors::FileLimits limits;
     limits.compressed = true;
     auto const reader = tensors::TensorReader::open(file, limits);
     if (!reader) return tl::unexpected(reader.error());

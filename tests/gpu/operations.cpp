@@ -110,7 +110,7 @@ class Measurement {
     void optimizer() const
     {
         auto const& shape = subject_.shape;
-        config::Optimizer settings;
+        config::OptimizerSettings settings;
         settings.muon_bfloat16 = subject_.type == at::kBFloat16;
         optim::Optimizer optimizer(shape, settings, Tokens{tokens_ * subject_.micro_batches},
                                    optim::deal_shards(shape, 1).of(0), subject_.device);

@@ -11,7 +11,7 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 using testing::ElementsAre;
@@ -33,7 +33,7 @@ class AmendmentOf : public test::EachStore {
 
     std::unique_ptr<store::ObjectStore> store_;
     chain::test::SmallRun run_;
-    Proposal proposal_;
+    AmendmentRequest proposal_;
 };
 
 TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
@@ -50,7 +50,7 @@ TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
     auto const second = prepare();
     ASSERT_TRUE(second) << second.error().message();
     EXPECT_EQ(second->amendment.n, 2);
-    EXPECT_EQ(second->amendment.previous, rounds::encode(first->amendment).sha256);
+    EXPECT_EQ(second->amendment.previous, protocol::encode(first->amendment).sha256);
     EXPECT_THAT(second->changes, ElementsAre(HasSubstr("params.round_time_ms")));
 }
 
@@ -87,4 +87,4 @@ TEST_P(AmendmentOf, AMissingRunIsRefused)
 INSTANTIATE_TEST_SUITE_P(Each, AmendmentOf, test::every_store, test::name_of_store);
 
 }  // namespace
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

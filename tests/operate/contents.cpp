@@ -8,7 +8,7 @@
 #include "operate/stores.hpp"
 #include "support/counting_store.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 using testing::ElementsAre;
@@ -46,7 +46,7 @@ TEST_P(ContentsOf, ObjectsAreCountedByKind)
     put("runs/ab/models/1/A.01234567.0-1/w0.h5", "123456");
     int visited = 0;
     auto const kinds =
-        count_objects(*store_, {"a"}, [&](store::Listed const&) { ++visited; }).value();
+        count_objects(*store_, {"a"}, [&](store::ListedObject const&) { ++visited; }).value();
     EXPECT_EQ(visited, 4);
     ASSERT_EQ(kinds.size(), 3U);
     EXPECT_EQ(kinds.at("commits").objects, 2);
@@ -60,4 +60,4 @@ TEST_P(ContentsOf, ObjectsAreCountedByKind)
 INSTANTIATE_TEST_SUITE_P(Each, ContentsOf, test::every_store, test::name_of_store);
 
 }  // namespace
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

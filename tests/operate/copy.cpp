@@ -14,7 +14,7 @@
 #include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 using testing::HasSubstr;
@@ -55,9 +55,9 @@ TEST_P(CopyBetween, ACopyVerifiesAndHasTheSameBytes)
     auto const source = contents(*from_);
     EXPECT_THAT(source, IsSupersetOf(contents(*to_)));
     EXPECT_GE(contents(*to_).size(), 20U);
-    auto const pending = rounds::header_name(run_.a(), {5});
+    auto const pending = protocol::header_name(run_.a(), {5});
     EXPECT_EQ(contents(*to_).count("runs/small/" + pending), 1U);
-    EXPECT_EQ(contents(*to_).count("runs/small/" + rounds::lease_name(run_.tip().round, 1)), 0U);
+    EXPECT_EQ(contents(*to_).count("runs/small/" + protocol::lease_name(run_.tip().round, 1)), 0U);
 }
 
 TEST_P(CopyBetween, ASecondCopyWritesNothing)
@@ -98,7 +98,7 @@ class Copy : public testing::Test {
 };
 
 // Every record in `to` finds what it names, and run.json comes after everything else.
-void expect_no_wrong_run(chain::RunObjects const& to, std::vector<rounds::Commit> const& chain,
+void expect_no_wrong_run(chain::RunObjects const& to, std::vector<protocol::Commit> const& chain,
                          std::map<std::string, std::string> const& whole)
 {
     auto const there = contents(to.store());
@@ -109,18 +109,18 @@ void expect_no_wrong_run(chain::RunObjects const& to, std::vector<rounds::Commit
     EXPECT_EQ(has("run.json"), there == whole);
     EXPECT_EQ(chain::verify_run(to).has_value(), there == whole);
     for (auto const& commit : chain) {
-        if (!has(rounds::commit_name(commit.number))) continue;
+        if (!has(protocol::commit_name(commit.number))) continue;
         if (commit.number.value > 1) {
-            EXPECT_TRUE(has(rounds::commit_name({commit.number.value - 1})));
+            EXPECT_TRUE(has(protocol::commit_name({commit.number.value - 1})));
         }
         auto const& model = commit.model.weights.name;
         EXPECT_EQ(has(model), must_have(model)) << model;
         for (auto const& d : commit.decided)
-            if (d.header) { EXPECT_TRUE(has(rounds::header_name(d.member, d.seq))); }
+            if (d.header) { EXPECT_TRUE(has(protocol::header_name(d.member, d.seq))); }
     }
     for (auto const& [name, bytes] : there) {
         if (name.find("/contrib/") == name.npos) continue;
-        auto const header = rounds::decode_header(bytes, name.substr(std::strlen("runs/small/")));
+        auto const header = protocol::decode_header(bytes, name.substr(std::strlen("runs/small/")));
         ASSERT_TRUE(header) << name;
         if (!header->delta) continue;
         auto const& delta = header->delta->payload.name;
@@ -179,17 +179,17 @@ TEST_F(Copy, IntoAnotherRunOfTheSameNameWritesNothing)
 TEST_F(Copy, IntoACopyWithWhichSitesHaveTrainedIsRefused)
 {
     (void)copy_run(source(), to).value();
-    auto const newest = rounds::commit_name(run.tip().number);
+    auto const newest = protocol::commit_name(run.tip().number);
     auto commit = run.tip();
     commit.by.attempt += 1;
-    ASSERT_TRUE(to.put(object(newest), store::bytes_of(rounds::encode(commit).bytes)));
+    ASSERT_TRUE(to.put(object(newest), store::bytes_of(protocol::encode(commit).bytes)));
     auto const before = contents(to);
     EXPECT_THAT(copy_run(source(), to).error().message(), HasSubstr(newest));
     auto next = run.tip();
     next.number = next.number.next();
-    ASSERT_TRUE(to.put(object(newest), store::bytes_of(rounds::encode(run.tip()).bytes)));
-    ASSERT_TRUE(to.put(object(rounds::commit_name(next.number)),
-                       store::bytes_of(rounds::encode(next).bytes)));
+    ASSERT_TRUE(to.put(object(newest), store::bytes_of(protocol::encode(run.tip()).bytes)));
+    ASSERT_TRUE(to.put(object(protocol::commit_name(next.number)),
+                       store::bytes_of(protocol::encode(next).bytes)));
     EXPECT_THAT(copy_run(source(), to).error().message(), HasSubstr("the source ends with 8"));
     EXPECT_EQ(contents(to).size(), before.size() + 1);
 }
@@ -197,8 +197,8 @@ TEST_F(Copy, IntoACopyWithWhichSitesHaveTrainedIsRefused)
 TEST_F(Copy, NeverReplacesARecord)
 {
     (void)copy_run(source(), to).value();
-    for (auto const& name :
-         {rounds::commit_name({5}), rounds::header_name(run.a(), {2}), std::string("run.json")}) {
+    for (auto const& name : {protocol::commit_name({5}), protocol::header_name(run.a(), {2}),
+                             std::string("run.json")}) {
         auto const good = to.get(object(name), {1 << 20}).value().value();
         ASSERT_TRUE(to.put(object(name), store::bytes_of("{}")));
         auto const copied = copy_run(source(), to);
@@ -235,7 +235,7 @@ TEST_F(Copy, OfADamagedSourceIsRefused)
 
 TEST_F(Copy, APendingDeltaThatTheSourceLacksIsLeftOut)
 {
-    ASSERT_TRUE(from.remove(object(rounds::delta_name({6}, run.a(), {5}))));
+    ASSERT_TRUE(from.remove(object(protocol::delta_name({6}, run.a(), {5}))));
     auto const copied = copy_run(source(), to);
     ASSERT_TRUE(copied) << copied.error().message();
     EXPECT_EQ(copied->left_out, 1);
@@ -246,7 +246,7 @@ TEST_F(Copy, APendingDeltaThatTheSourceLacksIsLeftOut)
 void publish(store::ObjectStore& store, journal::StreamId const& id, std::int64_t count,
              std::string const& line)
 {
-    journal::Header header;
+    journal::PieceHeader header;
     for (std::int64_t n = 1; n <= count; ++n) {
         header.number = {n};
         header.first = {1};
@@ -387,4 +387,4 @@ TEST_F(Copy, SaysThatTheSourceHasGrown)
 }
 
 }  // namespace
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

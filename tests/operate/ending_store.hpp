@@ -2,7 +2,7 @@
 #pragma once
 #include "support/forwarding_store.hpp"
 
-namespace curtail::maintain::test {
+namespace curtail::operate::test {
 
 /// A store that fails after a number of writes, as if the program had been killed there.
 class EndingStore final : public curtail::test::ForwardingStore {
@@ -25,4 +25,4 @@ class EndingStore final : public curtail::test::ForwardingStore {
     int writes_;
 };
 
-}  // namespace curtail::maintain::test
+}  // namespace curtail::operate::test

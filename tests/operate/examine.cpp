@@ -16,7 +16,7 @@
 #include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 using testing::ElementsAre;
@@ -183,7 +183,7 @@ TEST(Examine, ABucketWithVersioningIsAtFault)
         s3::complete({.bucket = "versions", .endpoint = rgw.endpoint()}).value(),
         std::make_shared<s3::CredentialSource>(s3::CredentialOptions{.file = rgw.credentials()},
                                                s3::Environment{}),
-        http::Connection{}, std::make_shared<SystemClock>()));
+        http::ConnectionSettings{}, std::make_shared<SystemClock>()));
     constexpr std::string_view enable =
         "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
     ASSERT_TRUE(bucket.session().send({.method = http::Method::put,
@@ -206,4 +206,4 @@ TEST(Examine, ABucketWithVersioningIsAtFault)
 }
 
 }  // namespace
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

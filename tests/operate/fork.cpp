@@ -12,7 +12,7 @@
 #include "protocol/chain/sweep.hpp"
 #include "protocol/records/names.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 using testing::HasSubstr;
@@ -24,7 +24,7 @@ class Fork : public testing::Test {
     Fork() { run.make(); }
     [[nodiscard]] chain::RunObjects source() { return {from, run.spec().run}; }
     [[nodiscard]] chain::RunObjects forked() { return {to, forked_run}; }
-    [[nodiscard]] rounds::RunSpec wanted() const
+    [[nodiscard]] protocol::RunSpec wanted() const
     {
         auto spec = run.spec();
         spec.run = forked_run;
@@ -33,7 +33,7 @@ class Fork : public testing::Test {
         spec.tensors = {};
         spec.epochs = 2;
         spec.seed = 99;
-        spec.optimizer = {{"lr", rounds::exact(0.1)}};
+        spec.optimizer = {{"lr", protocol::exact(0.1)}};
         spec.params.keep_models = 7;
         spec.sites = {{"X"}, {"Y"}};
         return spec;
@@ -149,8 +149,8 @@ TEST_F(Fork, WithoutTheMomentumThatTheSourceLacksNeedsAnOption)
 TEST_F(Fork, FromADamagedSourceIsRefused)
 {
     std::vector<std::string> const names{run.tip().model.weights.name,
-                                         run.tip().outer->momentum.name, rounds::commit_name({5}),
-                                         rounds::run_name};
+                                         run.tip().outer->momentum.name, protocol::commit_name({5}),
+                                         protocol::run_name};
     for (auto const& name : names) {
         auto const where = object(run.spec().run, name);
         auto const good = from.get(where, {1 << 20}).value().value();
@@ -266,4 +266,4 @@ TEST_P(ForkBetween, StoresOfEachType)
 INSTANTIATE_TEST_SUITE_P(Each, ForkBetween, test::every_store, test::name_of_store);
 
 }  // namespace
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -11,7 +11,7 @@
 #include "storage/payload/payload.hpp"
 #include "support/forwarding_store.hpp"
 
-namespace curtail::maintain {
+namespace curtail::operate {
 namespace {
 
 using chain::test::SmallRun;
@@ -48,19 +48,19 @@ class RepairOf : public test::EachStore {
     {
         return *chain::object_name(run_.spec().run, name);
     }
-    [[nodiscard]] std::string bytes_of(rounds::PartRef const& part)
+    [[nodiscard]] std::string bytes_of(protocol::PartRef const& part)
     {
         auto const content = store_->get(object(part.name), Bytes{1 << 20}).value();
         return content ? std::string(store::text_of(*content)) : "";
     }
-    void damage(rounds::PartRef const& part)
+    void damage(protocol::PartRef const& part)
     {
         auto bytes = bytes_of(part);
         bytes.back() ^= 1;
         ASSERT_TRUE(store_->put(object(part.name), std::string_view(bytes)));
     }
-    void lose(rounds::PartRef const& part) { ASSERT_TRUE(store_->remove(object(part.name))); }
-    [[nodiscard]] Result<Repaired> repaired() { return repair(objects(), kept_, elements_); }
+    void lose(protocol::PartRef const& part) { ASSERT_TRUE(store_->remove(object(part.name))); }
+    [[nodiscard]] Result<RepairResult> repaired() { return repair(objects(), kept_, elements_); }
     [[nodiscard]] std::vector<Outcome> outcomes()
     {
         auto const result = repaired();
@@ -70,8 +70,8 @@ class RepairOf : public test::EachStore {
             for (auto const& part : result->parts) list.push_back(part.outcome);
         return list;
     }
-    [[nodiscard]] rounds::PartRef const& model() const { return run_.tip().model.weights; }
-    [[nodiscard]] rounds::PartRef const& momentum() const { return run_.tip().outer->momentum; }
+    [[nodiscard]] protocol::PartRef const& model() const { return run_.tip().model.weights; }
+    [[nodiscard]] protocol::PartRef const& momentum() const { return run_.tip().outer->momentum; }
 
     curtail::test::TemporaryFolder folder_;
     std::unique_ptr<store::ObjectStore> store_;
@@ -192,4 +192,4 @@ TEST(FilesOfOnePart, DifferOnlyInTheirValues)
 }
 
 }  // namespace
-}  // namespace curtail::maintain
+}  // namespace curtail::operate

@@ -7,7 +7,7 @@
 #include "support/rgw.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::maintain::test {
+namespace curtail::operate::test {
 
 /// A test that runs with each type of store. Makes any number of empty stores of that type.
 class EachStore : public testing::TestWithParam<char const*> {
@@ -53,4 +53,4 @@ inline std::string name_of_store(testing::TestParamInfo<char const*> const& info
     return info.param;
 }
 
-}  // namespace curtail::maintain::test
+}  // namespace curtail::operate::test

@@ -6,7 +6,7 @@
 
 #include "base/core/time.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// A time in which no request of one site succeeds.
 struct CutOff {
@@ -86,4 +86,4 @@ class Availability {
     Millis clock_offset_{0};  ///< error of the clock
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

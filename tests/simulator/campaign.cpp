@@ -9,7 +9,7 @@
 
 #include "simulator/plan.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 constexpr std::size_t trace_lines = 40;
@@ -183,4 +183,4 @@ Result<Outcome> run_campaign(Campaign const& campaign,
     return crew.take();
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

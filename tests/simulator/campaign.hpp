@@ -12,7 +12,7 @@
 #include "simulator/fault.hpp"
 #include "simulator/invariant.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// How much was simulated.
 struct Amount {
@@ -69,4 +69,4 @@ struct Detection {
 /// `limit` steps are made.
 [[nodiscard]] Detection detect(Fault fault, std::uint64_t first, std::int64_t limit);
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -5,7 +5,7 @@
 
 #include "protocol/records/names.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 bool names_one_of(Exit const& exit, std::set<std::string> const& names)
@@ -56,4 +56,4 @@ bool Causes::explain_protocol_error(Exit const& exit, SimStore const& store) con
     return names_one_of(exit, foreign_) || !store.get(run_name);
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

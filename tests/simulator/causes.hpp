@@ -5,7 +5,7 @@
 
 #include "simulator/process.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// What the simulator did that lets a site exit with an error.
 class Causes {
@@ -23,4 +23,4 @@ class Causes {
     std::set<std::string> damaged_;
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Probabilities of faults, and one rate. Each probability applies to every operation that its
 /// comment names.
@@ -27,4 +27,4 @@ struct Chaos {
     double skipped{0};  ///< of a step: its gradient is not finite, so it is skipped
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

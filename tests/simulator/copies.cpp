@@ -5,7 +5,7 @@
 
 #include "protocol/upkeep/payload_name.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 void Copies::keep(std::size_t site, std::string const& name, Payload const& payload)
 {
@@ -37,4 +37,4 @@ Payload const* Copies::find(std::size_t site, Digest const& digest) const
     return copy == copies->second.end() ? nullptr : &copy->second.payload;
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

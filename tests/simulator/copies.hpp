@@ -6,7 +6,7 @@
 
 #include "simulator/store.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// The payloads that the machine of each site keeps. They outlive the site's processes.
 class Copies {
@@ -28,4 +28,4 @@ class Copies {
     std::map<std::size_t, std::map<std::string, Copy>> by_site_;  ///< copies by digest
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 constexpr FaultRow rows[] = {
@@ -83,4 +83,4 @@ static_assert(std::size(rows) == fault_count);
 
 FaultRow const& row(Fault fault) { return rows[static_cast<int>(fault)]; }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

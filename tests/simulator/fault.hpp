@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Deliberate faults, each of which breaks one rule. docs/simulator.md describes them. Further
 /// faults are patches in tests/mutants/.
@@ -52,4 +52,4 @@ struct FaultRow {
 /// Returns the row of the fault.
 [[nodiscard]] FaultRow const& row(Fault fault);
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

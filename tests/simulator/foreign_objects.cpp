@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member, int type)
 {
@@ -31,4 +31,4 @@ std::string foreign_lease(std::int64_t k, int type)
     return type == 0 ? "x" : type == 1 ? "{}" : encode(endless).bytes;
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

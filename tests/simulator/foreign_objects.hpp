@@ -6,7 +6,7 @@
 #include "protocol/records/record.hpp"
 
 /// Objects that no program of Curtail writes, under names that a site will read.
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 inline constexpr int foreign_header_types = 5;
 inline constexpr int foreign_lease_types = 3;
@@ -19,4 +19,4 @@ std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& 
 /// A foreign lease with number `k`: types 0 and 1 are invalid, type 2 never expires.
 std::string foreign_lease(std::int64_t k, int type);
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -3,7 +3,7 @@
 
 #include "protocol/rules/fork.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 MemberId const old_writer{"A.00000000.2"};
@@ -42,4 +42,4 @@ void store_fork(SimStore& store, RunSpec const& run, Origin const& origin, bool 
     store.create(commit_name(first.number), encode(first).bytes);
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -2,7 +2,7 @@
 #pragma once
 #include "simulator/store.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// The state of the commit from which a simulated fork continues.
 struct Origin {
@@ -19,4 +19,4 @@ struct Origin {
 /// `forgets` is set, commit 1 states that its model contains no block.
 void store_fork(SimStore& store, RunSpec const& run, Origin const& origin, bool forgets);
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/header_reads.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 bool is_header(std::string const& name) { return name.rfind("contrib/", 0) == 0; }
@@ -42,4 +42,4 @@ bool HeaderReads::allow_removal(std::string const& name, Millis long_ago, Millis
     return missing_.contains(name) || refused_long || unreadable;
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -7,7 +7,7 @@
 
 #include "protocol/site/site.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// What one process has learned by its gets of headers. Ignores gets of other objects.
 class HeaderReads {
@@ -37,4 +37,4 @@ class HeaderReads {
     std::map<std::string, std::pair<int, Millis>> damaged_;
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

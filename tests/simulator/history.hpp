@@ -7,7 +7,7 @@
 
 #include "simulator/process.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// What has happened in a simulation.
 struct History {
@@ -32,4 +32,4 @@ struct History {
     }
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -4,7 +4,7 @@
 #include "simulator/foreign_objects.hpp"
 #include "simulator/recompute.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 enum class Injector::Kind : int {
     start,
@@ -176,4 +176,4 @@ void Injector::add_foreign_header(Commit const& tip, int type)
     store_.inject(name, foreign_header(run_, tip, m, type));
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

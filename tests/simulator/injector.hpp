@@ -2,7 +2,7 @@
 #pragma once
 #include "simulator/part.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Injects faults, on request or by chance.
 class Injector : private Part {
@@ -40,4 +40,4 @@ class Injector : private Part {
     Millis last_check_{0};
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

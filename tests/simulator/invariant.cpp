@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/invariant.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 char const* to_text(Invariant invariant)
 {
@@ -11,4 +11,4 @@ char const* to_text(Invariant invariant)
     return words[static_cast<int>(invariant)];
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

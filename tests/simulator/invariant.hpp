@@ -4,11 +4,11 @@
 #include <string>
 #include <type_traits>
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// What the simulator checks after every step. docs/simulator.md explains each of them.
 enum class Invariant {
-    commit,    ///< each commit follows from its parent (rounds::check)
+    commit,    ///< each commit follows from its parent (protocol::check)
     decision,  ///< a decided contribution is one that its member has announced
     identity,  ///< a member enters the table once, and leaves it with nothing undecided
     pending,   ///< a pending contribution can be included, and its delta exists
@@ -44,4 +44,4 @@ void require(bool good, Invariant invariant, Text const& text)
     else throw Violation(invariant, text);
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -4,7 +4,7 @@
 
 #include "protocol/records/decoder.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Decodes each record once.
 class KeptRecords : public RecordDecoder {
@@ -40,4 +40,4 @@ class KeptRecords : public RecordDecoder {
     mutable Table<Header> headers_;
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

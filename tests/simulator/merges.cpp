@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/merges.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 Corrupt missing(Op op, PartRef const& part) { return {op, part.name, "missing"}; }
@@ -46,7 +46,7 @@ Input Merges::merge(std::size_t site, Merge const& o)
 }
 
 Tickets Merges::sum(Merge const& o, Tickets result, std::vector<Term>& terms,
-                    std::vector<Merged::Refused>& refused)
+                    std::vector<Merged::UnusableContribution>& refused)
 {
     for (auto const& c : o.include) {
         auto const* d = store_.payload(c.delta.payload);
@@ -133,4 +133,4 @@ void Merges::execute(P const& p, Keep const& o)
     if (processes_.is_newest(p)) shared_.copies.keep_only(p->site_index, o.parts);
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

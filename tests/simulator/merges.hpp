@@ -2,7 +2,7 @@
 #pragma once
 #include "simulator/part.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Merges contributions, makes merged models again, and keeps copies.
 class Merges : private Part {
@@ -19,7 +19,7 @@ class Merges : private Part {
     /// The sum of the model and the deltas that this merge can use. Appends the others to
     /// `refused`.
     [[nodiscard]] Tickets sum(Merge const& o, Tickets result, std::vector<Term>& terms,
-                              std::vector<Merged::Refused>& refused);
+                              std::vector<Merged::UnusableContribution>& refused);
     [[nodiscard]] bool lacks_momentum(Merge const& o) const;
     /// Stores a payload, and keeps a copy at the site.
     [[nodiscard]] PartRef store(std::size_t site, Target const& target, Payload const& payload);
@@ -31,4 +31,4 @@ class Merges : private Part {
                                           std::vector<Term> const& terms) const;
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

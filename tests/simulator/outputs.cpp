@@ -4,7 +4,7 @@
 #include "protocol/records/terms.hpp"
 #include "protocol/upkeep/sweep.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 void Outputs::execute(P const& p, Get const& o)
 {
@@ -146,13 +146,13 @@ void Outputs::execute(P const& p, Sweep const& o)
     log_line(p, "sweeps", "");
     later(Millis{pick(1, 5'000)}, [this, o] {
         ++steps_;
-        upkeep::Kept kept(in_force(run_, store_.chain().back()).params);
+        upkeep::NeededPayloads kept(in_force(run_, store_.chain().back()).params);
         for (auto const& commit : store_.chain()) kept.add(commit);
         for (auto const& [name, content] : store_.payloads()) {
-            upkeep::Stored const object{name, {}, o.now - o.sweep_after};
+            upkeep::StoredObject const object{name, {}, o.now - o.sweep_after};
             auto const reason = upkeep::decide(kept, object, o.now, {o.sweep_after});
-            bool const sweeps_pending =
-                shared_.has(Fault::sweep_pending_deltas) && reason == upkeep::Reason::pending_delta;
+            bool const sweeps_pending = shared_.has(Fault::sweep_pending_deltas) &&
+                                        reason == upkeep::SweepReason::pending_delta;
             if (upkeep::is_deletion(reason) || sweeps_pending)
                 later(Millis{pick(1, 5'000)}, [this, name = name] { store_.remove(name); });
         }
@@ -179,4 +179,4 @@ void Outputs::execute(P const& p, Exit const& o)
     p->dead = true;
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

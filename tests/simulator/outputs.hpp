@@ -2,7 +2,7 @@
 #pragma once
 #include "simulator/part.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Carries out the outputs that read or write objects of the store, and takes notes and exits.
 class Outputs : private Part {
@@ -31,4 +31,4 @@ class Outputs : private Part {
     void put(P const& p, Op op, Target const& target, Payload const& content, bool may_spoil);
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

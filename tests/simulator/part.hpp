@@ -14,7 +14,7 @@
 #include "simulator/store.hpp"
 #include "simulator/time.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// What the parts of a simulation share.
 struct Shared {
@@ -98,4 +98,4 @@ class Part {
     Shared& shared_;
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -7,7 +7,7 @@
 #include "protocol/rules/quarantine.hpp"
 #include "simulator/small_run.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 // The random numbers of a plan.
@@ -177,4 +177,4 @@ void complete_run(Simulator& s, Plan const& plan)
     if (plan.verifies) verify(s);
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -4,7 +4,7 @@
 
 #include "simulator/simulator.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 inline constexpr std::int64_t fewest_sites = 2;
 inline constexpr std::int64_t most_sites = 8;
@@ -34,4 +34,4 @@ struct Plan {
 /// is complete. Then checks the model. Throws Violation.
 void complete_run(Simulator& s, Plan const& plan);
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 namespace {
 
@@ -176,4 +176,4 @@ void SimProcess::check_merge_base(Merge const& merge) const
             "a merge that does not start from the tip's momentum");
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

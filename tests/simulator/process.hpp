@@ -13,7 +13,7 @@
 #include "simulator/store.hpp"
 #include "simulator/trainer.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// How long a process has been able to see signs of life of other members.
 class Vigil {
@@ -130,4 +130,4 @@ struct SimProcess {
     void check_merge_base(Merge const& merge) const;
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -7,7 +7,7 @@
 #include "simulator/part.hpp"
 #include "simulator/trace.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 void Processes::start(std::size_t site)
 {
@@ -139,4 +139,4 @@ void Processes::request_stop(P const& p, Millis grace)
     deliver(p, StopRequested{begun + grace * 9 / 10, begun + grace});
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

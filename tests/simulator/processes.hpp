@@ -6,7 +6,7 @@
 
 #include "simulator/process.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 struct Shared;
 
@@ -53,4 +53,4 @@ class Processes {
     std::vector<P> all_;
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

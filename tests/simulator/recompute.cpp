@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 bool has(SimStore const& store, PartRef const& part) { return store.payload(part) != nullptr; }
@@ -39,4 +39,4 @@ bool can_recompute(SimStore const& store, Params const& params)
     });
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -7,7 +7,7 @@
 #include "simulator/saboteur.hpp"
 
 // The saboteurs, by what they change. Each function returns null for a fault of another kind.
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Changes the commits that a site creates.
 [[nodiscard]] std::unique_ptr<Saboteur> saboteur_of_commits(Fault fault, RunSpec const& run,
@@ -48,4 +48,4 @@ template <class Message>
     return name.starts_with("contrib/");
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -8,7 +8,7 @@
 #include "protocol/rules/skips.hpp"
 #include "simulator/sabotage.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 /// What a saboteur of commits knows.
@@ -293,4 +293,4 @@ std::unique_ptr<Saboteur> saboteur_of_commits(Fault fault, RunSpec const& run, S
     }
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

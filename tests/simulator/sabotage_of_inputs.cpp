@@ -5,7 +5,7 @@
 #include "protocol/rules/refusal.hpp"
 #include "simulator/sabotage.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 /// Changes the answers to reads of headers.
@@ -177,4 +177,4 @@ std::unique_ptr<Saboteur> saboteur_of_inputs(Fault fault, RunSpec const& run, Si
     }
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

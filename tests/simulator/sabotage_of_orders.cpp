@@ -5,7 +5,7 @@
 
 #include "simulator/sabotage.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 // ---- faults without a memory
@@ -242,4 +242,4 @@ std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, Si
     }
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -3,7 +3,7 @@
 
 #include "simulator/sabotage.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 std::unique_ptr<Saboteur> saboteur_of(std::optional<Fault> fault, RunSpec const& run,
                                       SimStore& store)
@@ -14,4 +14,4 @@ std::unique_ptr<Saboteur> saboteur_of(std::optional<Fault> fault, RunSpec const&
     return std::make_unique<Saboteur>();
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

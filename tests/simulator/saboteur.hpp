@@ -8,7 +8,7 @@
 #include "simulator/fault.hpp"
 #include "simulator/store.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Stands between the state machine of one process and the rest of the simulation. The state
 /// machine is correct. A saboteur changes its configuration, its inputs or its outputs, so that the
@@ -35,4 +35,4 @@ class Saboteur {
 [[nodiscard]] std::unique_ptr<Saboteur> saboteur_of(std::optional<Fault> fault, RunSpec const& run,
                                                     SimStore& store);
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -6,7 +6,7 @@
 #include "protocol/records/names.hpp"
 #include "simulator/invariant.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 void Signs::read(std::string const& name, std::string const* bytes, Millis now)
 {
@@ -39,4 +39,4 @@ void Signs::check_removal(Member const& member, Params const& params) const
         });
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

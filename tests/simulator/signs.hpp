@@ -6,7 +6,7 @@
 
 #include "protocol/site/site.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Signs of life in `status/`: whether one process gives them, and whether it waits for those of
 /// others before it removes their members.
@@ -33,4 +33,4 @@ class Signs {
     std::map<std::string, Reads> reads_;
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

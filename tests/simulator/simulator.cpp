@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/simulator.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 Simulator::Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, std::optional<Fault> fault)
     : shared_{run, fault, chaos, SimTime(seed), SimStore(run)},
@@ -74,4 +74,4 @@ bool Simulator::complete() const
     return !store().chain().empty() && store().chain().back().complete;
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -14,7 +14,7 @@
 #include "simulator/part.hpp"
 #include "simulator/training.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Several sites, a store and injected faults, in one thread and simulated time. One seed
 /// determines every choice.
@@ -97,4 +97,4 @@ class Simulator {
     Injector injector_{shared_, processes_};
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

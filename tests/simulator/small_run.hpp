@@ -2,7 +2,7 @@
 #pragma once
 #include "protocol/records/record.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// A small run with intervals of seconds.
 inline RunSpec small_run(std::int64_t blocks = 40,
@@ -30,4 +30,4 @@ inline RunSpec small_run(std::int64_t blocks = 40,
     return run;
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

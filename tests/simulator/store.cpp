@@ -4,7 +4,7 @@
 #include "protocol/records/terms.hpp"
 #include "protocol/rules/refusal.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 Tickets tickets_of(Ranges const& ranges, std::size_t blocks)
 {
@@ -328,4 +328,4 @@ void SimStore::kept() const
             });
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

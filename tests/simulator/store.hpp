@@ -15,7 +15,7 @@
 #include "simulator/kept_records.hpp"
 #include "simulator/values.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 Tickets tickets_of(Ranges const& ranges, std::size_t blocks);
 Tickets operator+(Tickets a, Tickets const& b);
@@ -124,4 +124,4 @@ class SimStore {
     std::map<MemberId, CommitNumber> ever_;  ///< all ids ever admitted
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

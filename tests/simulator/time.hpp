@@ -10,7 +10,7 @@
 
 #include "base/core/time.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Simulated time, its event queue and random numbers; one seed determines all of it.
 class SimTime {
@@ -66,4 +66,4 @@ class SimTime {
     Millis now_{0};
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -6,7 +6,7 @@
 
 #include "base/core/json.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 std::ostream& operator<<(std::ostream& out, Target const& t)
@@ -197,4 +197,4 @@ void trace(std::ostream& out, Millis now, SimProcess const& p, Input const& inpu
         << (wake ? std::to_string(wake->time_since_epoch().count()) : "-") << "\n";
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

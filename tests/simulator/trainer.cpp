@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 constexpr std::int64_t tokens_per_block = 8;  // as in small_run()
@@ -120,4 +120,4 @@ std::vector<Ranges> SimTrainer::undecided() const
     return list;
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -9,7 +9,7 @@
 #include "protocol/site/messages.hpp"
 #include "simulator/store.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// The trainer of the simulation. Computes weights, anchor and deltas as docs/rounds.md says, but
 /// with Tickets instead of real weights. Orders may arrive while a step is in progress.
@@ -73,4 +73,4 @@ class SimTrainer {
     int instance_{0};
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 Training::Training(Shared& shared, Processes& processes) : Part(shared, processes)
 {
@@ -98,4 +98,4 @@ void Training::end_step(P const& p, Millis takes, int instance)
     step(p);
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

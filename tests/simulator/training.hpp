@@ -4,7 +4,7 @@
 
 #include "simulator/part.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Runs the trainers of all processes, and carries out the outputs for them.
 class Training : private Part {
@@ -27,4 +27,4 @@ class Training : private Part {
     std::vector<double> speed_;  ///< of each site: factor of the time of a step
 };
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -5,7 +5,7 @@
 
 #include "protocol/rules/merge.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 Values values_of(Tickets const& tickets)
 {
@@ -38,4 +38,4 @@ MergedValues merge_values(Values const& model, Values const& momentum,
     return merged;
 }
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

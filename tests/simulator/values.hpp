@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 
 /// Simulated weights. For each block, they count how often the block was used for training.
 using Tickets = std::vector<int>;
@@ -36,4 +36,4 @@ struct MergedValues {
                                         std::vector<Term> const& terms,
                                         MergeSettings const& settings);
 
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -46,7 +46,7 @@ class CountingStore final : public ForwardingStore {
         int objects = 0;
         auto const listed = ForwardingStore::list(
             folder, after,
-            [&](store::Listed const& object) {
+            [&](store::ListedObject const& object) {
                 ++objects;
                 return visit(object);
             },

@@ -13,30 +13,32 @@ class ForwardingKernels : public model::Kernels {
         : inner_(std::move(inner))
     {
     }
-    void normalize(at::Tensor const& x, model::Normalized& out) const override
+    void normalize(at::Tensor const& x, model::NormalizationResult& out) const override
     {
         inner_->normalize(x, out);
     }
-    void normalize_backward(at::Tensor const& dy, model::Normalized const& out,
+    void normalize_backward(at::Tensor const& dy, model::NormalizationResult const& out,
                             at::Tensor const& dx) const override
     {
         inner_->normalize_backward(dy, out, dx);
     }
     void embed(at::Tensor const& table, at::Tensor const& ids,
-               model::Normalized& out) const override
+               model::NormalizationResult& out) const override
     {
         inner_->embed(table, ids, out);
     }
-    void embed_backward(at::Tensor const& dy, model::Normalized const& out, at::Tensor const& ids,
-                        at::Tensor const& dtable) const override
+    void embed_backward(at::Tensor const& dy, model::NormalizationResult const& out,
+                        at::Tensor const& ids, at::Tensor const& dtable) const override
     {
         inner_->embed_backward(dy, out, ids, dtable);
     }
-    void mix(model::MixInput const& in, at::Tensor& mixed, model::Normalized& out) const override
+    void mix(model::MixInput const& in, at::Tensor& mixed,
+             model::NormalizationResult& out) const override
     {
         inner_->mix(in, mixed, out);
     }
-    void mix_backward(at::Tensor const& dy, model::Normalized const& out, model::MixInput const& in,
+    void mix_backward(at::Tensor const& dy, model::NormalizationResult const& out,
+                      model::MixInput const& in,
                       model::MixGradients const& gradients) const override
     {
         inner_->mix_backward(dy, out, in, gradients);

@@ -58,7 +58,7 @@ class LivePoller : public testing::Test {
         EXPECT_TRUE(test::eventually(
             [&] { return poll({"--json"}).output.find("\"jobs\": []") != std::string::npos; }));
     }
-    process::Finished poll(std::vector<std::string> more)
+    process::CommandResult poll(std::vector<std::string> more)
     {
         more.insert(more.end(), {"--watttime", "--credentials", (folder_ / "account.json").string(),
                                  "--watttime-url", server_.url()});
@@ -75,7 +75,7 @@ class LivePoller : public testing::Test {
             return false;
         });
     }
-    process::Finished run(std::vector<std::string> more)
+    process::CommandResult run(std::vector<std::string> more)
     {
         std::vector<std::string> arguments{test::program_path("curtail-poll"),
                                            (folder_ / "run.json").string()};
@@ -83,7 +83,7 @@ class LivePoller : public testing::Test {
         auto const done = process::run_command(
             {std::move(arguments), process::plain_environment(), Millis(20'000)});
         EXPECT_TRUE(done) << (done ? "" : done.error().message());
-        return done.value_or(process::Finished{-1, "", ""});
+        return done.value_or(process::CommandResult{-1, "", ""});
     }
 
     test::TemporaryFolder folder_;

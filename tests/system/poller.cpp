@@ -53,16 +53,16 @@ class Poller : public testing::Test {
         EXPECT_EQ(down.exit_code, 0) << down.errors;
     }
 
-    process::Finished run(std::vector<std::string> arguments, Millis deadline = seconds(60))
+    process::CommandResult run(std::vector<std::string> arguments, Millis deadline = seconds(60))
     {
         auto environment = process::plain_environment();
         environment.emplace_back("CURTAIL_CLUSTERS", clusters_.path().string());
         auto const done =
             process::run_command({std::move(arguments), std::move(environment), deadline});
         EXPECT_TRUE(done) << (done ? "" : done.error().message());
-        return done.value_or(process::Finished{-1, "", ""});
+        return done.value_or(process::CommandResult{-1, "", ""});
     }
-    process::Finished clusters(std::vector<std::string> arguments)
+    process::CommandResult clusters(std::vector<std::string> arguments)
     {
         arguments.insert(arguments.begin(), source + "/slurm/private_clusters.sh");
         return run(std::move(arguments));

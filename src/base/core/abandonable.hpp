@@ -13,8 +13,8 @@ namespace curtail {
 /// for them only as long as it likes. Thread-safe.
 ///
 /// The work of an abandoned thread goes on, so it must own all that it uses. The program must end
-/// without exit handlers (apps::end_at_once()): those of OpenSSL, for example, would free what such
-/// a thread still uses.
+/// without exit handlers (programs::end_at_once()): those of OpenSSL, for example, would free what
+/// such a thread still uses.
 class AbandonableThreads {
   public:
     AbandonableThreads();

@@ -58,7 +58,7 @@ class Builder {
     [[nodiscard]] std::string const& refusal() const { return refusal_; }
 
   private:
-    struct Open {
+    struct OpenContainer {
         bool is_object;
         std::vector<std::pair<std::string, Value>> members;
         std::set<std::string> keys;  // of `members`, once there are many
@@ -66,7 +66,7 @@ class Builder {
         std::string key;
     };
     // Searches few members one by one and many in a tree, so that no choice of keys is slow.
-    static bool is_new_key(Open& open)
+    static bool is_new_key(OpenContainer& open)
     {
         constexpr std::size_t few = 32;
         auto const& members = open.members;
@@ -97,7 +97,7 @@ class Builder {
     }
     bool pop()
     {
-        Open closed = std::move(open_.back());
+        OpenContainer closed = std::move(open_.back());
         open_.pop_back();
         return closed.is_object ? add(Object::of_distinct(std::move(closed.members)))
                                 : add(std::move(closed.array));
@@ -111,7 +111,7 @@ class Builder {
         return true;
     }
     int depth_limit_;
-    std::vector<Open> open_;
+    std::vector<OpenContainer> open_;
     std::string refusal_;
 };
 

@@ -59,7 +59,7 @@ Error transfer_error(CURLcode code, Request const& request, std::string const& w
 using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
 // An empty value needs the form "Name;".
-HeaderList list_headers(std::vector<Header> const& headers)
+HeaderList list_headers(std::vector<HeaderField> const& headers)
 {
     HeaderList list{nullptr, curl_slist_free_all};
     for (auto const& [name, value] : headers) {
@@ -82,7 +82,7 @@ struct Client::Handle {
     {
         check(curl_easy_setopt(easy.get(), option, value), static_cast<int>(option));
     }
-    void connect_by(Connection const& connection, bool https, bool loopback);
+    void connect_by(ConnectionSettings const& connection, bool https, bool loopback);
     void prepare(Request const& request, curl_slist* headers);
     void choose_method(Request const& request);
     void authenticate(Request const& request);
@@ -90,7 +90,7 @@ struct Client::Handle {
     std::string user_agent{"curtail/" + build_info().version};
 };
 
-void Client::Handle::connect_by(Connection const& connection, bool https, bool loopback)
+void Client::Handle::connect_by(ConnectionSettings const& connection, bool https, bool loopback)
 {
     if (restrict_protocols(easy.get(), https, has_protocol_names()) != CURLE_OK)
         throw std::runtime_error("libcurl cannot restrict protocols");
@@ -156,7 +156,7 @@ void Client::Handle::authenticate(Request const& request)
     }
 }
 
-Client::Client(Connection connection)
+Client::Client(ConnectionSettings connection)
     : handle_(std::make_unique<Handle>()), connection_(std::move(connection))
 {
     initialise_curl();

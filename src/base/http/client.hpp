@@ -12,7 +12,7 @@
 namespace curtail::http {
 
 /// How a client reaches servers.
-struct Connection {
+struct ConnectionSettings {
     /// PEM file of the certificates to trust; empty: those of the system.
     std::filesystem::path ca_file{};
     /// URL of the proxy, for example `http://proxy.example.org:3128`. If empty, the environment
@@ -26,7 +26,7 @@ struct Connection {
 /// thread-safe.
 class Client {
   public:
-    explicit Client(Connection connection = {});
+    explicit Client(ConnectionSettings connection = {});
     ~Client();
     Client(Client&&) noexcept;
     Client& operator=(Client&&) noexcept;
@@ -43,7 +43,7 @@ class Client {
   private:
     struct Handle;
     std::unique_ptr<Handle> handle_;
-    Connection connection_;
+    ConnectionSettings connection_;
 };
 
 }  // namespace curtail::http

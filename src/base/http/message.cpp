@@ -27,10 +27,11 @@ char const* name_of(Method method)
 
 std::string_view Response::header(std::string_view name) const
 {
-    auto const found = std::find_if(headers.rbegin(), headers.rend(), [&](Header const& header) {
-        return header.name.size() == name.size() &&
-               strncasecmp(header.name.data(), name.data(), name.size()) == 0;
-    });
+    auto const found =
+        std::find_if(headers.rbegin(), headers.rend(), [&](HeaderField const& header) {
+            return header.name.size() == name.size() &&
+                   strncasecmp(header.name.data(), name.data(), name.size()) == 0;
+        });
     return found == headers.rend() ? std::string_view() : std::string_view(found->value);
 }
 

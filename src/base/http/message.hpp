@@ -19,7 +19,7 @@ enum class Method { get, head, put, post, remove };
 [[nodiscard]] char const* name_of(Method method);
 
 /// One header of a request or response.
-struct Header {
+struct HeaderField {
     std::string name;
     std::string value;
 };
@@ -29,7 +29,7 @@ struct Response {
     long status{};
     std::string content_type{};
     std::string body{};
-    std::vector<Header> headers{};
+    std::vector<HeaderField> headers{};
     /// How long the Retry-After header asks the client to wait, counted from the header's arrival.
     std::optional<Seconds> retry_after{};
 
@@ -56,8 +56,9 @@ struct Request {
     Millis deadline{10'000};  ///< for the whole request, from name resolution to the last byte
     std::size_t body_limit{std::size_t{8} << 20};  ///< largest accepted body, in bytes
     Method method{Method::get};
-    std::vector<Header> headers{};  ///< the client adds only Host, User-Agent and Content-Length
-    Pieces body{};                  ///< for `put` and `post`
+    std::vector<HeaderField>
+        headers{};  ///< the client adds only Host, User-Agent and Content-Length
+    Pieces body{};  ///< for `put` and `post`
     /// Receives the body of a response of status 200 to 299, however long it is. If empty, the
     /// body goes to Response::body.
     Sink sink{};

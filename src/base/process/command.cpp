@@ -103,7 +103,7 @@ bool read_available(int fd, std::string& into, std::size_t limit)
 // streams open.
 class Collector {
   public:
-    Collector(Child& child, Pipe& output, Pipe& errors, Command const& command)
+    Collector(Child& child, Pipe& output, Pipe& errors, ProgramCall const& command)
         : child_(child),
           command_(command),
           watched_{{child.fd(), POLLIN, 0},
@@ -112,7 +112,7 @@ class Collector {
     {
     }
 
-    Result<Finished> collect()
+    Result<CommandResult> collect()
     {
         auto const deadline = monotonic_now() + command_.deadline;
         for (bool ended = false; !ended;) {
@@ -166,13 +166,13 @@ class Collector {
     }
 
     Child& child_;
-    Command const& command_;
+    ProgramCall const& command_;
     pollfd watched_[3];
-    Finished finished_;
+    CommandResult finished_;
 };
 
 // The PATH of the command's environment, or the system's default.
-std::string search_path(Command const& command)
+std::string search_path(ProgramCall const& command)
 {
     std::string path = "/usr/local/bin:/usr/bin:/bin";
     for (auto const& [name, value] : command.environment)
@@ -205,7 +205,7 @@ std::vector<std::pair<std::string, std::string>> plain_environment()
     return variables;
 }
 
-Result<Finished> run_command(Command const& command, Kernel const& kernel)
+Result<CommandResult> run_command(ProgramCall const& command, Kernel const& kernel)
 {
     auto const program = find_program(command.arguments.at(0), search_path(command));
     if (!program) return tl::unexpected(program.error());

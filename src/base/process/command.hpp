@@ -13,7 +13,7 @@ namespace curtail::process {
 
 /// A program to run until it ends. It is run without a shell, so it receives its arguments
 /// unchanged.
-struct Command {
+struct ProgramCall {
     /// The first is the program: a path with a slash, or a name to find in the PATH of
     /// `environment`.
     std::vector<std::string> arguments;
@@ -25,7 +25,7 @@ struct Command {
 };
 
 /// What a command left when it ended.
-struct Finished {
+struct CommandResult {
     int exit_code{};     ///< 128 + n if signal n ended it
     std::string output;  ///< stdout
     std::string errors;  ///< the first 64 KiB of stderr
@@ -38,7 +38,8 @@ struct Finished {
 /// passed or the command was cancelled. Fails with `data` if the output is larger than
 /// `output_limit`. Fails with `os_error` if the command could not be started or its exit code is
 /// lost. A command that ends with an exit code other than 0 is a result, not an error.
-[[nodiscard]] Result<Finished> run_command(Command const& command, Kernel const& kernel = {});
+[[nodiscard]] Result<CommandResult> run_command(ProgramCall const& command,
+                                                Kernel const& kernel = {});
 
 /// Finds `program` in `path`, a list of folders in the form of $PATH. A `program` with a slash is
 /// returned unchanged. Fails with `unavailable` if there is no such program.

@@ -55,22 +55,22 @@ std::string obstacle(RunFiles const& files, Tokens tokens,
 }
 
 // The site that always-on imagines in one region.
-struct Imagined {
+struct ImaginedSite {
     config::Site const& site;
     SiteRate rate;
 };
 
 // The first site of a region that has a rate; the reference site for a region without one.
-std::optional<Imagined> imagined_in(RegionId const& region, RunFiles const& files,
-                                    std::vector<std::optional<SiteRate>> const& rates)
+std::optional<ImaginedSite> imagined_in(RegionId const& region, RunFiles const& files,
+                                        std::vector<std::optional<SiteRate>> const& rates)
 {
     auto const& sites = files.run.sites;
     for (std::size_t s = 0; s < sites.size(); ++s)
-        if (sites[s].region == region && rates[s]) return Imagined{sites[s], *rates[s]};
+        if (sites[s].region == region && rates[s]) return ImaginedSite{sites[s], *rates[s]};
     auto const& reference = files.run.reference();
     auto const& rate = rates[static_cast<std::size_t>(&reference - sites.data())];
     if (!rate) return std::nullopt;
-    return Imagined{reference, *rate};
+    return ImaginedSite{reference, *rate};
 }
 
 std::string label_of(RegionId const& region, config::Site const& site)
@@ -83,11 +83,11 @@ std::string label_of(RegionId const& region, config::Site const& site)
 struct Region {
     Scenario scenario;
     energy::IntensitySeries intensity;
-    energy::Rules rules;
+    energy::BillSettings rules;
     energy::Interval when;
 };
 
-Region region_of(RegionSeries const& trace, Imagined const& imagined, RunFiles const& files,
+Region region_of(RegionSeries const& trace, ImaginedSite const& imagined, RunFiles const& files,
                  Axis const& axis, Tokens tokens)
 {
     auto const& [site, rate] = imagined;
@@ -110,13 +110,13 @@ Region region_of(RegionSeries const& trace, Imagined const& imagined, RunFiles c
     scenario.tally = result.tally;
     scenario.tokens = tokens;
     scenario.held_s = result.assumed.length().count();
-    scenario.held_wh = out.rules.power.of(energy::State::training) * result.assumed.length();
+    scenario.held_wh = out.rules.power.of(energy::PowerState::training) * result.assumed.length();
     return out;
 }
 
 RunningTotals running_totals(Region const& region, Axis const& axis, double step_s)
 {
-    std::vector<energy::StateInterval> const whole{{energy::State::training, region.when}};
+    std::vector<energy::StateInterval> const whole{{energy::PowerState::training, region.when}};
     auto const start = region.when.from;
     return {axis.of_signal(start),
             energy::cumulative(whole, region.intensity, region.rules, start, millis(step_s),

@@ -6,15 +6,15 @@
 namespace curtail::account {
 namespace {
 
-CommitSummary summary_of(rounds::Commit const& commit)
+CommitSummary summary_of(protocol::Commit const& commit)
 {
     CommitSummary summary{
         commit.number.value,  commit.kind, commit.complete, commit.round.value,
         commit.totals.tokens, {},          commit.time,     commit.model.weights.sha256};
     for (auto const& d : commit.decided)
         summary.contributions.push_back(
-            {rounds::member_parts(d.member).process.site, d.member.value, d.seq.value, !d.refused,
-             d.refused ? rounds::to_text(*d.refused) : "", d.tokens, d.steps, d.norm});
+            {protocol::member_parts(d.member).process.site, d.member.value, d.seq.value, !d.refused,
+             d.refused ? protocol::to_text(*d.refused) : "", d.tokens, d.steps, d.norm});
     return summary;
 }
 

@@ -43,7 +43,7 @@ bool in_order(std::vector<energy::StateInterval> const& held)
 struct SiteSource {
     std::vector<energy::StateInterval> const& held;
     energy::IntensitySeries series;
-    energy::Rules rules;
+    energy::BillSettings rules;
     bool ordered{in_order(held)};
 
     [[nodiscard]] energy::Tally tally(energy::Interval when) const

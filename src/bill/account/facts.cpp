@@ -54,7 +54,7 @@ FactGroup training_facts(config::Run const& run)
         {{"batch", grouped(run.training.batch_tokens.value) + " tokens per site and step"},
          {"inner optimizer", "Muon and AdamW"},
          {"outer step",
-          run.outer.type == rounds::Outer::Type::average
+          run.outer.type == protocol::Outer::Type::average
               ? "average, weights by tokens"
               : fmt::format("Nesterov, eta {:g}, mu {:g}", run.outer.eta, run.outer.mu)},
          {"round, two or more sites", seconds(run.rounds.round_time) + " of training"},

@@ -13,7 +13,7 @@ namespace {
 // has work of the site.
 std::optional<double> useful_s(SiteAccount const& site)
 {
-    double const training = seconds_in(site, energy::name(energy::State::training));
+    double const training = seconds_in(site, energy::name(energy::PowerState::training));
     if (!site.trained_tokens) return training;
     if (*site.trained_tokens <= Tokens{})
         return site.tokens > Tokens{} ? std::nullopt : std::optional(0.0);

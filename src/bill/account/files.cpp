@@ -137,11 +137,11 @@ Result<std::optional<std::string>> read_chain(RunFiles& files, store::ObjectStor
     auto commits = read_commits(objects);
     if (!commits) return tl::unexpected(commits.error());
     files.commits = std::move(commits->commits);
-    auto run_json = objects.record(rounds::run_name);
+    auto run_json = objects.record(protocol::run_name);
     if (!run_json || !*run_json) return run_json;
-    auto spec = rounds::decode_run(**run_json);
+    auto spec = protocol::decode_run(**run_json);
     if (!spec) return tl::unexpected(spec.error());
-    files.spec = commits->terms ? rounds::with_terms(std::move(*spec), *commits->terms) : *spec;
+    files.spec = commits->terms ? protocol::with_terms(std::move(*spec), *commits->terms) : *spec;
     return run_json;
 }
 

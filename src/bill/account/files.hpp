@@ -44,7 +44,7 @@ struct Contribution {
 
 /// The parts of a commit that the report needs.
 struct CommitSummary {
-    using Kind = rounds::Commit::Kind;
+    using Kind = protocol::Commit::Kind;
     std::int64_t number{};
     Kind kind{Kind::genesis};
     bool run_complete{false};  ///< whether the model includes every block of the stream
@@ -58,7 +58,7 @@ struct CommitSummary {
 /// A run's commits, and the terms that the newest one states.
 struct CommitList {
     std::vector<CommitSummary> commits;
-    std::optional<rounds::Terms> terms;  ///< empty without commits
+    std::optional<protocol::Terms> terms;  ///< empty without commits
 };
 
 /// The content of a run's files.
@@ -70,7 +70,7 @@ struct RunFiles {
     std::vector<CommitSummary> commits;
     /// run.json of the store, with the terms that the newest commit states; empty if the run has
     /// not begun.
-    std::optional<rounds::RunSpec> spec;
+    std::optional<protocol::RunSpec> spec;
     /// The signal's samples, read from the `trace_file` passed to load_run(). If none was passed,
     /// these are the samples that the poller used. May be empty.
     std::vector<RegionSeries> trace;

@@ -10,7 +10,7 @@
 namespace curtail::account {
 namespace {
 
-using energy::State;
+using energy::PowerState;
 using runlog::JobChange;
 
 // Collects the jobs of a site from its trainers' own events.
@@ -59,7 +59,7 @@ class TrainerLog {
     // A trainer logs `starting` once, before its other states.
     [[nodiscard]] bool is_another_trainer(runlog::StateChange const& change) const
     {
-        return change.state == energy::name(State::starting) && !jobs_.back().states.empty();
+        return change.state == energy::name(PowerState::starting) && !jobs_.back().states.empty();
     }
 
     void add_job(Event const& event, std::string const& job)
@@ -204,7 +204,7 @@ class StateIntervals {
   public:
     explicit StateIntervals(energy::Interval held) : held_(held) {}
 
-    void add(State state, Time from, Time to)
+    void add(PowerState state, Time from, Time to)
     {
         from = std::max(from, held_.from);
         to = std::min(to, held_.to);
@@ -241,21 +241,21 @@ std::vector<energy::StateInterval> states_of(JobTimeline const& job, StepsByTime
     Time const end = job.end.value_or(run_end);
     Time const exit = std::min(job.exit.value_or(end), end);
     StateIntervals out({job.begin, end});
-    out.add(State::starting, job.begin, job.states.empty() ? exit : job.states.front().first);
+    out.add(PowerState::starting, job.begin, job.states.empty() ? exit : job.states.front().first);
     for (std::size_t i = 0; i < job.states.size(); ++i) {
         auto const& [from, name] = job.states[i];
         bool const last = i + 1 == job.states.size();
         Time const to = last ? exit : job.states[i + 1].first;
-        auto const state = energy::state_named(name).value_or(State::idle);
+        auto const state = energy::state_named(name).value_or(PowerState::idle);
         // A killed trainer could not log that it stopped training: it trained until its last step
         // and held devices until the scheduler released them.
-        bool const killed = last && !job.exit && state == State::training;
+        bool const killed = last && !job.exit && state == PowerState::training;
         Time const trained_until =
             std::clamp(last_step_of(job, end, steps), from, std::max(from, to));
         out.add(state, from, killed ? trained_until : to);
-        if (killed) out.add(State::idle, trained_until, to);
+        if (killed) out.add(PowerState::idle, trained_until, to);
     }
-    out.add(State::draining, exit, end);
+    out.add(PowerState::draining, exit, end);
     return out.take();
 }
 

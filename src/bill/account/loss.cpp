@@ -44,7 +44,8 @@ FinalLoss const* LossAccount::final_of(std::string const& curve) const
     return found != finals.end() ? &*found : nullptr;
 }
 
-Training training_of(RunFiles const& files, Timeline const& timeline, MaybeSeconds last_step_s)
+TrainingResult training_of(RunFiles const& files, Timeline const& timeline,
+                           MaybeSeconds last_step_s)
 {
     auto const per_step = files.run.training.batch_tokens;
     LossAccount loss;

@@ -83,14 +83,14 @@ struct AlwaysOn {
                                                             Timeline const& timeline);
 
 /// The training loss and the speed of training.
-struct Training {
+struct TrainingResult {
     std::optional<LossAccount> loss;
     std::optional<double> step;  ///< mean duration of a step in real seconds
 };
 /// Computes the training loss and the mean duration of a step. `last_step_s` is
 /// Account::last_step_s; it becomes FinalLoss::wall_s.
-[[nodiscard]] Training training_of(RunFiles const& files, Timeline const& timeline,
-                                   MaybeSeconds last_step_s);
+[[nodiscard]] TrainingResult training_of(RunFiles const& files, Timeline const& timeline,
+                                         MaybeSeconds last_step_s);
 
 /// The evaluation on held-out text, if it belongs to this run.
 struct Evaluation {

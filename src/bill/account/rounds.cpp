@@ -61,7 +61,7 @@ class ContributionTimes {
     {
         for (std::size_t s = 0; s < files.sites.size(); ++s)
             for (auto const& event : files.sites[s].events) {
-                auto const logged = rounds::contributed_in(event.type, event.details);
+                auto const logged = protocol::contributed_in(event.type, event.details);
                 if (!logged) continue;
                 auto& time = times_[{files.run.sites[s].site.value, logged->member.value,
                                      logged->seq.value}];

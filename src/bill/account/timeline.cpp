@@ -186,7 +186,8 @@ std::optional<StateSpan> provision_of(WindowTimeline const& window, SiteTimeline
 bool others_trained(std::vector<SiteTimeline> const& sites, std::size_t site, energy::Interval when)
 {
     auto const in_rounds = [&](energy::StateInterval const& held) {
-        return (held.state == energy::State::training || held.state == energy::State::exchange) &&
+        return (held.state == energy::PowerState::training ||
+                held.state == energy::PowerState::exchange) &&
                energy::overlap(held.when, when);
     };
     for (std::size_t s = 0; s < sites.size(); ++s)

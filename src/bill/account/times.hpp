@@ -17,7 +17,7 @@ struct Span {
     friend bool operator==(Span const&, Span const&) = default;
 };
 
-/// An interval in which a site was in one state. The state is the name of an energy::State, or
+/// An interval in which a site was in one state. The state is the name of an energy::PowerState, or
 /// `provision` while the site waits for devices.
 struct StateSpan {
     std::string state;

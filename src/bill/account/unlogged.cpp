@@ -7,14 +7,14 @@ namespace curtail::account {
 namespace {
 
 // Tokens and seconds of the steps that a site logged.
-struct Logged {
+struct LoggedWork {
     Tokens tokens;
     double seconds{};
 };
 
-Logged logged_by(SiteFiles const& site)
+LoggedWork logged_by(SiteFiles const& site)
 {
-    Logged sum;
+    LoggedWork sum;
     for (auto const& step : site.metrics) {
         sum.tokens += step.tokens;
         sum.seconds += step.duration.count();
@@ -26,12 +26,12 @@ double trained_s(SiteTimeline const& site)
 {
     double sum = 0;
     for (auto const& [state, when] : site.held_real)
-        if (state == energy::State::training) sum += when.length().count();
+        if (state == energy::PowerState::training) sum += when.length().count();
     return sum;
 }
 
 // Whether the logged states leave time for the steps that no line of the metrics records.
-bool is_covered(Tokens committed, Logged const& logged, std::optional<SiteRate> const& rate,
+bool is_covered(Tokens committed, LoggedWork const& logged, std::optional<SiteRate> const& rate,
                 SiteTimeline const& timeline)
 {
     constexpr double enough = 1 - energy::Tally::most_unknown;

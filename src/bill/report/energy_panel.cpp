@@ -9,9 +9,9 @@ namespace {
 constexpr auto text = Column::Kind::text;
 
 // Figures of the energy table, of one site or of all. An unknown part makes its sum unknown.
-class Drawn {
+class EnergyFigures {
   public:
-    Drawn(PageData const& data, std::vector<std::string> ids)
+    EnergyFigures(PageData const& data, std::vector<std::string> ids)
         : energy_(data["energy"]), ids_(std::move(ids))
     {
     }
@@ -43,7 +43,7 @@ class Drawn {
     std::vector<std::string> ids_;
 };
 
-Drawn all_drawn(PageData const& data)
+EnergyFigures all_drawn(PageData const& data)
 {
     std::vector<std::string> ids;
     for (auto const& s : data.sites()) ids.push_back(s["id"].text());
@@ -70,7 +70,7 @@ EnergyColumns energy_columns(PageData const& data)
     return out;
 }
 
-Row energy_row(EnergyColumns const& columns, Cell name, Drawn const& drawn)
+Row energy_row(EnergyColumns const& columns, Cell name, EnergyFigures const& drawn)
 {
     auto const kwh = drawn.of("total_kwh").value_or(0);
     auto const unknown = drawn.of("unknown_kwh").value_or(0);

@@ -57,7 +57,7 @@ Result<void> look_for_model(chain::RunObjects const& objects, ChainView& view)
         auto const there = objects.exists(part.name);
         if (!there) return tl::unexpected(there.error());
         if (*there) continue;
-        auto const newer = objects.exists(rounds::commit_name(view.tip.number.next()));
+        auto const newer = objects.exists(protocol::commit_name(view.tip.number.next()));
         if (!newer) return tl::unexpected(newer.error());
         if (!*newer)
             view.notes.push_back(fmt::format(
@@ -68,7 +68,7 @@ Result<void> look_for_model(chain::RunObjects const& objects, ChainView& view)
     return {};
 }
 
-std::string pending_text(std::vector<rounds::Header> const& pending)
+std::string pending_text(std::vector<protocol::Header> const& pending)
 {
     std::int64_t blocks = 0;
     for (auto const& header : pending) blocks += header.ranges.count();
@@ -77,7 +77,7 @@ std::string pending_text(std::vector<rounds::Header> const& pending)
                        pending.back().leaving ? "; it has left the run" : "");
 }
 
-std::string suspect_text(rounds::Member const& row, Time now)
+std::string suspect_text(protocol::Member const& row, Time now)
 {
     return fmt::format(
         "was last seen {} ago and missed {}; the next commit may remove it and free {}",
@@ -103,13 +103,14 @@ std::string training_text(ChainView const& view, Time now)
 std::string member_text(ChainView const& view, MemberView const& member, Time now)
 {
     if (!member.pending.empty()) return pending_text(member.pending);
-    if (rounds::is_suspect(view.run.params, member.row, now)) return suspect_text(member.row, now);
+    if (protocol::is_suspect(view.run.params, member.row, now))
+        return suspect_text(member.row, now);
     if (member.row.held.empty())
         return "has no blocks left to train; waits until other members finish or are removed";
     return training_text(view, now);
 }
 
-Activity merging(rounds::Lease const& lease, Round round, Time now)
+Activity merging(protocol::Lease const& lease, Round round, Time now)
 {
     auto const left = lease.lease - elapsed(lease.time, now);
     if (left > Millis{0})
@@ -130,7 +131,7 @@ Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& object
     auto tip = chain::newest_commit(objects);
     if (!tip) return tl::unexpected(tip.error());
     if (!*tip) return std::optional<ChainView>{};
-    ChainView view{rounds::in_force(**spec, **tip), std::move(**tip), {}, {}, {}, {}};
+    ChainView view{protocol::in_force(**spec, **tip), std::move(**tip), {}, {}, {}, {}};
     if (auto read = read_round_start(objects, view); !read) return tl::unexpected(read.error());
     if (auto read = read_pending(objects, view); !read) return tl::unexpected(read.error());
     if (auto looked = look_for_model(objects, view); !looked) return tl::unexpected(looked.error());

@@ -10,21 +10,21 @@ namespace curtail::status {
 
 /// A member in the newest commit, and the headers of the member's pending contributions.
 struct MemberView {
-    rounds::Member row;
-    std::vector<rounds::Header> pending;  ///< in order of `seq`
+    protocol::Member row;
+    std::vector<protocol::Header> pending;  ///< in order of `seq`
 };
 
 /// The newest state of a run, read from its store.
 struct ChainView {
-    rounds::RunSpec run;
-    rounds::Commit tip;  ///< the newest commit
+    protocol::RunSpec run;
+    protocol::Commit tip;  ///< the newest commit
     /// When the round of `tip` began, by the store's clock. This is the time of the commit that
     /// made the model of `tip`. If the store lacks this commit, the value is the time of `tip`.
     Time round_began;
-    std::vector<MemberView> members;     ///< in the order of `tip.members`
-    std::optional<rounds::Lease> lease;  ///< newest readable lease for the merge that ends
-                                         ///< the round of `tip`; empty if there is none
-    std::vector<std::string> notes{};    ///< about damaged headers and leases, and a missing model
+    std::vector<MemberView> members;       ///< in the order of `tip.members`
+    std::optional<protocol::Lease> lease;  ///< newest readable lease for the merge that ends
+                                           ///< the round of `tip`; empty if there is none
+    std::vector<std::string> notes{};  ///< about damaged headers and leases, and a missing model
 };
 
 /// Reads run.json, the newest commit, the headers of pending contributions, and the leases of the

@@ -8,7 +8,7 @@ namespace {
 
 json::Array members_json(ChainView const& chain)
 {
-    auto const pending_json = [](rounds::Header const& header) {
+    auto const pending_json = [](protocol::Header const& header) {
         return json::Object{{"seq", header.seq.value},
                             {"base_round", header.base_round.value},
                             {"tokens", header.tokens.value},
@@ -54,7 +54,7 @@ json::Value energy_json(energy::Tally const& tally)
                         {"unknown_intensity_wh", tally.unknown.value}};
 }
 
-json::Value fork_json(rounds::RunSpec const& run)
+json::Value fork_json(protocol::RunSpec const& run)
 {
     if (!run.fork) return {};
     return json::Object{{"run", run.fork->run.value},
@@ -69,7 +69,7 @@ json::Object chain_json(ChainView const& chain, std::optional<account::Speed> co
     auto const& tip = chain.tip;
     json::Object document{
         {"commit", json::Object{{"number", tip.number.value},
-                                {"kind", rounds::to_text(tip.kind)},
+                                {"kind", protocol::to_text(tip.kind)},
                                 {"time", format_time(tip.time)},
                                 {"by", tip.by.member.value}}},
         {"fork", fork_json(chain.run)},
@@ -105,7 +105,7 @@ json::Value hold_json(SiteView const& site)
     return json::Object{{"by", "poller"}, {"why", site.hold}, {"since", json::Value()}};
 }
 
-json::Object site_json(SiteView const& site, SiteEnergy const* energy)
+json::Object site_json(SiteView const& site, SiteConsumption const* energy)
 {
     auto const job_json = [](runlog::PollerJob const& job) {
         return json::Object{{"id", job.id},

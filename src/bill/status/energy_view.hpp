@@ -12,14 +12,14 @@
 namespace curtail::status {
 
 /// What one site has drawn so far, and the newest sample of its signal.
-struct SiteEnergy {
+struct SiteConsumption {
     energy::Tally tally;
     std::optional<SamplePoint> sample;  ///< on the signal's clock; empty if there is none
 };
 
 /// Energy and carbon of a run so far, as curtail-report would state them.
 struct EnergyView {
-    std::vector<SiteEnergy> sites;  ///< in the order of the run's file
+    std::vector<SiteConsumption> sites;  ///< in the order of the run's file
     [[nodiscard]] energy::Tally total() const;
 };
 

@@ -32,7 +32,7 @@ struct Overview {
                                      Time now, chain::CacheSettings const& cache = {});
 
 /// How many of the run's blocks are done, held and free in its newest commit.
-struct Progress {
+struct BlockCounts {
     std::int64_t blocks;  ///< all blocks of the run, over all epochs
     std::int64_t done;    ///< blocks that the committed model includes
     std::int64_t held;    ///< blocks that members hold
@@ -43,9 +43,9 @@ struct Progress {
     }
 };
 /// Counts the blocks in the newest commit.
-[[nodiscard]] inline Progress progress_of(ChainView const& chain)
+[[nodiscard]] inline BlockCounts progress_of(ChainView const& chain)
 {
-    Progress p{chain.run.stream_blocks(), chain.tip.done.count(), 0};
+    BlockCounts p{chain.run.stream_blocks(), chain.tip.done.count(), 0};
     for (auto const& member : chain.tip.members) p.held += member.held.count();
     return p;
 }
@@ -60,7 +60,7 @@ struct Progress {
 
 /// Returns the member's training speed in blocks per real second. Returns an empty optional if
 /// `member.rate` is 0, i.e. unknown.
-[[nodiscard]] inline std::optional<double> blocks_per_second(rounds::Member const& member)
+[[nodiscard]] inline std::optional<double> blocks_per_second(protocol::Member const& member)
 {
     return member.rate == 0 ? std::nullopt : std::optional(static_cast<double>(member.rate) * 1e-6);
 }

@@ -182,7 +182,7 @@ void add_site(Metrics& out, SiteView const& site, bool poller_known)
               site.evaluated_until, &site);
 }
 
-void add_energy(Metrics& out, SiteView const& site, SiteEnergy const& energy)
+void add_energy(Metrics& out, SiteView const& site, SiteConsumption const& energy)
 {
     auto const joules = [](WattHours wh) { return wh.value * joules_per_watt_hour; };
     out.counter("curtail_site_energy_joules_total", "Energy that the site has drawn for the run.",

@@ -30,7 +30,7 @@ std::string header_text(ChainView const& chain, Time now)
         text =
             fmt::format("fork      of commit {} of run {}\n", fork->number.value, fork->run.value);
     text += fmt::format("commit    {} ({}, {} ago) by {}\n", tip.number.value,
-                        rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
+                        protocol::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
     text +=
         fmt::format("round     {}, began {} ago\n", tip.round.value, age(chain.round_began, now));
     text += fmt::format("tokens    {} of {} ({:.1f} %) in {} step{}\n", tip.totals.tokens.value,
@@ -159,7 +159,7 @@ std::string hold_text(SiteView const& site)
 }
 
 // Ages of what the site's jobs depend on: poller, signal and permission.
-std::string ages_text(SiteView const& site, SiteEnergy const* energy, Time now)
+std::string ages_text(SiteView const& site, SiteConsumption const* energy, Time now)
 {
     std::vector<std::string> parts;
     if (site.polled) parts.push_back("polled " + age(*site.polled, now) + " ago");

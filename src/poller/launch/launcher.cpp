@@ -13,9 +13,9 @@ std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site con
     JobSpec spec{run.run, site.site,  folder_id,    run.file, run.site_folder(site.site),
                  build,   site.ranks, site.launcher};
     switch (site.launcher.kind) {
-        case config::Launcher::Kind::slurm:
+        case config::LaunchSettings::Kind::slurm:
             return std::make_unique<SlurmLauncher>(std::move(spec));
-        case config::Launcher::Kind::local:
+        case config::LaunchSettings::Kind::local:
             return std::make_unique<LocalLauncher>(std::move(spec));
     }
     __builtin_unreachable();

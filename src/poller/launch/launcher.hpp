@@ -10,8 +10,8 @@
 namespace curtail::launch {
 
 /// Starts, lists and stops the jobs of one site of one run. With Slurm, each function runs one
-/// command and waits for the command's answer, at most for config::Launcher::command_deadline. Not
-/// thread-safe.
+/// command and waits for the command's answer, at most for
+/// config::LaunchSettings::command_deadline. Not thread-safe.
 ///
 /// Each function fails with `temporary` if no answer came: the call may then have taken effect. Any
 /// other error means that the call certainly had no effect.

@@ -37,7 +37,7 @@ std::string last_line(std::string_view errors)
     return last.empty() ? "it failed without an error message" : printable(last);
 }
 
-tl::unexpected<Error> failed(process::Finished const& finished, std::string what)
+tl::unexpected<Error> failed(process::CommandResult const& finished, std::string what)
 {
     // A client that was killed or prints nothing has not refused.
     bool const no_answer = means_no_answer(finished.errors) || finished.exit_code > 128 ||
@@ -87,12 +87,12 @@ bool means_no_answer(std::string_view errors)
                        [&](auto sign) { return errors.find(sign) != std::string_view::npos; });
 }
 
-process::Command SlurmLauncher::make_command(std::vector<std::string> arguments,
-                                             plan::IntentId const& intent) const
+process::ProgramCall SlurmLauncher::make_command(std::vector<std::string> arguments,
+                                                 plan::IntentId const& intent) const
 {
     auto const& launcher = spec_.launcher;
-    process::Command command{std::move(arguments), process::plain_environment(),
-                             launcher.command_deadline};
+    process::ProgramCall command{std::move(arguments), process::plain_environment(),
+                                 launcher.command_deadline};
     auto const set = [&](char const* name, std::string value) {
         if (!value.empty()) command.environment.emplace_back(name, std::move(value));
     };
@@ -109,8 +109,8 @@ process::Command SlurmLauncher::make_command(std::vector<std::string> arguments,
     return command;
 }
 
-Result<process::Finished> SlurmLauncher::run(std::vector<std::string> arguments,
-                                             plan::IntentId const& intent) const
+Result<process::CommandResult> SlurmLauncher::run(std::vector<std::string> arguments,
+                                                  plan::IntentId const& intent) const
 {
     // Without the file Slurm's clients search the network for their cluster, longer than any
     // deadline.

@@ -38,10 +38,10 @@ class SlurmLauncher final : public Launcher {
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:
-    [[nodiscard]] process::Command make_command(std::vector<std::string> arguments,
-                                                plan::IntentId const& intent) const;
-    [[nodiscard]] Result<process::Finished> run(std::vector<std::string> arguments,
-                                                plan::IntentId const& intent = {}) const;
+    [[nodiscard]] process::ProgramCall make_command(std::vector<std::string> arguments,
+                                                    plan::IntentId const& intent) const;
+    [[nodiscard]] Result<process::CommandResult> run(std::vector<std::string> arguments,
+                                                     plan::IntentId const& intent = {}) const;
     /// Returns the name of the site's cluster if the cluster is a member of a federation. Returns
     /// an empty optional if it is not, or if scontrol fails: a submission must not depend on
     /// scontrol.

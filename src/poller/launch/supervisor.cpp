@@ -56,7 +56,7 @@ bool create_file(char const* path, char const* temporary, std::string_view conte
 }
 
 // Everything that the forked processes need, allocated before the fork.
-struct Prepared {
+struct ForkInputs {
     SupervisedScript const& script;
     process::CStrings arguments;
     process::CStrings environment;
@@ -74,7 +74,7 @@ bool redirect_to_log(int log)
 }
 
 // Becomes the script when the supervisor writes a byte to `go`.
-[[noreturn]] void run_script(Prepared const& p, int go)
+[[noreturn]] void run_script(ForkInputs const& p, int go)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, 0);
@@ -102,7 +102,7 @@ void release_output(int log)
     if (null >= 0) dup2(null, STDIN_FILENO);
 }
 
-void detach(Prepared const& p)
+void detach(ForkInputs const& p)
 {
     setsid();
     release_output(p.log);
@@ -115,7 +115,7 @@ void detach(Prepared const& p)
 }
 
 // Forks the process that becomes the script; `go` receives the descriptor that starts it.
-pid_t fork_script(Prepared const& p, int& go)
+pid_t fork_script(ForkInputs const& p, int& go)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -128,7 +128,7 @@ pid_t fork_script(Prepared const& p, int& go)
     return pid;
 }
 
-bool create_record(Prepared const& p, pid_t script)
+bool create_record(ForkInputs const& p, pid_t script)
 {
     Buffer record;
     record << p.script.record_head << "\"script\":";
@@ -140,7 +140,7 @@ bool create_record(Prepared const& p, pid_t script)
 }
 
 // Waits for the script and writes its exit code; false if either fails.
-bool record_exit(Prepared const& p, pid_t script)
+bool record_exit(ForkInputs const& p, pid_t script)
 {
     auto const code = process::wait_for_exit(script);
     if (!code) return false;
@@ -149,7 +149,7 @@ bool record_exit(Prepared const& p, pid_t script)
     return create_file(p.script.exit_file.c_str(), p.exit_temporary.c_str(), text.text());
 }
 
-[[noreturn]] void supervise(Prepared const& p, int ready)
+[[noreturn]] void supervise(ForkInputs const& p, int ready)
 {
     detach(p);
     int go = -1;
@@ -166,7 +166,7 @@ bool record_exit(Prepared const& p, pid_t script)
 }
 
 // Forks twice, so that init adopts the supervisor and the poller has no zombie.
-bool fork_supervisor(Prepared const& prepared, int ready)
+bool fork_supervisor(ForkInputs const& prepared, int ready)
 {
     pid_t const between = fork();
     if (between < 0) return false;
@@ -191,13 +191,13 @@ Result<void> start_supervised(SupervisedScript const& script, process::Kernel co
     if (!log)
         return tl::unexpected(log.error().with_context("cannot start " + script.arguments[0]));
     auto const suffix = "." + std::to_string(getpid());
-    Prepared const prepared{script,
-                            process::CStrings(script.arguments),
-                            process::CStrings(script.environment),
-                            script.record + suffix,
-                            script.exit_file + suffix,
-                            log->get(),
-                            kernel};
+    ForkInputs const prepared{script,
+                              process::CStrings(script.arguments),
+                              process::CStrings(script.environment),
+                              script.record + suffix,
+                              script.exit_file + suffix,
+                              log->get(),
+                              kernel};
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0) return cannot(errno_text(errno));
     Fd const reader(ready[0]);

@@ -5,7 +5,7 @@
 
 namespace curtail::plan {
 
-SiteState clamp_times(SiteState state, Time now, Rules const& rules)
+SiteState clamp_times(SiteState state, Time now, JobLimits const& rules)
 {
     auto const limit = [](std::optional<Time>& time, Time latest) {
         if (time) *time = std::min(*time, latest);

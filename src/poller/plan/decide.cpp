@@ -23,7 +23,7 @@ std::vector<LiveJob> live_jobs(SiteState const& state, std::vector<Job> const& j
 
 // Whether Slurm has been ending the job for too long. The next job need not wait for it: Slurm
 // decides where that one starts.
-bool is_stuck(LiveJob const& job, Time now, Rules const& rules)
+bool is_stuck(LiveJob const& job, Time now, JobLimits const& rules)
 {
     auto const& since = job.tracked->ending_since;
     return job.listed->cleaning_up && since && now - *since >= rules.completing_time;
@@ -35,7 +35,7 @@ bool is_due(std::optional<Time> const& last, Millis interval, Time now)
 }
 
 // Why a running job may be cancelled now; empty if it may not.
-std::string overdue(TrackedJob const& job, Time now, Rules const& rules)
+std::string overdue(TrackedJob const& job, Time now, JobLimits const& rules)
 {
     if (job.drains < rules.drains_before_cancel || !job.asked_since) return {};
     if (job.drained_since)
@@ -64,7 +64,7 @@ Action stop_pending(Action action, LiveJob const& job, bool may_cancel)
 }
 
 Action stop_running(Action action, LiveJob const& job, bool may_cancel, Time now,
-                    Rules const& rules)
+                    JobLimits const& rules)
 {
     if (auto const late = overdue(*job.tracked, now, rules); !late.empty()) {
         action.why += "; " + late;
@@ -80,7 +80,7 @@ Action stop_running(Action action, LiveJob const& job, bool may_cancel, Time now
 }
 
 // One step towards the end of a job; `wait` while the last step may still take effect.
-Action stop(LiveJob const& job, std::string const& why, Time now, Rules const& rules)
+Action stop(LiveJob const& job, std::string const& why, Time now, JobLimits const& rules)
 {
     Action action{ActionType::wait, job.tracked->id, job.tracked->window, {}, why};
     bool const may_cancel = is_due(job.tracked->last_cancel, rules.cancel_interval, now);
@@ -157,7 +157,7 @@ Action act_without_jobs(SiteState const& state, DesiredState const& desired, Tim
 }  // namespace
 
 std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
-                           std::vector<Job> const& jobs, Time now, Rules const& rules)
+                           std::vector<Job> const& jobs, Time now, JobLimits const& rules)
 {
     auto const live = live_jobs(state, jobs);
     auto const* kept = desired.job ? pick_job_to_keep(live) : nullptr;
@@ -174,7 +174,7 @@ std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
 }
 
 std::string warning_of(SiteState const& state, std::vector<Job> const& jobs, Time now,
-                       Rules const& rules)
+                       JobLimits const& rules)
 {
     std::string text;
     auto const add = [&](std::string const& sentence) {

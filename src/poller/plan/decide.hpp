@@ -23,7 +23,7 @@ struct DesiredState {
 ///   is submitted.
 /// - If no job is desired, every job is stopped.
 /// - To stop a pending job, the poller removes it from the queue. To stop a running job, the poller
-///   drains it repeatedly. The poller cancels it as soon as Rules::grace and
+///   drains it repeatedly. The poller cancels it as soon as JobLimits::grace and
 ///   Rules::drains_before_cancel permit.
 /// - A job that received no stop request belongs to the window that is open now, even if it was
 ///   submitted for an earlier one.
@@ -37,11 +37,11 @@ struct DesiredState {
 /// `jobs` are the jobs that the launcher lists.
 [[nodiscard]] std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
                                          std::vector<Job> const& jobs, Time now,
-                                         Rules const& rules);
+                                         JobLimits const& rules);
 
 /// Returns one line with all warnings about those listed jobs that have not ended. The text is
 /// empty if there are no warnings.
 [[nodiscard]] std::string warning_of(SiteState const& state, std::vector<Job> const& jobs, Time now,
-                                     Rules const& rules);
+                                     JobLimits const& rules);
 
 }  // namespace curtail::plan

@@ -60,13 +60,13 @@ Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now
     return pause;
 }
 
-Millis count_failure(SiteState& state, std::string failure, Time now, Rules const& rules)
+Millis count_failure(SiteState& state, std::string failure, Time now, JobLimits const& rules)
 {
     auto const pause = backoff(++state.failures, rules);
     return pause_after(state, std::move(failure), pause, now);
 }
 
-Millis count_setback(SiteState& state, std::string setback, Time now, Rules const& rules)
+Millis count_setback(SiteState& state, std::string setback, Time now, JobLimits const& rules)
 {
     auto const pause = backoff(++state.setbacks, rules);
     return pause_after(state, std::move(setback), pause, now);

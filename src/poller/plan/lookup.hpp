@@ -26,9 +26,9 @@ void forget_failures(SiteState& state);
 Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now);
 /// Records `failure` in the state and counts it. Forbids submissions before `now` + the backoff.
 /// Returns the backoff.
-Millis count_failure(SiteState& state, std::string failure, Time now, Rules const& rules);
+Millis count_failure(SiteState& state, std::string failure, Time now, JobLimits const& rules);
 /// Records a setback, which is not a failure: counts it and forbids submissions before `now` + its
 /// backoff. Returns the backoff. `setback` describes it.
-Millis count_setback(SiteState& state, std::string setback, Time now, Rules const& rules);
+Millis count_setback(SiteState& state, std::string setback, Time now, JobLimits const& rules);
 
 }  // namespace curtail::plan

@@ -32,7 +32,7 @@ void confirm_intent(Update& update, Job const& job)
     state.intent.reset();
 }
 
-void resolve_intent(Update& update, std::vector<Job> const& jobs, Time now, Rules const& rules)
+void resolve_intent(Update& update, std::vector<Job> const& jobs, Time now, JobLimits const& rules)
 {
     auto& state = update.state;
     if (!state.intent) return;
@@ -92,7 +92,7 @@ std::string end_text(TrackedJob const& tracked, Job const& job, bool too_soon)
 
 // Returns how long the next job waits after one that ended without a stop request.
 Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, bool too_soon,
-                     Time now, Rules const& rules)
+                     Time now, JobLimits const& rules)
 {
     auto& state = update.state;
     auto text = end_text(tracked, job, too_soon);
@@ -117,7 +117,7 @@ void note_cancel(Update& update, TrackedJob const& tracked, Job const& job)
 }
 
 void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time now,
-              Rules const& rules)
+              JobLimits const& rules)
 {
     JobChange event{.type = JobChange::Type::ended,
                     .window = tracked.window.value,
@@ -155,7 +155,7 @@ void note_ending(TrackedJob& tracked, Job const& listed, Time now)
 
 }  // namespace
 
-Update observe(SiteState before, std::vector<Job> const& jobs, Time now, Rules const& rules)
+Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimits const& rules)
 {
     Update update{std::move(before), {}, {}};
     resolve_intent(update, jobs, now, rules);

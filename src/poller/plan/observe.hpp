@@ -12,6 +12,6 @@ namespace curtail::plan {
 /// all jobs of this run and site that the launcher still knows. The launcher must have been asked
 /// at the real time `now` or later.
 [[nodiscard]] Update observe(SiteState before, std::vector<Job> const& jobs, Time now,
-                             Rules const& rules);
+                             JobLimits const& rules);
 
 }  // namespace curtail::plan

@@ -12,7 +12,7 @@ using runlog::JobChange;
 
 // The submission's answer was lost. A later observation shows whether it failed: its job appears,
 // or its intent expires.
-void note_lost_answer(SiteState& state, std::string failure, Time now, Rules const& rules)
+void note_lost_answer(SiteState& state, std::string failure, Time now, JobLimits const& rules)
 {
     if (!state.intent) return;
     count_setback(state, std::move(failure), now, rules);
@@ -21,7 +21,7 @@ void note_lost_answer(SiteState& state, std::string failure, Time now, Rules con
 }
 
 void note_refusal(Update& update, Action const& action, Outcome const& outcome, std::string failure,
-                  Time now, Rules const& rules)
+                  Time now, JobLimits const& rules)
 {
     auto const pause = count_setback(update.state, std::move(failure), now, rules);
     update.state.intent.reset();
@@ -41,7 +41,7 @@ void note_success(Update& update, Action const& action, Outcome const& outcome)
 }
 
 Update finish_submission(SiteState before, Action const& action, Outcome const& outcome, Time now,
-                         Rules const& rules)
+                         JobLimits const& rules)
 {
     Update update{std::move(before), {}, {}};
     auto failure = "submission failed (" + outcome.why + ")";
@@ -83,7 +83,7 @@ SiteState begin(SiteState before, Action const& action, Time now)
 }
 
 Update finish(SiteState before, Action const& action, Outcome const& outcome, Time now,
-              Rules const& rules)
+              JobLimits const& rules)
 {
     if (action.type == ActionType::submit)
         return finish_submission(std::move(before), action, outcome, now, rules);

@@ -7,7 +7,7 @@
 
 namespace curtail::plan {
 
-Millis backoff(int failures, Rules const& rules)
+Millis backoff(int failures, JobLimits const& rules)
 {
     auto pause = rules.first_backoff;
     for (int i = 1; i < failures && pause < rules.longest_backoff; ++i) pause *= 2;

@@ -8,7 +8,7 @@ namespace curtail::plan {
 
 /// The time limits and pauses for a site's jobs. All durations are real time, even if the signals
 /// follow a recorded trace.
-struct Rules {
+struct JobLimits {
     /// Time from the first delivered drain signal to a cancel. If no drain signal was delivered, a
     /// cancel follows 3 x `grace` after the first attempt to stop the job
     /// (TrackedJob::asked_since).
@@ -32,7 +32,7 @@ struct Rules {
 };
 
 /// Returns the pause after `failures` consecutive failures.
-[[nodiscard]] Millis backoff(int failures, Rules const& rules);
+[[nodiscard]] Millis backoff(int failures, JobLimits const& rules);
 
 /// Formats `next try in 10.0 s (consecutive failures: 1)`. The part in brackets is omitted if
 /// `failures` is 0.

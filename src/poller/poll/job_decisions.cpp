@@ -45,7 +45,7 @@ plan::DesiredState desired_state(WindowRecord const& window, StopReason stop,
 
 JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                             std::vector<plan::Job> const& listed, Time now,
-                            plan::Rules const& rules)
+                            plan::JobLimits const& rules)
 {
     auto update = plan::observe(plan::clamp_times(before, now, rules), listed, now, rules);
     JobObservation seen{std::move(update.state),
@@ -108,7 +108,8 @@ bool is_other_trainer(runlog::TrainerStatus const& status, plan::SiteState const
 }
 
 JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,
-                         std::vector<plan::Job> const& listed, Time now, plan::Rules const& rules)
+                         std::vector<plan::Job> const& listed, Time now,
+                         plan::JobLimits const& rules)
 {
     JobStatus status;
     status.window = site.window.open;

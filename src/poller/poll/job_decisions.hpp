@@ -38,7 +38,7 @@ struct JobObservation {
 /// knowledge so far. `now` is real time.
 [[nodiscard]] JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                                           std::vector<plan::Job> const& listed, Time now,
-                                          plan::Rules const& rules);
+                                          plan::JobLimits const& rules);
 
 /// What a site's trainer wrote about its own start and end.
 struct TrainerRecord {
@@ -68,7 +68,7 @@ struct TrainerRecord {
 /// record after observe_jobs(). `now` is real time.
 [[nodiscard]] JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,
                                        std::vector<plan::Job> const& listed, Time now,
-                                       plan::Rules const& rules);
+                                       plan::JobLimits const& rules);
 /// Returns the status of a site's jobs after the launcher failed to list them. `list_error` is the
 /// launcher's error.
 [[nodiscard]] JobStatus undecided_status(WindowRecord const& window,

@@ -14,7 +14,7 @@ permission::Verdict verdict_on(plan::DesiredState const& desired, WindowRecord c
 }
 
 PermissionWriter::PermissionWriter(std::filesystem::path site_folder, RunId run, SiteId site,
-                                   permission::Terms terms)
+                                   permission::IssueTimes terms)
     : site_folder_(std::move(site_folder)),
       run_(std::move(run)),
       site_(std::move(site)),

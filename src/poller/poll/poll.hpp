@@ -32,7 +32,7 @@ struct PollContext {
 
 /// What a poll of all sites found out.
 struct PollResult {
-    std::vector<SiteStatus> sites;
+    std::vector<PollFindings> sites;
     std::vector<Error> errors;  ///< errors that belong to none of `sites`
 
     /// Returns one error for the whole poll, or an empty optional if there are no errors. The code

@@ -9,7 +9,7 @@ namespace {
 
 Time real_now() { return SystemClock{}.now(); }
 
-permission::Terms terms_of(SiteParts const& parts)
+permission::IssueTimes terms_of(SiteParts const& parts)
 {
     auto const& site = parts.site;
     auto const close_delay =
@@ -36,7 +36,7 @@ SitePoller::SitePoller(SiteParts parts, StateStore& store, Log log)
     status_.region = parts_.site.region;
 }
 
-plan::Rules SitePoller::rules() const
+plan::JobLimits SitePoller::rules() const
 {
     auto rules = parts_.rules;
     std::lock_guard const guard(mutex_);
@@ -332,7 +332,7 @@ bool SitePoller::is_idle() const
     return jobs.jobs.empty() && !jobs.intent;
 }
 
-SiteStatus SitePoller::status() const
+PollFindings SitePoller::status() const
 {
     std::lock_guard const guard(mutex_);
     return status_;

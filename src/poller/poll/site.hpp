@@ -42,7 +42,7 @@ struct SiteParts {
     std::unique_ptr<signals::Provider> provider;  ///< null: the window is not evaluated, and its
                                                   ///< stored phase is used
     std::unique_ptr<launch::Launcher> launcher;
-    plan::Rules rules;
+    plan::JobLimits rules;
     /// Set only if `provider` replays a trace: the start of the trace, on the signal's clock. The
     /// run's first evaluation of the window begins at this time.
     std::optional<Time> trace_start;
@@ -71,12 +71,12 @@ class SitePoller {
     /// For all later polls, sets Rules::grace to 0 and Rules::drains_before_cancel to 1.
     void skip_grace();
     /// Returns what the last poll found out.
-    [[nodiscard]] SiteStatus status() const;
+    [[nodiscard]] PollFindings status() const;
     [[nodiscard]] SiteId const& id() const { return parts_.site.site; }
 
   private:
     [[nodiscard]] bool is_replay() const { return parts_.trace_start.has_value(); }
-    [[nodiscard]] plan::Rules rules() const;
+    [[nodiscard]] plan::JobLimits rules() const;
     [[nodiscard]] SavedHold saved_hold() const;
     [[nodiscard]] bool is_complete() const;
     /// Leaves the window of a replay as it is, because the clock is behind it.
@@ -114,7 +114,7 @@ class SitePoller {
     PermissionWriter permission_;
     std::optional<Time> last_saved_;  ///< when evaluate() last saved the state; real time
     mutable std::mutex mutex_;        ///< guards the four members below
-    SiteStatus status_;
+    PollFindings status_;
     bool skips_grace_{false};
     std::string clock_wait_;             ///< why a replay cannot evaluate its window; usually empty
     StopReason stop_{StopReason::none};  ///< why all jobs should stop

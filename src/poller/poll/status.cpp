@@ -43,7 +43,7 @@ std::string action_line(plan::Action const& action, bool dry_run)
 }
 
 // Errors and warnings, one message each.
-std::vector<std::string> problems(SiteStatus const& site)
+std::vector<std::string> problems(PollFindings const& site)
 {
     std::vector<std::string> messages;
     for (auto const& error : site.errors()) messages.push_back(error.message());
@@ -51,7 +51,7 @@ std::vector<std::string> problems(SiteStatus const& site)
     return messages;
 }
 
-std::string paragraph(SiteStatus const& site, bool dry_run)
+std::string paragraph(PollFindings const& site, bool dry_run)
 {
     auto const& jobs = site.jobs;
     auto text = fmt::format("{} ({})\n  signal  {}\n  window  {}{}: {}\n", site.site.value,
@@ -95,7 +95,7 @@ json::Array to_json(std::vector<plan::Action> const& actions)
     return list;
 }
 
-json::Object to_json(SiteStatus const& site)
+json::Object to_json(PollFindings const& site)
 {
     auto const& signal = site.signal;
     json::Value intensity;
@@ -123,7 +123,7 @@ json::Object to_json(SiteStatus const& site)
 
 }  // namespace
 
-std::vector<Error> SiteStatus::errors() const
+std::vector<Error> PollFindings::errors() const
 {
     std::vector<Error> all;
     for (auto const& error : {signal.error, jobs.list_error, jobs.action_error})
@@ -131,14 +131,14 @@ std::vector<Error> SiteStatus::errors() const
     return all;
 }
 
-std::string explain(std::vector<SiteStatus> const& sites, bool dry_run)
+std::string explain(std::vector<PollFindings> const& sites, bool dry_run)
 {
     std::string text;
     for (auto const& site : sites) text += paragraph(site, dry_run);
     return text;
 }
 
-json::Value to_json(std::vector<SiteStatus> const& sites)
+json::Value to_json(std::vector<PollFindings> const& sites)
 {
     json::Array list;
     for (auto const& site : sites) list.push_back(to_json(site));

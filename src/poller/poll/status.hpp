@@ -48,7 +48,7 @@ struct JobStatus {
 };
 
 /// What a poll found out about one site. `--explain` prints it.
-struct SiteStatus {
+struct PollFindings {
     SiteId site;
     RegionId region;
     SignalStatus signal;
@@ -59,13 +59,13 @@ struct SiteStatus {
 
 /// Returns a text for the user, with one paragraph per site. If `dry_run` is set, the text says
 /// that a poll would carry out the actions.
-[[nodiscard]] std::string explain(std::vector<SiteStatus> const& sites, bool dry_run);
+[[nodiscard]] std::string explain(std::vector<PollFindings> const& sites, bool dry_run);
 /// Returns the status of the sites as JSON:
 /// `{"sites":[{"site","region","signal_time","intensity_gco2_per_kwh","age_s","provider","phase",
 /// "window","why","jobs":[{"job","state","reason","window"}],
 /// "other_trainer":{"job","since"},"actions":[{"action","job","window","why"}],"trouble":[...]}]}`.
 /// `other_trainer` is null if there is none. `trouble` lists errors and warnings. `age_s` is the
 /// age of the newest sample at `signal_time`, on the signal's clock.
-[[nodiscard]] json::Value to_json(std::vector<SiteStatus> const& sites);
+[[nodiscard]] json::Value to_json(std::vector<PollFindings> const& sites);
 
 }  // namespace curtail::poll

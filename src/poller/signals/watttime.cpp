@@ -85,14 +85,14 @@ Result<Credentials> read_credentials(std::filesystem::path const& file)
 }
 
 // One query to the provider and its budget.
-struct Client::Query {
+struct AccountClient::Query {
     std::string url;  // without parameters
     Deadline deadline;
     bool retried{false};
     bool logged_in{false};  // the token was obtained by this query
 };
 
-Client::Client(Credentials credentials, Options options, Clock const& clock)
+AccountClient::AccountClient(Credentials credentials, Options options, Clock const& clock)
     : credentials_(std::move(credentials)),
       options_(std::move(options)),
       clock_(clock),
@@ -103,7 +103,7 @@ Client::Client(Credentials credentials, Options options, Clock const& clock)
         options_.pause = [](Millis duration) { std::this_thread::sleep_for(duration); };
 }
 
-Result<Points> Client::live(RegionId const& region)
+Result<Points> AccountClient::live(RegionId const& region)
 {
     // Only a plain name needs no escapes in a URL. All of WattTime's regions have plain names.
     if (!is_plain_name(region.value))
@@ -123,7 +123,7 @@ Result<Points> Client::live(RegionId const& region)
     return points;
 }
 
-Result<json::Value> Client::fetch(std::string const& path, std::string const& parameters)
+Result<json::Value> AccountClient::fetch(std::string const& path, std::string const& parameters)
 {
     Query query{options_.base_url + path, Deadline(options_.deadline)};
     if (auto loaded = load_token(); !loaded) return tl::unexpected(loaded.error());
@@ -133,7 +133,7 @@ Result<json::Value> Client::fetch(std::string const& path, std::string const& pa
     return fetch_with_token(parameters, query);
 }
 
-Result<json::Value> Client::fetch_with_token(std::string const& parameters, Query& query)
+Result<json::Value> AccountClient::fetch_with_token(std::string const& parameters, Query& query)
 {
     for (;;) {
         http::Request request{.url = query.url + parameters, .username = {}};
@@ -149,7 +149,7 @@ Result<json::Value> Client::fetch_with_token(std::string const& parameters, Quer
     }
 }
 
-Result<void> Client::log_in(Query& query)
+Result<void> AccountClient::log_in(Query& query)
 {
     token_.reset();
     auto const url = options_.base_url + "/login";
@@ -168,7 +168,7 @@ Result<void> Client::log_in(Query& query)
     return {};
 }
 
-Result<http::Response> Client::get(http::Request request, Query& query)
+Result<http::Response> AccountClient::get(http::Request request, Query& query)
 {
     for (;;) {
         request.deadline = query.deadline.left();
@@ -187,19 +187,19 @@ Result<http::Response> Client::get(http::Request request, Query& query)
     }
 }
 
-std::string Client::account_hash() const
+std::string AccountClient::account_hash() const
 {
     return sha256(options_.base_url + "\n" + credentials_.username).hex();
 }
 
-bool Client::has_valid_token() const
+bool AccountClient::has_valid_token() const
 {
     if (!token_) return false;
     auto const age = clock_.now() - token_->obtained;
     return age >= Millis{0} && age < token_life - token_margin;
 }
 
-Result<std::optional<std::string>> Client::read_token_file() const
+Result<std::optional<std::string>> AccountClient::read_token_file() const
 {
     if (options_.writes)
         if (auto checked = ensure_private_folder(options_.state_folder); !checked)
@@ -207,7 +207,7 @@ Result<std::optional<std::string>> Client::read_token_file() const
     return read_private_file(token_file());
 }
 
-Result<void> Client::load_token()
+Result<void> AccountClient::load_token()
 {
     if (token_loaded_) return {};
     auto content = read_token_file();
@@ -227,7 +227,7 @@ Result<void> Client::load_token()
     return {};
 }
 
-void Client::store_token() const
+void AccountClient::store_token() const
 {
     // Formatted without json::Value, which would leave copies of the token in memory.
     std::string text(token_->text.reveal());

@@ -26,7 +26,7 @@ struct Credentials {
 /// what to do. Fails with `config` if the content is invalid.
 [[nodiscard]] Result<Credentials> read_credentials(std::filesystem::path const& file);
 
-/// Settings of a Client.
+/// Settings of a AccountClient.
 struct Options {
     std::string base_url{"https://api.watttime.org"};
     /// File of certificates to trust instead of the system's. If the path is empty, the client
@@ -51,10 +51,10 @@ inline constexpr Seconds token_life{30 * 60};  ///< how long WattTime accepts a 
 /// A client for one account. The client logs in when necessary, and once more if a response
 /// suggests that the token has expired. If the server is busy, the client waits and retries once. A
 /// client is not thread-safe.
-class Client {
+class AccountClient {
   public:
     /// `clock` must outlive the client.
-    Client(Credentials credentials, Options options, Clock const& clock);
+    AccountClient(Credentials credentials, Options options, Clock const& clock);
 
     /// Returns the current value: the first point of the forecast. That point is the value of the
     /// current five minutes. Fails with `data` if the forecast is empty.

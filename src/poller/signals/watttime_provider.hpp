@@ -18,7 +18,7 @@ namespace curtail::signals {
 class WattTimeProvider final : public Provider {
   public:
     /// Uses the state folder and the log of `client`.
-    explicit WattTimeProvider(watttime::Client client) : client_(std::move(client)) {}
+    explicit WattTimeProvider(watttime::AccountClient client) : client_(std::move(client)) {}
     /// Returns the known samples in [from, to]. `to` must be the current real time. WattTime has
     /// one value for each period of five minutes. If the value of the current period is not yet
     /// known, queries WattTime before it returns.
@@ -45,7 +45,7 @@ class WattTimeProvider final : public Provider {
 
     [[nodiscard]] watttime::Options const& options() const { return client_.options(); }
 
-    watttime::Client client_;
+    watttime::AccountClient client_;
     std::map<RegionId, State> states_;
 };
 

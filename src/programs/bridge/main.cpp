@@ -96,7 +96,7 @@ Result<void> relay(MessageSocket& leader, Intercommunicator& other)
     }
 }
 
-Result<void> run_bridge(apps::Arguments const& arguments, apps::Console const&)
+Result<void> run_bridge(programs::Arguments const& arguments, programs::Console const&)
 {
     auto socket = bridge::connect_to_socket(arguments.text("SOCKET"));
     if (!socket) return tl::unexpected(socket.error());
@@ -124,7 +124,7 @@ Result<void> run_bridge(apps::Arguments const& arguments, apps::Console const&)
 int main(int argc, char** argv)
 {
     // MPI_Finalize would wait for the other end.
-    apps::end_at_once(apps::run(
+    programs::end_at_once(programs::run(
         {"curtail-bridge",
          "One end of a connection between two sites over MPI. curtail-train starts it, under an "
          "mpirun of its own (docs/mpi.md).",

@@ -4,7 +4,7 @@
 #include "programs/frame/progress.hpp"
 #include "trainer/data/prepare.hpp"
 
-namespace curtail::apps::data {
+namespace curtail::programs::data {
 
 [[nodiscard]] Command prepare_command();
 [[nodiscard]] Command tokenizer_command();
@@ -24,4 +24,4 @@ constexpr std::int64_t default_vocabulary = 2048;
 /// knows no default, so that Arguments::has() tells whether the user gave a value.
 [[nodiscard]] std::int64_t vocabulary_size(Arguments const& arguments);
 
-}  // namespace curtail::apps::data
+}  // namespace curtail::programs::data

@@ -2,7 +2,7 @@
 #include "commands.hpp"
 #include "trainer/data/summary.hpp"
 
-namespace curtail::apps::data {
+namespace curtail::programs::data {
 namespace {
 
 Result<void> inspect(Arguments const& arguments, Console const& console)
@@ -32,4 +32,4 @@ Command inspect_command()
             "curtail-data inspect results/demo/data"};
 }
 
-}  // namespace curtail::apps::data
+}  // namespace curtail::programs::data

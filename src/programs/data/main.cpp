@@ -3,7 +3,7 @@
 
 int main(int argc, char** argv)
 {
-    using namespace curtail::apps;
+    using namespace curtail::programs;
     Program const program{
         "curtail-data",
         "Turns text into a tokenizer and token shards for training, and inspects them",

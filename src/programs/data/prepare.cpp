@@ -7,7 +7,7 @@
 #include "run/config/run.hpp"
 #include "trainer/data/summary.hpp"
 
-namespace curtail::apps::data {
+namespace curtail::programs::data {
 namespace {
 
 using curtail::data::PrepareOptions;
@@ -73,17 +73,17 @@ curtail::data::StageCallback progress_of_stages()
 {
     struct Shown {
         std::string stage;
-        std::unique_ptr<Progress> progress;
+        std::unique_ptr<ProgressLine> progress;
     };
-    return [shown = std::make_shared<Shown>()](std::string const& stage, double done,
-                                               double total) {
-        if (shown->stage != stage) {
-            shown->progress =
-                std::make_unique<Progress>(stage, stage == "tokenizing" ? "documents" : "merges");
-            shown->stage = stage;
-        }
-        shown->progress->update(done, total);
-    };
+    return
+        [shown = std::make_shared<Shown>()](std::string const& stage, double done, double total) {
+            if (shown->stage != stage) {
+                shown->progress = std::make_unique<ProgressLine>(
+                    stage, stage == "tokenizing" ? "documents" : "merges");
+                shown->stage = stage;
+            }
+            shown->progress->update(done, total);
+        };
 }
 
 Option vocabulary_option()
@@ -123,4 +123,4 @@ Command prepare_command()
             "curtail-data prepare my_text/ --out data --vocabulary 2048"};
 }
 
-}  // namespace curtail::apps::data
+}  // namespace curtail::programs::data

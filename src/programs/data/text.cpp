@@ -10,7 +10,7 @@
 #include "commands.hpp"
 #include "trainer/data/encoder.hpp"
 
-namespace curtail::apps::data {
+namespace curtail::programs::data {
 namespace {
 
 using curtail::data::Token;
@@ -113,4 +113,4 @@ Command decode_command()
             "curtail-data decode --tokenizer results/demo/data 39 265 271"};
 }
 
-}  // namespace curtail::apps::data
+}  // namespace curtail::programs::data

@@ -5,7 +5,7 @@
 #include "trainer/data/corpus.hpp"
 #include "trainer/data/tokenizer_training.hpp"
 
-namespace curtail::apps::data {
+namespace curtail::programs::data {
 namespace {
 
 Result<curtail::data::Tokenizer> train(Arguments const& arguments)
@@ -14,7 +14,7 @@ Result<curtail::data::Tokenizer> train(Arguments const& arguments)
     for (auto const& text : arguments.values_of("TEXT")) sources.emplace_back(text);
     auto const corpus = curtail::data::read_corpus(sources);
     if (!corpus) return tl::unexpected(corpus.error());
-    Progress progress("training the tokenizer", "merges");
+    ProgressLine progress("training the tokenizer", "merges");
     return curtail::data::train_tokenizer(
         corpus->documents, vocabulary_size(arguments),
         [&](double done, double total) { progress.update(done, total); });
@@ -48,4 +48,4 @@ Command tokenizer_command()
             "curtail-data tokenizer my_text/ --out my.tiktoken --vocabulary 2048"};
 }
 
-}  // namespace curtail::apps::data
+}  // namespace curtail::programs::data

@@ -5,7 +5,7 @@
 #include "commands.hpp"
 #include "trainer/data/verify.hpp"
 
-namespace curtail::apps::data {
+namespace curtail::programs::data {
 namespace {
 
 void print(curtail::data::Verification const& found, std::string const& folder,
@@ -30,7 +30,7 @@ void print(curtail::data::Verification const& found, std::string const& folder,
 
 Result<void> verify(Arguments const& arguments, Console const& console)
 {
-    Progress progress("verifying", "shards");
+    ProgressLine progress("verifying", "shards");
     auto const folder = arguments.text("FOLDER");
     auto const found = curtail::data::verify(
         folder, [&](double done, double total) { progress.update(done, total); });
@@ -55,4 +55,4 @@ Command verify_command()
             "curtail-data verify results/demo/data"};
 }
 
-}  // namespace curtail::apps::data
+}  // namespace curtail::programs::data

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 constexpr char const* no_cache = "none";
@@ -34,4 +34,4 @@ std::filesystem::path cache_folder(Arguments const& arguments)
     return folder == no_cache ? std::filesystem::path() : std::filesystem::absolute(folder);
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

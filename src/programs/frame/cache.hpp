@@ -5,7 +5,7 @@
 #include "programs/frame/program.hpp"
 
 // The option `--cache` of the programs that read a run's commits.
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Returns the option `--cache FOLDER`. Its default is `curtail` in $XDG_CACHE_HOME, or in
 /// $HOME/.cache; `none` if neither variable is an absolute path.
@@ -13,4 +13,4 @@ namespace curtail::apps {
 /// Returns the value of `--cache`; an empty path for `none`.
 [[nodiscard]] std::filesystem::path cache_folder(Arguments const& arguments);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

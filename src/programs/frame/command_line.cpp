@@ -10,7 +10,7 @@
 #include "base/core/ids.hpp"
 #include "base/core/text.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 constexpr char const* common_notes =
@@ -231,4 +231,4 @@ Result<Invocation> parse_command_line(Program const& program, int argc, char con
     return Parser(program).parse(argc, argv);
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -4,15 +4,15 @@
 
 #include "programs/frame/program.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// The result of parsing a command line.
 struct Invocation {
     /// Command to run, owned by the Program; null: only print `page`.
     Command const* command{nullptr};
-    std::string page;    ///< output of --help or --version
-    std::string config;  ///< argument of --config; empty if not given
-    Values values;       ///< options and positionals that the command line contains
+    std::string page;     ///< output of --help or --version
+    std::string config;   ///< argument of --config; empty if not given
+    OptionValues values;  ///< options and positionals that the command line contains
 };
 
 /// Parses and validates a command line with CLI11. Fails with `usage` if the command line is
@@ -21,4 +21,4 @@ struct Invocation {
 [[nodiscard]] Result<Invocation> parse_command_line(Program const& program, int argc,
                                                     char const* const* argv);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -7,7 +7,7 @@
 
 #include "base/core/files.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 void Console::print(std::string_view text) const
 {
@@ -29,4 +29,4 @@ Result<void> finish_output(Console const& console)
                 "all other work is complete; free disk space and run the command again");
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

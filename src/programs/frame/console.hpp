@@ -7,7 +7,7 @@
 #include "base/core/log.hpp"
 #include "base/core/result.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// The output of a command: results go to stdout, log lines to stderr.
 struct Console {
@@ -24,4 +24,4 @@ struct Console {
 /// is not an error.
 [[nodiscard]] Result<void> finish_output(Console const& console);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -8,12 +8,12 @@
 #include <charconv>
 #include <cstdint>
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
-std::string range_text(Range const& range, char const* unlimited)
+std::string range_text(NumberRange const& range, char const* unlimited)
 {
-    Range const any;
+    NumberRange const any;
     bool const has_max = range.max < any.max;
     if (range.above_min)
         return fmt::format(" above {}", range.min) +
@@ -24,7 +24,7 @@ std::string range_text(Range const& range, char const* unlimited)
     return unlimited;
 }
 
-bool contains(Range const& range, double value)
+bool contains(NumberRange const& range, double value)
 {
     return value >= range.min && value <= range.max && !(range.above_min && value == range.min);
 }
@@ -32,7 +32,7 @@ bool contains(Range const& range, double value)
 // CLI11's own checks (2.1) accept numbers that overflow, octal and hexadecimal numbers, leading
 // spaces, nan and inf.
 template <class Number>
-bool is_number(std::string const& text, Range const& range)
+bool is_number(std::string const& text, NumberRange const& range)
 {
     Number number{};
     auto const* const end = text.data() + text.size();
@@ -75,4 +75,4 @@ std::string problem_with(Option const& option, std::string const& text)
     return "";
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

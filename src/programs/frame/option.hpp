@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 enum class OptionType { flag, text, integer, number };
 
 /// The smallest and the largest allowed value of a number.
-struct Range {
+struct NumberRange {
     double min{std::numeric_limits<double>::lowest()};
     double max{std::numeric_limits<double>::max()};
     bool above_min{false};  ///< if true, `min` itself is not allowed
@@ -30,7 +30,7 @@ struct Option {
     std::string help{};
     bool required{false};
     bool repeated{false};  ///< may be given several times
-    Range range{};         ///< allowed values of an integer or number
+    NumberRange range{};   ///< allowed values of an integer or number
     /// Value of an option that is given without a value. Empty: the option needs a value. A value
     /// of a text option must then be a plain name (is_plain_name()).
     std::string implied{};
@@ -46,7 +46,7 @@ struct Positional {
 
 /// Values of options and positionals, as text, by name. If a name has no entry or an empty list,
 /// its option or positional has no value.
-using Values = std::map<std::string, std::vector<std::string>>;
+using OptionValues = std::map<std::string, std::vector<std::string>>;
 
 /// Returns the reason why `text` is not a valid value of `option`. Returns an empty string if
 /// `text` is valid.
@@ -55,4 +55,4 @@ using Values = std::map<std::string, std::vector<std::string>>;
 /// Returns an empty optional for any other text.
 [[nodiscard]] std::optional<bool> parse_flag(std::string const& word);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

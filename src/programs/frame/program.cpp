@@ -12,7 +12,7 @@
 #include "programs/frame/command_line.hpp"
 #include "programs/frame/value_sources.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 int report(Program const& program, Error const& error)
@@ -38,7 +38,7 @@ Level log_level(Arguments const& arguments)
 }
 
 // Every declared name gets an entry, so that Arguments recognises undeclared ones.
-Arguments to_arguments(Command const& command, Values values)
+Arguments to_arguments(Command const& command, OptionValues values)
 {
     for (auto const& option : all_options(command)) values.try_emplace(option.name);
     for (auto const& positional : command.positionals) values.try_emplace(positional.name);
@@ -129,4 +129,4 @@ int run(Program const& program, int argc, char const* const* argv)
     }
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

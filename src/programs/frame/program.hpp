@@ -13,7 +13,7 @@
 // command-line parser, the help pages, and the code that reads environment variables and the
 // --config file all use this table.
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// The validated values of options and positionals. All functions throw std::out_of_range if the
 /// command does not declare `name`. integer() and number() also throw if there is no value.
@@ -28,7 +28,7 @@ class Arguments {
     /// Returns every value of an option or positional that may be repeated, in order.
     [[nodiscard]] std::vector<std::string> values_of(std::string const& name) const;
 
-    Values values;
+    OptionValues values;
 };
 
 /// A command of a program: its options and positionals, and the function that runs it.
@@ -69,4 +69,4 @@ struct Program {
 /// state of OpenSSL.
 [[noreturn]] void end_at_once(int code);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -7,7 +7,7 @@
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 constexpr char const* clear_line = "\r\x1b[K";
@@ -24,7 +24,7 @@ void write_line(std::string const& text)
 
 }  // namespace
 
-Progress::Progress(std::string what, std::string unit)
+ProgressLine::ProgressLine(std::string what, std::string unit)
     : what_(std::move(what)),
       unit_(std::move(unit)),
       started_(seconds_now()),
@@ -32,12 +32,12 @@ Progress::Progress(std::string what, std::string unit)
 {
 }
 
-Progress::~Progress()
+ProgressLine::~ProgressLine()
 {
     if (shown_ > 0) write_line("");
 }
 
-bool Progress::is_due()
+bool ProgressLine::is_due()
 {
     double const now = seconds_now();
     if (!terminal_ || now - started_ < 2 || now - shown_ < 0.2) return false;
@@ -45,7 +45,7 @@ bool Progress::is_due()
     return true;
 }
 
-void Progress::update(double done, double total)
+void ProgressLine::update(double done, double total)
 {
     if (!is_due()) return;
     double const share = total > 0 ? done / total : 0;
@@ -54,7 +54,7 @@ void Progress::update(double done, double total)
                            done, total, unit_, left));
 }
 
-void Progress::show_text(std::string const& text)
+void ProgressLine::show_text(std::string const& text)
 {
     if (is_due()) write_line(what_ + "  " + text);
 }
@@ -69,4 +69,4 @@ void Stages::update(std::string const& what, std::string const& unit, std::int64
     line_->update(static_cast<double>(done), static_cast<double>(total));
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 Result<void> check_target(std::filesystem::path const& file, std::string_view kind,
                           std::string_view mark, std::string_view option)
@@ -24,4 +24,4 @@ Result<void> check_target(std::filesystem::path const& file, std::string_view ki
                 "pass another file with " + std::string(option) + ", or remove this one");
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

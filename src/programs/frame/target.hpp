@@ -5,7 +5,7 @@
 
 #include "base/core/result.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Checks that writing `file` would overwrite nothing but an earlier output of the same kind. All
 /// outputs of one kind contain the same `mark` in their first 4096 bytes.
@@ -16,4 +16,4 @@ namespace curtail::apps {
 [[nodiscard]] Result<void> check_target(std::filesystem::path const& file, std::string_view kind,
                                         std::string_view mark, std::string_view option = "--out");
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

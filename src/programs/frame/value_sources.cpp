@@ -7,7 +7,7 @@
 #include "base/core/json.hpp"
 #include "base/core/text.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 std::string environment_name(std::string const& option)
@@ -19,7 +19,7 @@ std::string environment_name(std::string const& option)
 }
 
 // An empty variable counts as unset.
-Result<void> add_environment(std::vector<Option> const& options, Values& values)
+Result<void> add_environment(std::vector<Option> const& options, OptionValues& values)
 {
     for (auto const& option : options) {
         auto const name = environment_name(option.name);
@@ -76,7 +76,8 @@ std::string option_text(Option const& option, json::Value const& value, json::Ob
     return result;
 }
 
-Result<void> add_file(std::string const& path, std::vector<Option> const& options, Values& values)
+Result<void> add_file(std::string const& path, std::vector<Option> const& options,
+                      OptionValues& values)
 {
     auto const file = json::parse_file(path).map_error([](Error error) {
         if (error.code == ExitCode::data) error.code = ExitCode::config;
@@ -98,7 +99,7 @@ Result<void> add_file(std::string const& path, std::vector<Option> const& option
     return {};
 }
 
-Result<void> add_defaults(std::vector<Option> const& options, Values& values)
+Result<void> add_defaults(std::vector<Option> const& options, OptionValues& values)
 {
     for (auto const& option : options) {
         if (values.count(option.name) > 0) continue;
@@ -112,7 +113,8 @@ Result<void> add_defaults(std::vector<Option> const& options, Values& values)
 
 }  // namespace
 
-Result<void> complete(std::vector<Option> const& options, std::string const& config, Values& values)
+Result<void> complete(std::vector<Option> const& options, std::string const& config,
+                      OptionValues& values)
 {
     if (auto added = add_environment(options, values); !added) return added;
     if (!config.empty())
@@ -120,4 +122,4 @@ Result<void> complete(std::vector<Option> const& options, std::string const& con
     return add_defaults(options, values);
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -6,7 +6,7 @@
 #include "base/core/result.hpp"
 #include "programs/frame/option.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Completes `values`, which at first contains only what the command line contains. Each missing
 /// value comes from the environment, or else from the JSON file `config`, or else from
@@ -16,6 +16,6 @@ namespace curtail::apps {
 /// Fails with `usage` if an environment variable is invalid, or if a required option is missing.
 /// Fails with `config` if the JSON file is invalid, or with `no_input` if it cannot be opened.
 [[nodiscard]] Result<void> complete(std::vector<Option> const& options, std::string const& config,
-                                    Values& values);
+                                    OptionValues& values);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

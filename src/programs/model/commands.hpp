@@ -6,7 +6,7 @@
 #include "run/config/run.hpp"
 #include "trainer/evaluate/committed_model.hpp"
 
-namespace curtail::apps::model {
+namespace curtail::programs::model {
 
 [[nodiscard]] Command evaluate_command();
 [[nodiscard]] Command sample_command();
@@ -41,4 +41,4 @@ struct Opened {
 [[nodiscard]] Result<Opened> open_model_and_data(std::string const& file,
                                                  Arguments const& arguments, Log const& log);
 
-}  // namespace curtail::apps::model
+}  // namespace curtail::programs::model

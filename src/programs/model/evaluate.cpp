@@ -10,10 +10,10 @@
 #include "trainer/evaluate/held_out.hpp"
 #include "trainer/evaluate/sample.hpp"
 
-namespace curtail::apps::model {
+namespace curtail::programs::model {
 namespace {
 
-json::Object to_json(rounds::Commit const& commit, evaluate::HeldOutLoss const& loss,
+json::Object to_json(protocol::Commit const& commit, evaluate::HeldOutLoss const& loss,
                      std::string const& sample)
 {
     runlog::Evaluation evaluation;
@@ -29,7 +29,7 @@ json::Object to_json(rounds::Commit const& commit, evaluate::HeldOutLoss const& 
     return runlog::to_json(evaluation);
 }
 
-std::string to_text(rounds::Commit const& commit, evaluate::HeldOutLoss const& loss)
+std::string to_text(protocol::Commit const& commit, evaluate::HeldOutLoss const& loss)
 {
     return fmt::format(
         "commit {}, round {}, trained on {} tokens\n"
@@ -56,7 +56,7 @@ Result<Evaluation> compute(Opened& opened, std::string const& prompt)
     auto const tokenizer = curtail::data::Tokenizer::read(folder / curtail::data::tokenizer_file);
     if (!tokenizer) return tl::unexpected(tokenizer.error());
     curtail::model::Gpt const gpt(std::move(opened.model.weights));
-    Progress progress("evaluating", "tokens");
+    ProgressLine progress("evaluating", "tokens");
     auto const loss = evaluate::held_out_loss(
         gpt, *stream, [&](double done, double total) { progress.update(done, total); });
     if (!loss) return tl::unexpected(loss.error());
@@ -120,4 +120,4 @@ Command evaluate_command()
             "         curtail-model evaluate inputs/runs/demo.json --follow --site CAISO_NORTH"};
 }
 
-}  // namespace curtail::apps::model
+}  // namespace curtail::programs::model

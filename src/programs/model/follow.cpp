@@ -8,7 +8,7 @@
 #include "storage/store/lazy_store.hpp"
 #include "trainer/evaluate/follow/follower.hpp"
 
-namespace curtail::apps::model {
+namespace curtail::programs::model {
 namespace {
 
 using runlog::HeldOutLine;
@@ -43,7 +43,7 @@ class EvaluationProgress {
     void end() { line_.reset(); }
 
   private:
-    std::optional<Progress> line_;
+    std::optional<ProgressLine> line_;
 };
 
 Result<void> check_options(Arguments const& arguments)
@@ -84,7 +84,7 @@ Result<void> follow(Arguments const& arguments, Console const& console)
         console.log, signals.token());
     progress.end();
     if (!end) return tl::unexpected(end.error());
-    console.log.info(*end == curtail::follow::End::complete
+    console.log.info(*end == curtail::follow::FollowOutcome::complete
                          ? "the run is complete, and its last model is evaluated"
                          : "stopped, as requested");
     return {};
@@ -110,4 +110,4 @@ std::vector<Option> follow_options()
              {0.1, 86'400}}};
 }
 
-}  // namespace curtail::apps::model
+}  // namespace curtail::programs::model

@@ -2,7 +2,7 @@
 #include "commands.hpp"
 #include "trainer/evaluate/contents.hpp"
 
-namespace curtail::apps::model {
+namespace curtail::programs::model {
 namespace {
 
 Result<void> inspect(Arguments const& arguments, Console const& console)
@@ -33,4 +33,4 @@ Command inspect_command()
             "curtail-model inspect results/demo/sites/CAISO_NORTH/snapshot-a.0of2.h5"};
 }
 
-}  // namespace curtail::apps::model
+}  // namespace curtail::programs::model

@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv)
 {
-    using namespace curtail::apps;
+    using namespace curtail::programs;
     Program const program{
         "curtail-model",
         "Evaluates and samples the model of a run, and inspects tensor files",

@@ -3,7 +3,7 @@
 
 #include "commands.hpp"
 
-namespace curtail::apps::model {
+namespace curtail::programs::model {
 
 Option commit_option()
 {
@@ -48,4 +48,4 @@ Result<Opened> open_model_and_data(std::string const& file, Arguments const& arg
     return opened;
 }
 
-}  // namespace curtail::apps::model
+}  // namespace curtail::programs::model

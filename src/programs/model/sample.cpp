@@ -3,7 +3,7 @@
 #include "commands.hpp"
 #include "trainer/data/manifest.hpp"
 
-namespace curtail::apps::model {
+namespace curtail::programs::model {
 namespace {
 
 Result<void> sample(Arguments const& arguments, Console const& console)
@@ -19,7 +19,7 @@ Result<void> sample(Arguments const& arguments, Console const& console)
         curtail::data::Tokenizer::read(opened->run.data.folder / curtail::data::tokenizer_file);
     if (!tokenizer) return tl::unexpected(tokenizer.error());
     curtail::model::Gpt const gpt(std::move(opened->model.weights));
-    Progress progress("sampling", "tokens");
+    ProgressLine progress("sampling", "tokens");
     auto const text =
         evaluate::sample_text(gpt, *tokenizer, arguments.text("prompt"), settings,
                               [&](double done, double total) { progress.update(done, total); });
@@ -35,7 +35,7 @@ Result<void> sample(Arguments const& arguments, Console const& console)
 
 Command sample_command()
 {
-    constexpr double no_limit = Range{}.max;
+    constexpr double no_limit = NumberRange{}.max;
     return {"sample",
             "Continue a text with the model",
             {commit_option(),
@@ -67,4 +67,4 @@ Command sample_command()
             "curtail-model sample inputs/runs/demo.json --prompt 'The ' --tokens 100"};
 }
 
-}  // namespace curtail::apps::model
+}  // namespace curtail::programs::model

@@ -3,7 +3,7 @@
 
 #include "programs/frame/program.hpp"
 
-namespace curtail::apps::model {
+namespace curtail::programs::model {
 
 StopOnSignal::StopOnSignal()
 {
@@ -23,4 +23,4 @@ void StopOnSignal::on_signal(int number)
     if (!stop_.request_stop()) end_at_once(128 + number);
 }
 
-}  // namespace curtail::apps::model
+}  // namespace curtail::programs::model

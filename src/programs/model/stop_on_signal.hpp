@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <thread>
 
-namespace curtail::apps::model {
+namespace curtail::programs::model {
 
 /// Turns the first SIGUSR1, SIGTERM or SIGINT into a stop request, in a thread of its own. A second
 /// one ends the process at once, as the signal would without this object. The constructor blocks
@@ -24,4 +24,4 @@ class StopOnSignal {
     std::jthread listener_;
 };
 
-}  // namespace curtail::apps::model
+}  // namespace curtail::programs::model

@@ -11,7 +11,7 @@
 #include "run/permission/hold.hpp"
 #include "run/permission/issue.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 // `anna@login1`
@@ -80,4 +80,4 @@ Result<void> store_decision(config::Run const& run, std::vector<config::Site con
     return all;
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

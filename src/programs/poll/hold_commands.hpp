@@ -6,7 +6,7 @@
 #include "programs/poll/options.hpp"
 #include "run/config/run.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Stores the decision of a person about each of `sites` (run/permission/hold.hpp). A pause also
 /// ends the permissions, so that jobs stop even if no poller runs. Prints one line per site.
@@ -16,4 +16,4 @@ namespace curtail::apps {
                                           std::vector<config::Site const*> const& sites,
                                           HoldCommand const& command, Console const& console);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -7,32 +7,32 @@
 
 #include "base/core/files.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
-enum class Missing { refused, allowed };
+enum class MissingFile { refused, allowed };
 
 // Why nobody can read the file; empty if somebody can.
-std::string why_unreadable(std::filesystem::path const& path, Missing missing)
+std::string why_unreadable(std::filesystem::path const& path, MissingFile missing)
 {
     auto const opened = open_to_read(path);
     if (!opened) return opened.error().why;
-    return *opened || missing == Missing::allowed ? "" : errno_text(ENOENT);
+    return *opened || missing == MissingFile::allowed ? "" : errno_text(ENOENT);
 }
 
 // A file that a launcher names by the key `key`.
-struct Named {
+struct LauncherFile {
     char const* key;
     std::filesystem::path const& path;  // empty: not named
-    Missing missing;
+    MissingFile missing;
 };
 
-std::string why_bad(Named const& file, config::Launcher const& launcher)
+std::string why_bad(LauncherFile const& file, config::LaunchSettings const& launcher)
 {
     if (file.path.empty()) return "";
     auto why = why_unreadable(file.path, file.missing);
     bool const must_execute =
-        launcher.kind == config::Launcher::Kind::local && file.path == launcher.script;
+        launcher.kind == config::LaunchSettings::Kind::local && file.path == launcher.script;
     if (why.empty() && must_execute && access(file.path.c_str(), X_OK) != 0)
         why = "it is not executable";
     return why;
@@ -41,9 +41,9 @@ std::string why_bad(Named const& file, config::Launcher const& launcher)
 std::optional<Error> find_bad_file(config::Site const& site)
 {
     auto const& launcher = site.launcher;
-    for (auto const& file : {Named{"script", launcher.script, Missing::refused},
-                             Named{"prologue", launcher.prologue, Missing::refused},
-                             Named{"slurm_conf", launcher.slurm_conf, Missing::allowed}})
+    for (auto const& file : {LauncherFile{"script", launcher.script, MissingFile::refused},
+                             LauncherFile{"prologue", launcher.prologue, MissingFile::refused},
+                             LauncherFile{"slurm_conf", launcher.slurm_conf, MissingFile::allowed}})
         if (auto why = why_bad(file, launcher); !why.empty())
             return Error{ExitCode::config,
                          "cannot start jobs at " + site.site.value + ": launcher." + file.key +
@@ -61,4 +61,4 @@ std::optional<Error> find_bad_job_file(std::vector<config::Site const*> const& s
     return std::nullopt;
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

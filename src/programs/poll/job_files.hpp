@@ -5,7 +5,7 @@
 
 #include "run/config/run.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Checks the files that a site's launcher needs for the next job. The script and the prologue must
 /// be regular files that this process can read; a local job's script must be executable. The file
@@ -15,4 +15,4 @@ namespace curtail::apps {
 /// optional if there is none.
 [[nodiscard]] std::optional<Error> find_bad_job_file(std::vector<config::Site const*> const& sites);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -15,7 +15,7 @@
 #include "run/config/run.hpp"
 #include "storage/store/object_store.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 using Sites = std::vector<config::Site const*>;
@@ -54,7 +54,7 @@ Result<poll::PollResult> watch(config::Run const& run, Sites const& sites,
     constexpr Millis budget{10'000};
     StopSignals const signals;
     SitePublishers publishers(run, sites, context.log);
-    Progress progress("replay", "s of trace");
+    ProgressLine progress("replay", "s of trace");
     poll::WatchOptions watch;
     watch.intervals.jobs = options.job_interval;
     watch.drain_on_exit = options.drain_on_exit;
@@ -189,10 +189,11 @@ Program program()
 }
 
 }  // namespace
-}  // namespace curtail::apps
+}  // namespace curtail::programs
 
 int main(int argc, char** argv)
 {
     // A publisher may still wait for the store (run/journal/background.hpp).
-    curtail::apps::end_at_once(curtail::apps::run(curtail::apps::program(), argc, argv));
+    curtail::programs::end_at_once(
+        curtail::programs::run(curtail::programs::program(), argc, argv));
 }

@@ -5,7 +5,7 @@
 
 #include "base/core/text.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 // The value of --resume without a site.
@@ -217,4 +217,4 @@ std::vector<Option> poll_option_table()
          "With --job-line: the job trains even if the poller does not permit it"}};
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

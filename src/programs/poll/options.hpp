@@ -8,7 +8,7 @@
 #include "base/core/units.hpp"
 #include "programs/frame/program.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Selects the signals of a recorded trace.
 struct TraceSource {
@@ -62,4 +62,4 @@ struct PollOptions {
 /// Returns the options that curtail-poll declares.
 [[nodiscard]] std::vector<Option> poll_option_table();
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

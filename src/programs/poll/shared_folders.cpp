@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 // The permission bits of a folder; empty if there is no such folder.
@@ -36,4 +36,4 @@ std::string warning_of_shared_folders(config::Run const& run)
     return {};
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -4,7 +4,7 @@
 
 #include "run/config/run.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Returns whether a folder of this mode lets users other than its owner replace files of the
 /// owner: it is writable for the group or for all users, and lacks the sticky bit.
@@ -18,4 +18,4 @@ namespace curtail::apps {
 /// folders. Returns an empty text if there is no such folder.
 [[nodiscard]] std::string warning_of_shared_folders(config::Run const& run);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

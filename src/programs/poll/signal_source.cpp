@@ -11,7 +11,7 @@
 #include "poller/signals/watttime_provider.hpp"
 #include "run/runlog/poller_state.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 constexpr char const* start_other_run =
@@ -28,7 +28,7 @@ poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
                            std::unique_ptr<signals::Provider> provider,
                            std::optional<TimeScale> const& replay = {})
 {
-    plan::Rules rules;
+    plan::JobLimits rules;
     rules.grace = site.launcher.grace;
     rules.failures_before_hold = site.launcher.failures_before_hold;
     rules.completing_time = site.launcher.completing_time;
@@ -134,7 +134,7 @@ Result<std::unique_ptr<signals::Provider>> make_watttime(WattTimeSource const& s
     options.credentials_file = source.credentials_file;
     options.writes = !dry_run;
     options.log = log;
-    signals::watttime::Client client(std::move(*credentials), std::move(options), clock);
+    signals::watttime::AccountClient client(std::move(*credentials), std::move(options), clock);
     return std::make_unique<signals::WattTimeProvider>(std::move(client));
 }
 
@@ -187,4 +187,4 @@ Result<poll::PollContext> make_context(PollTarget const& target, PollOptions con
     return context;
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -6,7 +6,7 @@
 #include "poller/poll/poll.hpp"
 #include "programs/poll/options.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// A run to poll, with some or all of its sites. The caller owns the run and its sites.
 struct PollTarget {
@@ -24,4 +24,4 @@ struct PollTarget {
 [[nodiscard]] Result<poll::PollContext> make_context(PollTarget const& target,
                                                      PollOptions const& options, Log const& log);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -5,7 +5,7 @@
 #include "run/journal/publisher.hpp"
 #include "storage/store/lazy_store.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 using journal::Publisher;
@@ -51,4 +51,4 @@ void SitePublishers::finish(Millis budget)
     for (auto const& site : sites_) (void)site->finish(until);
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -7,7 +7,7 @@
 #include "run/config/run.hpp"
 #include "run/journal/background.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Publishes, in the run's store, what the poller logs about its sites, and what their trainers
 /// and evaluators have left unpublished. Each site has a thread of its own, so no site waits for
@@ -25,4 +25,4 @@ class SitePublishers {
     std::vector<std::unique_ptr<journal::Background>> sites_;
 };
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -9,7 +9,7 @@
 #include "base/core/text.hpp"
 #include "run/permission/watch.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 std::vector<std::string> site_names(config::Run const& run)
@@ -28,10 +28,11 @@ config::Site const* find_ignoring_case(config::Run const& run, std::string const
     return found == run.sites.end() ? nullptr : &*found;
 }
 
-permission::Need need_of(JobQuestion const& question)
+permission::Requirement need_of(JobQuestion const& question)
 {
-    if (question.without_poller) return permission::Need::never;
-    return question.intent.empty() ? permission::Need::if_served : permission::Need::always;
+    if (question.without_poller) return permission::Requirement::never;
+    return question.intent.empty() ? permission::Requirement::if_served
+                                   : permission::Requirement::always;
 }
 
 }  // namespace
@@ -70,4 +71,4 @@ Result<void> print_job_line(config::Run const& run, JobQuestion const& question,
     return {};
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

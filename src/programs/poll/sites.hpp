@@ -6,7 +6,7 @@
 #include "programs/frame/program.hpp"
 #include "run/config/run.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Returns the sites of `run` that have one of the names in `names`, each site once. Returns all
 /// sites if `names` is empty. Fails with `usage` if a name is unknown. The pointers refer to
@@ -21,11 +21,11 @@ struct JobQuestion {
     bool without_poller{false};  ///< train even if the poller does not permit it
 };
 /// Prints a line for job scripts: the name of one site, the number of the site's ranks, and the
-/// job's permission::Need, with a space between them. Chooses the site that is called
+/// job's permission::Requirement, with a space between them. Chooses the site that is called
 /// JobQuestion::site. If there is none, compares again without regard to case, because the name may
 /// be Slurm's name of a cluster, which is in lower case. Fails with `usage` if this finds no site
 /// either. Fails with `temporary` if the job may not train now (permission::check_start()).
 [[nodiscard]] Result<void> print_job_line(config::Run const& run, JobQuestion const& question,
                                           Console const& console);
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/poll/stop_signals.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 StopSignals::StopSignals()
 {
@@ -19,4 +19,4 @@ StopSignals::StopSignals()
     });
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

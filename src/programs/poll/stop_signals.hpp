@@ -6,7 +6,7 @@
 
 #include "poller/poll/watch.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Turns SIGINT, SIGTERM and SIGHUP into stop requests, in a thread of its own. If the process
 /// ignores SIGHUP (as under nohup), this object leaves SIGHUP alone. The constructor blocks
@@ -23,4 +23,4 @@ class StopSignals {
     std::jthread listener_;
 };
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

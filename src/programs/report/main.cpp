@@ -38,10 +38,10 @@ Result<void> check_targets(fs::path const& html)
         return fail(ExitCode::usage, "--out " + html.string(),
                     "--out names the page; the JSON document has the same name with .json",
                     "pass a name that ends in .html");
-    if (auto good = apps::check_target(html, "a report", "<title>Curtail run report</title>");
+    if (auto good = programs::check_target(html, "a report", "<title>Curtail run report</title>");
         !good)
         return good;
-    return apps::check_target(document_of(html), "a report", "\"schema\":\"curtail.report/1\"");
+    return programs::check_target(document_of(html), "a report", "\"schema\":\"curtail.report/1\"");
 }
 
 // How a table begins. Another version of the program may have other columns after these.
@@ -51,7 +51,8 @@ std::string first_columns(report::Table const& table)
 }
 
 // Checks that --csv overwrites nothing but earlier tables.
-Result<void> check_csv(apps::Arguments const& arguments, std::vector<report::Table> const& tables)
+Result<void> check_csv(programs::Arguments const& arguments,
+                       std::vector<report::Table> const& tables)
 {
     fs::path const folder = arguments.text("csv");
     if (folder.empty()) return fail(ExitCode::usage, "--csv", "the name of the folder is empty");
@@ -60,14 +61,15 @@ Result<void> check_csv(apps::Arguments const& arguments, std::vector<report::Tab
         return fail(ExitCode::usage, "--csv " + folder.string(), "this is a file, not a folder",
                     "pass a folder; curtail-report creates it if it is missing");
     for (auto const& table : tables)
-        if (auto good = apps::check_target(folder / (table.name + ".csv"), "a table of a report",
-                                           first_columns(table), "--csv");
+        if (auto good =
+                programs::check_target(folder / (table.name + ".csv"), "a table of a report",
+                                       first_columns(table), "--csv");
             !good)
             return good;
     return {};
 }
 
-Result<void> write_csv(apps::Arguments const& arguments, json::Object const& document)
+Result<void> write_csv(programs::Arguments const& arguments, json::Object const& document)
 {
     if (!arguments.has("csv")) return {};
     auto const tables = report::csv_tables(document);
@@ -81,7 +83,7 @@ Result<void> write_csv(apps::Arguments const& arguments, json::Object const& doc
 }
 
 // Writes the document, then the page, which also needs plotly.js.
-Result<void> write_report(apps::Arguments const& arguments, apps::Console const& console,
+Result<void> write_report(programs::Arguments const& arguments, programs::Console const& console,
                           json::Object const& document, fs::path const& html)
 {
     if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made)
@@ -113,7 +115,8 @@ Result<json::Object> read_reference(fs::path const& file)
     return *document;
 }
 
-Result<void> report_reference(apps::Arguments const& arguments, apps::Console const& console)
+Result<void> report_reference(programs::Arguments const& arguments,
+                              programs::Console const& console)
 {
     for (char const* option : {"trace", "average-trace"})
         if (arguments.has(option))
@@ -132,7 +135,7 @@ Result<void> report_reference(apps::Arguments const& arguments, apps::Console co
 }
 
 // Prints the tables first, so that they appear even if the page cannot be written.
-Result<void> report_run(apps::Arguments const& arguments, apps::Console const& console)
+Result<void> report_run(programs::Arguments const& arguments, programs::Console const& console)
 {
     if (arguments.has("out"))
         if (auto good = check_targets(arguments.text("out")); !good) return good;
@@ -140,12 +143,12 @@ Result<void> report_run(apps::Arguments const& arguments, apps::Console const& c
     if (arguments.has("trace")) trace = arguments.text("trace");
     std::optional<fs::path> average;
     if (arguments.has("average-trace")) average = arguments.text("average-trace");
-    apps::Stages stages;
-    auto const files = account::load_run(
-        arguments.text("RUN"), trace, average,
-        {apps::cache_folder(arguments), console.log, [&](std::int64_t done, std::int64_t total) {
-             stages.update("reading", "commits", done, total);
-         }});
+    programs::Stages stages;
+    auto const files = account::load_run(arguments.text("RUN"), trace, average,
+                                         {programs::cache_folder(arguments), console.log,
+                                          [&](std::int64_t done, std::int64_t total) {
+                                              stages.update("reading", "commits", done, total);
+                                          }});
     if (!files) return tl::unexpected(files.error());
     auto const whole = report::document(account::account_of(*files), SystemClock{}.now());
     auto const document = report::shortened(whole);
@@ -158,7 +161,7 @@ Result<void> report_run(apps::Arguments const& arguments, apps::Console const& c
     return write_report(arguments, console, document, html);
 }
 
-Result<void> run(apps::Arguments const& arguments, apps::Console const& console)
+Result<void> run(programs::Arguments const& arguments, programs::Console const& console)
 {
     if (arguments.flag("reference")) return report_reference(arguments, console);
     if (arguments.has("RUN")) return report_run(arguments, console);
@@ -170,34 +173,34 @@ Result<void> run(apps::Arguments const& arguments, apps::Console const& console)
 
 int main(int argc, char** argv)
 {
-    apps::Program const program{
+    programs::Program const program{
         "curtail-report",
         "Reports the energy, carbon and training of a run. Compares the carbon with that of "
         "always-on training.",
         {{"",
           "",
-          {{"reference", apps::OptionType::flag, "", "",
+          {{"reference", programs::OptionType::flag, "", "",
             "Print the numbers published in arXiv:2602.22760. They are computed from the logs of "
             "its "
             "experiment"},
-           {"logs", apps::OptionType::text, "FOLDER", shipped("results/reference").string(),
+           {"logs", programs::OptionType::text, "FOLDER", shipped("results/reference").string(),
             "Logs of the experiment in arXiv:2602.22760, for --reference. The folder also holds "
             "report.json, which was computed from them"},
-           {"trace", apps::OptionType::text, "FILE", "",
+           {"trace", programs::OptionType::text, "FILE", "",
             "Trace of carbon intensity (CSV) that the run followed. Default: the samples that the "
             "pollers kept and published. Not with --reference"},
-           {"average-trace", apps::OptionType::text, "FILE", "",
+           {"average-trace", programs::OptionType::text, "FILE", "",
             "Trace of average carbon intensity (CSV), for location-based CO2 beside the marginal "
             "figures. Default: the average samples that the pollers kept, if there are any"},
-           {"out", apps::OptionType::text, "FILE", "",
+           {"out", programs::OptionType::text, "FILE", "",
             "HTML page to write; the JSON document has the same name with .json. Default: "
             "report.html in the run's folder; with --reference, no page"},
-           {"csv", apps::OptionType::text, "DIR", "",
+           {"csv", programs::OptionType::text, "DIR", "",
             "Folder for the tables of the report as CSV files; created if it is missing"},
-           {"plotly", apps::OptionType::text, "FILE",
+           {"plotly", programs::OptionType::text, "FILE",
             shipped(".deps/site/plotly/package_data/plotly.min.js").string(),
             "plotly.js, embedded in the page"},
-           apps::cache_option()},
+           programs::cache_option()},
           {{"RUN", "Run file, such as inputs/runs/demo.json", false}},
           run,
           true}},
@@ -205,5 +208,5 @@ int main(int argc, char** argv)
         "  curtail-report inputs/runs/demo.json --trace signals/mci_2026-01-11.csv\n"
         "  curtail-report inputs/runs/demo.json --csv tables\n"
         "  curtail-report --reference --out reference.html\n"};
-    return apps::run(program, argc, argv);
+    return programs::run(program, argc, argv);
 }

@@ -27,9 +27,9 @@ Result<std::shared_ptr<store::ObjectStore>> open(config::Run const& run)
 }
 
 Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> const& objects,
-                    chain::CacheSettings const& cache, apps::Console const& console)
+                    chain::CacheSettings const& cache, programs::Console const& console)
 {
-    apps::Stages stages;
+    programs::Stages stages;
     chain::RecordCache records({cache.folder, cache.log,
                                 [&](std::int64_t done, std::int64_t total) {
                                     stages.update("reading", "commits", done, total);
@@ -60,7 +60,7 @@ struct Output {
 constexpr std::string_view clear_screen = "\x1b[H\x1b[2J";
 
 Result<void> show(config::Run const& run, Output const& output, std::string_view before,
-                  apps::Console const& console)
+                  programs::Console const& console)
 {
     auto const overview = status::read_overview(run, open(run), SystemClock{}.now(), output.cache);
     if (!output.prometheus.empty()) {
@@ -79,9 +79,10 @@ Result<void> show(config::Run const& run, Output const& output, std::string_view
 }
 
 // Shows the run until a signal. A refresh that fails is logged, and the next one tries again.
-void watch(config::Run const& run, Output const& output, Millis every, apps::Console const& console)
+void watch(config::Run const& run, Output const& output, Millis every,
+           programs::Console const& console)
 {
-    apps::Interrupts const interrupts;
+    programs::Interrupts const interrupts;
     bool const terminal = isatty(STDOUT_FILENO) == 1 && !console.json;
     std::string_view before = terminal ? clear_screen : "";
     do {
@@ -92,7 +93,7 @@ void watch(config::Run const& run, Output const& output, Millis every, apps::Con
 }
 
 // For scripts: the absolute paths of the run. Does not access the store.
-void print_paths(config::Run const& run, apps::Console const& console)
+void print_paths(config::Run const& run, programs::Console const& console)
 {
     json::Object paths;
     paths.set("run", run.run.value)
@@ -105,7 +106,7 @@ void print_paths(config::Run const& run, apps::Console const& console)
 }
 
 // Checks the options against each other.
-Result<Output> parse_output(apps::Arguments const& arguments, Log const& log)
+Result<Output> parse_output(programs::Arguments const& arguments, Log const& log)
 {
     bool const shows = !arguments.flag("verify") && !arguments.flag("paths");
     for (auto const* option : {"watch", "prometheus"})
@@ -114,16 +115,16 @@ Result<Output> parse_output(apps::Arguments const& arguments, Log const& log)
                         "works with neither --verify nor --paths", "omit one of them");
     if (arguments.has("prometheus") && arguments.flag("json"))
         return fail(ExitCode::usage, "--prometheus and --json", "exclude each other", "choose one");
-    Output output{arguments.text("prometheus"), {}, {apps::cache_folder(arguments), log}};
+    Output output{arguments.text("prometheus"), {}, {programs::cache_folder(arguments), log}};
     if (arguments.has("watch"))
         output.every = std::chrono::round<Millis>(FractionalSeconds(arguments.number("watch")));
     if (output.prometheus.empty()) return output;
-    return apps::check_target(output.prometheus, "a file of curtail-status --prometheus",
-                              "# HELP curtail_", "--prometheus")
+    return programs::check_target(output.prometheus, "a file of curtail-status --prometheus",
+                                  "# HELP curtail_", "--prometheus")
         .map([&] { return output; });
 }
 
-Result<void> run_status(apps::Arguments const& arguments, apps::Console const& console)
+Result<void> run_status(programs::Arguments const& arguments, programs::Console const& console)
 {
     auto const output = parse_output(arguments, console.log);
     if (!output) return tl::unexpected(output.error());
@@ -143,9 +144,9 @@ Result<void> run_status(apps::Arguments const& arguments, apps::Console const& c
     return {};
 }
 
-std::vector<apps::Option> options()
+std::vector<programs::Option> options()
 {
-    using apps::OptionType;
+    using programs::OptionType;
     return {{"verify", OptionType::flag, "", "",
              "Recompute the run from its store: check that the chain and the sites' journals are "
              "unbroken, that all digests match and that no block is in the model twice, and merge "
@@ -168,14 +169,14 @@ std::vector<apps::Option> options()
             {"paths", OptionType::flag, "", "",
              "Print the paths of the run's folder, data and store; read none of them (for "
              "scripts)"},
-            apps::cache_option()};
+            programs::cache_option()};
 }
 
 }  // namespace
 
 int main(int argc, char** argv)
 {
-    apps::Program const program{
+    programs::Program const program{
         "curtail-status",
         "Shows the sites, windows, jobs and rounds of a run, and what each site is waiting for.",
         {{"",
@@ -188,5 +189,5 @@ int main(int argc, char** argv)
         "  curtail-status inputs/runs/demo.json\n"
         "  curtail-status inputs/runs/demo.json --watch 2\n"
         "  curtail-status inputs/runs/demo.json --verify\n"};
-    return apps::run(program, argc, argv);
+    return programs::run(program, argc, argv);
 }

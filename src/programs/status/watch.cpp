@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 // Global, because a signal handler takes no argument of ours.
@@ -15,9 +15,9 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 extern "C" void interrupt(int) { interrupted = true; }
 
 // Blocks the two signals; the destructor restores what was blocked before.
-class Blocked {
+class BlockedSignals {
   public:
-    explicit Blocked(sigset_t const& before) : before_(before)
+    explicit BlockedSignals(sigset_t const& before) : before_(before)
     {
         sigset_t both;
         sigemptyset(&both);
@@ -25,9 +25,9 @@ class Blocked {
         sigaddset(&both, SIGTERM);
         pthread_sigmask(SIG_BLOCK, &both, nullptr);
     }
-    ~Blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    Blocked(Blocked const&) = delete;
-    Blocked& operator=(Blocked const&) = delete;
+    ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    BlockedSignals(BlockedSignals const&) = delete;
+    BlockedSignals& operator=(BlockedSignals const&) = delete;
 
   private:
     sigset_t const& before_;
@@ -48,11 +48,11 @@ Interrupts::Interrupts()
 bool Interrupts::wait(Millis time) const
 {
     // A signal between the check and the wait would otherwise be noticed only after the wait.
-    Blocked const blocked(before_);
+    BlockedSignals const blocked(before_);
     if (interrupted) return false;
     timespec const limit{time.count() / 1000, time.count() % 1000 * 1'000'000};
     ppoll(nullptr, 0, &limit, &before_);
     return !interrupted;
 }
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -4,7 +4,7 @@
 
 #include "base/core/units.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 
 /// Ends a repetition at SIGINT or SIGTERM. From the constructor on, the first of these signals no
 /// longer ends the process; a second one does. Only one object may exist.
@@ -21,4 +21,4 @@ class Interrupts {
     sigset_t before_{};  ///< the blocked signals before the constructor
 };
 
-}  // namespace curtail::apps
+}  // namespace curtail::programs

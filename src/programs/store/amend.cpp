@@ -10,10 +10,10 @@
 #include "run/config/run.hpp"
 #include "run/config/run_spec.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
-json::Object json_of(maintain::PreparedAmendment const& prepared, bool created)
+json::Object json_of(operate::PreparedAmendment const& prepared, bool created)
 {
     json::Array changes;
     for (auto const& change : prepared.changes) changes.emplace_back(change);
@@ -28,13 +28,14 @@ Result<void> amend(Arguments const& arguments, Console const& console)
     auto const store = store::open_store(run->store);
     if (!store) return tl::unexpected(store.error());
     chain::RunObjects const objects(**store, run->run);
-    maintain::Proposal const proposal{rounds::terms_of(config::make_run_spec(*run, {}, 0, {})),
-                                      arguments.flag("zero-momentum"), arguments.text("reason")};
-    auto const prepared = maintain::prepare_amendment(objects, proposal, SystemClock{}.now());
+    operate::AmendmentRequest const proposal{
+        protocol::terms_of(config::make_run_spec(*run, {}, 0, {})), arguments.flag("zero-momentum"),
+        arguments.text("reason")};
+    auto const prepared = operate::prepare_amendment(objects, proposal, SystemClock{}.now());
     if (!prepared) return tl::unexpected(prepared.error());
     bool const create = !arguments.flag("dry-run");
     if (create)
-        if (auto created = maintain::create_amendment(objects, prepared->amendment); !created)
+        if (auto created = operate::create_amendment(objects, prepared->amendment); !created)
             return created;
     if (console.json) {
         console.print_json(json_of(*prepared, create));
@@ -42,7 +43,7 @@ Result<void> amend(Arguments const& arguments, Console const& console)
     }
     for (auto const& change : prepared->changes) console.print(change + "\n");
     console.print(fmt::format("{} {}\n", create ? "created" : "would create",
-                              rounds::amendment_name(prepared->amendment.n)));
+                              protocol::amendment_name(prepared->amendment.n)));
     return {};
 }
 
@@ -63,4 +64,4 @@ Command amend_command()
         "curtail-store amend inputs/mine/run.json --reason \"site D joins\""};
 }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

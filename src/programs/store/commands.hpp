@@ -5,7 +5,7 @@
 #include "programs/frame/progress.hpp"
 #include "protocol/chain/run_objects.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 
 [[nodiscard]] Command ls_command();
 [[nodiscard]] Command show_command();
@@ -26,17 +26,17 @@ namespace curtail::apps::store_program {
 [[nodiscard]] std::vector<Option> with_access_options(std::vector<Option> more);
 
 /// A store that the user has named.
-struct Named {
+struct NamedStore {
     store::Address address;
     RunId run{};  ///< empty: neither a run file nor `--run` names it
     std::unique_ptr<store::ObjectStore> store;
 };
 /// Opens the store that `text` names: a run file, or an address. Takes the settings of the run file
 /// or of access_options().
-[[nodiscard]] Result<Named> open_named(std::string const& text, Arguments const& arguments);
+[[nodiscard]] Result<NamedStore> open_named(std::string const& text, Arguments const& arguments);
 /// Opens it in the same way, and makes sure that there is a run: the named one or the only one in
 /// the store. Fails with `usage` if there are several, and with `no_input` if there is none.
-[[nodiscard]] Result<Named> open_run(std::string const& text, Arguments const& arguments);
+[[nodiscard]] Result<NamedStore> open_run(std::string const& text, Arguments const& arguments);
 
 /// Returns whether two addresses name the same store in the same way.
 [[nodiscard]] bool same_place(store::Address const& a, store::Address const& b);
@@ -51,4 +51,4 @@ struct Named {
 /// The rest of a name, made safe for a terminal.
 [[nodiscard]] std::string name_text(std::string_view name);
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

@@ -5,10 +5,10 @@
 
 #include "commands.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
-void print(Named const& from, Named const& to, maintain::CopySummary const& copied,
+void print(NamedStore const& from, NamedStore const& to, operate::CopySummary const& copied,
            Console const& console)
 {
     if (console.json)
@@ -60,8 +60,8 @@ Result<void> copy(Arguments const& arguments, Console const& console)
                     "source and destination are the same store", "name another destination");
     Stages stages;
     chain::RecordCache cache(cache_settings(arguments, console, stages), from->address, from->run);
-    auto const copied = maintain::copy_run(
-        {*from->store, from->run, &cache}, *to->store, [&](maintain::CopyProgress const& now) {
+    auto const copied = operate::copy_run(
+        {*from->store, from->run, &cache}, *to->store, [&](operate::CopyProgress const& now) {
             stages.update(std::string("copying ") + now.stage, now.unit, now.done, now.total);
         });
     if (!copied) return tl::unexpected(copied.error());
@@ -83,4 +83,4 @@ Command copy_command()
             "curtail-store copy inputs/mine/run.json file:///archive/mine"};
 }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

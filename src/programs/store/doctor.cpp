@@ -6,10 +6,11 @@
 #include "operate/examine.hpp"
 #include "programs/frame/progress.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
-void print(std::vector<upkeep::Finding> const& findings, Named const& named, Console const& console)
+void print(std::vector<upkeep::Finding> const& findings, NamedStore const& named,
+           Console const& console)
 {
     if (console.json) {
         json::Array list;
@@ -35,10 +36,10 @@ Result<void> examine(Arguments const& arguments, Console const& console)
     auto const named = open_named(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
     auto const run = named->run.value.empty() ? RunId{"doctor"} : named->run;
-    Progress progress("examining", "checks");
-    maintain::ExamineOptions const options{.size = {arguments.integer("size") << 20}};
-    auto const measured = maintain::examine(*named->store, run, options,
-                                            [&](char const* step) { progress.show_text(step); });
+    ProgressLine progress("examining", "checks");
+    operate::ExamineOptions const options{.size = {arguments.integer("size") << 20}};
+    auto const measured = operate::examine(*named->store, run, options,
+                                           [&](char const* step) { progress.show_text(step); });
     auto const findings = upkeep::findings_of(measured);
     print(findings, *named, console);
     auto const* const fault = upkeep::first_fault(findings);
@@ -67,4 +68,4 @@ Command doctor_command()
             "curtail-store doctor inputs/runs/demo.json"};
 }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

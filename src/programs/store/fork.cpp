@@ -8,10 +8,10 @@
 #include "run/config/run.hpp"
 #include "run/config/run_spec.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
-void print(config::Run const& run, maintain::ForkSummary const& forked, Console const& console)
+void print(config::Run const& run, operate::ForkSummary const& forked, Console const& console)
 {
     auto const& first = forked.first;
     if (console.json)
@@ -55,13 +55,13 @@ Result<void> fork(Arguments const& arguments, Console const& console)
                     "RUN_FILE is that of the same run", "give the fork another name");
     auto const to = store::open_store(run->store);
     if (!to) return tl::unexpected(to.error());
-    maintain::ForkOptions options{{}, arguments.flag("reset-momentum"), manifest_of(*run)};
+    operate::ForkOptions options{{}, arguments.flag("reset-momentum"), manifest_of(*run)};
     if (arguments.has("commit")) options.number = CommitNumber{arguments.integer("commit")};
     Stages stages;
     chain::RecordCache cache(cache_settings(arguments, console, stages), from->address, from->run);
-    auto const forked = maintain::fork_run(
+    auto const forked = operate::fork_run(
         {*from->store, from->run, &cache}, **to, config::make_run_spec(*run, {}, 0, {}), options,
-        [&](maintain::CopyProgress const& now) {
+        [&](operate::CopyProgress const& now) {
             stages.update(std::string("copying ") + now.stage, now.unit, now.done, now.total);
         });
     if (!forked) return tl::unexpected(forked.error());
@@ -93,4 +93,4 @@ Command fork_command()
             "curtail-store fork file:///shared/store inputs/mine2/run.json --run mine --commit 12"};
 }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

@@ -5,25 +5,25 @@
 #include "operate/contents.hpp"
 #include "protocol/chain/chain.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
 // One line about a run.
 struct RunLine {
     RunId run;
-    std::optional<rounds::Commit> newest;
+    std::optional<protocol::Commit> newest;
     std::string trouble;  // why `newest` is unknown
 };
 
-Result<std::vector<RunLine>> read_lines(Named const& named)
+Result<std::vector<RunLine>> read_lines(NamedStore const& named)
 {
-    auto const runs = maintain::list_runs(*named.store);
+    auto const runs = operate::list_runs(*named.store);
     if (!runs) return tl::unexpected(runs.error());
     std::vector<RunLine> lines;
     for (auto const& run : *runs) {
         auto newest = chain::newest_commit({*named.store, run});
         if (newest) lines.push_back({run, std::move(*newest), ""});
-        else if (rounds::is_bad_record(newest.error().code))
+        else if (protocol::is_bad_record(newest.error().code))
             lines.push_back({run, {}, newest.error().message()});
         else return tl::unexpected(newest.error());
     }
@@ -58,9 +58,9 @@ void print(std::vector<RunLine> const& lines, Console const& console)
     }
 }
 
-void print(std::map<std::string, maintain::KindCount> const& kinds, Console const& console)
+void print(std::map<std::string, operate::KindCount> const& kinds, Console const& console)
 {
-    maintain::KindCount all;
+    operate::KindCount all;
     console.print(fmt::format("{:<10} {:>8} {:>10}  {:<24}  {}\n", "kind", "objects", "size",
                               "oldest", "newest"));
     for (auto const& [kind, count] : kinds) {
@@ -73,7 +73,7 @@ void print(std::map<std::string, maintain::KindCount> const& kinds, Console cons
     console.print(fmt::format("{:<10} {:>8} {:>10}\n", "all", all.objects, size_text(all.size)));
 }
 
-json::Object kinds_json(std::map<std::string, maintain::KindCount> const& kinds)
+json::Object kinds_json(std::map<std::string, operate::KindCount> const& kinds)
 {
     json::Object document;
     for (auto const& [kind, count] : kinds)
@@ -84,11 +84,11 @@ json::Object kinds_json(std::map<std::string, maintain::KindCount> const& kinds)
     return document;
 }
 
-Result<void> list_objects(Named const& named, bool each, Console const& console)
+Result<void> list_objects(NamedStore const& named, bool each, Console const& console)
 {
     json::Array objects;
     auto const kinds =
-        maintain::count_objects(*named.store, named.run, [&](store::Listed const& object) {
+        operate::count_objects(*named.store, named.run, [&](store::ListedObject const& object) {
             if (!each) return;
             if (console.json)
                 objects.push_back(json::Object{{"name", name_text(object.name)},
@@ -138,4 +138,4 @@ Command ls_command()
             "curtail-store ls s3://curtail/mine --endpoint https://s3.example.org"};
 }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

@@ -5,8 +5,8 @@
 
 int main(int argc, char** argv)
 {
-    using namespace curtail::apps;
-    using namespace curtail::apps::store_program;
+    using namespace curtail::programs;
+    using namespace curtail::programs::store_program;
     Program const program{
         "curtail-store",
         "Lists, verifies, repairs, copies, forks, amends and cleans up the runs in a store, and "

@@ -6,7 +6,7 @@
 #include "operate/contents.hpp"
 #include "run/config/run.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
 bool is_address(std::string const& text) { return text.find("://") != text.npos; }
@@ -35,14 +35,14 @@ store::Address address_of(std::string const& url, Arguments const& arguments)
 }
 
 // The store's address and, perhaps, the run.
-Result<Named> parse(std::string const& text, Arguments const& arguments)
+Result<NamedStore> parse(std::string const& text, Arguments const& arguments)
 {
     if (is_address(text)) {
         auto const run = arguments.text("run");
         if (!run.empty() && !is_plain_name(run))
             return fail(ExitCode::usage, "--run " + printable(run), "not the name of a run",
                         "a name has 1 to 32 letters, digits, '_' and '-'");
-        return Named{address_of(text, arguments), {run}, nullptr};
+        return NamedStore{address_of(text, arguments), {run}, nullptr};
     }
     if (auto good = check_run_file(arguments); !good) return tl::unexpected(good.error());
     auto const run = config::read_run(text);
@@ -50,7 +50,7 @@ Result<Named> parse(std::string const& text, Arguments const& arguments)
         return tl::unexpected(Error{run.error().code, run.error().what, run.error().why,
                                     "name a run file, file:///FOLDER or s3://BUCKET/PREFIX"});
     if (!run) return tl::unexpected(run.error());
-    return Named{run->store, run->run, nullptr};
+    return NamedStore{run->store, run->run, nullptr};
 }
 
 std::string list_text(std::vector<RunId> const& runs)
@@ -91,7 +91,7 @@ std::vector<Option> with_access_options(std::vector<Option> more)
     return more;
 }
 
-Result<Named> open_named(std::string const& text, Arguments const& arguments)
+Result<NamedStore> open_named(std::string const& text, Arguments const& arguments)
 {
     auto named = parse(text, arguments);
     if (!named) return named;
@@ -101,11 +101,11 @@ Result<Named> open_named(std::string const& text, Arguments const& arguments)
     return named;
 }
 
-Result<Named> open_run(std::string const& text, Arguments const& arguments)
+Result<NamedStore> open_run(std::string const& text, Arguments const& arguments)
 {
     auto named = open_named(text, arguments);
     if (!named || !named->run.value.empty()) return named;
-    auto runs = maintain::list_runs(*named->store);
+    auto runs = operate::list_runs(*named->store);
     if (!runs) return tl::unexpected(runs.error());
     if (runs->empty())
         return fail(ExitCode::no_input, "cannot find a run in " + text, "the store is empty",
@@ -145,4 +145,4 @@ std::string size_text(Bytes size)
 
 std::string name_text(std::string_view name) { return printable(name); }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

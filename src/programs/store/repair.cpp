@@ -7,12 +7,12 @@
 #include "run/config/named_site.hpp"
 #include "run/config/run_spec.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
-using Outcome = maintain::RepairedPart::Outcome;
+using Outcome = operate::RepairedPart::Outcome;
 
-void print(maintain::Repaired const& repaired, config::Run const& run, Console const& console)
+void print(operate::RepairResult const& repaired, config::Run const& run, Console const& console)
 {
     if (console.json) {
         json::Array parts;
@@ -41,9 +41,9 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     if (!spec) return tl::unexpected(spec.error());
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
-    maintain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
+    operate::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
     auto const elements = *spec ? config::parameters_of(**spec) : std::nullopt;
-    auto const repaired = maintain::repair(objects, kept, elements);
+    auto const repaired = operate::repair(objects, kept, elements);
     if (!repaired) return tl::unexpected(repaired.error());
     print(*repaired, *run, console);
     if (repaired->error) return tl::unexpected(*repaired->error);
@@ -69,4 +69,4 @@ Command repair_command()
             "curtail-store repair inputs/mine/run.json --site A"};
 }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

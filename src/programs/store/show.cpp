@@ -6,15 +6,15 @@
 #include "protocol/chain/chain.hpp"
 #include "protocol/records/names.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
 // The name of the object that the user means: a commit's number, `run`, or a name.
 std::string name_of(std::string const& what)
 {
-    if (what == "run") return rounds::run_name;
+    if (what == "run") return protocol::run_name;
     auto const number = leading_integer(what);
-    if (number && std::to_string(*number) == what) return rounds::commit_name({*number});
+    if (number && std::to_string(*number) == what) return protocol::commit_name({*number});
     return what;
 }
 
@@ -25,7 +25,7 @@ Result<std::string> newest_name(chain::RunObjects const& objects)
     if (!*newest)
         return fail(ExitCode::no_input, "cannot show run " + objects.run().value,
                     "the store has no commit of it", "check the name of the run and the store");
-    return rounds::commit_name((*newest)->number);
+    return protocol::commit_name((*newest)->number);
 }
 
 tl::unexpected<Error> missing(std::string const& name)
@@ -40,10 +40,10 @@ std::optional<Error> problem_of(std::string const& bytes, std::string const& nam
     auto const error_of = [](auto const& decoded) {
         return decoded ? std::optional<Error>() : std::optional(decoded.error());
     };
-    if (name == rounds::run_name) return error_of(rounds::decode_run(bytes));
-    if (name.starts_with("commits/")) return error_of(rounds::decode_commit(bytes, name));
-    if (name.starts_with("contrib/")) return error_of(rounds::decode_header(bytes, name));
-    if (name.starts_with("merge/")) return error_of(rounds::decode_lease(bytes, name));
+    if (name == protocol::run_name) return error_of(protocol::decode_run(bytes));
+    if (name.starts_with("commits/")) return error_of(protocol::decode_commit(bytes, name));
+    if (name.starts_with("contrib/")) return error_of(protocol::decode_header(bytes, name));
+    if (name.starts_with("merge/")) return error_of(protocol::decode_lease(bytes, name));
     return std::nullopt;
 }
 
@@ -118,4 +118,4 @@ Command show_command()
         "curtail-store show inputs/runs/demo.json 7"};
 }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

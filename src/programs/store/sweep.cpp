@@ -7,7 +7,7 @@
 #include "commands.hpp"
 #include "operate/store_time.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
 Option age_option()
@@ -35,9 +35,9 @@ struct Group {
     Bytes size;
 };
 
-std::map<upkeep::Reason, Group> groups_of(maintain::SweepPlan const& plan)
+std::map<upkeep::SweepReason, Group> groups_of(operate::SweepPlan const& plan)
 {
-    std::map<upkeep::Reason, Group> groups;
+    std::map<upkeep::SweepReason, Group> groups;
     for (auto const& verdict : plan.verdicts) {
         auto& group = groups[verdict.reason];
         ++group.objects;
@@ -46,7 +46,7 @@ std::map<upkeep::Reason, Group> groups_of(maintain::SweepPlan const& plan)
     return groups;
 }
 
-json::Object verdict_json(maintain::Verdict const& verdict)
+json::Object verdict_json(operate::SweptObject const& verdict)
 {
     json::Object object{{"name", name_text(verdict.object.name)},
                         {"bytes", verdict.object.size.value},
@@ -56,7 +56,7 @@ json::Object verdict_json(maintain::Verdict const& verdict)
     return object;
 }
 
-json::Object plan_json(Named const& named, maintain::SweepPlan const& plan)
+json::Object plan_json(NamedStore const& named, operate::SweepPlan const& plan)
 {
     json::Array deletes;
     json::Array keeps;
@@ -67,7 +67,7 @@ json::Object plan_json(Named const& named, maintain::SweepPlan const& plan)
             {"deletes", std::move(deletes)}, {"keeps", std::move(keeps)}};
 }
 
-void print_objects(maintain::SweepPlan const& plan, bool all, Console const& console)
+void print_objects(operate::SweepPlan const& plan, bool all, Console const& console)
 {
     for (auto const& verdict : plan.verdicts) {
         bool const deletes = upkeep::is_deletion(verdict.reason);
@@ -80,7 +80,7 @@ void print_objects(maintain::SweepPlan const& plan, bool all, Console const& con
     }
 }
 
-void print_groups(maintain::SweepPlan const& plan, Console const& console)
+void print_groups(operate::SweepPlan const& plan, Console const& console)
 {
     for (auto const& [reason, group] : groups_of(plan))
         console.print(fmt::format("{:<6} {:>6} object{} {:>10}  {}: {}\n",
@@ -100,8 +100,8 @@ Result<void> gc(Arguments const& arguments, Console const& console)
     chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
                              named->run);
     // Reading the store's clock would write to the store.
-    auto const plan = maintain::plan_sweep({*named->store, named->run, &cache}, SystemClock{}.now(),
-                                           rules_of(arguments));
+    auto const plan = operate::plan_sweep({*named->store, named->run, &cache}, SystemClock{}.now(),
+                                          rules_of(arguments));
     if (!plan) return tl::unexpected(plan.error());
     if (console.json) {
         console.print_json(plan_json(*named, *plan));
@@ -114,14 +114,14 @@ Result<void> gc(Arguments const& arguments, Console const& console)
     return {};
 }
 
-std::int64_t deletions_in(maintain::SweepPlan const& plan)
+std::int64_t deletions_in(operate::SweepPlan const& plan)
 {
     return std::count_if(plan.verdicts.begin(), plan.verdicts.end(),
                          [](auto const& verdict) { return upkeep::is_deletion(verdict.reason); });
 }
 
-void print_result(Named const& named, maintain::SweepPlan const& plan,
-                  maintain::SweepResult const& result, Console const& console)
+void print_result(NamedStore const& named, operate::SweepPlan const& plan,
+                  operate::SweepResult const& result, Console const& console)
 {
     if (console.json) {
         auto document = plan_json(named, plan);
@@ -155,12 +155,12 @@ Result<void> sweep(Arguments const& arguments, Console const& console)
     chain::RunObjects const objects{*named->store, named->run, &cache};
     // A store that has no such run must not get an object of it.
     if (auto good = check_run(objects); !good) return good;
-    auto const time = maintain::read_store_time(*named->store, named->run);
+    auto const time = operate::read_store_time(*named->store, named->run);
     if (!time) return tl::unexpected(time.error());
-    auto const plan = maintain::plan_sweep(objects, time->time, rules_of(arguments));
+    auto const plan = operate::plan_sweep(objects, time->time, rules_of(arguments));
     if (!plan) return tl::unexpected(plan.error());
     auto const total = deletions_in(*plan);
-    auto const result = maintain::carry_out(objects, *plan, [&](std::int64_t done) {
+    auto const result = operate::carry_out(objects, *plan, [&](std::int64_t done) {
         stages.update("sweeping", "objects", done, total);
     });
     print_result(*named, *plan, result, console);
@@ -202,4 +202,4 @@ Command sweep_command()
             "curtail-store sweep inputs/runs/demo.json"};
 }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

@@ -7,7 +7,7 @@
 #include "run/config/run_spec.hpp"
 #include "run/journal/reader.hpp"
 
-namespace curtail::apps::store_program {
+namespace curtail::programs::store_program {
 namespace {
 
 Result<void> verify(Arguments const& arguments, Console const& console)
@@ -47,4 +47,4 @@ Command verify_command()
             "curtail-store verify file:///shared/store --run mine"};
 }
 
-}  // namespace curtail::apps::store_program
+}  // namespace curtail::programs::store_program

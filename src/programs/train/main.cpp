@@ -19,7 +19,7 @@ namespace {
 // The progress line of the terminal. The speed is that of this step.
 class StepLine {
   public:
-    std::string after(train::StepMetrics const& step, Tokens target)
+    std::string after(trainer::StepMetrics const& step, Tokens target)
     {
         if (!progress_) progress_.emplace(target);
         progress_->add(step);
@@ -37,21 +37,21 @@ class StepLine {
     std::optional<account::TrainerProgress> progress_;
 };
 
-std::optional<Millis> kill_wait_of(apps::Arguments const& arguments)
+std::optional<Millis> kill_wait_of(programs::Arguments const& arguments)
 {
     if (!arguments.has("kill-wait")) return std::nullopt;
     return std::chrono::round<Millis>(FractionalSeconds(arguments.number("kill-wait")));
 }
 
-Result<void> check_connection(apps::Arguments const& arguments, SiteId const& site,
-                              train::StopSignal const& stop, apps::Console const& console)
+Result<void> check_connection(programs::Arguments const& arguments, SiteId const& site,
+                              trainer::StopSignal const& stop, programs::Console const& console)
 {
     if (arguments.flag("alone"))
         return fail(ExitCode::usage, "--mpi-check", "cannot be combined with --alone");
     char const* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
     if (ranks != nullptr && std::string_view(ranks) != "1")
         return fail(ExitCode::usage, "--mpi-check", "must run once, and mpirun started more ranks");
-    auto const checked = train::check_mpi(arguments.text("RUN"), site, stop, console.log);
+    auto const checked = trainer::check_mpi(arguments.text("RUN"), site, stop, console.log);
     if (!checked) {
         auto error = checked.error();
         if (error.what.starts_with("no MPI"))
@@ -76,9 +76,9 @@ Result<void> check_connection(apps::Arguments const& arguments, SiteId const& si
     return {};
 }
 
-Result<void> train_this_site(apps::Arguments const& arguments, apps::Console const& console)
+Result<void> train_this_site(programs::Arguments const& arguments, programs::Console const& console)
 {
-    train::StopSignal const stop;
+    trainer::StopSignal const stop;
     auto const site = parse_site_id(arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
     auto const need = permission::parse_need(arguments.text("permission"));
@@ -87,23 +87,23 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     auto const gpu =
         model::parse_gpu_choice(arguments.text("gpu-kernels"), arguments.text("gpu-attention"));
     if (!gpu) return tl::unexpected(gpu.error());
-    apps::Progress progress("training", "");
+    programs::ProgressLine progress("training", "");
     StepLine line;
-    train::TrainOptions options{arguments.text("RUN"),
-                                *site,
-                                arguments.text("job"),
-                                arguments.flag("alone"),
-                                static_cast<int>(arguments.integer("threads")),
-                                {},
-                                [&](train::StepMetrics const& step, Tokens target) {
-                                    progress.show_text(line.after(step, target));
-                                },
-                                *need,
-                                kill_wait_of(arguments),
-                                arguments.integer("profile"),
-                                *gpu};
+    trainer::TrainOptions options{arguments.text("RUN"),
+                                  *site,
+                                  arguments.text("job"),
+                                  arguments.flag("alone"),
+                                  static_cast<int>(arguments.integer("threads")),
+                                  {},
+                                  [&](trainer::StepMetrics const& step, Tokens target) {
+                                      progress.show_text(line.after(step, target));
+                                  },
+                                  *need,
+                                  kill_wait_of(arguments),
+                                  arguments.integer("profile"),
+                                  *gpu};
     if (!comm::started_by_launcher())
-        return train::train_site(options, *comm::single_process(), stop, console.log);
+        return trainer::train_site(options, *comm::single_process(), stop, console.log);
     auto session = comm::MpiSession::start();
     if (!session) return tl::unexpected(session.error());
     auto done = session->run(
@@ -111,7 +111,7 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
             auto const on_node = session->place_on_node();
             if (!on_node) return tl::unexpected(on_node.error());
             options.on_node = *on_node;
-            return train::train_site(options, ranks, stop, console.log);
+            return trainer::train_site(options, ranks, stop, console.log);
         },
         [&](Error const& error) { console.log.error(error.message()); });
     if (done || session->size() == 1) return done;
@@ -122,9 +122,9 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
 
 int main(int argc, char** argv)
 {
-    using apps::OptionType;
+    using programs::OptionType;
     // Threads of store operations may still run (trainer/rounds/operation_table.hpp).
-    apps::end_at_once(apps::run(
+    programs::end_at_once(programs::run(
         {"curtail-train",
          "Trains a run at one site, with one rank per device under mpirun. Normally started by "
          "slurm/site_train.sh.",

@@ -32,10 +32,10 @@ Result<void> check_rules(RunObjects const& objects, std::vector<LinkedCommit> co
 std::optional<std::string> newest_in_cache(RunObjects const& objects, CommitNumber number)
 {
     if (number.value == 0) return std::nullopt;
-    auto const name = rounds::commit_name(number);
+    auto const name = protocol::commit_name(number);
     auto bytes = objects.cache()->newest(name);
     if (!bytes) return std::nullopt;
-    auto const commit = rounds::decode_commit(*bytes, name);
+    auto const commit = protocol::decode_commit(*bytes, name);
     return commit && commit->run == objects.run() ? std::move(bytes) : std::nullopt;
 }
 
@@ -50,7 +50,7 @@ Result<std::string> compare_with_cache(RunObjects const& objects, CommitNumber n
             "this machine has once read commit {} from this store, and now the newest one is {}: "
             "newer commits were lost or removed",
             number.value, newest.value);
-    auto const now = objects.record(rounds::commit_name(number));
+    auto const now = objects.record(protocol::commit_name(number));
     if (!now) return tl::unexpected(now.error());
     if (!*now || **now == *seen) return std::string();  // if it is missing, the chain has a gap
     return fmt::format(
@@ -65,7 +65,7 @@ std::vector<std::string> headers_of(std::vector<LinkedCommit> const& chain)
     std::vector<std::string> names;
     for (auto const& link : chain)
         for (auto const& d : link.commit.decided)
-            if (!d.inlined) names.push_back(rounds::header_name(d.member, d.seq));
+            if (!d.inlined) names.push_back(protocol::header_name(d.member, d.seq));
     return names;
 }
 
@@ -77,10 +77,11 @@ std::optional<std::unordered_set<std::string>> listed_payloads(RunObjects const&
     for (char const* kind : {"models", "deltas"}) {
         auto const folder = store::ObjectFolder::parse(run + kind);
         if (!folder) return std::nullopt;
-        auto const listed = objects.store().list(*folder, "", [&](store::Listed const& object) {
-            names.insert(object.name.substr(run.size()));
-            return true;
-        });
+        auto const listed =
+            objects.store().list(*folder, "", [&](store::ListedObject const& object) {
+                names.insert(object.name.substr(run.size()));
+                return true;
+            });
         if (!listed) return std::nullopt;
     }
     return names;
@@ -100,27 +101,27 @@ VerifySource quick_source(RunObjects const& objects, ReadAhead& headers)
 
 }  // namespace
 
-Result<std::optional<rounds::Commit>> newest_commit(RunObjects const& objects)
+Result<std::optional<protocol::Commit>> newest_commit(RunObjects const& objects)
 {
     auto newest = search_newest(objects, start_of_search(objects));
     if (!newest) return tl::unexpected(newest.error());
-    if (!*newest) return std::optional<rounds::Commit>{};
+    if (!*newest) return std::optional<protocol::Commit>{};
     auto& [commit, bytes] = **newest;
     if (objects.cache() != nullptr)
-        objects.cache()->add(rounds::commit_name(commit.number), std::move(bytes));
+        objects.cache()->add(protocol::commit_name(commit.number), std::move(bytes));
     return std::optional(std::move(commit));
 }
 
-Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects, Check check)
+Result<std::vector<protocol::Commit>> read_chain(RunObjects const& objects, Check check)
 {
     auto newest = search_end(objects, start_of_search(objects));
     if (!newest) return tl::unexpected(newest.error());
-    if (!*newest) return std::vector<rounds::Commit>{};
+    if (!*newest) return std::vector<protocol::Commit>{};
     auto chain = read_commits(objects, std::move(**newest), UseCache::yes);
     if (!chain) return tl::unexpected(chain.error());
     if (check == Check::rules)
         if (auto good = check_rules(objects, *chain); !good) return tl::unexpected(good.error());
-    std::vector<rounds::Commit> commits;
+    std::vector<protocol::Commit> commits;
     commits.reserve(chain->size());
     for (auto& link : *chain) commits.push_back(std::move(link.commit));
     return commits;
@@ -128,7 +129,7 @@ Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects, Check 
 
 Result<ChainSummary> verify_run(
     RunObjects const& objects, VerifyProgress const& progress,
-    std::function<std::optional<std::int64_t>(rounds::RunSpec const&)> const& elements)
+    std::function<std::optional<std::int64_t>(protocol::RunSpec const&)> const& elements)
 {
     auto newest = search_end(objects, {0});
     if (!newest) return tl::unexpected(newest.error());

@@ -12,7 +12,7 @@ namespace curtail::chain {
 /// but not checked against earlier commits. Reads about 2 log2(n) of n commits; with a cache, n
 /// counts from the newest commit in the cache. Fails with `protocol` if one of those commits is
 /// damaged.
-[[nodiscard]] Result<std::optional<rounds::Commit>> newest_commit(RunObjects const& objects);
+[[nodiscard]] Result<std::optional<protocol::Commit>> newest_commit(RunObjects const& objects);
 
 /// How thoroughly read_chain() checks each commit.
 enum class Check {
@@ -29,8 +29,8 @@ enum class Check {
 ///
 /// Fails with `protocol` if a commit is damaged or fails its check. Fails with `protocol` if a
 /// commit is missing before the newest one, or if a listing of the store shows a commit after it.
-[[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects,
-                                                             Check check);
+[[nodiscard]] Result<std::vector<protocol::Commit>> read_chain(RunObjects const& objects,
+                                                               Check check);
 
 /// How far verify_run() is, and with what: `done` of `total` things.
 using VerifyProgress =
@@ -46,6 +46,6 @@ using VerifyProgress =
 /// models of merges again (recompute_models() in protocol/chain/recompute.hpp).
 [[nodiscard]] Result<ChainSummary> verify_run(
     RunObjects const& objects, VerifyProgress const& progress = {},
-    std::function<std::optional<std::int64_t>(rounds::RunSpec const&)> const& elements = {});
+    std::function<std::optional<std::int64_t>(protocol::RunSpec const&)> const& elements = {});
 
 }  // namespace curtail::chain

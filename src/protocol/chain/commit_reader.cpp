@@ -38,7 +38,7 @@ class Reader {
             auto const name = name_of(i);
             auto const bytes = objects_.cache()->newest(name);
             if (!bytes) return;
-            auto commit = rounds::decode_commit(*bytes, name);
+            auto commit = protocol::decode_commit(*bytes, name);
             if (!commit) return;
             slots_[i] = {LinkedCommit{std::move(*commit), sha256(*bytes)}, {}, true};
         });
@@ -94,10 +94,10 @@ class Reader {
     }
     [[nodiscard]] static std::string name_of(std::size_t i)
     {
-        return rounds::commit_name(number_of(i));
+        return protocol::commit_name(number_of(i));
     }
 
-    void keep(std::size_t i, std::string bytes, rounds::Commit commit)
+    void keep(std::size_t i, std::string bytes, protocol::Commit commit)
     {
         slots_[i] = {LinkedCommit{std::move(commit), sha256(bytes)}, {}, false};
         if (objects_.cache() != nullptr) objects_.cache()->add(name_of(i), std::move(bytes));
@@ -110,7 +110,7 @@ class Reader {
         if (stored && !*stored) stored = read_commit(objects_, number_of(i));
         if (stored && *stored) return keep(i, std::move((*stored)->bytes), (*stored)->commit);
         auto error = stored ? gap_at(number_of(i), number_of(i + 1)).value() : stored.error();
-        if (!rounds::is_bad_record(error.code)) store_failed_ = true;
+        if (!protocol::is_bad_record(error.code)) store_failed_ = true;
         slots_[i] = {{}, std::move(error), false};
     }
 
@@ -118,7 +118,7 @@ class Reader {
     [[nodiscard]] std::optional<Error> store_error() const
     {
         for (auto const& slot : slots_)
-            if (slot.error && !rounds::is_bad_record(slot.error->code)) return slot.error;
+            if (slot.error && !protocol::is_bad_record(slot.error->code)) return slot.error;
         return std::nullopt;
     }
 

@@ -12,7 +12,7 @@
 #include "base/core/text.hpp"
 #include "protocol/upkeep/payload_name.hpp"
 
-namespace curtail::maintain {
+namespace curtail::chain {
 namespace {
 
 Result<void> write_pieces(std::filesystem::path const& path, Pieces const& bytes)
@@ -28,7 +28,7 @@ Result<void> write_pieces(std::filesystem::path const& path, Pieces const& bytes
 }
 
 // The round that would begin with the payload; 0 if its name does not tell.
-Round round_of(rounds::PartRef const& part)
+Round round_of(protocol::PartRef const& part)
 {
     return upkeep::model_round(part.name).value_or(Round{});
 }
@@ -42,13 +42,13 @@ Round round_of(std::filesystem::path const& copy)
 
 }  // namespace
 
-std::filesystem::path KeptPayloads::path_of(rounds::PartRef const& part) const
+std::filesystem::path KeptPayloads::path_of(protocol::PartRef const& part) const
 {
     return folder_ / (std::to_string(round_of(part).value) + "-" + part.part + "-" +
                       part.sha256.hex() + ".h5");
 }
 
-Result<void> KeptPayloads::keep(rounds::PartRef const& part, Pieces const& bytes)
+Result<void> KeptPayloads::keep(protocol::PartRef const& part, Pieces const& bytes)
 {
     std::lock_guard const lock(mutex_);
     auto const path = path_of(part);
@@ -59,7 +59,7 @@ Result<void> KeptPayloads::keep(rounds::PartRef const& part, Pieces const& bytes
                         [&](auto const& temporary) { return write_pieces(temporary, bytes); });
 }
 
-void KeptPayloads::keep_only(std::vector<rounds::PartRef> const& parts)
+void KeptPayloads::keep_only(std::vector<protocol::PartRef> const& parts)
 {
     std::lock_guard const lock(mutex_);
     std::error_code ignored;
@@ -73,12 +73,12 @@ void KeptPayloads::keep_only(std::vector<rounds::PartRef> const& parts)
     for (auto const& path : others) std::filesystem::remove(path, ignored);
 }
 
-Fd KeptPayloads::open(rounds::PartRef const& part) const
+Fd KeptPayloads::open(protocol::PartRef const& part) const
 {
     return Fd(::open(path_of(part).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-std::optional<std::string> KeptPayloads::find(rounds::PartRef const& part)
+std::optional<std::string> KeptPayloads::find(protocol::PartRef const& part)
 {
     std::lock_guard const lock(mutex_);
     auto content = read_file(path_of(part), part.bytes);
@@ -87,4 +87,4 @@ std::optional<std::string> KeptPayloads::find(rounds::PartRef const& part)
     return whole ? std::optional(std::move(*content)) : std::nullopt;
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::chain

@@ -13,24 +13,24 @@ namespace {
 
 using Cause = store::ReadFailure::Cause;
 
-std::string name_of(rounds::Merge::Included const& contribution)
+std::string name_of(protocol::Merge::Source const& contribution)
 {
     return "contribution " + std::to_string(contribution.seq.value) + " of " +
            contribution.member.value;
 }
 
 // Returns why a merge must refuse a contribution whose values have this sum of squares.
-std::optional<rounds::Refusal> fault_of(rounds::Merge::Included const& contribution, double sumsq)
+std::optional<protocol::Refusal> fault_of(protocol::Merge::Source const& contribution, double sumsq)
 {
-    if (!std::isfinite(sumsq)) return rounds::Refusal::nan;
-    bool const same = rounds::is_same_sumsq(sumsq, contribution.delta.sumsq);
-    return same ? std::nullopt : std::optional(rounds::Refusal::norm);
+    if (!std::isfinite(sumsq)) return protocol::Refusal::nan;
+    bool const same = protocol::is_same_sumsq(sumsq, contribution.delta.sumsq);
+    return same ? std::nullopt : std::optional(protocol::Refusal::norm);
 }
 
-std::string text_of(rounds::Merge::Included const& contribution, rounds::Refusal fault,
+std::string text_of(protocol::Merge::Source const& contribution, protocol::Refusal fault,
                     double sumsq)
 {
-    auto const why = fault == rounds::Refusal::nan
+    auto const why = fault == protocol::Refusal::nan
                          ? std::string("some of its values are not finite")
                          : fmt::format(
                                "the sum of the squares of its values is {}, but its header "
@@ -83,12 +83,12 @@ void Merger::begin()
 
 std::optional<Merger::Obstacle> Merger::add_deltas()
 {
-    rounds::Merged found{question_.op, {}, {}, {}};
+    protocol::Merged found{question_.op, {}, {}, {}};
     for (std::size_t i = 0; i < sumsq_.size(); ++i) {
         auto const& included = question_.include[i];
         auto const add = [&](std::size_t first, std::span<float const> delta) {
             auto const sum = place_in(results_.weights, first, delta.size());
-            sumsq_[i] += rounds::add_scaled(delta, included.scale, sum);
+            sumsq_[i] += protocol::add_scaled(delta, included.scale, sum);
         };
         auto const read = pass_(included.delta.payload, {add, [this] { spoiled_ = true; }});
         if (read) continue;
@@ -96,7 +96,7 @@ std::optional<Merger::Obstacle> Merger::add_deltas()
         if (cause == Cause::unavailable) return Obstacle(tl::unexpected(error));
         warnings_.push_back(error.message());
         found.refused.push_back(
-            {included.member, included.seq, rounds::Refusal::digest, cause == Cause::missing});
+            {included.member, included.seq, protocol::Refusal::digest, cause == Cause::missing});
     }
     if (checks_ && found.refused.empty() && !spoiled_) found.refused = faults();
     if (found.refused.empty()) return std::nullopt;
@@ -104,9 +104,9 @@ std::optional<Merger::Obstacle> Merger::add_deltas()
 }
 
 // Returns the contributions that must not be in the model.
-std::vector<rounds::Merged::Refused> Merger::faults()
+std::vector<protocol::Merged::UnusableContribution> Merger::faults()
 {
-    std::vector<rounds::Merged::Refused> refused;
+    std::vector<protocol::Merged::UnusableContribution> refused;
     for (std::size_t i = 0; i < sumsq_.size(); ++i) {
         auto const& included = question_.include[i];
         auto const fault = fault_of(included, sumsq_[i]);
@@ -148,15 +148,15 @@ void Merger::step_at(std::size_t first, std::span<float const> theta)
     constexpr std::array whole{1.0F};
     auto const model = place_in(results_.weights, first, theta.size());
     std::array<std::span<float const>, 1> const sum{model};
-    rounds::WeightedDeltas const deltas{sum, whole};
+    protocol::WeightedDeltas const deltas{sum, whole};
     if (!question_.outer_step) {
-        finite_ = rounds::average_step(theta, deltas, model).finite && finite_;
+        finite_ = protocol::average_step(theta, deltas, model).finite && finite_;
         return;
     }
     auto const momentum = place_in(results_.momentum, first, theta.size());
-    rounds::OuterStep const step{theta, momentum, static_cast<float>(question_.eta),
-                                 static_cast<float>(question_.mu)};
-    finite_ = rounds::nesterov_step(step, deltas, model, momentum).finite && finite_;
+    protocol::OuterStep const step{theta, momentum, static_cast<float>(question_.eta),
+                                   static_cast<float>(question_.mu)};
+    finite_ = protocol::nesterov_step(step, deltas, model, momentum).finite && finite_;
 }
 
 // Reads the deltas again, to find the one that contributed most to a value that is not finite.
@@ -178,20 +178,20 @@ Merger::Obstacle Merger::refuse_greatest()
         scale.push_back(included.scale);
         spans.push_back(std::span(found).subspan(i, 1));
     }
-    auto const greatest = rounds::greatest_at_fault({spans, scale}, std::span(&*bad, 1));
+    auto const greatest = protocol::greatest_at_fault({spans, scale}, std::span(&*bad, 1));
     auto const& included = question_.include.at(greatest);
     warnings_.push_back("refusing " + name_of(included) +
                         ": with it, some values of the merged model are not finite");
-    return rounds::Merged{
-        question_.op, {{included.member, included.seq, rounds::Refusal::nan}}, {}, {}};
+    return protocol::Merged{
+        question_.op, {{included.member, included.seq, protocol::Refusal::nan}}, {}, {}};
 }
 
 // The answer to a merge whose model or momentum cannot be read.
-Merger::Obstacle Merger::answer_to(rounds::PartRef const& part,
+Merger::Obstacle Merger::answer_to(protocol::PartRef const& part,
                                    store::ReadFailure const& failure) const
 {
     if (failure.cause == Cause::unavailable) return tl::unexpected(failure.error);
-    return rounds::Corrupt{question_.op, part.name, failure.error.message()};
+    return protocol::Corrupt{question_.op, part.name, failure.error.message()};
 }
 
 }  // namespace curtail::chain

@@ -11,23 +11,23 @@ namespace curtail::chain {
 
 /// Computes one merge. Reads one payload after the other and holds none of them, so it needs the
 /// memory of its results: a model and, with an outer step, a momentum. The results have the bits
-/// that rounds::average_step() or rounds::nesterov_step() gives.
+/// that protocol::average_step() or protocol::nesterov_step() gives.
 class Merger {
   public:
     /// Reads and verifies the payload that `part` names, and passes its values on while they
     /// arrive. If this fails, the values that were passed on have no meaning.
     using PassValues = std::function<tl::expected<void, store::ReadFailure>(
-        rounds::PartRef const& part, ValueReceiver const& receiver)>;
+        protocol::PartRef const& part, ValueReceiver const& receiver)>;
     struct Results {
         std::vector<float> weights;
         std::vector<float> momentum;  ///< empty if the merge makes no momentum
     };
     /// What prevents a merge: an answer without a model, or the store's error.
-    using Obstacle = Result<rounds::Input>;
+    using Obstacle = Result<protocol::Input>;
 
     /// The results are made in `memory`, which should have room for them. The question must outlive
     /// the object.
-    Merger(PassValues pass, rounds::Merge const& question, Results memory)
+    Merger(PassValues pass, protocol::Merge const& question, Results memory)
         : pass_(std::move(pass)), question_(question), results_(std::move(memory))
     {
     }
@@ -48,13 +48,13 @@ class Merger {
     [[nodiscard]] std::optional<Obstacle> take_step();
     [[nodiscard]] std::optional<Obstacle> read_momentum();
     void step_at(std::size_t first, std::span<float const> theta);
-    [[nodiscard]] std::vector<rounds::Merged::Refused> faults();
+    [[nodiscard]] std::vector<protocol::Merged::UnusableContribution> faults();
     [[nodiscard]] Obstacle refuse_greatest();
-    [[nodiscard]] Obstacle answer_to(rounds::PartRef const& part,
+    [[nodiscard]] Obstacle answer_to(protocol::PartRef const& part,
                                      store::ReadFailure const& failure) const;
 
     PassValues pass_;
-    rounds::Merge const& question_;
+    protocol::Merge const& question_;
     Results results_;  ///< the weights are first the sum of the deltas
     bool checks_{true};
     std::vector<double> sumsq_;  ///< of each delta

@@ -8,14 +8,14 @@
 namespace curtail::chain {
 namespace {
 
-// The search of rounds::next_to_read(), which counts from commit `start`.
+// The search of protocol::next_to_read(), which counts from commit `start`.
 class Search {
   public:
     explicit Search(CommitNumber start) : start_(start.value) {}
 
     [[nodiscard]] CommitNumber next() const
     {
-        return {start_ + rounds::next_to_read(found_, missing_).value};
+        return {start_ + protocol::next_to_read(found_, missing_).value};
     }
     void exists(CommitNumber number) { found_ = {number.value - start_}; }
     void is_missing(CommitNumber number) { missing_ = {number.value - start_}; }
@@ -34,12 +34,12 @@ Result<std::optional<CommitNumber>> listed_after(RunObjects const& objects, Comm
     if (!folder) return tl::unexpected(folder.error());
     auto const before = folder->text().size() + 1;
     auto const name_of = [&](CommitNumber n) {
-        return folder->text() + "/" + rounds::commit_name(n).substr(sizeof "commits");
+        return folder->text() + "/" + protocol::commit_name(n).substr(sizeof "commits");
     };
     std::optional<CommitNumber> found;
     auto const listed = objects.store().list(
         *folder, name_of(number),
-        [&](store::Listed const& object) {
+        [&](store::ListedObject const& object) {
             CommitNumber const n{leading_integer(object.name.substr(before)).value_or(0)};
             if (n > number && name_of(n) == object.name) found = n;
             return !found;
@@ -53,18 +53,18 @@ Result<std::optional<CommitNumber>> listed_after(RunObjects const& objects, Comm
 
 tl::unexpected<Error> gap_at(CommitNumber missing, CommitNumber beyond)
 {
-    return fail(ExitCode::protocol, "the chain is broken at " + rounds::commit_name(missing),
-                "it is missing, but " + rounds::commit_name(beyond) + " exists",
+    return fail(ExitCode::protocol, "the chain is broken at " + protocol::commit_name(missing),
+                "it is missing, but " + protocol::commit_name(beyond) + " exists",
                 "restore it from a copy of the store");
 }
 
 Result<std::optional<StoredCommit>> read_commit(RunObjects const& objects, CommitNumber number)
 {
-    auto const name = rounds::commit_name(number);
+    auto const name = protocol::commit_name(number);
     auto bytes = objects.record(name);
     if (!bytes) return tl::unexpected(bytes.error());
     if (!*bytes) return std::optional<StoredCommit>{};
-    auto commit = rounds::decode_commit(**bytes, name);
+    auto commit = protocol::decode_commit(**bytes, name);
     if (!commit) return tl::unexpected(commit.error());
     return std::optional(StoredCommit{std::move(*commit), std::move(**bytes)});
 }

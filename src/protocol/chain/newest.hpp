@@ -10,7 +10,7 @@ namespace curtail::chain {
 
 /// A commit as the store has it.
 struct StoredCommit {
-    rounds::Commit commit;
+    protocol::Commit commit;
     std::string bytes;
 };
 

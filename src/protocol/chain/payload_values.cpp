@@ -100,7 +100,7 @@ ChunkDecoder::Sink copy_to(std::span<float> place)
 }
 
 tl::expected<std::optional<std::string>, store::ReadFailure> read_values(
-    RunObjects const& objects, rounds::PartRef const& part, PayloadForm const& form,
+    RunObjects const& objects, protocol::PartRef const& part, PayloadForm const& form,
     ValueReceiver const& receiver, Call const& call)
 {
     ChunkDecoder chunks(form, receiver.take);

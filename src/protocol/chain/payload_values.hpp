@@ -76,7 +76,7 @@ struct ValueReceiver {
 /// Returns the payload's head. Returns an empty optional if the payload has another form. Then, and
 /// if the call fails, the values that were passed on have no meaning.
 [[nodiscard]] tl::expected<std::optional<std::string>, store::ReadFailure> read_values(
-    RunObjects const& objects, rounds::PartRef const& part, PayloadForm const& form,
+    RunObjects const& objects, protocol::PartRef const& part, PayloadForm const& form,
     ValueReceiver const& receiver, Call const& call = {});
 
 }  // namespace curtail::chain

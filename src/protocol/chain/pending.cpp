@@ -19,7 +19,7 @@ Result<bool> read(RunObjects const& objects, std::string const& name, Decode<Rec
     if (bytes && !*bytes) return false;
     auto record = bytes ? decode(**bytes, name) : Result<Record>(tl::unexpect, bytes.error());
     if (record) take(std::move(*record));
-    else if (rounds::is_bad_record(record.error().code))
+    else if (protocol::is_bad_record(record.error().code))
         unreadable.push_back(record.error().message());
     else return tl::unexpected(record.error());
     return true;
@@ -27,14 +27,14 @@ Result<bool> read(RunObjects const& objects, std::string const& name, Decode<Rec
 
 }  // namespace
 
-Result<PendingHeaders> pending_headers(RunObjects const& objects, rounds::Member const& member)
+Result<PendingHeaders> pending_headers(RunObjects const& objects, protocol::Member const& member)
 {
     constexpr std::int64_t most = 16;
     PendingHeaders pending;
     for (Seq seq = member.seq.next(); seq.value <= member.seq.value + most; seq = seq.next()) {
         auto const more =
-            read(objects, rounds::header_name(member.id, seq), rounds::decode_header,
-                 pending.unreadable, [&](rounds::Header&& h) { pending.headers.push_back(h); });
+            read(objects, protocol::header_name(member.id, seq), protocol::decode_header,
+                 pending.unreadable, [&](protocol::Header&& h) { pending.headers.push_back(h); });
         if (!more) return tl::unexpected(more.error());
         if (!*more) break;
     }
@@ -46,8 +46,8 @@ Result<Leases> leases(RunObjects const& objects, Round round)
     constexpr std::int64_t most = 10'000;
     Leases found;
     for (std::int64_t k = 1; k < most; ++k) {
-        auto const more = read(objects, rounds::lease_name(round, k), rounds::decode_lease,
-                               found.unreadable, [&](rounds::Lease&& l) { found.newest = l; });
+        auto const more = read(objects, protocol::lease_name(round, k), protocol::decode_lease,
+                               found.unreadable, [&](protocol::Lease&& l) { found.newest = l; });
         if (!more) return tl::unexpected(more.error());
         if (!*more) break;
     }

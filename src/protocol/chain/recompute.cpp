@@ -12,15 +12,16 @@
 namespace curtail::chain {
 namespace {
 
-using rounds::Commit;
-using rounds::Decided;
-using rounds::PartRef;
+using protocol::Commit;
+using protocol::ContributionDecision;
+using protocol::PartRef;
 using Outcome = RecomputedModel::Outcome;
 
 bool is_lone(Commit const& c)
 {
-    return std::any_of(c.decided.begin(), c.decided.end(),
-                       [](Decided const& d) { return rounds::adds_work(d) && d.inlined; });
+    return std::any_of(c.decided.begin(), c.decided.end(), [](ContributionDecision const& d) {
+        return protocol::adds_work(d) && d.inlined;
+    });
 }
 
 // The form of a payload that Curtail has written; empty: the payload has another form.
@@ -119,7 +120,7 @@ class Recomputation {
         auto const headers = read_headers();
         if (!headers) return obstacle(tl::unexpected(headers.error()));
         if (!*headers) return obstacle(Outcome::header_lost);
-        auto const recipe = rounds::recipe_of(run_.run, commit_, parent_, **headers);
+        auto const recipe = protocol::recipe_of(run_.run, commit_, parent_, **headers);
         Merger::Results memory;
         memory.weights.reserve(static_cast<std::size_t>(run_.elements));
         if (commit_.outer_step) memory.momentum.reserve(static_cast<std::size_t>(run_.elements));
@@ -144,16 +145,16 @@ class Recomputation {
     }
 
     // The headers of the merged contributions. Empty: one of them is lost.
-    Result<std::optional<std::vector<rounds::Header>>> read_headers()
+    Result<std::optional<std::vector<protocol::Header>>> read_headers()
     {
-        std::vector<rounds::Header> headers;
+        std::vector<protocol::Header> headers;
         for (auto const& d : commit_.decided) {
-            if (!rounds::adds_work(d)) continue;
-            auto const name = rounds::header_name(d.member, d.seq);
+            if (!protocol::adds_work(d)) continue;
+            auto const name = protocol::header_name(d.member, d.seq);
             auto const bytes = objects_.record(name);
             if (!bytes) return tl::unexpected(bytes.error());
-            auto header = *bytes ? rounds::decode_header(**bytes, name)
-                                 : Result<rounds::Header>(tl::unexpect, Error{});
+            auto header = *bytes ? protocol::decode_header(**bytes, name)
+                                 : Result<protocol::Header>(tl::unexpect, Error{});
             if (!header || !header->delta) return std::nullopt;
             headers.push_back(std::move(*header));
         }
@@ -205,7 +206,7 @@ Pieces RemadePayload::pieces() const
 }
 
 Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
-                                                      rounds::RunSpec const& run,
+                                                      protocol::RunSpec const& run,
                                                       std::int64_t elements, Commit const& parent,
                                                       Commit const& commit)
 {
@@ -215,8 +216,9 @@ Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
     auto made = recomputation.make();
     if (!made && !made.error()) return tl::unexpected(made.error().error());
     if (!made) return std::nullopt;
-    return RemadePayloads{recomputation.payload(rounds::weights_part, std::move(made->weights)),
-                          recomputation.payload(rounds::momentum_part, std::move(made->momentum))};
+    return RemadePayloads{
+        recomputation.payload(protocol::weights_part, std::move(made->weights)),
+        recomputation.payload(protocol::momentum_part, std::move(made->momentum))};
 }
 
 Result<std::vector<RecomputedModel>> recompute_models(

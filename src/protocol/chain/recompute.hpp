@@ -11,7 +11,7 @@ namespace curtail::chain {
 
 /// What recomputing a model needs.
 struct RecomputeInputs {
-    rounds::RunSpec const& run;
+    protocol::RunSpec const& run;
     std::vector<LinkedCommit> const& chain;  ///< verified by verify_chain()
     std::int64_t elements{};                 ///< number of values of the model
     /// Returns false if a listing lacks a payload. Null: all may exist.
@@ -49,9 +49,9 @@ struct RemadePayloads {
 /// optional if an input is missing, or if the commit has no merge. Returns errors of the store
 /// unchanged. Also fails if an input is damaged.
 [[nodiscard]] Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
-                                                                    rounds::RunSpec const& run,
+                                                                    protocol::RunSpec const& run,
                                                                     std::int64_t elements,
-                                                                    rounds::Commit const& parent,
-                                                                    rounds::Commit const& commit);
+                                                                    protocol::Commit const& parent,
+                                                                    protocol::Commit const& commit);
 
 }  // namespace curtail::chain

@@ -27,7 +27,7 @@ CommitNumber number_of(std::string const& name)
     constexpr std::string_view before = "commits/";
     if (!name.starts_with(before)) return {0};
     CommitNumber const number{std::strtoll(name.c_str() + before.size(), nullptr, 10)};
-    return rounds::commit_name(number) == name ? number : CommitNumber{0};
+    return protocol::commit_name(number) == name ? number : CommitNumber{0};
 }
 
 }  // namespace

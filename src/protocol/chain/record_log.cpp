@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view format = "curtail records 1 ";
 constexpr std::size_t head_bytes = format.size() + 16 + 1;
 constexpr std::int64_t longest_line = 400;  // name, size and digest of a record
-constexpr std::int64_t most_bytes = rounds::record_bytes_limit;
+constexpr std::int64_t most_bytes = protocol::record_bytes_limit;
 
 // The random number tells a reader that the file is not the one that it knows.
 std::string new_head()

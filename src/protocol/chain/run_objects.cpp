@@ -8,7 +8,7 @@
 namespace curtail::chain {
 namespace {
 
-constexpr Bytes record_limit{static_cast<std::int64_t>(rounds::record_bytes_limit)};
+constexpr Bytes record_limit{static_cast<std::int64_t>(protocol::record_bytes_limit)};
 constexpr Bytes any_size{std::numeric_limits<std::int64_t>::max()};
 
 // What a store calls bad data is a damaged object of a run.
@@ -44,21 +44,21 @@ Result<std::optional<std::string>> RunObjects::record(std::string const& name) c
     return std::optional(std::string(store::text_of(**content)));
 }
 
-Result<std::optional<rounds::RunSpec>> RunObjects::spec() const
+Result<std::optional<protocol::RunSpec>> RunObjects::spec() const
 {
-    auto const bytes = record(rounds::run_name);
+    auto const bytes = record(protocol::run_name);
     if (!bytes) return tl::unexpected(bytes.error());
-    if (!*bytes) return std::optional<rounds::RunSpec>{};
-    return rounds::decode_run(**bytes).map([](auto&& run) { return std::optional(run); });
+    if (!*bytes) return std::optional<protocol::RunSpec>{};
+    return protocol::decode_run(**bytes).map([](auto&& run) { return std::optional(run); });
 }
 
-Result<std::optional<rounds::Commit>> RunObjects::commit(CommitNumber number) const
+Result<std::optional<protocol::Commit>> RunObjects::commit(CommitNumber number) const
 {
-    auto const name = rounds::commit_name(number);
+    auto const name = protocol::commit_name(number);
     auto const bytes = record(name);
     if (!bytes) return tl::unexpected(bytes.error());
-    if (!*bytes) return std::optional<rounds::Commit>{};
-    return rounds::decode_commit(**bytes, name).map([](auto&& c) { return std::optional(c); });
+    if (!*bytes) return std::optional<protocol::Commit>{};
+    return protocol::decode_commit(**bytes, name).map([](auto&& c) { return std::optional(c); });
 }
 
 Result<std::optional<PayloadFacts>> RunObjects::payload_facts(std::string const& name) const
@@ -77,7 +77,7 @@ Result<std::optional<PayloadFacts>> RunObjects::payload_facts(std::string const&
     return std::optional(facts);
 }
 
-tl::expected<store::Content, store::ReadFailure> RunObjects::payload(rounds::PartRef const& part,
+tl::expected<store::Content, store::ReadFailure> RunObjects::payload(protocol::PartRef const& part,
                                                                      Call const& call) const
 {
     auto const object = object_name(run_, part.name);
@@ -88,7 +88,7 @@ tl::expected<store::Content, store::ReadFailure> RunObjects::payload(rounds::Par
 }
 
 tl::expected<void, store::ReadFailure> RunObjects::payload(
-    rounds::PartRef const& part, std::function<void()> const& begin,
+    protocol::PartRef const& part, std::function<void()> const& begin,
     std::function<void(std::span<std::byte const> piece)> const& sink, Call const& call) const
 {
     auto const object = object_name(run_, part.name);

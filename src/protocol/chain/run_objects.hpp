@@ -19,8 +19,8 @@ namespace curtail::chain {
 /// The store must outlive the reader.
 ///
 /// Every function that returns a Result fails with `protocol` if the object is not a regular file.
-/// Reading a record of more than rounds::record_bytes_limit bytes also fails with `protocol`. Other
-/// errors of the store are returned unchanged.
+/// Reading a record of more than protocol::record_bytes_limit bytes also fails with `protocol`.
+/// Other errors of the store are returned unchanged.
 class RunObjects {
   public:
     /// `cache` may be null. The functions in protocol/chain/chain.hpp use it; those of this class
@@ -42,21 +42,21 @@ class RunObjects {
     [[nodiscard]] Result<std::optional<std::string>> record(std::string const& name) const;
     /// Reads and decodes run.json. Returns an empty optional if the run has not started.
     /// Fails with `protocol` if run.json is invalid.
-    [[nodiscard]] Result<std::optional<rounds::RunSpec>> spec() const;
+    [[nodiscard]] Result<std::optional<protocol::RunSpec>> spec() const;
     /// Reads and decodes one commit. Does not compare the commit with its parent. Returns an empty
     /// optional if the commit does not exist. Fails with `protocol` if the commit is invalid.
-    [[nodiscard]] Result<std::optional<rounds::Commit>> commit(CommitNumber number) const;
+    [[nodiscard]] Result<std::optional<protocol::Commit>> commit(CommitNumber number) const;
     /// Reads a payload and returns its actual size and digest. Returns an empty optional if the
     /// object does not exist.
     [[nodiscard]] Result<std::optional<PayloadFacts>> payload_facts(std::string const& name) const;
     /// Reads the payload that `part` names. Fails if the object does not exist. Fails if the size
     /// or digest of the object differs from those in `part`.
     [[nodiscard]] tl::expected<store::Content, store::ReadFailure> payload(
-        rounds::PartRef const& part, Call const& call = {}) const;
+        protocol::PartRef const& part, Call const& call = {}) const;
     /// Reads the payload in the same way, and passes its bytes to `sink` in consecutive pieces.
     /// Calls `begin` before each try, see store::read_verified().
     [[nodiscard]] tl::expected<void, store::ReadFailure> payload(
-        rounds::PartRef const& part, std::function<void()> const& begin,
+        protocol::PartRef const& part, std::function<void()> const& begin,
         std::function<void(std::span<std::byte const> piece)> const& sink,
         Call const& call = {}) const;
 

@@ -4,7 +4,7 @@
 #include "protocol/chain/chain.hpp"
 #include "protocol/records/terms.hpp"
 
-namespace curtail::maintain {
+namespace curtail::chain {
 namespace {
 
 std::string folder_of(RunId const& run) { return "runs/" + run.value; }
@@ -16,9 +16,9 @@ std::string relative(RunId const& run, std::string const& name)
     return name.substr(std::min(before, name.size()));
 }
 
-Result<std::vector<Verdict>> list_payloads(chain::RunObjects const& objects)
+Result<std::vector<SweptObject>> list_payloads(chain::RunObjects const& objects)
 {
-    std::vector<Verdict> found;
+    std::vector<SweptObject> found;
     for (char const* kind : {"models", "deltas"}) {
         auto const folder = store::ObjectFolder::parse(folder_of(objects.run()) + "/" + kind);
         if (!folder) return tl::unexpected(folder.error());
@@ -27,27 +27,27 @@ Result<std::vector<Verdict>> list_payloads(chain::RunObjects const& objects)
         for (auto& object : *listing)
             found.push_back(
                 {{relative(objects.run(), object.name), object.info.size, object.info.modified},
-                 upkeep::Reason::young});
+                 upkeep::SweepReason::young});
     }
     return found;
 }
 
-Result<std::vector<Verdict>> list_leftovers(chain::RunObjects const& objects)
+Result<std::vector<SweptObject>> list_leftovers(chain::RunObjects const& objects)
 {
     auto const folder = store::ObjectFolder::parse(folder_of(objects.run()));
     if (!folder) return tl::unexpected(folder.error());
     auto listing = objects.store().leftovers(*folder, objects.call());
     if (!listing) return tl::unexpected(listing.error());
-    std::vector<Verdict> found;
+    std::vector<SweptObject> found;
     for (auto& leftover : *listing)
         found.push_back({{relative(objects.run(), leftover.name), {0}, leftover.modified},
-                         upkeep::Reason::young,
+                         upkeep::SweepReason::young,
                          std::move(leftover.upload),
                          true});
     return found;
 }
 
-Result<void> remove(chain::RunObjects const& objects, Verdict const& verdict)
+Result<void> remove(chain::RunObjects const& objects, SweptObject const& verdict)
 {
     if (verdict.leftover)
         return objects.store().remove_leftover(
@@ -77,7 +77,7 @@ Result<SweepPlan> plan_sweep(chain::RunObjects const& objects, Time now,
     if (chain->empty() || !*run)
         return fail(ExitCode::no_input, "cannot sweep run " + objects.run().value,
                     "the store has no commit of it", "check the name of the run and the store");
-    upkeep::Kept kept(rounds::in_force(**run, chain->back()).params);
+    upkeep::NeededPayloads kept(protocol::in_force(**run, chain->back()).params);
     for (auto const& commit : *chain) kept.add(commit);
     SweepPlan plan{kept.newest(), kept.round(), now, std::move(*payloads)};
     for (auto& verdict : plan.verdicts)
@@ -107,4 +107,4 @@ SweepResult carry_out(chain::RunObjects const& objects, SweepPlan const& plan,
     return result;
 }
 
-}  // namespace curtail::maintain
+}  // namespace curtail::chain

@@ -7,12 +7,12 @@
 #include "protocol/upkeep/sweep.hpp"
 
 // Lists a run's payloads, and deletes those that protocol/upkeep/sweep.hpp allows to delete.
-namespace curtail::maintain {
+namespace curtail::chain {
 
 /// An object or leftover, and what a sweep does with it.
-struct Verdict {
-    upkeep::Stored object;
-    upkeep::Reason reason;
+struct SweptObject {
+    upkeep::StoredObject object;
+    upkeep::SweepReason reason;
     std::string upload{};  ///< id of the upload, if it is one
     bool leftover{false};
 };
@@ -22,7 +22,7 @@ struct SweepPlan {
     CommitNumber newest;  ///< the newest commit, read after the listing
     Round round;
     Time now;  ///< by the store's clock
-    std::vector<Verdict> verdicts;
+    std::vector<SweptObject> verdicts;
 };
 
 /// Lists `models/`, `deltas/` and the leftovers of all folders of the run. Then reads the chain and
@@ -44,4 +44,4 @@ struct SweepResult {
 [[nodiscard]] SweepResult carry_out(chain::RunObjects const& objects, SweepPlan const& plan,
                                     std::function<void(std::int64_t done)> const& progress = {});
 
-}  // namespace curtail::maintain
+}  // namespace curtail::chain

@@ -12,7 +12,7 @@
 
 namespace curtail::chain {
 
-using namespace rounds;
+using namespace protocol;
 
 namespace {
 

@@ -30,14 +30,14 @@ struct VerifySource {
 
 /// run.json as it is stored.
 struct StoredRun {
-    rounds::RunSpec run;
+    protocol::RunSpec run;
     Digest sha256;        ///< of its bytes
     std::string bytes{};  ///< empty: not kept
 };
 
 /// A commit and the digest of its bytes.
 struct LinkedCommit {
-    rounds::Commit commit;
+    protocol::Commit commit;
     Digest sha256;
 };
 
@@ -71,8 +71,8 @@ struct ChainSummary {
         std::int64_t refused{};        ///< refused contributions
         friend bool operator==(SiteShare const&, SiteShare const&) = default;
     };
-    rounds::RunSpec run;
-    rounds::Commit tip;       ///< the newest commit
+    protocol::RunSpec run;
+    protocol::Commit tip;     ///< the newest commit
     std::int64_t commits{};   ///< all commits, including the genesis
     std::int64_t merges{};    ///< merge commits
     std::int64_t rosters{};   ///< roster commits
@@ -104,10 +104,10 @@ struct ChainSummary {
 /// - each header that a commit names has the digest that the commit records. A header that is
 ///   missing or cannot be read is lost (ChainSummary::lost), and no fault;
 /// - the header of each included contribution announces the work that the commit records;
-/// - rounds::refusal() finds no reason to refuse an included contribution;
+/// - protocol::refusal() finds no reason to refuse an included contribution;
 /// - each payload of a model, of outer momentum or of an included delta has the size and digest
 ///   that its commit or header records. A payload may be missing if the run no longer keeps it
-///   (rounds::Params::keep_models, rounds::Params::milestone_every).
+///   (protocol::Params::keep_models, protocol::Params::milestone_every).
 ///
 /// Stops at the first fault: fails with `protocol`, and the message names the object. An error of
 /// `source` is returned unchanged.

@@ -4,7 +4,7 @@
 
 #include "protocol/records/record.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// Decodes the records that a Site reads. A program that runs many Sites can replace it by one that
 /// keeps its results: all Sites of a run read the same bytes. The results must be those of
@@ -24,4 +24,4 @@ class RecordDecoder {
     }
 };
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

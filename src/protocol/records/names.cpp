@@ -9,7 +9,7 @@
 #include "base/core/text.hpp"
 #include "protocol/records/record.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 // A number without sign and leading zeros, at most 15 digits.
@@ -114,4 +114,4 @@ std::optional<MemberId> owner_of(std::string_view name)
     return parse_member_id(member) ? std::optional(MemberId{std::string(member)}) : std::nullopt;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -9,7 +9,7 @@
 
 // The names of a run's objects in the store (docs/formats-store.md). All names are relative to the
 // folder `runs/<run>/` of the store.
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// The id of one instance of a site's trainer. Its text is `<site>.<8 hex>`.
 struct Process {
@@ -59,4 +59,4 @@ inline constexpr char const* run_name = "run.json";
 /// attempt.
 [[nodiscard]] bool is_model_name(std::string_view name, Round round, std::string_view part);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -4,7 +4,7 @@
 
 #include "base/core/units.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 inline constexpr std::int64_t max_undecided_limit = 100;  ///< greatest Params::max_undecided
 inline constexpr std::int64_t keep_models_limit = 1000;   ///< greatest Params::keep_models
@@ -67,4 +67,4 @@ struct Outer {
     friend bool operator==(Outer const&, Outer const&) = default;
 };
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 constexpr std::int64_t block_limit = std::int64_t{1} << 53;
@@ -143,4 +143,4 @@ Result<Ranges> ranges_from_json(json::Value const& value, std::string const& whe
     return out;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -7,7 +7,7 @@
 
 #include "base/core/json.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// The blocks `[begin, end)` of the run's stream. The first block of the first epoch has the number
 /// 0; numbering continues through all epochs.
@@ -63,4 +63,4 @@ inline constexpr std::size_t ranges_limit = 4096;
 /// `where`.
 [[nodiscard]] Result<Ranges> ranges_from_json(json::Value const& value, std::string const& where);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 CommitNumber next_to_read(CommitNumber found, CommitNumber missing)
 {
@@ -17,4 +17,4 @@ bool is_suspect(Params const& params, Member const& member, Time now)
            now - member.seen > params.drop_after + params.skew;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

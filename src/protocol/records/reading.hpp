@@ -4,7 +4,7 @@
 #include "protocol/records/record.hpp"
 
 // Rules that the programs share when they read a chain.
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// Returns the number of the commit to read next in the search for the newest commit. `found` is
 /// the greatest number whose commit exists, as far as known; 0: none yet. `missing` is the smallest
@@ -27,4 +27,4 @@ namespace curtail::rounds {
     return params.milestone_every > 0 && round.value % params.milestone_every == 0;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

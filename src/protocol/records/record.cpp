@@ -7,7 +7,7 @@
 #include <bit>
 #include <charconv>
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 template <class Bits>
@@ -81,4 +81,4 @@ char const* to_text(Outer::Type type)
     return type == Outer::Type::average ? "average" : "nesterov";
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -17,7 +17,7 @@
 // The records of a run: run.json, commits, headers, leases, amendments and repair requests
 // (docs/formats-store.md). A record is stored as canonical JSON, so equal content gives equal
 // bytes.
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 inline constexpr std::int64_t record_format = 2;  ///< version of the format
 // What a payload is. Records keep lists of payloads, each with one entry.
@@ -161,7 +161,7 @@ enum class Refusal { nan, digest, norm, stale, not_held, wrong_run, bad_tokens }
 enum class Removal { left, silent, succeeded, quarantined, payload_missing, complete };
 
 /// The decision on one contribution.
-struct Decided {
+struct ContributionDecision {
     MemberId member;
     Seq seq;
     std::optional<Refusal> refused;  ///< empty: the contribution is included
@@ -175,14 +175,14 @@ struct Decided {
     double norm{};             ///< result of delta_norm() (protocol/rules/refusal.hpp)
     bool inlined{};            ///< a lone member committed the work as its own weights, without a
                                ///< header and without a delta
-    friend bool operator==(Decided const&, Decided const&) = default;
+    friend bool operator==(ContributionDecision const&, ContributionDecision const&) = default;
 };
 
 /// A member that a commit removed.
-struct Removed {
+struct RemovedMember {
     MemberId member;
     Removal reason{Removal::silent};
-    friend bool operator==(Removed const&, Removed const&) = default;
+    friend bool operator==(RemovedMember const&, RemovedMember const&) = default;
 };
 
 /// A commit that made a model: the genesis or a merge.
@@ -209,13 +209,13 @@ struct Quarantine {
 };
 
 /// The writer of a commit.
-struct Writer {
+struct CommitWriter {
     MemberId member;  ///< id of the writing process; if the process is not a member, an id with
                       ///< N = 0 (protocol/records/names.hpp)
     /// A process has one counter for three kinds of attempts: to create a probe object, to store a
     /// model, and to join. The first attempt has the number 1. This is the number of the last one.
     std::int64_t attempt{};
-    friend bool operator==(Writer const&, Writer const&) = default;
+    friend bool operator==(CommitWriter const&, CommitWriter const&) = default;
 };
 
 /// One commit: the whole state of the run.
@@ -236,14 +236,15 @@ struct Commit {
     Ranges aside;                      ///< blocks on which no site trains any more
     std::vector<SkippedBlocks> skips;  ///< sorted by site and times; without `done` and `aside`
     std::vector<Member> members;       ///< sorted by id
-    std::vector<Decided> decided;  ///< sorted by member and seq; merges add deltas in this order
-    std::vector<Removed> removed;  ///< sorted by member
-    bool outer_step{};             ///< the merge was an outer step with momentum
+    std::vector<ContributionDecision>
+        decided;  ///< sorted by member and seq; merges add deltas in this order
+    std::vector<RemovedMember> removed;  ///< sorted by member
+    bool outer_step{};                   ///< the merge was an outer step with momentum
     std::vector<double> norms;  ///< Decided::norm of the last included contributions, oldest first
     std::vector<Quarantine> quarantine;  ///< sorted by site
     /// The commits that made the newest keep_models + 1 models, oldest first.
     std::vector<RecentMerge> recent;
-    Writer by;
+    CommitWriter by;
     Time time;  ///< by the store's clock
 
     /// Returns the member with this id, or null if the commit does not list it.
@@ -332,18 +333,18 @@ struct SiteStatus {
 }
 
 /// A record as it is stored.
-struct Encoded {
+struct EncodedRecord {
     std::string bytes;
     Digest sha256;  ///< of `bytes`; commits refer to records by this digest
 };
 /// Returns the stored form of a record.
-[[nodiscard]] Encoded encode(RunSpec const& run);
-[[nodiscard]] Encoded encode(Commit const& commit);
-[[nodiscard]] Encoded encode(Header const& header);
-[[nodiscard]] Encoded encode(Lease const& lease);
-[[nodiscard]] Encoded encode(Amendment const& amendment);
-[[nodiscard]] Encoded encode(RepairRequest const& request);
-[[nodiscard]] Encoded encode(SiteStatus const& status);
+[[nodiscard]] EncodedRecord encode(RunSpec const& run);
+[[nodiscard]] EncodedRecord encode(Commit const& commit);
+[[nodiscard]] EncodedRecord encode(Header const& header);
+[[nodiscard]] EncodedRecord encode(Lease const& lease);
+[[nodiscard]] EncodedRecord encode(Amendment const& amendment);
+[[nodiscard]] EncodedRecord encode(RepairRequest const& request);
+[[nodiscard]] EncodedRecord encode(SiteStatus const& status);
 
 /// Reads the stored form of a record. `name` is the name under which the record is stored;
 /// decode_run() assumes `run.json`. Fails with `data` if the record has another format than
@@ -381,4 +382,4 @@ struct Encoded {
 /// are integers.
 [[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

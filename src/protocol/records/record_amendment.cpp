@@ -3,9 +3,9 @@
 #include "protocol/records/record_fields.hpp"
 
 // Amendments and requests for repairs.
-namespace curtail::rounds {
+namespace curtail::protocol {
 
-Encoded encode(Amendment const& a)
+EncodedRecord encode(Amendment const& a)
 {
     return fields::finish_with_self(json::Object{{"format", record_format},
                                                  {"run", a.run.value},
@@ -31,7 +31,7 @@ Result<Amendment> decode_amendment(std::string_view bytes, std::string const& na
     });
 }
 
-Encoded encode(RepairRequest const& request)
+EncodedRecord encode(RepairRequest const& request)
 {
     return fields::finish_with_self(
         json::Object{{"format", record_format},
@@ -58,4 +58,4 @@ Result<RepairRequest> decode_repair(std::string_view bytes, std::string const& n
         });
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -2,7 +2,7 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/record_fields.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 // Each object lists its keys in canonical order, so that json::canonical() need not sort them.
@@ -21,7 +21,7 @@ json::Value of(Member const& m)
                         {"site", m.site.value}};
 }
 
-json::Value of(Decided const& d)
+json::Value of(ContributionDecision const& d)
 {
     return json::Object{{"header_sha256", d.header ? json::Value(d.header->hex()) : json::Value()},
                         {"inline", d.inlined},
@@ -38,7 +38,7 @@ json::Value of(Decided const& d)
                         {"tokens", d.tokens.value}};
 }
 
-json::Value of(Removed const& r)
+json::Value of(RemovedMember const& r)
 {
     return json::Object{{"member", r.member.value}, {"reason", to_text(r.reason)}};
 }
@@ -171,9 +171,9 @@ std::optional<Digest> read_header_digest(json::ObjectReader& r, bool inlined)
     return digest;
 }
 
-Decided read_decided(json::ObjectReader& r)
+ContributionDecision read_decided(json::ObjectReader& r)
 {
-    Decided d;
+    ContributionDecision d;
     d.member = fields::member(r, "member");
     d.seq = {fields::count(r, "seq", 1)};
     d.refused = read_refusal(r);
@@ -259,7 +259,7 @@ void read_model(json::ObjectReader& r, Commit& c)
 
 }  // namespace
 
-Encoded encode(Commit const& commit) { return fields::finish_with_self(content(commit)); }
+EncodedRecord encode(Commit const& commit) { return fields::finish_with_self(content(commit)); }
 
 Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
 {
@@ -291,4 +291,4 @@ Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
     });
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -8,7 +8,7 @@
 #include "base/core/text.hpp"
 #include "protocol/records/names.hpp"
 
-namespace curtail::rounds::fields {
+namespace curtail::protocol::fields {
 namespace {
 
 bool has_real(json::Value const& value)
@@ -79,19 +79,19 @@ json::Object of(PartRef const& part)
 
 json::Value list_of(PartRef const& part) { return json::Array{of(part)}; }
 
-Encoded finish(json::Object record)
+EncodedRecord finish(json::Object record)
 {
-    Encoded e;
+    EncodedRecord e;
     e.bytes = json::canonical(std::move(record));
     e.sha256 = sha256(e.bytes);
     return e;
 }
 
-Encoded finish_with_self(json::Object record)
+EncodedRecord finish_with_self(json::Object record)
 {
     std::string const unknown(self_digits, '0');
     record.set("self", unknown);
-    Encoded e;
+    EncodedRecord e;
     e.bytes = json::canonical(std::move(record));
     auto const at = *find_self(e.bytes, unknown);
     auto const self = sha256(without_self(e.bytes, at)).hex();
@@ -237,4 +237,4 @@ void require_name(json::ObjectReader& r, std::string const& name, std::string co
                   {}});
 }
 
-}  // namespace curtail::rounds::fields
+}  // namespace curtail::protocol::fields

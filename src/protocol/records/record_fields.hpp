@@ -13,7 +13,7 @@
 // A function with a parameter `key` reads the field `key` of the object that `r` reads. part()
 // reads the fields of a PartRef from this object; they must state this part. If a field is missing
 // or invalid, the function records an error in the reader and returns a default value.
-namespace curtail::rounds::fields {
+namespace curtail::protocol::fields {
 
 /// Integers in records are less than this limit, because some JSON readers round larger ones. Only
 /// the end of a range may equal it.
@@ -24,10 +24,10 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 [[nodiscard]] json::Value list_of(PartRef const& part);
 
 /// Returns the record in canonical form, and the digest of these bytes.
-[[nodiscard]] Encoded finish(json::Object record);
+[[nodiscard]] EncodedRecord finish(json::Object record);
 /// Adds the field `self`, then does the same as finish(). `self` is the digest of the canonical
 /// form without this field.
-[[nodiscard]] Encoded finish_with_self(json::Object record);
+[[nodiscard]] EncodedRecord finish_with_self(json::Object record);
 
 /// Parses a record. Fails with `protocol` if `bytes` is too long, is not a JSON object, contains a
 /// real number, or is not in canonical form. `name` names the record in error messages.
@@ -86,4 +86,4 @@ Result<Record> decode(std::string_view bytes, std::string const& name, Read cons
     return record;
 }
 
-}  // namespace curtail::rounds::fields
+}  // namespace curtail::protocol::fields

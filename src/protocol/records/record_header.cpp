@@ -4,7 +4,7 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/record_fields.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 json::Array parts_of(std::optional<DeltaRef> const& delta)
@@ -39,7 +39,7 @@ void require_bounds(json::ObjectReader& r, Header const& h)
 
 }  // namespace
 
-Encoded encode(Header const& h)
+EncodedRecord encode(Header const& h)
 {
     return fields::finish_with_self(json::Object{{"format", record_format},
                                                  {"run", h.run.value},
@@ -82,7 +82,7 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
     });
 }
 
-Encoded encode(Lease const& l)
+EncodedRecord encode(Lease const& l)
 {
     return fields::finish(json::Object{{"member", l.member.value},
                                        {"k", l.k},
@@ -105,4 +105,4 @@ Result<Lease> decode_lease(std::string_view bytes, std::string const& name)
     return l;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

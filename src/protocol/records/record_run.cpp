@@ -8,7 +8,7 @@
 #include "protocol/records/record_fields.hpp"
 #include "protocol/records/terms.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 // All tensors of a model are in one payload. Its name in run.json:
@@ -90,7 +90,7 @@ void read_data(json::ObjectReader& r, RunSpec& run)
 
 }  // namespace
 
-Encoded encode(RunSpec const& run)
+EncodedRecord encode(RunSpec const& run)
 {
     auto object = fixed(run);
     if (run.fork)
@@ -209,4 +209,4 @@ std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours)
                  "use the run's configuration, or another run name and an empty store"};
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -3,9 +3,9 @@
 #include "protocol/records/record_fields.hpp"
 
 // Signs of life.
-namespace curtail::rounds {
+namespace curtail::protocol {
 
-Encoded encode(SiteStatus const& status)
+EncodedRecord encode(SiteStatus const& status)
 {
     return fields::finish_with_self(json::Object{{"format", record_format},
                                                  {"member", status.member.value},
@@ -24,4 +24,4 @@ Result<SiteStatus> decode_status(std::string_view bytes, std::string const& name
     });
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -6,7 +6,7 @@
 #include "base/core/text.hpp"
 #include "protocol/records/record_fields.hpp"
 
-namespace curtail::rounds::fields {
+namespace curtail::protocol::fields {
 namespace {
 
 // Visits each field of Params except block_tokens, with its name in the record. Times in ms. The
@@ -108,4 +108,4 @@ Terms terms(json::ObjectReader& r)
     return terms;
 }
 
-}  // namespace curtail::rounds::fields
+}  // namespace curtail::protocol::fields

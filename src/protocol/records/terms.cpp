@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 // The blocks that a run can no longer give up.
@@ -52,4 +52,4 @@ std::optional<std::string> obstacle(RunSpec const& run, Commit const& state,
     return std::nullopt;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -3,7 +3,7 @@
 #include "protocol/records/record.hpp"
 
 // The terms of a run: all that an amendment can change. Everything else in run.json is fixed.
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// Returns the terms with which a run begins.
 [[nodiscard]] Terms terms_of(RunSpec const& run);
@@ -22,4 +22,4 @@ namespace curtail::rounds {
 /// in this site's configuration`. Ignores the list of sites.
 [[nodiscard]] std::vector<std::string> differences(Terms const& in_force, Terms const& ours);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -12,7 +12,7 @@
 #include "protocol/rules/refusal.hpp"
 #include "protocol/rules/skips.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 Error broken(Commit const& c, std::string rule)
@@ -59,7 +59,7 @@ class Checker {
     static std::string text_of(std::string_view text) { return std::string(text); }
     static std::string text_of(CommitNumber number) { return std::to_string(number.value); }
     static std::string text_of(Member const& m) { return "member " + m.id.value; }
-    static std::string text_of(Decided const& d)
+    static std::string text_of(ContributionDecision const& d)
     {
         return "contribution " + d.member.value + "." + std::to_string(d.seq.value);
     }
@@ -89,7 +89,7 @@ class Checker {
         scales();
     }
 
-    void decision(Decided const& d, Member const& before)
+    void decision(ContributionDecision const& d, Member const& before)
     {
         require(previous_ <= d.member, "decided must be sorted");
         previous_ = d.member;
@@ -114,7 +114,7 @@ class Checker {
         require(scaled == child_.decided, "scales must follow from tokens and staleness");
     }
 
-    void include(Decided const& d)
+    void include(ContributionDecision const& d)
     {
         require(held_[d.member].contains(d.ranges + d.skipped), d,
                 " must lie inside the blocks that its member holds");
@@ -245,7 +245,7 @@ class Checker {
         return removed;
     }
 
-    void removal(Removed const& r)
+    void removal(RemovedMember const& r)
     {
         bool const known = parent_.find(r.member) != nullptr ||
                            (r.reason == Removal::complete && admitted_here(r.member));
@@ -362,4 +362,4 @@ std::optional<Error> check_genesis(RunSpec const& run, Digest const& run_sha256,
                                                     : "must name the digest of run.json");
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -2,7 +2,7 @@
 #pragma once
 #include "protocol/records/record.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// Checks that the commit `child` follows from its parent by the rules of the protocol.
 /// `parent_sha256` is the digest of the parent's bytes. Returns an error with the code `protocol`
@@ -17,4 +17,4 @@ namespace curtail::rounds {
 [[nodiscard]] std::optional<Error> check_genesis(RunSpec const& run, Digest const& run_sha256,
                                                  Commit const& first);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -5,10 +5,10 @@
 #include "protocol/rules/next.hpp"
 #include "protocol/rules/refusal.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 Commit first_of_fork(RunSpec const& run, Digest const& run_sha256, Commit const& origin,
-                     Writer const& by, Time now)
+                     CommitWriter const& by, Time now)
 {
     auto c = genesis(run, run_sha256, by, now, origin.model.weights);
     c.round = c.model.round = origin.round;
@@ -38,4 +38,4 @@ std::optional<std::string> broken_fork_rule(RunSpec const& run, Digest const& ru
     return std::nullopt;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -3,12 +3,12 @@
 #include "protocol/records/record.hpp"
 
 // A fork: a run that continues the model of another run's commit (docs/curtail-store.md).
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// Builds commit 1 of a fork. It repeats the model, the momentum, the totals, `done`, `aside` and
 /// the norms of `origin`, and its round. It has no members, and the terms of `run`.
 [[nodiscard]] Commit first_of_fork(RunSpec const& run, Digest const& run_sha256,
-                                   Commit const& origin, Writer const& by, Time now);
+                                   Commit const& origin, CommitWriter const& by, Time now);
 
 /// Returns the first rule that `first`, commit 1 of a fork, breaks; empty: none. Checks what `run`
 /// and the commit themselves show. That the commit repeats its origin, only the origin shows.
@@ -16,4 +16,4 @@ namespace curtail::rounds {
                                                           Digest const& run_sha256,
                                                           Commit const& first);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

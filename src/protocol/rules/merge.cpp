@@ -10,7 +10,7 @@
 
 #include "protocol/rules/merge_loops.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 void same_length(std::size_t a, std::size_t b)
@@ -24,11 +24,11 @@ void check(WeightedDeltas const& deltas, std::size_t length)
     for (auto const& delta : deltas.deltas) same_length(delta.size(), length);
 }
 
-using loops::Found;
 using loops::Loop;
+using loops::LoopSums;
 using loops::Places;
 
-loops::Table const& table_for(Instructions instructions)
+loops::LoopTable const& table_for(Instructions instructions)
 {
     switch (instructions) {
         case Instructions::baseline:
@@ -59,15 +59,16 @@ void attach(Places& places, WeightedDeltas const& deltas, std::size_t from, std:
     }
 }
 
-void add_findings(MergeFindings& findings, Found const& found, std::size_t from, std::size_t count)
+void add_findings(MergeFindings& findings, LoopSums const& found, std::size_t from,
+                  std::size_t count)
 {
     for (std::size_t i = 0; i < count; ++i) findings.sumsq[from + i] += found.sumsq[i];
 }
 
 // How to take a step.
 struct Means {
-    loops::Table const& table;
-    loops::Table::Loops const& steps;  ///< of the table
+    loops::LoopTable const& table;
+    loops::LoopTable::Loops const& steps;  ///< of the table
     bool past_caches{};
 };
 
@@ -75,7 +76,7 @@ struct Means {
 class StepWriter {
   public:
     explicit StepWriter(Means const& means) : means_(means) {}
-    void write(Loop step, Places places, std::size_t count, Found& found)
+    void write(Loop step, Places places, std::size_t count, LoopSums& found)
     {
         if (!means_.past_caches) return step(places, count, found);
         auto* const result = std::exchange(places.result, result_.data());
@@ -107,7 +108,7 @@ MergeFindings for_each_block(WeightedDeltas const& deltas, std::size_t length, M
         auto const count = std::min(loops::block, length - first);
         for (std::size_t i = 0; i + last < all; ++i) {
             Places places;
-            Found found;
+            LoopSums found;
             attach(places, deltas, i, 1, first);
             if (i > 0) places.partial = partial.data();
             places.result = partial.data();
@@ -115,7 +116,7 @@ MergeFindings for_each_block(WeightedDeltas const& deltas, std::size_t length, M
             add_findings(findings, found, i, 1);
         }
         Places places = places_at(first);
-        Found found;
+        LoopSums found;
         attach(places, deltas, all - last, last, first);
         if (all > last) places.partial = partial.data();
         writer.write(means.steps.at(last), places, count, found);
@@ -128,7 +129,7 @@ MergeFindings for_each_block(WeightedDeltas const& deltas, std::size_t length, M
 
 }  // namespace
 
-std::vector<float> scales(std::span<Weighed const> included, std::int64_t discount_permille)
+std::vector<float> scales(std::span<WeightInput const> included, std::int64_t discount_permille)
 {
     std::map<std::string_view, Tokens> of_member;
     Tokens all;
@@ -205,7 +206,7 @@ double add_scaled(std::span<float const> delta, float scale, std::span<float> su
     double sumsq = 0;
     for (std::size_t first = 0; first < delta.size(); first += loops::block) {
         Places places;
-        Found found;
+        LoopSums found;
         places.delta[0] = delta.data() + first;
         places.scale[0] = scale;
         places.partial = sum.data() + first;
@@ -238,4 +239,4 @@ std::size_t greatest_at_fault(WeightedDeltas const& deltas, std::span<float cons
     return greatest;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -10,10 +10,10 @@
 // The arithmetic of a merge. The same inputs give the same bits on every machine: each function
 // computes with a fixed precision in a fixed order, and the compiler neither fuses nor reorders
 // operations.
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// What determines the weight of a contribution in a merge.
-struct Weighed {
+struct WeightInput {
     std::string_view member;
     Tokens tokens;
     std::int64_t staleness{};  ///< in rounds
@@ -24,7 +24,7 @@ struct Weighed {
 /// tokens of all contributions of the same member: each of them continues the work of the one
 /// before, so the member's work is the sum of its deltas. `discount` is `discount_permille` / 1000.
 /// A contribution without tokens has the weight 0.
-[[nodiscard]] std::vector<float> scales(std::span<Weighed const> included,
+[[nodiscard]] std::vector<float> scales(std::span<WeightInput const> included,
                                         std::int64_t discount_permille);
 
 /// The deltas of a merge and their weights. All deltas have as many values as the model.
@@ -88,4 +88,4 @@ double add_scaled(std::span<float const> delta, float scale, std::span<float> su
 [[nodiscard]] std::size_t greatest_at_fault(WeightedDeltas const& deltas,
                                             std::span<float const> result);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -5,7 +5,7 @@
 
 // The loops of a merge over one block of values (merge_loops.inl). They are compiled once for each
 // kind of processor, and use plain pointers: checks of bounds would cost more than the arithmetic.
-namespace curtail::rounds::loops {
+namespace curtail::protocol::loops {
 
 /// So many values of each delta are summed before the sums of squares are added up.
 constexpr std::size_t block = 2048;
@@ -28,16 +28,16 @@ struct Places {
 };
 
 /// What a loop adds to.
-struct Found {
+struct LoopSums {
     std::array<double, most_streams> sumsq{};  ///< of each stream
     bool finite{true};                         ///< all results
 };
 
 /// Computes one block of so many values.
-using Loop = void (*)(Places const& places, std::size_t count, Found& found);
+using Loop = void (*)(Places const& places, std::size_t count, LoopSums& found);
 
 /// The loops for one kind of processor. Each array has the loop for n deltas at the index n.
-struct Table {
+struct LoopTable {
     using Loops = std::array<Loop, most_streams + 1>;
     Loops add;       ///< result := partial + the weighted deltas
     Loops average;   ///< see average_step()
@@ -46,8 +46,8 @@ struct Table {
     void (*copy_past_caches)(float const* from, std::size_t count, float* to);
     void (*finish_copies)();  ///< other threads see the copies before any later store
 };
-extern Table const baseline;  ///< for every processor
-extern Table const avx2;
-extern Table const avx512;  ///< needs F, DQ and VL
+extern LoopTable const baseline;  ///< for every processor
+extern LoopTable const avx2;
+extern LoopTable const avx512;  ///< needs F, DQ and VL
 
-}  // namespace curtail::rounds::loops
+}  // namespace curtail::protocol::loops

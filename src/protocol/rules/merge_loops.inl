@@ -15,7 +15,7 @@
 #include <immintrin.h>
 #endif
 
-namespace curtail::rounds::loops {
+namespace curtail::protocol::loops {
 namespace {
 
 #define CURTAIL_LOOP [[gnu::always_inline]] inline
@@ -188,14 +188,14 @@ CURTAIL_LOOP double sum_of(Squares const& squares, std::index_sequence<lane...>)
     return sum;
 }
 template <class All, std::size_t... i>
-CURTAIL_LOOP void add_up(All const& squares, std::index_sequence<i...>, Found& found)
+CURTAIL_LOOP void add_up(All const& squares, std::index_sequence<i...>, LoopSums& found)
 {
     ((found.sumsq[i] += sum_of(squares[i], std::make_index_sequence<lanes>())), ...);
 }
 
 // `places` is copied, because a store through a float pointer could change the argument.
 template <Step step, std::size_t streams>
-void run(Places const& places, std::size_t count, Found& found)
+void run(Places const& places, std::size_t count, LoopSums& found)
 {
     auto const at = places;
     std::array<Squares, streams> squares{};
@@ -214,14 +214,14 @@ void run(Places const& places, std::size_t count, Found& found)
 }
 
 template <Step step>
-constexpr Table::Loops loops_of{run<step, 0>, run<step, 1>, run<step, 2>, run<step, 3>,
+constexpr LoopTable::Loops loops_of{run<step, 0>, run<step, 1>, run<step, 2>, run<step, 3>,
                                 run<step, 4>};
 
 #undef CURTAIL_LOOP
 
 }  // namespace
 
-Table const CURTAIL_LOOPS{loops_of<Step::add>, loops_of<Step::average>, loops_of<Step::nesterov>,
+LoopTable const CURTAIL_LOOPS{loops_of<Step::add>, loops_of<Step::average>, loops_of<Step::nesterov>,
                           copy_past_caches, finish_copies};
 
-}  // namespace curtail::rounds::loops
+}  // namespace curtail::protocol::loops

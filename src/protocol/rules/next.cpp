@@ -13,7 +13,7 @@
 #include "protocol/rules/refusal.hpp"
 #include "protocol/rules/skips.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using MemberIterator = std::vector<Member>::iterator;
@@ -31,7 +31,7 @@ class Decisions {
     {
     }
 
-    void decide(Found const& found)
+    void decide(KnownContribution const& found)
     {
         auto const& header = found.header;
         auto const member = find_member(out_.members, header.member);
@@ -52,11 +52,12 @@ class Decisions {
     [[nodiscard]] bool new_model() const { return new_model_; }
 
   private:
-    [[nodiscard]] Decided decision(Found const& found, std::optional<Refusal> reason) const
+    [[nodiscard]] ContributionDecision decision(KnownContribution const& found,
+                                                std::optional<Refusal> reason) const
     {
         auto const& header = found.header;
-        Decided d{header.member, header.seq,    reason,       found.sha256,
-                  header.ranges, header.tokens, header.steps, header.skipped};
+        ContributionDecision d{header.member, header.seq,    reason,       found.sha256,
+                               header.ranges, header.tokens, header.steps, header.skipped};
         if (header.base_round.value > 0)
             d.staleness = std::max<std::int64_t>(0, parent_.round.value - header.base_round.value);
         d.norm = delta_norm(header);
@@ -125,7 +126,8 @@ void begin_round(RunSpec const& run, Commit const& parent, Decisions const& deci
 }
 
 // A roster commit on `parent` without any change yet.
-Commit successor(Commit const& parent, Digest const& parent_sha256, Writer const& by, Time now)
+Commit successor(Commit const& parent, Digest const& parent_sha256, CommitWriter const& by,
+                 Time now)
 {
     Commit out = parent;
     out.number = parent.number.next();
@@ -139,11 +141,11 @@ Commit successor(Commit const& parent, Digest const& parent_sha256, Writer const
     return out;
 }
 
-std::vector<Found const*> in_order(std::span<Found const> found)
+std::vector<KnownContribution const*> in_order(std::span<KnownContribution const> found)
 {
-    std::vector<Found const*> list;
+    std::vector<KnownContribution const*> list;
     for (auto const& f : found) list.push_back(&f);
-    std::sort(list.begin(), list.end(), [](Found const* a, Found const* b) {
+    std::sort(list.begin(), list.end(), [](KnownContribution const* a, KnownContribution const* b) {
         return std::tie(a->header.member, a->header.seq) <
                std::tie(b->header.member, b->header.seq);
     });
@@ -239,7 +241,8 @@ void grant(RunSpec const& run, Commit& state)
     }
 }
 
-bool makes_outer_step(RunSpec const& run, Commit const& parent, std::span<Decided const> decided)
+bool makes_outer_step(RunSpec const& run, Commit const& parent,
+                      std::span<ContributionDecision const> decided)
 {
     if (run.outer.type != Outer::Type::nesterov) return false;
     std::set<SiteId> fresh;
@@ -255,9 +258,9 @@ bool makes_outer_step(RunSpec const& run, Commit const& parent, std::span<Decide
     return tokens >= least * capacity(run, parent);
 }
 
-void set_scales(RunSpec const& run, std::vector<Decided>& decided)
+void set_scales(RunSpec const& run, std::vector<ContributionDecision>& decided)
 {
-    std::vector<Weighed> weighed;
+    std::vector<WeightInput> weighed;
     weighed.reserve(decided.size());
     for (auto const& d : decided)
         weighed.push_back({d.member.value, d.refused ? Tokens{} : d.tokens, d.staleness});
@@ -266,8 +269,8 @@ void set_scales(RunSpec const& run, std::vector<Decided>& decided)
 }
 
 std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest const& parent_sha256,
-                           Writer const& by, Time now, std::span<Found const> found,
-                           Intents const& intents)
+                           CommitWriter const& by, Time now,
+                           std::span<KnownContribution const> found, Intents const& intents)
 {
     if (parent.complete) return std::nullopt;
     auto const rules = in_force(run, parent);
@@ -284,11 +287,11 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
     changed = complete_if_done(rules, out) || changed;
     changed = take_in(run, intents.amend, out) || changed;
     if (!changed) return std::nullopt;
-    std::ranges::sort(out.removed, {}, &Removed::member);
+    std::ranges::sort(out.removed, {}, &RemovedMember::member);
     return out;
 }
 
-Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by, Time now,
+Commit genesis(RunSpec const& run, Digest const& run_sha256, CommitWriter const& by, Time now,
                PartRef weights)
 {
     Commit c;
@@ -304,4 +307,4 @@ Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by, T
     return c;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

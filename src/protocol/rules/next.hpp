@@ -9,10 +9,10 @@
 #include "protocol/records/record.hpp"
 
 // The rules by which one commit follows from another (docs/rounds.md).
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// A contribution that the writer of the next commit knows.
-struct Found {
+struct KnownContribution {
     Header header;
     std::optional<Digest> sha256;  ///< digest of the stored header's bytes; empty if a lone member
                                    ///< commits the work without a header (Decided::inlined)
@@ -37,7 +37,7 @@ struct Intents {
     std::map<MemberId, Removal> remove;  ///< ignored for a member whose work the commit decides
     std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
     /// Ignored by a merge commit, and if it is not the amendment that follows Commit::amended. If
-    /// the amendment cannot change the run (rounds::obstacle), the commit names it but keeps the
+    /// the amendment cannot change the run (protocol::obstacle), the commit names it but keeps the
     /// terms.
     std::optional<TakeIn> amend;
 };
@@ -50,11 +50,12 @@ struct Intents {
 /// caller must set `model` to the merged model. If Commit::outer_step is set in the result, the
 /// caller must also set `outer` to the new momentum. All other fields are final.
 [[nodiscard]] std::optional<Commit> next(RunSpec const& run, Commit const& parent,
-                                         Digest const& parent_sha256, Writer const& by, Time now,
-                                         std::span<Found const> found, Intents const& intents);
+                                         Digest const& parent_sha256, CommitWriter const& by,
+                                         Time now, std::span<KnownContribution const> found,
+                                         Intents const& intents);
 
 /// Builds commit 1. `model` are the stored initial weights.
-[[nodiscard]] Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by,
+[[nodiscard]] Commit genesis(RunSpec const& run, Digest const& run_sha256, CommitWriter const& by,
                              Time now, PartRef weights);
 
 /// Returns the number of blocks that a member with the rate `rate` should hold. This is the smaller
@@ -79,7 +80,7 @@ void grant(RunSpec const& run, Commit& state);
 /// - the included contributions have enough tokens: at least `outer_min_permille` / 1000 of the
 ///   tokens that the members of `parent` can train on in one `round_time`.
 [[nodiscard]] bool makes_outer_step(RunSpec const& run, Commit const& parent,
-                                    std::span<Decided const> decided);
+                                    std::span<ContributionDecision const> decided);
 
 /// Removes the oldest elements of a list until it has at most `count`.
 template <class T>
@@ -89,9 +90,9 @@ void keep_last(std::vector<T>& list, std::size_t count)
         list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(count));
 }
 
-/// Sets Decided::scale of each contribution to the contribution's weight in the merge. The weight
-/// is 0 if the contribution is refused or has no tokens. Otherwise, it is that of all tokens of
-/// its member.
-void set_scales(RunSpec const& run, std::vector<Decided>& decided);
+/// Sets ContributionDecision::scale of each contribution to the contribution's weight in the merge.
+/// The weight is 0 if the contribution is refused or has no tokens. Otherwise, it is that of all
+/// tokens of its member.
+void set_scales(RunSpec const& run, std::vector<ContributionDecision>& decided);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 void count_refusal(std::optional<Refusal> refused, Member& member)
 {
@@ -39,4 +39,4 @@ bool may_enter(Commit const& tip, SiteId const& site, Time now)
            quarantine_of(tip, site, now) == nullptr;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -5,7 +5,7 @@
 #include "protocol/records/record.hpp"
 
 // Sites whose contributions were refused several times in a row (docs/rounds.md).
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// Counts contributions of a member that were refused in a row, and the quarantine that follows
 /// from them. Both next() and check() apply these functions to a commit under construction.
@@ -21,4 +21,4 @@ void end_quarantines(Commit& state);
 /// Returns the quarantine of the site at `now`, or null.
 [[nodiscard]] Quarantine const* quarantine_of(Commit const& tip, SiteId const& site, Time now);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

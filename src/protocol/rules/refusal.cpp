@@ -7,7 +7,7 @@
 
 #include "protocol/records/names.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 // True if the delta has the name that the rules give it.
@@ -66,4 +66,4 @@ std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges 
     return std::nullopt;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

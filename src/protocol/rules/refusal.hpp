@@ -5,7 +5,7 @@
 #include "protocol/records/record.hpp"
 
 // The rules by which a commit refuses a contribution (docs/rounds.md).
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// Returns true if the blocks of `ranges` have `tokens` tokens in total. Does not overflow for any
 /// ranges that a record can hold.
@@ -23,4 +23,4 @@ namespace curtail::rounds {
 /// Returns 0 if t is 0 or the result would not be finite.
 [[nodiscard]] double delta_norm(Header const& header);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 constexpr std::int64_t times_until_aside = 3;
@@ -100,4 +100,4 @@ Ranges better_elsewhere(SiteId const& site, Commit const& state, std::vector<Mem
     return untried;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

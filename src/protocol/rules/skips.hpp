@@ -5,7 +5,7 @@
 #include "protocol/records/record.hpp"
 
 // Blocks whose steps were skipped, because a loss or gradient was not finite (docs/rounds.md).
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// Returns how many blocks a run may set aside: Params::max_aside, or by default a thousandth of
 /// the stream, at least 1.
@@ -23,4 +23,4 @@ void forget_skips(Ranges const& included, Commit& state);
 [[nodiscard]] Ranges better_elsewhere(SiteId const& site, Commit const& state,
                                       std::vector<Member> const& members);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

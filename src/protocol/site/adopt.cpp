@@ -4,7 +4,7 @@
 #include "protocol/site/steps.hpp"
 
 // Reading the chain and ADOPT.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 // True if this site has contributed skipped blocks only, three times in a row, and the blocks are
@@ -122,4 +122,4 @@ void answered_adopt(Parts& p, Input const& input)
     resume(p);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -5,7 +5,7 @@
 
 #include "protocol/site/steps.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 void look_done(Parts& p)
@@ -71,4 +71,4 @@ Error retired_error(Parts const& p)
             "add the site with `curtail-store amend`"};
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

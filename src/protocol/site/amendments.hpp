@@ -5,7 +5,7 @@
 
 #include "protocol/rules/next.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// The amendment that follows the last one in the chain, as far as this process has looked for it.
 class Amendments {
@@ -37,4 +37,4 @@ class Amendments {
     return tip.amended ? tip.amended->n + 1 : 1;
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

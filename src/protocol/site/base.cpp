@@ -5,7 +5,7 @@
 #include "protocol/site/steps.hpp"
 
 // BASE: how a new member gets its first model, and what a removed member does.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 // True if one member was alone in this round. It commits its own weights at once, which makes the
@@ -117,4 +117,4 @@ void removed(Parts& p)
     p.machine.go(Phase::find_commit);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -5,7 +5,7 @@
 #include "protocol/site/steps.hpp"
 
 // COMMIT and the deletion of unused payloads.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 void after_commit(Parts& p)
@@ -88,7 +88,7 @@ bool draft_commit(Parts& p)
 // for the store, an outage has explained the silence.
 bool removes_too_much(Parts const& p)
 {
-    return std::ranges::any_of(p.proposal.draft()->commit.removed, [&](Removed const& r) {
+    return std::ranges::any_of(p.proposal.draft()->commit.removed, [&](RemovedMember const& r) {
         auto const* m = p.chain.tip()->find(r.member);
         return r.reason == Removal::silent && m != nullptr && !suspect(p, *m);
     });
@@ -105,7 +105,7 @@ void begin_commit(Parts& p, Mode mode)
 
 std::optional<Commit> build(Parts const& p)
 {
-    std::vector<Found> found;
+    std::vector<KnownContribution> found;
     if (p.proposal.mode() == Mode::lone)
         for (auto const& own : p.contributions.undecided())
             found.push_back({own.header, std::nullopt, {}});
@@ -186,4 +186,4 @@ void give_up(Parts& p)
     else p.machine.go(Phase::adopt_forward);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 void Contributions::add(OwnContribution own)
 {
@@ -71,4 +71,4 @@ void Contributions::remove_decided(Member const* me)
     std::erase_if(undecided_, decided);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -5,14 +5,14 @@
 
 #include "protocol/site/messages.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// One of this member's contributions that no commit has decided yet.
 struct OwnContribution {
     Header header;
-    bool stored{};                     ///< the payload is in the store, or `header` has no payload
-    std::optional<Encoded> encoded{};  ///< the stored form of `header`; empty before the first try
-                                       ///< to create the header
+    bool stored{};  ///< the payload is in the store, or `header` has no payload
+    std::optional<EncodedRecord> encoded{};  ///< the stored form of `header`; empty before the
+                                             ///< first try to create the header
     bool unanswered{};  ///< the store did not answer an earlier try to create the header
     bool published{};   ///< the header is in the store
     bool doubtful{};    ///< the header in the store may be damaged, so it must be read back
@@ -72,4 +72,4 @@ class Contributions {
     bool leaving_{};
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -7,7 +7,7 @@
 #include "protocol/site/steps.hpp"
 
 // FIND: the newest commit and pending contributions.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 CommitNumber number_to_find(Parts const& p)
@@ -223,4 +223,4 @@ void answered_find_status(Parts& p, Input const& input)
     p.machine.go(Phase::find_status);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

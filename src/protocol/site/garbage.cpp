@@ -6,7 +6,7 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/reading.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 // Newest commit before `commit` that made a model.
@@ -65,4 +65,4 @@ bool Garbage::step(Commit commit, RunSpec const& run, Machine& machine)
     return more;
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

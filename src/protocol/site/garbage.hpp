@@ -5,7 +5,7 @@
 
 #include "protocol/site/machine.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// Deletes the payloads of expired rounds, except the models of milestones. A round has expired if
 /// it is older than the newest Params::keep_models rounds. To find the payloads, the class walks
@@ -45,4 +45,4 @@ class Garbage {
     bool walked_before_{};  ///< an earlier begin() started a walk
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -9,7 +9,7 @@
 #include "protocol/site/steps.hpp"
 
 // GENESIS, FOLD, JOIN.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 // Exits if the run does not list this site. Waits while the site is in quarantine. False: the
@@ -147,4 +147,4 @@ void answered_join(Parts& p, Input const& input)
     p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::join_create : Phase::join_read);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -5,7 +5,7 @@
 #include "protocol/records/terms.hpp"
 #include "protocol/rules/check.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 void KnownChain::set_run(RunSpec run, Digest sha256)
 {
@@ -43,7 +43,7 @@ std::optional<Error> KnownChain::advance(std::string const& bytes)
     return std::nullopt;
 }
 
-std::optional<Error> KnownChain::check_next(Encoded const& encoded) const
+std::optional<Error> KnownChain::check_next(EncodedRecord const& encoded) const
 {
     auto const commit = read_next(encoded.bytes);
     return commit ? std::nullopt : std::optional(commit.error());
@@ -64,4 +64,4 @@ void KnownChain::set_tip(Commit commit, std::string const& bytes)
     tip_sha256_ = sha256(bytes);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -6,7 +6,7 @@
 
 #include "protocol/records/decoder.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// The run's record, and the newest commit that this process has read and checked. That commit is
 /// called the tip.
@@ -37,7 +37,7 @@ class KnownChain {
     /// Checks the commit that follows the tip. If the commit is valid, makes it the tip.
     [[nodiscard]] std::optional<Error> advance(std::string const& bytes);
     /// Checks a commit that this process wants to create after the tip. Does not change the tip.
-    [[nodiscard]] std::optional<Error> check_next(Encoded const& encoded) const;
+    [[nodiscard]] std::optional<Error> check_next(EncodedRecord const& encoded) const;
 
   private:
     [[nodiscard]] Result<Commit> read_next(std::string const& bytes) const;
@@ -51,4 +51,4 @@ class KnownChain {
     std::optional<Time> round_began_;
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

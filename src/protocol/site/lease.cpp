@@ -4,7 +4,7 @@
 #include "protocol/site/steps.hpp"
 
 // LEASE, WAIT, GATHER.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 // True if each member that can be expected to contribute to this round has done so.
@@ -126,4 +126,4 @@ void act_gather_pause(Parts& p)
         p.machine.switch_to(Phase::gather_poll);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

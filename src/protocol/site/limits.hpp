@@ -3,7 +3,7 @@
 #include "base/core/result.hpp"
 #include "base/core/time.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// If one of the following fails, a site repeats it at most this many times: the read of a header
 /// in a scan, a publication, a lease, a merge, a commit. After that, the site continues without the
@@ -37,4 +37,4 @@ inline constexpr int misses_limit = 14;
     return code == ExitCode::io || code == ExitCode::permission;
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

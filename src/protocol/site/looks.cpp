@@ -3,9 +3,9 @@
 
 #include "protocol/records/names.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
-void Looks::begin(std::vector<SiteId> sites, std::optional<Digest> foreign_tip, MonoTime now)
+void LivenessScan::begin(std::vector<SiteId> sites, std::optional<Digest> foreign_tip, MonoTime now)
 {
     sites_ = std::move(sites);
     at_ = 0;
@@ -15,12 +15,12 @@ void Looks::begin(std::vector<SiteId> sites, std::optional<Digest> foreign_tip, 
     began_ = now;
 }
 
-std::optional<SiteId> Looks::next() const
+std::optional<SiteId> LivenessScan::next() const
 {
     return at_ < sites_.size() ? std::optional(sites_[at_]) : std::nullopt;
 }
 
-void Looks::take(std::string const* bytes)
+void LivenessScan::take(std::string const* bytes)
 {
     auto const& site = sites_[at_++];
     auto& seen = statuses_[site];
@@ -29,9 +29,9 @@ void Looks::take(std::string const* bytes)
     if (auto decoded = decode_status(*bytes, status_name(site))) seen.status = *decoded;
 }
 
-void Looks::take_unread() { unread_.insert(sites_[at_++]); }
+void LivenessScan::take_unread() { unread_.insert(sites_[at_++]); }
 
-void Looks::end(MonoTime now)
+void LivenessScan::end(MonoTime now)
 {
     if (same_as_first()) return;
     first_tip_ = tip_;
@@ -40,7 +40,7 @@ void Looks::end(MonoTime now)
 }
 
 // The first look may have seen more sites: this process has removed their members since.
-bool Looks::same_as_first() const
+bool LivenessScan::same_as_first() const
 {
     return first_tip_ == tip_ && std::ranges::all_of(statuses_, [this](auto const& seen) {
                auto const it = first_.find(seen.first);
@@ -48,7 +48,7 @@ bool Looks::same_as_first() const
            });
 }
 
-Time Looks::last_sign(Member const& member, Time latest) const
+Time LivenessScan::last_sign(Member const& member, Time latest) const
 {
     auto const it = statuses_.find(member.site);
     auto const* status = it != statuses_.end() && it->second.status ? &*it->second.status : nullptr;
@@ -56,4 +56,4 @@ Time Looks::last_sign(Member const& member, Time latest) const
     return status->time > latest ? member.seen : std::max(member.seen, status->time);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -10,11 +10,11 @@
 
 #include "protocol/records/record.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// What a starting process sees of the members of other sites. After an outage of the store, all of
 /// them seem silent. So it removes them only after looks that were far apart and saw the same.
-class Looks {
+class LivenessScan {
   public:
     /// Starts a look at these sites. `foreign_tip` is the digest of the newest commit; empty: this
     /// process created that commit.
@@ -40,12 +40,12 @@ class Looks {
     [[nodiscard]] bool must_tell() { return !std::exchange(told_, true); }
 
   private:
-    struct Seen {
+    struct Sighting {
         std::optional<std::string> bytes;  ///< empty: there is no status
         std::optional<SiteStatus> status;  ///< empty if the bytes are invalid
-        friend bool operator==(Seen const& a, Seen const& b) { return a.bytes == b.bytes; }
+        friend bool operator==(Sighting const& a, Sighting const& b) { return a.bytes == b.bytes; }
     };
-    using Statuses = std::map<SiteId, Seen>;
+    using Statuses = std::map<SiteId, Sighting>;
     [[nodiscard]] bool same_as_first() const;
 
     std::vector<SiteId> sites_;
@@ -60,4 +60,4 @@ class Looks {
     bool told_{false};
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

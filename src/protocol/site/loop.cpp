@@ -5,7 +5,7 @@
 #include "protocol/site/notes.hpp"
 #include "protocol/site/steps.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 // What the store says about a question that it has not carried out.
@@ -121,7 +121,7 @@ bool denied_for_long(Parts& p, Input const& input)
 }
 
 // What a question asks of the store. Empty: nothing, because the trainer answers it.
-std::optional<Access> access_of(Question question)
+std::optional<StoreUse> access_of(Question question)
 {
     switch (question) {
         case Question::cut:
@@ -130,21 +130,21 @@ std::optional<Access> access_of(Question question)
         case Question::store:
         case Question::merge:
         case Question::restore:
-            return Access::write;
+            return StoreUse::write;
         default:
-            return Access::read;
+            return StoreUse::read;
     }
 }
 
 // Tells the watch whether the store has answered. `access`: of the question.
-void note_access(Parts& p, Access access, Input const& input)
+void note_access(Parts& p, StoreUse access, Input const& input)
 {
     auto const now = p.machine.now();
     auto const skew = p.chain.run().params.skew;
     if (failure_in(input)) return p.watch.failed(access, now, skew);
     // A full store also knows that an object exists.
-    bool const wrote = access == Access::write && !std::holds_alternative<Exists>(input);
-    p.watch.answered(wrote ? Access::write : Access::read, now, skew);
+    bool const wrote = access == StoreUse::write && !std::holds_alternative<Exists>(input);
+    p.watch.answered(wrote ? StoreUse::write : StoreUse::read, now, skew);
 }
 
 void take_answer(Parts& p, Input const& input)
@@ -273,11 +273,11 @@ Time store_now(Parts const& p) { return p.store_clock.at(p.machine.now()); }
 
 MemberId writer(Parts const& p) { return p.member ? *p.member : member_id(p.config.process, {0}); }
 
-Target target(Parts const& p, Round round, char const* part)
+PayloadPlace target(Parts const& p, Round round, char const* part)
 {
     return {part, model_name(round, writer(p), p.attempt, part)};
 }
 
 Rate rate(Parts const& p) { return p.history.rate(p.config.rate); }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

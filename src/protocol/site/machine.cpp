@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 template <class... Answer>
@@ -119,4 +119,4 @@ void Machine::exit(std::optional<Error> error)
     open_.reset();
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -9,7 +9,7 @@
 #include "protocol/site/messages.hpp"
 #include "protocol/site/phase.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// The kinds of questions. Questions of one kind have the same possible answers.
 enum class Question { get, create, store, merge, restore, load, adopt, cut };
@@ -119,4 +119,4 @@ class Machine {
     std::vector<Output> outputs_;
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -2,7 +2,7 @@
 #include "protocol/site/steps.hpp"
 
 // MERGE and LONE: a model for the next commit.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 Merge merge_of(Parts& p, MergeKey const& key)
@@ -21,7 +21,7 @@ Merge merge_of(Parts& p, MergeKey const& key)
     return merge;
 }
 
-void merge_refused(Parts& p, std::vector<Merged::Refused> const& refused)
+void merge_refused(Parts& p, std::vector<Merged::UnusableContribution> const& refused)
 {
     bool wait = false;
     for (auto const& r : refused) {
@@ -120,4 +120,4 @@ void answered_lone_store(Parts& p, Input const& input)
     give_up(p);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/core/time.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// What this process knows about the merge leases of the current round. A lease of an earlier
 /// process of the site counts as the lease of another site.
@@ -29,4 +29,4 @@ class MergeLease {
     MonoTime until_;    ///< time at which that lease ends
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

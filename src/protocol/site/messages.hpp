@@ -10,7 +10,7 @@
 #include "base/core/result.hpp"
 #include "protocol/records/record.hpp"
 
-// The inputs and outputs of rounds::Site. The program that owns the Site carries out each output.
+// The inputs and outputs of protocol::Site. The program that owns the Site carries out each output.
 // An output with an `op` is a question: the program passes the answer to the Site as an input. The
 // trainer is the part of the program that makes the optimizer steps.
 //
@@ -43,7 +43,7 @@
 // includes the step. It reports a step that did not change the weights by Skipped. Only the Site
 // knows which blocks the trainer has used. The trainer carries out Cut and Adopt after the current
 // step. After Cut, Adopt, LoadModel or Discard, the trainer pauses until the next Train.
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// The number of a question.
 using Op = std::uint64_t;
@@ -102,12 +102,12 @@ struct Adopted {
 /// Answer to Merge: the merge is done, or some contributions cannot be merged.
 struct Merged {
     /// A contribution that cannot be merged.
-    struct Refused {
+    struct UnusableContribution {
         MemberId member;
         Seq seq;
         /// `nan`: some values of the delta are not finite. Or some values of the merged model are
         /// not finite, and this delta contributed most to the first of them. `norm`: the sum of the
-        /// squares of the delta's values is not the one in the header (rounds::is_same_sumsq()).
+        /// squares of the delta's values is not the one in the header (protocol::is_same_sumsq()).
         /// `digest`: 3 reads did not return the bytes that the header describes, or the bytes read
         /// are not a payload of this run.
         Refusal reason{Refusal::digest};
@@ -115,8 +115,8 @@ struct Merged {
                         ///< date, so the Site repeats the merge before it refuses the contribution.
     };
     Op op{};
-    std::vector<Refused> refused;     ///< if not empty, no model was made
-    std::optional<PartRef> weights;   ///< theta', stored at Merge::weights
+    std::vector<UnusableContribution> refused;  ///< if not empty, no model was made
+    std::optional<PartRef> weights;             ///< theta', stored at Merge::weights
     std::optional<PartRef> momentum;  ///< m', stored at Merge::momentum; empty if there is none
 };
 /// Answer to Restore.
@@ -187,7 +187,7 @@ struct Create {
 };
 
 /// Where to store a payload.
-struct Target {
+struct PayloadPlace {
     std::string part;  ///< as PartRef::part
     std::string name;  ///< name of the object. No other process uses it. A retry may overwrite the
                        ///< object.
@@ -196,18 +196,18 @@ struct Target {
 struct StoreDelta {
     Op op{};
     Seq seq;
-    Target target;
+    PayloadPlace target;
 };
 /// Asks to store, as a model, the values that x had at the last cut, whose `with_model` was set.
 struct StoreModel {
     Op op{};
-    Target target;
+    PayloadPlace target;
 };
 /// Asks to make the initial weights from the seed and to store them.
 struct MakeInitial {
     Op op{};
     std::int64_t seed{};
-    Target target;
+    PayloadPlace target;
 };
 /// Asks to read and verify the committed model and the deltas in `include`, and to merge the deltas
 /// into the model (protocol/rules/merge.hpp). Also asks to store the new model.
@@ -216,7 +216,7 @@ struct MakeInitial {
 /// computes theta' and m', with eta and mu. Otherwise, average_step() computes theta'.
 struct Merge {
     /// A contribution to merge.
-    struct Included {
+    struct Source {
         MemberId member;
         Seq seq;
         float scale{};  ///< weight of the delta
@@ -225,12 +225,12 @@ struct Merge {
     Op op{};
     ModelRef model;                 ///< theta
     std::optional<OuterRef> outer;  ///< the momentum m; empty: m = 0
-    std::vector<Included> include{};
+    std::vector<Source> include{};
     bool outer_step{};
     double eta{};
     double mu{};
-    Target weights;                    ///< where to store theta'
-    std::optional<Target> momentum{};  ///< where to store m'; empty if `outer_step` is false
+    PayloadPlace weights;                    ///< where to store theta'
+    std::optional<PayloadPlace> momentum{};  ///< where to store m'; empty if `outer_step` is false
 };
 
 /// Asks to read each payload in `parts`, and to store those again that are damaged or missing.
@@ -333,4 +333,4 @@ using Output =
     std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, Restore, LoadModel, Cut,
                  Adopt, Train, Discard, Delete, Overwrite, Sweep, Keep, Note, Exit>;
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

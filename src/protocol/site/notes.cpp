@@ -5,7 +5,7 @@
 
 #include "protocol/records/names.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 constexpr char const* contributed = "contributed";
@@ -124,11 +124,11 @@ std::optional<std::string> warning_in(Note const& note)
     return note.details.text_at("difference") + "; this site uses the run's terms";
 }
 
-std::optional<Contributed> contributed_in(std::string_view type, json::Object const& details)
+std::optional<ContributionNote> contributed_in(std::string_view type, json::Object const& details)
 {
     auto const seq = details.integer_at("seq");
     if (type != contributed || !seq) return std::nullopt;
-    return Contributed{{details.text_at("member")}, {*seq}};
+    return ContributionNote{{details.text_at("member")}, {*seq}};
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -8,7 +8,7 @@
 
 // The events of the round protocol in a site's events.jsonl. A function `..._note` makes the event
 // that a Site sends. A function `..._in` reads the event from a line of the file.
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// The process has become a member. `commit` is the newest commit that the process has read.
 [[nodiscard]] Note joined_note(MemberId const& member, CommitNumber commit);
@@ -38,7 +38,7 @@ namespace curtail::rounds {
 [[nodiscard]] Note repaired_note(std::vector<std::string> const& names);
 
 /// The site's configuration differs from the run's terms. `difference` is one of
-/// rounds::differences().
+/// protocol::differences().
 [[nodiscard]] Note terms_differ_note(std::string difference);
 /// The store's clock has jumped by `jump`.
 [[nodiscard]] Note clock_jump_note(Millis jump);
@@ -49,13 +49,13 @@ namespace curtail::rounds {
 [[nodiscard]] std::optional<std::string> warning_in(Note const& note);
 
 /// What contributed_note() says about a contribution.
-struct Contributed {
+struct ContributionNote {
     MemberId member;
     Seq seq;
 };
 /// Reads what contributed_note() writes, from the type and the details of an event. Returns an
 /// empty optional if the event has another type or no `seq`. A missing `member` stays empty.
-[[nodiscard]] std::optional<Contributed> contributed_in(std::string_view type,
-                                                        json::Object const& details);
+[[nodiscard]] std::optional<ContributionNote> contributed_in(std::string_view type,
+                                                             json::Object const& details);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

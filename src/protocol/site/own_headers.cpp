@@ -4,7 +4,7 @@
 
 // Reading this member's own headers back. Only this process writes them, and always the same bytes.
 // So it may store a damaged one again without condition.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 std::string name_of(OwnContribution const& own)
@@ -104,4 +104,4 @@ void answered_leave_header(Parts& p, Input const& input)
     p.machine.go(Phase::leave_header);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

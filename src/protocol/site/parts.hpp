@@ -23,7 +23,7 @@
 #include "protocol/site/watch.hpp"
 
 // The fields of a Site. Private to src/rounds.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// Numbers of failures in a row.
 struct Failures {
@@ -51,7 +51,7 @@ struct Membership {
     Base base;
     Training training;
     Contributions contributions;
-    Pending pending;
+    PendingContributions pending;
     Proposal proposal;
 };
 
@@ -83,8 +83,8 @@ struct Parts : Membership {
 
     Amendments amendments;
     Search search;
-    Looks looks;
-    Folded folded;
+    LivenessScan looks;
+    FoldedMembers folded;
     Schedule schedule;
     MergeLease lease;
     Scan scan;
@@ -93,4 +93,4 @@ struct Parts : Membership {
     Repairs repairs;
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 bool names(Commit const& record, std::string const& name)
@@ -19,7 +19,7 @@ void Payloads::begin(std::vector<std::string> names) { list_.push_back({std::mov
 void Payloads::begin(std::vector<std::string> names, MergeKey key)
 {
     begin(std::move(names));
-    made_ = Made{std::move(key), {}, {}};
+    made_ = StoredModel{std::move(key), {}, {}};
 }
 
 void Payloads::require_newest(PartRef const& weights, std::optional<PartRef> const& momentum) const
@@ -80,4 +80,4 @@ void Payloads::abandon(Machine& machine)
     std::erase_if(list_, [](Payload const& payload) { return payload.names.empty(); });
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -6,7 +6,7 @@
 
 #include "protocol/site/machine.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// What determines a merge's result. Two merges with equal keys make models with equal bits.
 struct MergeKey {
@@ -21,7 +21,7 @@ struct MergeKey {
 };
 
 /// A model that this process has stored or is about to store. No commit names it yet.
-struct Made {
+struct StoredModel {
     MergeKey key;
     PartRef weights;                  ///< has no name until the model is stored
     std::optional<PartRef> momentum;  ///< empty until stored, or if key.outer_step is false
@@ -43,7 +43,7 @@ class Payloads {
     void made(PartRef weights, std::optional<PartRef> momentum = {});
     /// Returns the last model that was added with a key. Returns an empty optional before the first
     /// such model and after abandon().
-    [[nodiscard]] std::optional<Made> const& made() const { return made_; }
+    [[nodiscard]] std::optional<StoredModel> const& made() const { return made_; }
 
     /// Records that the process is about to create the commit `number`. This commit names the
     /// objects added last. If these objects are bound to an earlier number, `number` replaces it.
@@ -74,7 +74,7 @@ class Payloads {
     static void remove(Payload& payload, Machine& machine);
 
     std::vector<Payload> list_;
-    std::optional<Made> made_;
+    std::optional<StoredModel> made_;
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 bool is_decided(Commit const& tip, Key const& key)
 {
@@ -11,21 +11,21 @@ bool is_decided(Commit const& tip, Key const& key)
     return m == nullptr || key.second <= m->seq;
 }
 
-std::vector<Found> Pending::all() const
+std::vector<KnownContribution> PendingContributions::all() const
 {
-    std::vector<Found> list;
+    std::vector<KnownContribution> list;
     for (auto const& [key, found] : found_)
         if (!postponed_.contains(key)) list.push_back(found);
     return list;
 }
 
-Found const* Pending::next_of(Member const& member) const
+KnownContribution const* PendingContributions::next_of(Member const& member) const
 {
     auto const it = found_.find({member.id, member.seq.next()});
     return it == found_.end() || postponed_.contains(it->first) ? nullptr : &it->second;
 }
 
-Seq Pending::last_of(Member const& member) const
+Seq PendingContributions::last_of(Member const& member) const
 {
     Seq last = member.seq;
     for (auto const& [key, found] : found_)
@@ -33,14 +33,14 @@ Seq Pending::last_of(Member const& member) const
     return last;
 }
 
-bool Pending::leaves(MemberId const& member) const
+bool PendingContributions::leaves(MemberId const& member) const
 {
     return std::ranges::any_of(found_, [&](auto const& entry) {
         return entry.first.first == member && entry.second.header.leaving;
     });
 }
 
-bool Pending::contributes(MemberId const& member, Round round) const
+bool PendingContributions::contributes(MemberId const& member, Round round) const
 {
     return std::ranges::any_of(found_, [&](auto const& entry) {
         auto const& header = entry.second.header;
@@ -48,7 +48,7 @@ bool Pending::contributes(MemberId const& member, Round round) const
     });
 }
 
-bool Pending::postpone_widest()
+bool PendingContributions::postpone_widest()
 {
     auto const width = [](Header const& h) {
         return h.ranges.list().size() + h.skipped.list().size();
@@ -62,17 +62,17 @@ bool Pending::postpone_widest()
     return widest != nullptr && postponed_.insert(*widest).second;
 }
 
-bool Pending::count_absent(Key const& key)
+bool PendingContributions::count_absent(Key const& key)
 {
     constexpr int absent_limit = 5;
     return ++absent_[key] < absent_limit;
 }
 
-void Pending::forget_decided(Commit const& tip)
+void PendingContributions::forget_decided(Commit const& tip)
 {
     auto const decided = [&](auto const& entry) { return is_decided(tip, entry.first); };
     std::erase_if(found_, decided);
     std::erase_if(absent_, decided);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -7,22 +7,22 @@
 
 #include "protocol/rules/next.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// The key of one contribution: its member and its number.
 using Key = std::pair<MemberId, Seq>;
 
 /// The pending contributions that this process has found. They may be contributions of any
 /// member, this process included.
-class Pending {
+class PendingContributions {
   public:
-    void add(Key const& key, Found found) { found_[key] = std::move(found); }
+    void add(Key const& key, KnownContribution found) { found_[key] = std::move(found); }
     [[nodiscard]] bool contains(Key const& key) const { return found_.contains(key); }
-    [[nodiscard]] Found const& at(Key const& key) const { return found_.at(key); }
-    [[nodiscard]] std::vector<Found> all() const;
+    [[nodiscard]] KnownContribution const& at(Key const& key) const { return found_.at(key); }
+    [[nodiscard]] std::vector<KnownContribution> all() const;
     /// Returns the member's first contribution that no commit has decided. Returns null if this
     /// process has not found this contribution.
-    [[nodiscard]] Found const* next_of(Member const& member) const;
+    [[nodiscard]] KnownContribution const* next_of(Member const& member) const;
     /// Returns the number of the member's last known contribution, pending or decided.
     [[nodiscard]] Seq last_of(Member const& member) const;
     /// Returns true if a pending contribution of the member is marked `leaving`.
@@ -46,7 +46,7 @@ class Pending {
     void forget_decided(Commit const& tip);
 
   private:
-    std::map<Key, Found> found_;
+    std::map<Key, KnownContribution> found_;
     std::set<Key> postponed_;
     std::map<Key, int> absent_;  ///< number of answers that the contribution's payload is missing
 };
@@ -54,4 +54,4 @@ class Pending {
 /// Returns true if the chain up to `tip` has decided the contribution or removed its member.
 [[nodiscard]] bool is_decided(Commit const& tip, Key const& key);
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

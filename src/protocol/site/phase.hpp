@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
-/// The phases of a Site. Each State (protocol/site/site.hpp) has one or more phases. The table in
-/// phases.cpp has one row for each phase.
+/// The phases of a Site. Each ProtocolState (protocol/site/site.hpp) has one or more phases. The
+/// table in phases.cpp has one row for each phase.
 enum class Phase {
     probe_create,
     probe_again,
@@ -64,4 +64,4 @@ enum class Phase {
     exited
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -2,7 +2,7 @@
 #include "protocol/site/steps.hpp"
 
 // The table of phases: texts, actions and answer handlers.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 void act_nothing(Parts&) {}
@@ -26,84 +26,101 @@ constexpr char const* adoption = "the trainer to adopt the newest model";
 constexpr char const* repaired_model = "the newest model to be stored again";
 constexpr char const* merge_records = "the records of the newest merge";
 
-constexpr Row rows[] = {
-    {Phase::probe_create, State::probe, "the store to create an object", act_probe_create,
+constexpr PhaseRow rows[] = {
+    {Phase::probe_create, ProtocolState::probe, "the store to create an object", act_probe_create,
      answered_probe},
-    {Phase::probe_again, State::probe, "the store to refuse a second create of the same name",
-     act_probe_again, answered_probe},
-    {Phase::run_get, State::probe, run_record, act_run_get, answered_run},
-    {Phase::run_commit, State::probe, run_record, act_run_commit, answered_run_commit},
-    {Phase::run_create, State::probe, run_record, act_run_create, answered_run},
-    {Phase::find_commit, State::find, newest_commit, act_find_commit, answered_find},
-    {Phase::find_parent, State::find, newest_commit, act_find_parent, answered_find_parent},
-    {Phase::find_sent, State::find, "the commit under a number that this process tried to create",
-     act_find_sent, answered_find_sent},
-    {Phase::find_round, State::find, newest_commit, act_find_round, answered_find_round},
-    {Phase::find_headers, State::find, "pending contributions of members that may have stopped",
-     act_find_headers, answered_scan},
-    {Phase::find_status, State::find, "signs of life of the members", act_find_status,
+    {Phase::probe_again, ProtocolState::probe,
+     "the store to refuse a second create of the same name", act_probe_again, answered_probe},
+    {Phase::run_get, ProtocolState::probe, run_record, act_run_get, answered_run},
+    {Phase::run_commit, ProtocolState::probe, run_record, act_run_commit, answered_run_commit},
+    {Phase::run_create, ProtocolState::probe, run_record, act_run_create, answered_run},
+    {Phase::find_commit, ProtocolState::find, newest_commit, act_find_commit, answered_find},
+    {Phase::find_parent, ProtocolState::find, newest_commit, act_find_parent, answered_find_parent},
+    {Phase::find_sent, ProtocolState::find,
+     "the commit under a number that this process tried to create", act_find_sent,
+     answered_find_sent},
+    {Phase::find_round, ProtocolState::find, newest_commit, act_find_round, answered_find_round},
+    {Phase::find_headers, ProtocolState::find,
+     "pending contributions of members that may have stopped", act_find_headers, answered_scan},
+    {Phase::find_status, ProtocolState::find, "signs of life of the members", act_find_status,
      answered_find_status},
-    {Phase::find_amendment, State::find, "the next amendment", act_amendment, answered_amendment},
-    {Phase::genesis_store, State::genesis, "the store to take the initial weights",
+    {Phase::find_amendment, ProtocolState::find, "the next amendment", act_amendment,
+     answered_amendment},
+    {Phase::genesis_store, ProtocolState::genesis, "the store to take the initial weights",
      act_genesis_store, answered_genesis_store},
-    {Phase::genesis_create, State::genesis, "commit 1 to be created", act_genesis_create,
+    {Phase::genesis_create, ProtocolState::genesis, "commit 1 to be created", act_genesis_create,
      answered_genesis_create},
-    {Phase::fold, State::fold, "nothing", act_fold, nullptr},
-    {Phase::join_headers, State::join, "pending contributions of this site's earlier instances",
-     act_join_headers, answered_scan},
-    {Phase::join_create, State::join, admission, act_join, answered_join},
-    {Phase::join_read, State::join, admission, act_next_commit, answered_join},
-    {Phase::base_wait, State::base, common_base, act_base_wait, nullptr},
-    {Phase::base_poll, State::base, common_base, act_next_commit, answered_base_poll, stops},
-    {Phase::base_load, State::base, loading, act_base_load, answered_base_load},
-    {Phase::base_forward, State::base, loading, act_next_commit, answered_forward},
-    {Phase::run, State::run, end_of_round, act_run, nullptr},
-    {Phase::run_poll, State::run, end_of_round, act_next_commit, answered_run_poll, wants_cut},
-    {Phase::run_scan, State::run, "contributions of other members (no blocks left to train)",
-     act_run_scan, answered_run_scan, wants_cut},
-    {Phase::run_amendment, State::run, end_of_round, act_amendment, answered_amendment, wants_cut},
-    {Phase::run_header, State::run, end_of_round, act_run_header, answered_run_header, wants_cut},
-    {Phase::cut, State::cut, "the trainer to finish its step", act_nothing, answered_cut},
-    {Phase::publish_store, State::publish, "the store to take the contribution's payload",
+    {Phase::fold, ProtocolState::fold, "nothing", act_fold, nullptr},
+    {Phase::join_headers, ProtocolState::join,
+     "pending contributions of this site's earlier instances", act_join_headers, answered_scan},
+    {Phase::join_create, ProtocolState::join, admission, act_join, answered_join},
+    {Phase::join_read, ProtocolState::join, admission, act_next_commit, answered_join},
+    {Phase::base_wait, ProtocolState::base, common_base, act_base_wait, nullptr},
+    {Phase::base_poll, ProtocolState::base, common_base, act_next_commit, answered_base_poll,
+     stops},
+    {Phase::base_load, ProtocolState::base, loading, act_base_load, answered_base_load},
+    {Phase::base_forward, ProtocolState::base, loading, act_next_commit, answered_forward},
+    {Phase::run, ProtocolState::run, end_of_round, act_run, nullptr},
+    {Phase::run_poll, ProtocolState::run, end_of_round, act_next_commit, answered_run_poll,
+     wants_cut},
+    {Phase::run_scan, ProtocolState::run,
+     "contributions of other members (no blocks left to train)", act_run_scan, answered_run_scan,
+     wants_cut},
+    {Phase::run_amendment, ProtocolState::run, end_of_round, act_amendment, answered_amendment,
+     wants_cut},
+    {Phase::run_header, ProtocolState::run, end_of_round, act_run_header, answered_run_header,
+     wants_cut},
+    {Phase::cut, ProtocolState::cut, "the trainer to finish its step", act_nothing, answered_cut},
+    {Phase::publish_store, ProtocolState::publish, "the store to take the contribution's payload",
      act_publish_store, answered_publish},
-    {Phase::publish_header, State::publish, "the store to take the contribution's header",
+    {Phase::publish_header, ProtocolState::publish, "the store to take the contribution's header",
      act_publish_header, answered_publish},
-    {Phase::publish_read, State::publish, "the header that already has the contribution's name",
-     act_publish_read, answered_publish},
-    {Phase::leave_header, State::publish, "the store to return the contribution's header",
+    {Phase::publish_read, ProtocolState::publish,
+     "the header that already has the contribution's name", act_publish_read, answered_publish},
+    {Phase::leave_header, ProtocolState::publish, "the store to return the contribution's header",
      act_leave_header, answered_leave_header},
-    {Phase::lease_create, State::lease, merge_lease, act_lease_create, answered_lease_create},
-    {Phase::lease_read, State::lease, merge_lease, act_lease_read, answered_lease_read, stops},
-    {Phase::wait, State::wait, other_merge, act_wait, nullptr},
-    {Phase::wait_poll, State::wait, other_merge, act_next_commit, answered_merge_poll, stops},
-    {Phase::gather_headers, State::gather, other_work, act_gather_headers, answered_scan, stops},
-    {Phase::gather_pause, State::gather, other_work, act_gather_pause, nullptr},
-    {Phase::gather_poll, State::gather, other_work, act_next_commit, answered_merge_poll, stops},
-    {Phase::gather_own, State::gather, "the store to return this site's own header", act_gather_own,
-     answered_gather_own, stops},
-    {Phase::merge, State::merge, "the merge of the contributions", act_merge, answered_merge},
-    {Phase::lone_store, State::lone, "the store to take this site's weights", act_lone_store,
-     answered_lone_store},
-    {Phase::commit_create, State::commit, next_commit, act_commit_create, answered_commit_create},
-    {Phase::commit_read, State::commit, next_commit, act_next_commit, answered_commit_read},
-    {Phase::garbage, State::commit, "records of rounds whose payloads have expired", act_garbage,
-     answered_garbage},
-    {Phase::adopt_forward, State::adopt, adoption, act_next_commit, answered_forward},
-    {Phase::adopt_apply, State::adopt, adoption, act_adopt_apply, answered_adopt},
-    {Phase::repair_forward, State::repair, repaired_model, act_next_commit,
+    {Phase::lease_create, ProtocolState::lease, merge_lease, act_lease_create,
+     answered_lease_create},
+    {Phase::lease_read, ProtocolState::lease, merge_lease, act_lease_read, answered_lease_read,
+     stops},
+    {Phase::wait, ProtocolState::wait, other_merge, act_wait, nullptr},
+    {Phase::wait_poll, ProtocolState::wait, other_merge, act_next_commit, answered_merge_poll,
+     stops},
+    {Phase::gather_headers, ProtocolState::gather, other_work, act_gather_headers, answered_scan,
+     stops},
+    {Phase::gather_pause, ProtocolState::gather, other_work, act_gather_pause, nullptr},
+    {Phase::gather_poll, ProtocolState::gather, other_work, act_next_commit, answered_merge_poll,
+     stops},
+    {Phase::gather_own, ProtocolState::gather, "the store to return this site's own header",
+     act_gather_own, answered_gather_own, stops},
+    {Phase::merge, ProtocolState::merge, "the merge of the contributions", act_merge,
+     answered_merge},
+    {Phase::lone_store, ProtocolState::lone, "the store to take this site's weights",
+     act_lone_store, answered_lone_store},
+    {Phase::commit_create, ProtocolState::commit, next_commit, act_commit_create,
+     answered_commit_create},
+    {Phase::commit_read, ProtocolState::commit, next_commit, act_next_commit, answered_commit_read},
+    {Phase::garbage, ProtocolState::commit, "records of rounds whose payloads have expired",
+     act_garbage, answered_garbage},
+    {Phase::adopt_forward, ProtocolState::adopt, adoption, act_next_commit, answered_forward},
+    {Phase::adopt_apply, ProtocolState::adopt, adoption, act_adopt_apply, answered_adopt},
+    {Phase::repair_forward, ProtocolState::repair, repaired_model, act_next_commit,
      answered_repair_forward},
-    {Phase::repair_restore, State::repair, "the store to take a copy of the newest model",
+    {Phase::repair_restore, ProtocolState::repair, "the store to take a copy of the newest model",
      act_repair_restore, answered_repair_restore},
-    {Phase::repair_request, State::repair, repaired_model, act_repair_request,
+    {Phase::repair_request, ProtocolState::repair, repaired_model, act_repair_request,
      answered_repair_request},
-    {Phase::repair_made, State::repair, merge_records, act_repair_made, answered_repair_made},
-    {Phase::repair_parent, State::repair, merge_records, act_repair_parent, answered_repair_parent},
-    {Phase::repair_header, State::repair, merge_records, act_repair_header, answered_repair_header},
-    {Phase::repair_merge, State::repair, "the newest merge to be computed once more",
+    {Phase::repair_made, ProtocolState::repair, merge_records, act_repair_made,
+     answered_repair_made},
+    {Phase::repair_parent, ProtocolState::repair, merge_records, act_repair_parent,
+     answered_repair_parent},
+    {Phase::repair_header, ProtocolState::repair, merge_records, act_repair_header,
+     answered_repair_header},
+    {Phase::repair_merge, ProtocolState::repair, "the newest merge to be computed once more",
      act_repair_merge, answered_repair_restore},
-    {Phase::repair_look, State::run, end_of_round, act_repair_look, answered_repair_look,
+    {Phase::repair_look, ProtocolState::run, end_of_round, act_repair_look, answered_repair_look,
      urgent_during_look},
-    {Phase::exited, State::exited, "nothing", act_nothing, nullptr},
+    {Phase::exited, ProtocolState::exited, "nothing", act_nothing, nullptr},
 };
 
 static_assert([] {
@@ -120,24 +137,24 @@ Member const* own_row(Parts const& p)
 }
 
 // The row that people see: a look for requests is only a short break.
-Row const& shown_row(Parts const& p)
+PhaseRow const& shown_row(Parts const& p)
 {
     bool const looks = p.machine.phase() == Phase::repair_look;
     return looks ? rows[static_cast<std::size_t>(p.repairs.back)] : row(p);
 }
 
 // A fold makes a merge commit, but shows as `fold`.
-State state(Parts const& p)
+ProtocolState state(Parts const& p)
 {
     auto const state = shown_row(p).state;
-    bool const commits = state == State::merge || state == State::commit;
-    return commits && p.proposal.mode() == Mode::fold ? State::fold : state;
+    bool const commits = state == ProtocolState::merge || state == ProtocolState::commit;
+    return commits && p.proposal.mode() == Mode::fold ? ProtocolState::fold : state;
 }
 
 char const* waiting_for(Parts const& p, bool is_member)
 {
     auto const phase = p.machine.phase();
-    if (shown_row(p).state == State::run && !is_member) return newest_commit;
+    if (shown_row(p).state == ProtocolState::run && !is_member) return newest_commit;
     bool const trains = phase == Phase::run || phase == Phase::run_poll ||
                         phase == Phase::run_amendment || phase == Phase::run_header;
     return trains && trainable(p).empty() ? "blocks to train" : shown_row(p).waiting_for;
@@ -145,7 +162,7 @@ char const* waiting_for(Parts const& p, bool is_member)
 
 }  // namespace
 
-Row const& row(Parts const& p) { return rows[static_cast<std::size_t>(p.machine.phase())]; }
+PhaseRow const& row(Parts const& p) { return rows[static_cast<std::size_t>(p.machine.phase())]; }
 
 Status status(Parts const& p)
 {
@@ -170,4 +187,4 @@ Status status(Parts const& p)
     return s;
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

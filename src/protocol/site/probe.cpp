@@ -4,7 +4,7 @@
 #include "protocol/site/steps.hpp"
 
 // PROBE: the store, and the run's record.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 void act_probe_create(Parts& p)
 {
@@ -68,4 +68,4 @@ void answered_run(Parts& p, Input const& input)
     p.machine.go(Phase::find_commit);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/site/proposal.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 void Proposal::clear_intents()
 {
@@ -32,4 +32,4 @@ bool Proposal::is_draft(Digest const& record) const
     return draft_ && draft_->encoded.sha256 == record;
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

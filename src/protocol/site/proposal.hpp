@@ -5,7 +5,7 @@
 
 #include "protocol/rules/next.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// The purpose of the next commit. `fold`, `roster` and `merge` are words of docs/glossary.md.
 /// `lone` is a checkpoint: a lone member commits its own weights. `amend` is a roster commit by a
@@ -15,7 +15,7 @@ enum class Mode { fold, roster, merge, lone, amend };
 /// A commit that is ready to be created in the store.
 struct Draft {
     Commit commit;
-    Encoded encoded;  ///< the stored form of `commit`
+    EncodedRecord encoded;  ///< the stored form of `commit`
 };
 
 /// The commit that this process intends to create next.
@@ -64,4 +64,4 @@ class Proposal {
     std::optional<Digest> lone_sent_;  ///< digest of the last draft marked by mark_lone()
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

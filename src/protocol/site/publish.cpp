@@ -6,7 +6,7 @@
 #include "protocol/site/steps.hpp"
 
 // CUT, PUBLISH and leaving.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 void published_all(Parts& p)
@@ -188,4 +188,4 @@ void leave(Parts& p)
     p.machine.go(Phase::publish_store);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -3,10 +3,10 @@
 
 #include "protocol/records/terms.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
-Target target_of(PartRef const& payload) { return {payload.part, payload.name}; }
+PayloadPlace target_of(PartRef const& payload) { return {payload.part, payload.name}; }
 
 }  // namespace
 
@@ -30,4 +30,4 @@ Merge recipe_of(RunSpec const& run, Commit const& made, Commit const& parent,
     return merge;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

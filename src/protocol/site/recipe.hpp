@@ -4,10 +4,13 @@
 
 #include "protocol/site/messages.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// Returns true if the model of a merge contains the contribution's work.
-[[nodiscard]] inline bool adds_work(Decided const& d) { return !d.refused && !d.ranges.empty(); }
+[[nodiscard]] inline bool adds_work(ContributionDecision const& d)
+{
+    return !d.refused && !d.ranges.empty();
+}
 
 /// Returns the merge that made the model of `made`, a merge commit without inlined work. `parent`
 /// is the commit before it. `headers` are those of the contributions that add work, in the order of
@@ -15,4 +18,4 @@ namespace curtail::rounds {
 [[nodiscard]] Merge recipe_of(RunSpec const& run, Commit const& made, Commit const& parent,
                               std::vector<Header> const& headers);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

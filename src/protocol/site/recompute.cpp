@@ -6,19 +6,19 @@
 
 // REPAIR: computing a model once more from the records and payloads of its merge. No record needs
 // to be trusted: only a model with the digest in the newest commit is stored.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 // A lone member's model has no deltas in the store, and the first model has no merge.
 bool can_recompute(Commit const& made, Commit const& tip)
 {
     if (made.kind != Commit::Kind::merge || made.model != tip.model) return false;
-    return std::ranges::all_of(made.decided,
-                               [](Decided const& d) { return !adds_work(d) || d.header; });
+    return std::ranges::all_of(
+        made.decided, [](ContributionDecision const& d) { return !adds_work(d) || d.header; });
 }
 
 // The next included contribution whose header is not read; null: none.
-Decided const* next_without_header(MergeSources const& sources)
+ContributionDecision const* next_without_header(MergeSources const& sources)
 {
     std::size_t read = sources.headers.size();
     for (auto const& d : sources.made->decided)
@@ -91,4 +91,4 @@ void act_repair_merge(Parts& p)
                                recipe_of(p.chain.run(), *made, *parent, headers)});
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

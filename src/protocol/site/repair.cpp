@@ -6,7 +6,7 @@
 #include "protocol/site/steps.hpp"
 
 // REPAIR: a model, or its momentum, that cannot be read.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 // The part with this name of an object, or else of a part.
@@ -117,7 +117,7 @@ void begin_repair(Parts& p, Corrupt const& corrupt, Phase back)
         return;
     }
     if (!repairs.need || repairs.need->parts.front() != *part) {
-        Need need;
+        NeededRepair need;
         need.parts = {*part};
         need.until = p.machine.now() + p.chain.run().params.repair_wait;
         repairs.need = std::move(need);
@@ -250,4 +250,4 @@ void answered_repair_look(Parts& p, Input const& input)
     repairs.service = std::move(service);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

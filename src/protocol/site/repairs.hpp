@@ -7,7 +7,7 @@
 #include "protocol/records/record.hpp"
 #include "protocol/site/phase.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// Parts of the newest model, or of its momentum, that must be stored again.
 struct Repair {
@@ -19,7 +19,7 @@ struct Repair {
 };
 
 /// A repair of a part that this process needs and cannot read.
-struct Need : Repair {
+struct NeededRepair : Repair {
     std::string why;   ///< why the last read failed
     MonoTime until;    ///< after this time, the process gives up
     MonoTime request;  ///< earliest time of the next request to the other sites
@@ -45,7 +45,7 @@ struct Repairs {
     int stored{0};           ///< number of services in which this process stored something
     MonoTime look{};         ///< earliest time to look for the next request
     Phase back{Phase::run};  ///< the phase that continues after a look
-    std::optional<Need> need;
+    std::optional<NeededRepair> need;
     std::optional<Service> service;
     bool serving{};  ///< the service is under way; otherwise, the need
     MergeSources sources;
@@ -63,4 +63,4 @@ struct Repairs {
     [[nodiscard]] Repair& current() { return serving ? static_cast<Repair&>(*service) : *need; }
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -5,7 +5,7 @@
 #include "protocol/site/steps.hpp"
 
 // RUN.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 namespace {
 
 // True if it is time for a cut. Having nothing left to train is another reason for one.
@@ -239,4 +239,4 @@ void answered_run_scan(Parts& p, Input const& input)
     p.machine.go(Phase::run);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -5,7 +5,7 @@
 
 #include "protocol/site/limits.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 void Scan::begin(std::vector<MemberId> members)
 {
@@ -15,7 +15,8 @@ void Scan::begin(std::vector<MemberId> members)
     repeats_ = false;
 }
 
-std::optional<Key> Scan::next(Commit const& tip, Pending const& pending, Params const& params)
+std::optional<Key> Scan::next(Commit const& tip, PendingContributions const& pending,
+                              Params const& params)
 {
     for (; at_ < members_.size(); ++at_) {
         auto const* m = tip.find(members_[at_]);
@@ -28,8 +29,8 @@ std::optional<Key> Scan::next(Commit const& tip, Pending const& pending, Params 
     return std::nullopt;
 }
 
-void Scan::answered(Input const& input, RunSpec const& run, bool is_member, Pending& pending,
-                    Machine& machine)
+void Scan::answered(Input const& input, RunSpec const& run, bool is_member,
+                    PendingContributions& pending, Machine& machine)
 {
     auto const* unknown = std::get_if<Unknown>(&input);
     if (unknown != nullptr && retry(*unknown, run.params, is_member, machine)) return;
@@ -51,7 +52,8 @@ bool Scan::retry(Unknown const& unknown, Params const& params, bool is_member, M
         return true;
     }
     if (persists)
-        unread_.try_emplace(asked_, Unread{machine.now(), {}}).first->second.why = unknown.why;
+        unread_.try_emplace(asked_, UnreadableHeader{machine.now(), {}}).first->second.why =
+            unknown.why;
     else unread_.erase(asked_);
     // A starter scans rarely and leaves the removal to members.
     if (!is_member || !unread_for_long(params, machine.now())) unresolved_.insert(asked_.first);
@@ -67,7 +69,7 @@ bool Scan::unread_for_long(Params const& params, MonoTime now) const
 }
 
 // False: the bytes are invalid.
-bool Scan::take(std::string const& bytes, Pending& pending, MonoTime now)
+bool Scan::take(std::string const& bytes, PendingContributions& pending, MonoTime now)
 {
     auto header = decoder_->header(bytes, header_name(asked_.first, asked_.second));
     if (header) {
@@ -99,4 +101,4 @@ void Scan::forget_decided(Commit const& tip)
     std::erase_if(invalid_, decided);
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -11,7 +11,7 @@
 #include "protocol/site/machine.hpp"
 #include "protocol/site/pending.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// A scan for pending contributions. For each member, the scan starts after the member's last
 /// decided contribution. It reads the member's headers one by one, until a header is missing or
@@ -23,7 +23,7 @@ class Scan {
     void begin(std::vector<MemberId> members);
     /// Returns the key of the header to read next. Pass the answer to answered(). Returns an empty
     /// optional if the scan is complete.
-    [[nodiscard]] std::optional<Key> next(Commit const& tip, Pending const& pending,
+    [[nodiscard]] std::optional<Key> next(Commit const& tip, PendingContributions const& pending,
                                           Params const& params);
     /// Takes the answer about the header that next() returned. Adds an existing header to
     /// `pending`.
@@ -36,8 +36,8 @@ class Scan {
     /// times. After that, the scan goes on to the next member. A stopping member does not ask
     /// again, and goes on at once. A process that is not a member (`is_member` is false) asks
     /// without limit unless is_lasting_error() is true for the answer.
-    void answered(Input const& input, RunSpec const& run, bool is_member, Pending& pending,
-                  Machine& machine);
+    void answered(Input const& input, RunSpec const& run, bool is_member,
+                  PendingContributions& pending, Machine& machine);
     /// Returns true if the last scan could not find out whether the next header of `member` exists,
     /// or read invalid bytes. There are two exceptions. The header counts as unreadable. Or this
     /// process is a member itself, and the reads of that header have failed with lasting errors for
@@ -56,7 +56,7 @@ class Scan {
 
   private:
     /// A header whose reads gave a lasting error. Whether the header exists is unknown.
-    struct Unread {
+    struct UnreadableHeader {
         MonoTime since;   ///< time at which a scan first gave up reading the header
         std::string why;  ///< the store's reason for the last lasting error
     };
@@ -68,16 +68,16 @@ class Scan {
     };
     bool retry(Unknown const& unknown, Params const& params, bool is_member, Machine& machine);
     [[nodiscard]] bool unread_for_long(Params const& params, MonoTime now) const;
-    bool take(std::string const& bytes, Pending& pending, MonoTime now);
+    bool take(std::string const& bytes, PendingContributions& pending, MonoTime now);
 
     std::shared_ptr<RecordDecoder const> decoder_;
     std::vector<MemberId> members_;
     std::size_t at_{0};  ///< index in `members_` of the member whose headers are read
     Key asked_;          ///< the header that next() returned last
     std::map<Key, Invalid> invalid_;
-    std::map<Key, Unread> unread_;
+    std::map<Key, UnreadableHeader> unread_;
     std::set<MemberId> unresolved_;
     bool repeats_{};  ///< see must_repeat()
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -6,7 +6,7 @@
 #include "protocol/site/steps.hpp"
 
 // Steps around a scan for pending contributions.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 void begin_scan(Parts& p, std::vector<MemberId> members)
 {
@@ -39,7 +39,7 @@ void answered_scan(Parts& p, Input const& input)
     p.scan.answered(input, p.chain.run(), p.member.has_value(), p.pending, p.machine);
 }
 
-Found const* find_contribution(Parts const& p, MemberId const& id)
+KnownContribution const* find_contribution(Parts const& p, MemberId const& id)
 {
     auto const* m = p.chain.tip()->find(id);
     return m == nullptr ? nullptr : p.pending.next_of(*m);
@@ -87,4 +87,4 @@ bool suspect(Parts const& p, Member const& m)
            p.watch.silent_for(m.id, p.machine.now()) > params.drop_after + params.skew;
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

@@ -3,7 +3,7 @@
 #include "base/core/time.hpp"
 #include "protocol/site/phase.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// When a member takes its next actions, and the phase to which the member returns after `adopt`.
 struct Schedule {
@@ -21,4 +21,4 @@ struct Schedule {
     Phase back{Phase::run};
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

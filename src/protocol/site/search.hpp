@@ -5,10 +5,10 @@
 
 #include "protocol/records/reading.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
-/// Searches the chain for the newest commit (rounds::next_to_read). A process that has not read any
-/// commit yet starts with this search.
+/// Searches the chain for the newest commit (protocol::next_to_read). A process that has not read
+/// any commit yet starts with this search.
 class Search {
   public:
     /// Returns the number of the commit to read next.
@@ -37,7 +37,7 @@ class Search {
 /// The members that the tip listed when this process was in the state `fold`. None of them seemed
 /// alive (docs/rounds.md). For each member, the class keeps the number of the last contribution
 /// known at that time.
-class Folded {
+class FoldedMembers {
   public:
     void add(MemberId const& member, Seq last_known) { last_known_[member] = last_known; }
     /// Returns true if the member was added and has not contributed since. `last` is the number of
@@ -52,4 +52,4 @@ class Folded {
     std::map<MemberId, Seq> last_known_;
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

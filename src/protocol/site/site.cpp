@@ -3,7 +3,7 @@
 
 #include "protocol/site/steps.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 Site::Site(SiteConfig config) : parts_(std::make_unique<site::Parts>(std::move(config))) {}
 Site::Site(Site const& other) : parts_(std::make_unique<site::Parts>(*other.parts_)) {}
@@ -22,7 +22,7 @@ Rate Site::rate() const { return site::rate(*parts_); }
 bool Site::exited() const { return parts_->machine.exited(); }
 std::optional<Commit> const& Site::tip() const { return parts_->chain.tip(); }
 
-char const* to_text(State state)
+char const* to_text(ProtocolState state)
 {
     static constexpr char const* words[] = {
         "probe", "find", "genesis", "fold",  "join", "base",   "run",   "cut",    "publish",
@@ -30,4 +30,4 @@ char const* to_text(State state)
     return words[static_cast<int>(state)];
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -10,10 +10,10 @@
 #include "protocol/rules/next.hpp"
 #include "protocol/site/messages.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 
 /// The states of a site (docs/rounds.md).
-enum class State {
+enum class ProtocolState {
     probe,
     find,
     genesis,
@@ -33,7 +33,7 @@ enum class State {
     repair,
     exited
 };
-[[nodiscard]] char const* to_text(State state);
+[[nodiscard]] char const* to_text(ProtocolState state);
 
 /// A process of a site, and the run in which the site takes part.
 struct SiteConfig {
@@ -48,7 +48,7 @@ struct SiteConfig {
 
 /// The current state of a site, for logs, status pages and tests.
 struct Status {
-    State state{State::probe};
+    ProtocolState state{ProtocolState::probe};
     std::string waiting_for;         ///< what the site waits for, as a noun phrase
     std::optional<MemberId> member;  ///< empty: this process is not a member
     CommitNumber tip;                ///< newest commit read; 0: none yet
@@ -96,4 +96,4 @@ class Site {
     std::unique_ptr<site::Parts> parts_;
 };
 
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -6,12 +6,12 @@
 // The functions that carry out the phases of a Site. `act_...` takes the next action of a phase. It
 // does nothing if the site can only wait. `answered_...` handles the answer to the question that
 // the phase asked. docs/rounds.md describes the states.
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// A row of the table in phases.cpp: one phase, its action and its handler of answers.
-struct Row {
+struct PhaseRow {
     Phase phase;
-    State state;
+    ProtocolState state;
     char const* waiting_for;  ///< what the site waits for, as a noun phrase
     void (*act)(Parts&);
     void (*answered)(Parts&, Input const&);  ///< null if the phase asks no question
@@ -21,7 +21,7 @@ struct Row {
     bool (*urgent)(Parts&){nullptr};
 };
 /// Returns the row of the current phase.
-[[nodiscard]] Row const& row(Parts const& p);
+[[nodiscard]] PhaseRow const& row(Parts const& p);
 
 // ---- loop.cpp: the main loop, and functions for all phases
 
@@ -45,7 +45,7 @@ void handle_invalid_record(Parts& p, Error error);
 [[nodiscard]] MemberId writer(Parts const& p);
 /// Returns where this process will store the weights or the momentum of a model of `round`. `part`
 /// is weights_part or momentum_part.
-[[nodiscard]] Target target(Parts const& p, Round round, char const* part);
+[[nodiscard]] PayloadPlace target(Parts const& p, Round round, char const* part);
 /// Implements Site::status.
 [[nodiscard]] Status status(Parts const& p);
 
@@ -222,10 +222,10 @@ void answered_scan(Parts& p, Input const& input);
 [[nodiscard]] bool repeat_scan(Parts& p, std::vector<MemberId> members);
 /// Returns the member's first undecided contribution. Returns null if this process has not found
 /// this contribution, or if the tip does not list the member.
-[[nodiscard]] Found const* find_contribution(Parts const& p, MemberId const& id);
+[[nodiscard]] KnownContribution const* find_contribution(Parts const& p, MemberId const& id);
 /// Returns true if the member may be removed as silent. A member judges by what it has seen itself
 /// (Watch). A starting process judges by the times in the chain and in the status of the member's
-/// site (rounds::is_suspect).
+/// site (protocol::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
 /// Adds the removal of a member to the next commit. A removal discards the work that the member's
 /// next header announces. So the function does nothing if the scan found this header, or if
@@ -236,13 +236,13 @@ void propose_removal(Parts& p, MemberId const& id, Removal reason);
 
 /// Starts to create the next commit, for the purpose `mode`.
 void begin_commit(Parts& p, Mode mode);
-/// Builds the commit that follows the tip. Returns an empty optional if rounds::next() does.
+/// Builds the commit that follows the tip. Returns an empty optional if protocol::next() does.
 [[nodiscard]] std::optional<Commit> build(Parts const& p);
 void act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
 /// If `commit` is valid, makes it the draft and returns true. Otherwise returns false:
-/// - in a fold or merge, Pending::postpone_widest() leaves out a contribution, and the site merges
-/// again;
+/// - in a fold or merge, PendingContributions::postpone_widest() leaves out a contribution, and the
+/// site merges again;
 /// - in another mode, or if there is no contribution to leave out, the process exits.
 bool set_draft(Parts& p, Commit commit);
 void answered_commit_read(Parts& p, Input const& input);
@@ -298,4 +298,4 @@ void act_repair_header(Parts& p);
 void answered_repair_header(Parts& p, Input const& input);
 void act_repair_merge(Parts& p);
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

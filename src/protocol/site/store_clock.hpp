@@ -4,7 +4,7 @@
 
 #include "base/core/time.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// The store's clock, as far as this process knows it. The process measures it with each object
 /// that it creates, and carries it on by its monotonic clock.
@@ -31,4 +31,4 @@ class StoreClock {
     bool measured_{};
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

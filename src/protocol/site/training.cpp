@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/site/training.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 void Training::set_loaded(MonoTime now, MonoTime round_ends)
 {
@@ -74,7 +74,7 @@ Rate History::rate(Rate fallback) const
     return measured() ? static_cast<Rate>(1e6 * blocks_ / seconds_) : fallback;
 }
 
-void History::decided(Decided const& own)
+void History::decided(ContributionDecision const& own)
 {
     not_finite_ = own.refused == Refusal::nan ? not_finite_ + 1 : 0;
     bool const skips = !own.refused && own.ranges.empty() && !own.skipped.empty();
@@ -82,4 +82,4 @@ void History::decided(Decided const& own)
     only_skipped_ = skips ? only_skipped_ + own.skipped : Ranges{};
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

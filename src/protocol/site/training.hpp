@@ -2,7 +2,7 @@
 #pragma once
 #include "protocol/site/messages.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// What a Site knows about the trainer's model and about the work since the last cut.
 class Training {
@@ -23,7 +23,7 @@ class Training {
     /// to another round than the trainer's previous model. Otherwise ignores `round_ends`.
     bool adopted(MonoTime round_ends);
     void step(Ranges const& blocks);
-    /// Records that a step on these blocks was skipped (rounds::Skipped).
+    /// Records that a step on these blocks was skipped (protocol::Skipped).
     void skip(Ranges const& blocks);
     /// Returns the blocks that the trainer skipped since the last cut.
     [[nodiscard]] Ranges const& skipped() const { return skipped_; }
@@ -72,7 +72,7 @@ class History {
     [[nodiscard]] Rate rate(Rate fallback) const;  ///< `fallback` before the first step()
 
     /// Records a commit's decision on a contribution of this process.
-    void decided(Decided const& own);
+    void decided(ContributionDecision const& own);
     /// Returns true if the last three decisions were refusals with the reason `nan`.
     [[nodiscard]] bool diverged() const { return not_finite_ >= 3; }
 
@@ -88,4 +88,4 @@ class History {
     Ranges only_skipped_;  ///< blocks of these contributions
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

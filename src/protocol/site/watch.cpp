@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/site/watch.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 void Watch::observe(Commit const& tip, MonoTime now)
 {
-    std::map<MemberId, Seen> members;
+    std::map<MemberId, Sighting> members;
     for (auto const& m : tip.members) {
         auto const it = members_.find(m.id);
         bool const same =
@@ -21,19 +21,19 @@ void Watch::input(MonoTime now, Millis skew)
     last_input_ = now;
 }
 
-void Watch::answered(Access access, MonoTime now, Millis skew)
+void Watch::answered(StoreUse access, MonoTime now, Millis skew)
 {
     if (questions_.are_outage(now, skew)) restart(now);
     questions_ = {};
-    if (access == Access::read) return;
+    if (access == StoreUse::read) return;
     if (writes_.are_outage(now, skew)) restart(now);
     writes_ = {};
 }
 
-void Watch::failed(Access access, MonoTime now, Millis skew)
+void Watch::failed(StoreUse access, MonoTime now, Millis skew)
 {
     questions_.add(now);
-    if (access == Access::read) return;
+    if (access == StoreUse::read) return;
     writes_.add(now);
     if (writes_.are_outage(now, skew)) restart(now);
 }
@@ -60,4 +60,4 @@ void Watch::restart(MonoTime now)
     for (auto& [id, seen] : members_) seen.since = now;
 }
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

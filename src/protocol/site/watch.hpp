@@ -4,10 +4,10 @@
 
 #include "protocol/records/record.hpp"
 
-namespace curtail::rounds::site {
+namespace curtail::protocol::site {
 
 /// What a question asks of the store. A full store answers reads, and refuses writes.
-enum class Access { read, write };
+enum class StoreUse { read, write };
 
 /// For how long each member has shown no progress. Counts only time in which the member could make
 /// progress that this process could see: after a suspension of this process, and after an outage of
@@ -25,13 +25,13 @@ class Watch {
     /// process was suspended.
     void input(MonoTime now, Millis skew);
     /// Takes the time of an answer of the store to a question of this kind.
-    void answered(Access access, MonoTime now, Millis skew);
+    void answered(StoreUse access, MonoTime now, Millis skew);
     /// Takes the time at which a question of this kind failed.
-    void failed(Access access, MonoTime now, Millis skew);
+    void failed(StoreUse access, MonoTime now, Millis skew);
     [[nodiscard]] Millis silent_for(MemberId const& member, MonoTime now) const;
 
   private:
-    struct Seen {
+    struct Sighting {
         Seq seq;
         Time seen;
         MonoTime since;
@@ -45,10 +45,10 @@ class Watch {
     };
     void restart(MonoTime now);
 
-    std::map<MemberId, Seen> members_;
+    std::map<MemberId, Sighting> members_;
     MonoTime last_input_{};
     Failures questions_;
     Failures writes_;  ///< without a successful write in between
 };
 
-}  // namespace curtail::rounds::site
+}  // namespace curtail::protocol::site

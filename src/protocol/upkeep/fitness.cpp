@@ -90,7 +90,7 @@ std::string rate_text(Bytes size, FractionalSeconds time)
                        static_cast<double>(size) * 1e-6 / std::max(1e-9, time.count()));
 }
 
-Finding judge_transfer(Transfer const& transfer)
+Finding judge_transfer(LargeTransfer const& transfer)
 {
     if (!transfer.intact)
         return fault("an object that was read differs from what was written",
@@ -161,8 +161,8 @@ std::vector<Finding> findings_of(Measurements const& measured)
     add<bool>(findings, "listing", measured.listed, judge_listing);
     add<ClockDifference>(findings, "clock", measured.clock,
                          [](ClockDifference clock) { return judge_clock(clock); });
-    add<Transfer>(findings, "transfer", measured.transfer,
-                  [](Transfer transfer) { return judge_transfer(transfer); });
+    add<LargeTransfer>(findings, "transfer", measured.transfer,
+                       [](LargeTransfer transfer) { return judge_transfer(transfer); });
     add<bool>(findings, "removal", measured.removed, judge_removal);
     add<OpenWrites>(findings, "unfinished-writes", measured.open_writes,
                     [](OpenWrites writes) { return judge_open_writes(writes); });

@@ -19,7 +19,7 @@ struct CreateRace {
 };
 
 /// A transfer of a large object.
-struct Transfer {
+struct LargeTransfer {
     Bytes size;
     FractionalSeconds up{};
     FractionalSeconds down{};
@@ -50,7 +50,7 @@ struct Measurements {
     Measured<bool> missing_is_missing;  ///< an object that does not exist is reported as missing
     Measured<bool> listed;              ///< a new object appears in a listing
     Measured<ClockDifference> clock;
-    Measured<Transfer> transfer;
+    Measured<LargeTransfer> transfer;
     Measured<bool> removed;  ///< a removed object is missing
     Measured<OpenWrites> open_writes;
 };

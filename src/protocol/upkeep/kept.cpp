@@ -16,7 +16,7 @@ auto value_of(Map const& map, Key const& key) -> std::optional<typename Map::map
 
 }  // namespace
 
-void Kept::add(rounds::Commit const& commit)
+void NeededPayloads::add(protocol::Commit const& commit)
 {
     if (commit.number != newest_.next()) throw std::logic_error("commits must be added in order");
     newest_ = commit.number;
@@ -34,24 +34,24 @@ void Kept::add(rounds::Commit const& commit)
     for (auto const& [id, member] : before) left_[id] = commit.round;
 }
 
-bool Kept::names(std::string const& name) const
+bool NeededPayloads::names(std::string const& name) const
 {
     if (milestones_.count(name) > 0) return true;
     auto const round = value_of(named_, name);
     return round && keeps(*round);
 }
 
-bool Kept::has_named(std::string const& name) const { return named_.count(name) > 0; }
+bool NeededPayloads::has_named(std::string const& name) const { return named_.count(name) > 0; }
 
-rounds::Member const* Kept::member(MemberId const& id) const
+protocol::Member const* NeededPayloads::member(MemberId const& id) const
 {
     auto const found = members_.find(id);
     return found == members_.end() ? nullptr : &found->second;
 }
 
-std::optional<Round> Kept::left(MemberId const& id) const { return value_of(left_, id); }
+std::optional<Round> NeededPayloads::left(MemberId const& id) const { return value_of(left_, id); }
 
-std::optional<Round> Kept::decided(MemberId const& id, Seq seq) const
+std::optional<Round> NeededPayloads::decided(MemberId const& id, Seq seq) const
 {
     return value_of(decided_, std::pair{id, seq});
 }

@@ -11,12 +11,12 @@ namespace curtail::upkeep {
 
 /// What a chain says about payloads: which ones the run must keep, and when it needed others for
 /// the last time. Add every commit, from the first to the newest.
-class Kept {
+class NeededPayloads {
   public:
-    explicit Kept(rounds::Params const& params) : params_(params) {}
+    explicit NeededPayloads(protocol::Params const& params) : params_(params) {}
 
     /// Adds the next commit. Throws std::logic_error if it does not follow the last one.
-    void add(rounds::Commit const& commit);
+    void add(protocol::Commit const& commit);
 
     [[nodiscard]] CommitNumber newest() const { return newest_; }  ///< 0 before the first commit
     [[nodiscard]] Round round() const { return round_; }           ///< of the newest commit
@@ -33,7 +33,7 @@ class Kept {
     }
 
     /// Returns the member's row in the newest commit, or null.
-    [[nodiscard]] rounds::Member const* member(MemberId const& id) const;
+    [[nodiscard]] protocol::Member const* member(MemberId const& id) const;
     /// Returns the round of the commit that removed the member. Empty if it was never a member, or
     /// still is one.
     [[nodiscard]] std::optional<Round> left(MemberId const& id) const;
@@ -41,10 +41,10 @@ class Kept {
     [[nodiscard]] std::optional<Round> decided(MemberId const& id, Seq seq) const;
 
   private:
-    rounds::Params params_;
+    protocol::Params params_;
     CommitNumber newest_{0};
     Round round_{0};
-    std::map<MemberId, rounds::Member> members_;
+    std::map<MemberId, protocol::Member> members_;
     std::map<MemberId, Round> left_;
     std::map<std::pair<MemberId, Seq>, Round> decided_;
     std::map<std::string, Round> named_;  ///< by name: the newest round that names it

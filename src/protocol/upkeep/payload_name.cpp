@@ -16,8 +16,8 @@ std::optional<Payload> parse_model(std::string_view name,
                                    std::vector<std::string_view> const& pieces)
 {
     Round const round{number(pieces[1])};
-    bool const model = rounds::is_model_name(name, round, rounds::weights_part) ||
-                       rounds::is_model_name(name, round, rounds::momentum_part);
+    bool const model = protocol::is_model_name(name, round, protocol::weights_part) ||
+                       protocol::is_model_name(name, round, protocol::momentum_part);
     return model && round.value >= 1 ? std::optional(ModelPayload{round}) : std::nullopt;
 }
 
@@ -26,8 +26,8 @@ std::optional<Payload> parse_delta(std::string_view name,
 {
     MemberId const member{std::string(pieces[2])};
     Seq const seq{number(pieces[3])};
-    auto const again = rounds::delta_name({number(pieces[1])}, member, seq);
-    if (!rounds::parse_member_id(member.value) || seq.value < 1 || again != name)
+    auto const again = protocol::delta_name({number(pieces[1])}, member, seq);
+    if (!protocol::parse_member_id(member.value) || seq.value < 1 || again != name)
         return std::nullopt;
     return DeltaPayload{member, seq};
 }

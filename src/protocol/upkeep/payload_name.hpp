@@ -24,8 +24,8 @@ struct DeltaPayload {
 
 using Payload = std::variant<ModelPayload, DeltaPayload>;
 
-/// Returns what a name stands for. Accepts only the spelling that rounds::model_name() and
-/// rounds::delta_name() return. Returns an empty optional for every other name.
+/// Returns what a name stands for. Accepts only the spelling that protocol::model_name() and
+/// protocol::delta_name() return. Returns an empty optional for every other name.
 [[nodiscard]] std::optional<Payload> parse_payload_name(std::string_view name);
 /// Returns the round that would begin with the weights or the momentum of this name; empty for
 /// every other name.

@@ -10,55 +10,56 @@ namespace curtail::upkeep {
 namespace {
 
 struct Words {
-    Reason reason;
+    SweepReason reason;
     bool deletes;
     std::string_view word;
     std::string_view text;
 };
 
 constexpr std::array<Words, 13> words{{
-    {Reason::expired_model, true, "expired-model",
+    {SweepReason::expired_model, true, "expired-model",
      "the run no longer keeps the models of its round"},
-    {Reason::unused_model, true, "unused-model", "its round has another model"},
-    {Reason::expired_delta, true, "expired-delta", "its contribution was decided long ago"},
-    {Reason::delta_of_leaver, true, "delta-of-leaver", "its member left long ago"},
-    {Reason::old_leftover, true, "old-leftover", "the write that made it has not ended"},
-    {Reason::young, false, "young", "it is too young to be deleted"},
-    {Reason::named_model, false, "named-model", "a commit that the run keeps names it"},
-    {Reason::future_model, false, "future-model", "its round has not been decided"},
-    {Reason::pending_delta, false, "pending-delta", "its member may still contribute it"},
-    {Reason::recent_delta, false, "recent-delta", "its contribution was decided recently"},
-    {Reason::recent_leaver, false, "recent-leaver", "its member left recently"},
-    {Reason::unknown_member, false, "unknown-member", "no commit has admitted its member"},
-    {Reason::not_a_payload, false, "not-a-payload", "only payloads are deleted"},
+    {SweepReason::unused_model, true, "unused-model", "its round has another model"},
+    {SweepReason::expired_delta, true, "expired-delta", "its contribution was decided long ago"},
+    {SweepReason::delta_of_leaver, true, "delta-of-leaver", "its member left long ago"},
+    {SweepReason::old_leftover, true, "old-leftover", "the write that made it has not ended"},
+    {SweepReason::young, false, "young", "it is too young to be deleted"},
+    {SweepReason::named_model, false, "named-model", "a commit that the run keeps names it"},
+    {SweepReason::future_model, false, "future-model", "its round has not been decided"},
+    {SweepReason::pending_delta, false, "pending-delta", "its member may still contribute it"},
+    {SweepReason::recent_delta, false, "recent-delta", "its contribution was decided recently"},
+    {SweepReason::recent_leaver, false, "recent-leaver", "its member left recently"},
+    {SweepReason::unknown_member, false, "unknown-member", "no commit has admitted its member"},
+    {SweepReason::not_a_payload, false, "not-a-payload", "only payloads are deleted"},
 }};
 
-Words const& words_of(Reason reason)
+Words const& words_of(SweepReason reason)
 {
     for (auto const& w : words)
         if (w.reason == reason) return w;
     throw std::logic_error("a reason without words");
 }
 
-Reason decide_model(Kept const& kept, std::string const& name, ModelPayload const& model)
+SweepReason decide_model(NeededPayloads const& kept, std::string const& name,
+                         ModelPayload const& model)
 {
-    if (kept.names(name)) return Reason::named_model;
-    if (model.round > kept.round()) return Reason::future_model;
-    return kept.has_named(name) ? Reason::expired_model : Reason::unused_model;
+    if (kept.names(name)) return SweepReason::named_model;
+    if (model.round > kept.round()) return SweepReason::future_model;
+    return kept.has_named(name) ? SweepReason::expired_model : SweepReason::unused_model;
 }
 
-Reason decide_delta(Kept const& kept, DeltaPayload const& delta)
+SweepReason decide_delta(NeededPayloads const& kept, DeltaPayload const& delta)
 {
     auto const* const member = kept.member(delta.member);
-    if (member != nullptr && delta.seq > member->seq) return Reason::pending_delta;
+    if (member != nullptr && delta.seq > member->seq) return SweepReason::pending_delta;
     if (auto const round = kept.decided(delta.member, delta.seq))
-        return kept.keeps(*round) ? Reason::recent_delta : Reason::expired_delta;
+        return kept.keeps(*round) ? SweepReason::recent_delta : SweepReason::expired_delta;
     if (auto const round = kept.left(delta.member))
-        return kept.keeps(*round) ? Reason::recent_leaver : Reason::delta_of_leaver;
-    return Reason::unknown_member;
+        return kept.keeps(*round) ? SweepReason::recent_leaver : SweepReason::delta_of_leaver;
+    return SweepReason::unknown_member;
 }
 
-bool is_old(Stored const& object, Time now, SweepRules const& rules)
+bool is_old(StoredObject const& object, Time now, SweepRules const& rules)
 {
     // Of a time that anybody may have set, no difference is computed: it could overflow.
     return object.modified <= now - rules.sweep_after;
@@ -66,23 +67,24 @@ bool is_old(Stored const& object, Time now, SweepRules const& rules)
 
 }  // namespace
 
-std::string_view to_text(Reason reason) { return words_of(reason).text; }
-std::string_view to_word(Reason reason) { return words_of(reason).word; }
-bool is_deletion(Reason reason) { return words_of(reason).deletes; }
+std::string_view to_text(SweepReason reason) { return words_of(reason).text; }
+std::string_view to_word(SweepReason reason) { return words_of(reason).word; }
+bool is_deletion(SweepReason reason) { return words_of(reason).deletes; }
 
-Reason decide(Kept const& kept, Stored const& object, Time now, SweepRules const& rules)
+SweepReason decide(NeededPayloads const& kept, StoredObject const& object, Time now,
+                   SweepRules const& rules)
 {
     auto const payload = parse_payload_name(object.name);
-    if (!payload) return Reason::not_a_payload;
+    if (!payload) return SweepReason::not_a_payload;
     auto const* const model = std::get_if<ModelPayload>(&*payload);
     auto const reason = model != nullptr ? decide_model(kept, object.name, *model)
                                          : decide_delta(kept, std::get<DeltaPayload>(*payload));
-    return is_deletion(reason) && !is_old(object, now, rules) ? Reason::young : reason;
+    return is_deletion(reason) && !is_old(object, now, rules) ? SweepReason::young : reason;
 }
 
-Reason decide_leftover(Stored const& leftover, Time now, SweepRules const& rules)
+SweepReason decide_leftover(StoredObject const& leftover, Time now, SweepRules const& rules)
 {
-    return is_old(leftover, now, rules) ? Reason::old_leftover : Reason::young;
+    return is_old(leftover, now, rules) ? SweepReason::old_leftover : SweepReason::young;
 }
 
 }  // namespace curtail::upkeep

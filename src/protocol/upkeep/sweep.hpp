@@ -11,15 +11,15 @@
 namespace curtail::upkeep {
 
 /// An object, or a leftover of a write, as a listing of the store shows it.
-struct Stored {
+struct StoredObject {
     std::string name;  ///< relative to `runs/<run>/`; may be any text
     Bytes size;
     Time modified;  ///< by the store's clock
-    friend bool operator==(Stored const&, Stored const&) = default;
+    friend bool operator==(StoredObject const&, StoredObject const&) = default;
 };
 
 /// Why a sweep deletes or keeps an object.
-enum class Reason {
+enum class SweepReason {
     // Deletes it:
     expired_model,    ///< only commits of rounds that the run no longer keeps name it
     unused_model,     ///< its round has been decided, and no commit names it
@@ -37,11 +37,11 @@ enum class Reason {
     not_a_payload    ///< a record, or a name that Curtail does not give to payloads
 };
 /// Returns the reason as a phrase for people, such as "its round has not been decided".
-[[nodiscard]] std::string_view to_text(Reason reason);
+[[nodiscard]] std::string_view to_text(SweepReason reason);
 /// Returns the reason as a word for scripts, such as `future-model`.
-[[nodiscard]] std::string_view to_word(Reason reason);
+[[nodiscard]] std::string_view to_word(SweepReason reason);
 /// Returns whether a sweep deletes an object for this reason.
-[[nodiscard]] bool is_deletion(Reason reason);
+[[nodiscard]] bool is_deletion(SweepReason reason);
 
 struct SweepRules {
     Millis sweep_after{24 * 3'600'000};  ///< what is younger is kept
@@ -52,10 +52,10 @@ struct SweepRules {
 ///
 /// A decision to delete stays right whatever commits follow: later commits name only new payloads
 /// and those that the newest commit names. So the caller may take any time to carry it out.
-[[nodiscard]] Reason decide(Kept const& kept, Stored const& object, Time now,
-                            SweepRules const& rules = {});
+[[nodiscard]] SweepReason decide(NeededPayloads const& kept, StoredObject const& object, Time now,
+                                 SweepRules const& rules = {});
 /// Decides about a leftover: a temporary file, or an upload that has not ended.
-[[nodiscard]] Reason decide_leftover(Stored const& leftover, Time now,
-                                     SweepRules const& rules = {});
+[[nodiscard]] SweepReason decide_leftover(StoredObject const& leftover, Time now,
+                                          SweepRules const& rules = {});
 
 }  // namespace curtail::upkeep

@@ -24,7 +24,7 @@ constexpr double min_rank_timeout_s = 3;
 constexpr double max_rank_timeout_s = 86'400;
 constexpr std::int64_t max_budget = (std::int64_t{1} << 53) - 1;  // the largest integer of a record
 
-void read_budget(json::ObjectReader& r, Training& t)
+void read_budget(json::ObjectReader& r, TrainingSettings& t)
 {
     if (r.any("tokens") != nullptr)
         t.budget = Tokens{read_integer(r, "tokens", std::nullopt, 1, max_budget)};
@@ -36,9 +36,9 @@ void read_budget(json::ObjectReader& r, Training& t)
               "must be more than 0");
 }
 
-Training read_training(json::ObjectReader& r)
+TrainingSettings read_training(json::ObjectReader& r)
 {
-    Training t;
+    TrainingSettings t;
     t.batch_tokens = {read_integer(r, "batch_tokens", t.batch_tokens.value, 1, max_batch_tokens)};
     t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
     if (r.any("precision") != nullptr)
@@ -55,9 +55,9 @@ Training read_training(json::ObjectReader& r)
     return t;
 }
 
-Optimizer read_optimizer(json::ObjectReader& r)
+OptimizerSettings read_optimizer(json::ObjectReader& r)
 {
-    Optimizer o;
+    OptimizerSettings o;
     o.schedule = {read_integer(r, "schedule_tokens", o.schedule.value, 1)};
     o.lr_scale = r.optional_number("lr_scale");
     r.require(!o.lr_scale || (*o.lr_scale > 0 && *o.lr_scale <= 1000), "lr_scale",
@@ -69,10 +69,10 @@ Optimizer read_optimizer(json::ObjectReader& r)
     return o;
 }
 
-rounds::Outer read_outer(json::ObjectReader& r)
+protocol::Outer read_outer(json::ObjectReader& r)
 {
-    rounds::Outer outer;
-    outer.type = static_cast<rounds::Outer::Type>(r.one_of("kind", {"average", "nesterov"}, 0));
+    protocol::Outer outer;
+    outer.type = static_cast<protocol::Outer::Type>(r.one_of("kind", {"average", "nesterov"}, 0));
     outer.eta = r.number("eta", outer.eta);
     outer.mu = r.number("mu", outer.mu);
     r.require(outer.eta > 0 && outer.eta <= 10, "eta", "must be more than 0 and at most 10");
@@ -83,7 +83,7 @@ rounds::Outer read_outer(json::ObjectReader& r)
 // A commit decides work of a healthy member about once per `round_time`, or once per
 // `checkpoint_interval` for a lone one. A member must not become suspect in this time, nor while it
 // stores and gathers: so at least twice as long.
-void check_drop_after(json::ObjectReader& r, rounds::Params const& p)
+void check_drop_after(json::ObjectReader& r, protocol::Params const& p)
 {
     if (p.drop_after >= 2 * std::max(p.round_time, p.checkpoint_interval)) return;
     auto const seconds = [](Millis time) { return FractionalSeconds(time).count(); };
@@ -95,7 +95,7 @@ void check_drop_after(json::ObjectReader& r, rounds::Params const& p)
          "make it at least twice the longer of the two"});
 }
 
-void read_times(json::ObjectReader& r, rounds::Params& p)
+void read_times(json::ObjectReader& r, protocol::Params& p)
 {
     p.round_time = read_seconds(r, "round_time_s", p.round_time);
     p.checkpoint_interval = read_seconds(r, "checkpoint_interval_s", p.checkpoint_interval);
@@ -115,18 +115,18 @@ void read_times(json::ObjectReader& r, rounds::Params& p)
     check_drop_after(r, p);
 }
 
-rounds::Params read_rounds(json::ObjectReader& r)
+protocol::Params read_rounds(json::ObjectReader& r)
 {
-    rounds::Params p;
+    protocol::Params p;
     read_times(r, p);
     p.block_tokens = {read_integer(r, "block_tokens", p.block_tokens.value, 1, max_block_tokens)};
     p.grant_quantum = read_integer(r, "grant_quantum_blocks", p.grant_quantum, 1, max_count);
     p.local_steps = read_integer(r, "local_steps", p.local_steps, 0);
     p.max_undecided =
-        read_integer(r, "max_undecided", p.max_undecided, 1, rounds::max_undecided_limit);
+        read_integer(r, "max_undecided", p.max_undecided, 1, protocol::max_undecided_limit);
     p.max_staleness = read_integer(r, "max_staleness", p.max_staleness, 0, max_count);
     p.max_missed = read_integer(r, "max_missed", p.max_missed, 1, max_count);
-    p.keep_models = read_integer(r, "keep_models", p.keep_models, 1, rounds::keep_models_limit);
+    p.keep_models = read_integer(r, "keep_models", p.keep_models, 1, protocol::keep_models_limit);
     p.milestone_every = read_integer(r, "milestone_every", p.milestone_every, 0, max_count);
     if (r.any("max_aside") != nullptr)
         p.max_aside = read_integer(r, "max_aside", std::nullopt, 1, max_count);
@@ -170,14 +170,14 @@ Data read_data(json::ObjectReader& r, std::filesystem::path const& file)
 }
 
 // The files that a run file names.
-struct Named {
+struct NamedFiles {
     std::filesystem::path model;
     std::vector<std::filesystem::path> sites;
 };
 
-Named read_names(json::ObjectReader& r, std::filesystem::path const& file)
+NamedFiles read_names(json::ObjectReader& r, std::filesystem::path const& file)
 {
-    Named named{read_path(r, file, "model"), {}};
+    NamedFiles named{read_path(r, file, "model"), {}};
     auto const& sites = r.list("sites");
     r.require(!sites.empty(), "sites", "must name at least one site file");
     for (auto const& site : sites) {
@@ -213,7 +213,7 @@ bool read_sections(json::ObjectReader& r, Run& run)
     return schedule_stated;
 }
 
-Result<void> read_named(Named const& named, Run& run)
+Result<void> read_named(NamedFiles const& named, Run& run)
 {
     auto const model = read_model(named.model);
     if (!model) return tl::unexpected(model.error());

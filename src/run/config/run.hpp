@@ -26,7 +26,7 @@ enum class Precision { fp32, bf16 };
 
 /// The size of an optimizer step, and when the trainer saves snapshots and stops. A step consumes
 /// whole blocks.
-struct Training {
+struct TrainingSettings {
     /// Tokens per optimizer step, over all ranks of a site. A multiple of rounds.block_tokens.
     Tokens batch_tokens{524'288};
     /// The greatest number of rows per forward pass of a rank; a row has `model.sequence` tokens.
@@ -61,7 +61,7 @@ struct Training {
 inline constexpr std::int64_t max_epochs = std::int64_t{1} << 13;
 
 /// Settings of the inner optimizer. The learning rates are those of docs/model.md times `lr_scale`.
-struct Optimizer {
+struct OptimizerSettings {
     /// Length of the schedules of learning rate and weight decay. If the file does not state it,
     /// this is the token budget, if there is one.
     Tokens schedule{12'270'000'000};
@@ -98,10 +98,10 @@ struct Run {
     std::int64_t seed{1};
     Model model;
     Data data;
-    Training training;
-    Optimizer optimizer;
-    rounds::Outer outer;
-    rounds::Params rounds;
+    TrainingSettings training;
+    OptimizerSettings optimizer;
+    protocol::Outer outer;
+    protocol::Params rounds;
     HeldOutBounds held_out;
     std::vector<Site> sites;
     /// The site whose power and speed count for always-on training in a region without a site.

@@ -20,19 +20,19 @@ json::Object optimizer_of(Run const& run)
     double const rule = std::sqrt(ratio(run.training.batch_tokens, Tokens{1 << 19}));
     return {{"batch_tokens", run.training.batch_tokens.value},
             {"schedule_tokens", o.schedule.value},
-            {"lr_scale", rounds::exact(o.lr_scale.value_or(rule))},
-            {"weight_decay", rounds::exact(o.weight_decay)},
-            {"warmdown", rounds::exact(o.warmdown)},
-            {"final_lr", rounds::exact(o.final_lr)},
+            {"lr_scale", protocol::exact(o.lr_scale.value_or(rule))},
+            {"weight_decay", protocol::exact(o.weight_decay)},
+            {"warmdown", protocol::exact(o.warmdown)},
+            {"final_lr", protocol::exact(o.final_lr)},
             {"muon_precision", o.muon_bfloat16 ? "bfloat16" : "float32"}};
 }
 
 }  // namespace
 
-rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest, std::int64_t blocks_per_epoch,
-                              std::vector<std::string> parameters)
+protocol::RunSpec make_run_spec(Run const& run, Digest const& manifest,
+                                std::int64_t blocks_per_epoch, std::vector<std::string> parameters)
 {
-    rounds::RunSpec spec;
+    protocol::RunSpec spec;
     spec.run = run.run;
     spec.model = model_of(run.model);
     spec.manifest = manifest;
@@ -48,7 +48,7 @@ rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest, std::int64
     return spec;
 }
 
-std::optional<std::int64_t> parameters_of(rounds::RunSpec const& spec)
+std::optional<std::int64_t> parameters_of(protocol::RunSpec const& spec)
 {
     auto const at = [&](char const* key) { return spec.model.integer_at(key).value_or(0); };
     Model const model{"",
@@ -70,7 +70,7 @@ std::optional<Error> check_budget(Run const& run, std::int64_t blocks_per_epoch)
     if (!run.training.budget) return std::nullopt;
     auto const budget = *run.training.budget;
     auto const block = run.rounds.block_tokens;
-    auto const needed = rounds::blocks_for(budget, block);
+    auto const needed = protocol::blocks_for(budget, block);
     auto const blocks = blocks_per_epoch * run.data.epochs;
     if (needed <= blocks) return std::nullopt;
     auto const epochs = (needed + blocks_per_epoch - 1) / blocks_per_epoch;

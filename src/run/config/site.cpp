@@ -86,7 +86,7 @@ std::filesystem::path read_optional_path(json::ObjectReader& r, std::filesystem:
 }
 
 // A job spends up to the grace period on leaving. The rest must not be shorter than that.
-void check_time_limit(json::ObjectReader& r, Launcher const& launcher)
+void check_time_limit(json::ObjectReader& r, LaunchSettings const& launcher)
 {
     std::string const key = "time_limit";
     auto const written = "\"" + printable(launcher.time_limit) + "\"";
@@ -102,19 +102,19 @@ void check_time_limit(json::ObjectReader& r, Launcher const& launcher)
               "make it at least twice grace_s"});
 }
 
-Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
+LaunchSettings read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
 {
-    Launcher launcher;
-    launcher.kind = static_cast<Launcher::Kind>(r.one_of("kind", {"slurm", "local"}, 0));
+    LaunchSettings launcher;
+    launcher.kind = static_cast<LaunchSettings::Kind>(r.one_of("kind", {"slurm", "local"}, 0));
     launcher.slurm_conf = read_optional_path(r, file, "slurm_conf");
     launcher.partition = r.text("partition", "");
     launcher.nodes = static_cast<int>(read_integer(r, "nodes", 0, 0, 4096));
     launcher.time_limit = r.text("time_limit", launcher.time_limit);
     launcher.script = read_path(r, file, "script", "../../slurm/site_train.sh");
     launcher.sbatch_options = read_sbatch_options(r);
-    r.require(launcher.kind == Launcher::Kind::slurm || launcher.sbatch_options.empty(),
+    r.require(launcher.kind == LaunchSettings::Kind::slurm || launcher.sbatch_options.empty(),
               "sbatch_options", "requires kind slurm");
-    r.require(launcher.kind == Launcher::Kind::slurm || launcher.nodes <= 1, "nodes",
+    r.require(launcher.kind == LaunchSettings::Kind::slurm || launcher.nodes <= 1, "nodes",
               "requires kind slurm");
     r.require(launcher.nodes == 0 || !sets_nodes(launcher.sbatch_options), "nodes",
               "must be absent if sbatch_options has --nodes");

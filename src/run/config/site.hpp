@@ -16,7 +16,7 @@
 namespace curtail::config {
 
 /// Settings for starting and stopping the jobs of a site.
-struct Launcher {
+struct LaunchSettings {
     enum class Kind { slurm, local };
     Kind kind{Kind::slurm};
     /// Value of `SLURM_CONF` for Slurm's commands. If empty, the commands use the value in the
@@ -33,8 +33,8 @@ struct Launcher {
     std::filesystem::path prologue;
     Millis command_deadline{10'000};  ///< time limit of each Slurm command
     /// Real time from the first delivered drain signal to the first cancel. If no drain signal was
-    /// delivered, see plan::Rules::grace. Slurm also sends a job the drain signal this long before
-    /// the end of `time_limit`.
+    /// delivered, see plan::JobLimits::grace. Slurm also sends a job the drain signal this long
+    /// before the end of `time_limit`.
     Millis grace{120'000};
     /// After so many consecutive failures of jobs, the poller holds the site.
     int failures_before_hold{6};
@@ -77,7 +77,7 @@ struct Site {
     /// Carbon from making and disposing of the site's devices, per hour in which the site holds
     /// them. Empty if unknown.
     std::optional<double> embodied_gco2_per_hour;
-    Launcher launcher;
+    LaunchSettings launcher;
     Mpi mpi;  ///< how its leader connects with those of other sites
     /// How the jobs of this site reach a store in an S3 server. Empty fields: as in the run file.
     store::S3Access s3;

@@ -40,8 +40,8 @@ void read_s3(json::ObjectReader& r, std::filesystem::path const& file, store::Ad
             read_access(o, file, address.access);
             address.region = o.text("region", "");
             if (o.any("addressing") != nullptr)
-                address.addressing =
-                    static_cast<s3::Addressing>(o.one_of("addressing", {"path", "virtual_host"}));
+                address.addressing = static_cast<s3::AddressingStyle>(
+                    o.one_of("addressing", {"path", "virtual_host"}));
             address.allow_http = o.boolean("allow_http", false);
         },
         false);

@@ -40,7 +40,7 @@ std::vector<StateInterval> clip(std::span<StateInterval const> states, Interval 
 }
 
 Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
-             IntensitySeries const& intensity, Rules const& rules)
+             IntensitySeries const& intensity, BillSettings const& rules)
 {
     Bill bill{{}, {}, {}, rules.energy, rules.carbon};
     for (auto const& s : states) {
@@ -55,8 +55,8 @@ Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> wi
 }
 
 std::vector<Tally> cumulative(std::span<StateInterval const> states,
-                              IntensitySeries const& intensity, Rules const& rules, Time from,
-                              Millis step, std::size_t count)
+                              IntensitySeries const& intensity, BillSettings const& rules,
+                              Time from, Millis step, std::size_t count)
 {
     if (count == 0) return {};
     std::vector<Tally> cells(count);  // cell i: from time i - 1 to time i
@@ -74,13 +74,13 @@ std::vector<Tally> cumulative(std::span<StateInterval const> states,
     return cells;
 }
 
-AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
-                   IntensitySeries const& intensity, Rules const& rules)
+Counterfactual always_on(Tokens tokens, double tokens_per_second, Time start,
+                         IntensitySeries const& intensity, BillSettings const& rules)
 {
     if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
     FractionalSeconds const length{static_cast<double>(tokens) / tokens_per_second};
     Interval const when{start, start + std::chrono::round<Millis>(length)};
-    return {when, integrate(rules.power.of(State::training), when, intensity, rules.threshold),
+    return {when, integrate(rules.power.of(PowerState::training), when, intensity, rules.threshold),
             intensity.assumed_after_last(when)};
 }
 

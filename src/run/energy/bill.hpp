@@ -27,7 +27,7 @@ struct Provenance {
 
 /// The energy and carbon of one site, and where their values come from.
 struct Bill {
-    std::map<State, Tally> by_state;
+    std::map<PowerState, Tally> by_state;
     Tally total;
     WattHours inside_windows;  ///< energy drawn while the site's window was open or closing
     Provenance energy;         ///< where the amounts of energy come from
@@ -38,7 +38,7 @@ struct Bill {
 };
 
 /// The settings with which a bill is computed.
-struct Rules {
+struct BillSettings {
     Power power;
     /// Energy drawn while the intensity is below this threshold counts as clean. The technical
     /// report (arXiv:2602.22760) takes it for energy that would have been curtailed.
@@ -51,20 +51,21 @@ struct Rules {
 /// overlap each other. `windows` are the intervals in which the site's window was open or closing.
 /// These intervals must be in order of time, and must not overlap each other.
 [[nodiscard]] Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
-                           IntensitySeries const& intensity, Rules const& rules);
+                           IntensitySeries const& intensity, BillSettings const& rules);
 
 /// Computes running totals at `count` times: `from`, `from + step`, and so on. Each total counts
 /// the energy and carbon since `from`.
 [[nodiscard]] std::vector<Tally> cumulative(std::span<StateInterval const> states,
-                                            IntensitySeries const& intensity, Rules const& rules,
-                                            Time from, Millis step, std::size_t count);
+                                            IntensitySeries const& intensity,
+                                            BillSettings const& rules, Time from, Millis step,
+                                            std::size_t count);
 
 /// Returns the parts of `states` that lie inside `interval`.
 [[nodiscard]] std::vector<StateInterval> clip(std::span<StateInterval const> states,
                                               Interval interval);
 
 /// The counterfactual of a run: one site that does the same work and never pauses.
-struct AlwaysOn {
+struct Counterfactual {
     Interval when;  ///< when this site would train
     Tally tally;
     /// The part of `when` in which the value of the last sample is only assumed
@@ -75,7 +76,7 @@ struct AlwaysOn {
 /// `start` on, at training power. `start`, `tokens_per_second` and `intensity` must use the same
 /// clock; in a replay, this is the signal's clock. Throws std::invalid_argument if
 /// `tokens_per_second` is not positive.
-[[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
-                                 IntensitySeries const& intensity, Rules const& rules);
+[[nodiscard]] Counterfactual always_on(Tokens tokens, double tokens_per_second, Time start,
+                                       IntensitySeries const& intensity, BillSettings const& rules);
 
 }  // namespace curtail::energy

@@ -3,24 +3,24 @@
 
 namespace curtail::energy {
 
-char const* name(State state)
+char const* name(PowerState state)
 {
     switch (state) {
-        case State::starting:
+        case PowerState::starting:
             return "starting";
-        case State::training:
+        case PowerState::training:
             return "training";
-        case State::exchange:
+        case PowerState::exchange:
             return "exchange";
-        case State::idle:
+        case PowerState::idle:
             return "idle";
-        case State::draining:
+        case PowerState::draining:
             return "draining";
     }
     return "unknown";
 }
 
-std::optional<State> state_named(std::string_view text)
+std::optional<PowerState> state_named(std::string_view text)
 {
     for (auto const state : all_states)
         if (text == name(state)) return state;

@@ -14,17 +14,18 @@ namespace curtail::energy {
 /// - `exchange`: the site cuts, waits for the merge, or adopts;
 /// - `idle`: the trainer has no blocks to train on, or was killed in the state `training`;
 /// - `draining`: the trainer is stopping and runs no step, or has exited.
-enum class State { starting, training, exchange, idle, draining };
-inline constexpr State all_states[] = {State::starting, State::training, State::exchange,
-                                       State::idle, State::draining};
+enum class PowerState { starting, training, exchange, idle, draining };
+inline constexpr PowerState all_states[] = {PowerState::starting, PowerState::training,
+                                            PowerState::exchange, PowerState::idle,
+                                            PowerState::draining};
 /// Returns the state's name, such as `training`.
-[[nodiscard]] char const* name(State state);
+[[nodiscard]] char const* name(PowerState state);
 /// Returns the state with the name `name`, or an empty optional if there is none.
-[[nodiscard]] std::optional<State> state_named(std::string_view name);
+[[nodiscard]] std::optional<PowerState> state_named(std::string_view name);
 
 /// An interval in which a site was in one state.
 struct StateInterval {
-    State state{State::idle};
+    PowerState state{PowerState::idle};
     Interval when;
     friend bool operator==(StateInterval const&, StateInterval const&) = default;
 };
@@ -38,9 +39,9 @@ struct Power {
     double pue{1};
     /// Returns the power that the building draws for the site in `state`: the power of the devices,
     /// multiplied by `pue`.
-    [[nodiscard]] Watts of(State state) const
+    [[nodiscard]] Watts of(PowerState state) const
     {
-        return pue * (state == State::training ? training : idle);
+        return pue * (state == PowerState::training ? training : idle);
     }
 };
 

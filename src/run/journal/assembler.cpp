@@ -16,7 +16,8 @@ std::optional<Time> StreamContent::published_until() const
 namespace {
 
 // Why a piece of the same continuation does not follow from `last`.
-std::string contradiction_in_continuation(Header const& last, Header const& header, bool is_next)
+std::string contradiction_in_continuation(PieceHeader const& last, PieceHeader const& header,
+                                          bool is_next)
 {
     if (header.first != last.first) return "its continuation has another first piece";
     if (header.range.from < last.range.to) return "it repeats bytes of an earlier piece";
@@ -25,7 +26,7 @@ std::string contradiction_in_continuation(Header const& last, Header const& head
 }
 
 // Why `header` does not follow from `tip`. There may be missing pieces between them.
-std::string contradiction_between(Tip const& tip, Header const& header)
+std::string contradiction_between(Tip const& tip, PieceHeader const& header)
 {
     auto const& [last, digest] = tip;
     bool const is_next = header.number == last.number.next();
@@ -38,7 +39,7 @@ std::string contradiction_between(Tip const& tip, Header const& header)
 
 }  // namespace
 
-std::string Assembler::contradiction(Header const& header) const
+std::string Assembler::contradiction(PieceHeader const& header) const
 {
     if (content_.tip) return contradiction_between(*content_.tip, header);
     bool const is_first = header.number.value == 1;

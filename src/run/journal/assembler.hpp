@@ -41,7 +41,7 @@ class Assembler {
 
   private:
     /// Returns why `header` does not follow from the last piece; an empty text if it does.
-    [[nodiscard]] std::string contradiction(Header const& header) const;
+    [[nodiscard]] std::string contradiction(PieceHeader const& header) const;
     void note(PieceNumber number, std::string const& why);
 
     StreamId id_;

@@ -50,7 +50,7 @@ json::Value to_json(std::optional<Digest> const& digest)
     return digest ? json::Value(digest->hex()) : json::Value();
 }
 
-json::Object to_json(StreamId const& id, Header const& header)
+json::Object to_json(StreamId const& id, PieceHeader const& header)
 {
     return {{"clock", to_json(header.clock)},
             {"continuation", header.continuation},
@@ -73,13 +73,13 @@ class HeaderReader {
   public:
     explicit HeaderReader(json::ObjectReader& r) : r_(r) {}
 
-    Header read(StreamId const& id)
+    PieceHeader read(StreamId const& id)
     {
         r_.require(r_.integer("format") == format, "format", "must be 1");
         r_.require(r_.text("run") == id.run.value, "run", "names another run");
         r_.require(r_.text("site") == id.site.value, "site", "names another site");
         r_.require(r_.text("stream") == name(id.stream), "stream", "names another stream");
-        Header header;
+        PieceHeader header;
         header.number = {count("number")};
         header.continuation = count("continuation");
         header.first = {count("first")};
@@ -164,7 +164,7 @@ bool has_real_number(json::Value const& value)
     return false;
 }
 
-std::string header_line(StreamId const& id, Header const& header)
+std::string header_line(StreamId const& id, PieceHeader const& header)
 {
     auto object = to_json(id, header);
     object.set("self", sha256(json::canonical(object)).hex());
@@ -172,14 +172,14 @@ std::string header_line(StreamId const& id, Header const& header)
 }
 
 // Whether the header can be that of piece `number` and has a valid range.
-bool is_possible(Header const& header, PieceNumber number)
+bool is_possible(PieceHeader const& header, PieceNumber number)
 {
     return header.number == number && header.first <= number &&
            header.continuation <= header.first.value && header.range.size() > 0 &&
            header.range.size() <= content_limit;
 }
 
-Result<Header> decode_header(StreamId const& id, PieceNumber number, std::string_view line)
+Result<PieceHeader> decode_header(StreamId const& id, PieceNumber number, std::string_view line)
 {
     auto const where = relative_name(id, number);
     auto const value = json::parse(line, where, json::Dialect::strict, header_json);
@@ -224,7 +224,7 @@ Result<store::ObjectName> piece_name(StreamId const& id, PieceNumber number)
     return store::ObjectName::parse("runs/" + id.run.value + "/" + relative_name(id, number));
 }
 
-std::string encode(StreamId const& id, Header const& header, std::string_view content)
+std::string encode(StreamId const& id, PieceHeader const& header, std::string_view content)
 {
     return header_line(id, header) + std::string(content);
 }

@@ -63,7 +63,7 @@ struct ByteRange {
 ///
 /// If the local file is replaced or loses its end, the writer begins a new continuation of the
 /// stream. In a continuation, each piece begins where the one before it ends.
-struct Header {
+struct PieceHeader {
     PieceNumber number;
     std::int64_t continuation{1};  ///< 1, 2, 3, ...
     PieceNumber first;             ///< the continuation's first piece
@@ -75,12 +75,12 @@ struct Header {
     Time time;         ///< real time at which the writer read the local file
     bool more{false};  ///< at that time, the local file had complete lines after `range`
     std::optional<TimeScale> clock{};  ///< the signal's clock of a replay
-    friend bool operator==(Header const&, Header const&) = default;
+    friend bool operator==(PieceHeader const&, PieceHeader const&) = default;
 };
 
 /// What the successor of a piece must know about it.
 struct Tip {
-    Header header;
+    PieceHeader header;
     Digest digest;  ///< of the whole piece
     friend bool operator==(Tip const&, Tip const&) = default;
 };
@@ -92,7 +92,7 @@ struct Piece {
 };
 
 /// Returns the bytes of a piece.
-[[nodiscard]] std::string encode(StreamId const& id, Header const& header,
+[[nodiscard]] std::string encode(StreamId const& id, PieceHeader const& header,
                                  std::string_view content);
 /// Reads a piece. Fails with `protocol` if it is damaged, too long, or belongs to another stream or
 /// number. The input may be hostile.

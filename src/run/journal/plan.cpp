@@ -21,10 +21,10 @@ std::size_t common_lines(std::string_view a, std::string_view b)
     return newline == std::string_view::npos ? 0 : newline + 1;
 }
 
-Header next_header(StreamEnd const& end, Start const& start, std::string_view content, bool more,
-                   std::optional<TimeScale> const& clock, Time now)
+PieceHeader next_header(StreamEnd const& end, Start const& start, std::string_view content,
+                        bool more, std::optional<TimeScale> const& clock, Time now)
 {
-    Header header;
+    PieceHeader header;
     header.number = end.number.next();
     bool const goes_on = end.good && !start.new_continuation;
     header.continuation = end.good ? end.good->header.continuation + (goes_on ? 0 : 1) : 1;

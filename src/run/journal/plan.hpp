@@ -33,8 +33,9 @@ struct Start {
 
 /// Returns the header of the next piece. `content` are the bytes of the local file from
 /// `start.from` on. `more` and `clock` are those of the header. `now` is real time.
-[[nodiscard]] Header next_header(StreamEnd const& end, Start const& start, std::string_view content,
-                                 bool more, std::optional<TimeScale> const& clock, Time now);
+[[nodiscard]] PieceHeader next_header(StreamEnd const& end, Start const& start,
+                                      std::string_view content, bool more,
+                                      std::optional<TimeScale> const& clock, Time now);
 
 /// Finds the newest of the objects 1, 2, 3, ..., n, without gaps. Returns 0 if there is none.
 /// `exists` tells whether an object exists. `known` is one that exists, or 0: from it on, the

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Millis shortest_default{30'000};
 
-Time end_of(Verdict const& verdict, Terms const& terms, Time now)
+Time end_of(Verdict const& verdict, IssueTimes const& terms, Time now)
 {
     if (!verdict.may_train) return now;
     auto const end = now + terms.lifetime;
@@ -17,7 +17,7 @@ Time end_of(Verdict const& verdict, Terms const& terms, Time now)
 }
 
 // Whether `present` may stay although a new permission would end at `end`.
-bool may_stay(Permission const& present, Verdict const& verdict, Time end, Terms const& terms,
+bool may_stay(Permission const& present, Verdict const& verdict, Time end, IssueTimes const& terms,
               Time now)
 {
     bool const same_verdict =
@@ -36,7 +36,7 @@ Millis default_lifetime(Millis poll_period, Millis close_delay)
 }
 
 std::optional<Permission> renew(std::optional<Permission> const& present, RunId const& run,
-                                SiteId const& site, Verdict const& verdict, Terms const& terms,
+                                SiteId const& site, Verdict const& verdict, IssueTimes const& terms,
                                 Time now)
 {
     if (present && may_stay(*present, verdict, end_of(verdict, terms, now), terms, now))
@@ -45,7 +45,7 @@ std::optional<Permission> renew(std::optional<Permission> const& present, RunId 
 }
 
 Permission issue(std::optional<Permission> const& present, RunId const& run, SiteId const& site,
-                 Verdict const& verdict, Terms const& terms, Time now)
+                 Verdict const& verdict, IssueTimes const& terms, Time now)
 {
     auto const end = end_of(verdict, terms, now);
     // A job accepts only a higher serial. The time makes it higher even if the file was lost.

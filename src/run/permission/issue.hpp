@@ -9,7 +9,7 @@
 namespace curtail::permission {
 
 /// How often the poller polls, and how long jobs may train without it. In real time.
-struct Terms {
+struct IssueTimes {
     Millis poll_period{60'000};
     Millis lifetime{720'000};
 };
@@ -37,12 +37,13 @@ struct Verdict {
 ///   earlier.
 [[nodiscard]] std::optional<Permission> renew(std::optional<Permission> const& present,
                                               RunId const& run, SiteId const& site,
-                                              Verdict const& verdict, Terms const& terms, Time now);
+                                              Verdict const& verdict, IssueTimes const& terms,
+                                              Time now);
 
 /// Returns the permission to write at the real time `now`, as renew() does, even if `present` may
 /// stay. Its serial is higher than that of `present`.
 [[nodiscard]] Permission issue(std::optional<Permission> const& present, RunId const& run,
-                               SiteId const& site, Verdict const& verdict, Terms const& terms,
+                               SiteId const& site, Verdict const& verdict, IssueTimes const& terms,
                                Time now);
 
 }  // namespace curtail::permission

@@ -33,22 +33,22 @@ tl::unexpected<Error> refuse(std::string why)
 
 }  // namespace
 
-char const* to_text(Need need)
+char const* to_text(Requirement need)
 {
     switch (need) {
-        case Need::always:
+        case Requirement::always:
             return "always";
-        case Need::if_served:
+        case Requirement::if_served:
             return "if-served";
-        case Need::never:
+        case Requirement::never:
             return "never";
     }
     __builtin_unreachable();
 }
 
-std::optional<Need> parse_need(std::string_view text)
+std::optional<Requirement> parse_need(std::string_view text)
 {
-    for (auto const need : {Need::always, Need::if_served, Need::never})
+    for (auto const need : {Requirement::always, Requirement::if_served, Requirement::never})
         if (text == to_text(need)) return need;
     return std::nullopt;
 }
@@ -58,12 +58,12 @@ bool is_from_the_future(Permission const& permission, Time now)
     return permission.issued > now + clock_tolerance;
 }
 
-Result<void> check_start(Need need, Reading const& reading, Time now)
+Result<void> check_start(Requirement need, Reading const& reading, Time now)
 {
-    if (need == Need::never) return {};
+    if (need == Requirement::never) return {};
     if (!reading) return tl::unexpected(reading.error());
     if (!*reading) {
-        if (need == Need::if_served) return {};
+        if (need == Requirement::if_served) return {};
         return refuse("no poller has permitted it");
     }
     auto const& permission = **reading;
@@ -72,7 +72,7 @@ Result<void> check_start(Need need, Reading const& reading, Time now)
     return refuse(end_text(permission));
 }
 
-std::optional<Error> Watch::see(Reading const& reading, MonoTime now, Time real_now)
+std::optional<Error> JobWatch::see(Reading const& reading, MonoTime now, Time real_now)
 {
     std::optional<Error> problem;
     if (!reading) problem = reading.error();
@@ -86,16 +86,16 @@ std::optional<Error> Watch::see(Reading const& reading, MonoTime now, Time real_
     return is_new ? problem_ : std::nullopt;
 }
 
-std::optional<End> Watch::end(MonoTime now, Time real_now) const
+std::optional<PermissionEnd> JobWatch::end(MonoTime now, Time real_now) const
 {
-    if (need_ == Need::never) return std::nullopt;
+    if (need_ == Requirement::never) return std::nullopt;
     if (!last_) {
-        if (problem_) return End{0, problem_->message()};
-        if (need_ == Need::if_served) return std::nullopt;
-        return End{0, "no poller has permitted it"};
+        if (problem_) return PermissionEnd{0, problem_->message()};
+        if (need_ == Requirement::if_served) return std::nullopt;
+        return PermissionEnd{0, "no poller has permitted it"};
     }
     if (now - first_seen_ < last_->lifetime && real_now < last_->until) return std::nullopt;
-    return End{last_->serial, end_text(*last_)};
+    return PermissionEnd{last_->serial, end_text(*last_)};
 }
 
 }  // namespace curtail::permission

@@ -9,15 +9,15 @@
 namespace curtail::permission {
 
 /// Whether a job needs the poller's permission.
-enum class Need {
+enum class Requirement {
     always,     ///< the poller submitted the job
     if_served,  ///< a person submitted the job: it needs permission if a poller serves the site
     never       ///< a person submitted the job, to train without the poller
 };
 /// Returns `always`, `if-served` or `never`.
-[[nodiscard]] char const* to_text(Need need);
+[[nodiscard]] char const* to_text(Requirement need);
 /// Returns the need with the name `text`, or an empty optional if there is none.
-[[nodiscard]] std::optional<Need> parse_need(std::string_view text);
+[[nodiscard]] std::optional<Requirement> parse_need(std::string_view text);
 
 /// The result of read_permission().
 using Reading = Result<std::optional<Permission>>;
@@ -31,19 +31,19 @@ using Reading = Result<std::optional<Permission>>;
 /// A job that needs permission always may start only with a permission that has not ended. A job
 /// that needs it only if the site is served may also start if the file does not exist. A permission
 /// that was issued more than a minute after `now` counts as unusable.
-[[nodiscard]] Result<void> check_start(Need need, Reading const& reading, Time now);
+[[nodiscard]] Result<void> check_start(Requirement need, Reading const& reading, Time now);
 
 /// The end of a job's permission.
-struct End {
+struct PermissionEnd {
     std::int64_t serial{};  ///< of the permission that ended; 0 if the job has read none
     std::string why;        ///< why the job must stop; for the user
 };
 
 /// A running job's view of its permission. The job calls see() after each reading of the file, and
 /// end() before each step.
-class Watch {
+class JobWatch {
   public:
-    explicit Watch(Need need) : need_(need) {}
+    explicit JobWatch(Requirement need) : need_(need) {}
     /// Takes note of a reading. `now` and `real_now` are the times of the reading. Returns an error
     /// if the reading is unusable, and the previous reading was not; the job then logs it.
     [[nodiscard]] std::optional<Error> see(Reading const& reading, MonoTime now, Time real_now);
@@ -51,12 +51,12 @@ class Watch {
     ///
     /// A permission ends `lifetime` after the job first saw its serial, or at `until`, whichever
     /// comes first. If the file is missing or unusable, the last permission that was read counts.
-    [[nodiscard]] std::optional<End> end(MonoTime now, Time real_now) const;
+    [[nodiscard]] std::optional<PermissionEnd> end(MonoTime now, Time real_now) const;
     /// Returns the permission with the highest serial that was read; empty if there is none.
     [[nodiscard]] std::optional<Permission> const& last() const { return last_; }
 
   private:
-    Need need_;
+    Requirement need_;
     std::optional<Permission> last_;
     MonoTime first_seen_{};  ///< when the job first saw the serial of `last_`
     std::optional<Error> problem_;

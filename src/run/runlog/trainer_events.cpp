@@ -76,7 +76,7 @@ Event to_event(StepSkipped const& skipped, Time now, std::string site)
         now, "step-skipped", std::move(site), {{"step", skipped.step}, {"blocks", skipped.blocks}}};
 }
 
-Event to_event(Swept const& swept, Time now, std::string site)
+Event to_event(SweepReport const& swept, Time now, std::string site)
 {
     return {now,
             "swept",

@@ -19,7 +19,7 @@ inline constexpr char const* ended_state = "ended";
 
 /// An event: the site's state has changed.
 struct StateChange {
-    std::string state;  ///< new state: the name of an energy::State, or `ended_state`
+    std::string state;  ///< new state: the name of an energy::PowerState, or `ended_state`
     std::string job;    ///< job id, from Slurm or the local launcher; may be empty
 };
 [[nodiscard]] Event to_event(StateChange const& change, Time now, std::string site);
@@ -46,7 +46,7 @@ struct TrainerExit {
 
 /// An event: a stop was requested: by a signal, or because the permission to train has ended.
 struct StopRequested {
-    std::string cause;  ///< name of a train::StopCause, such as `drain` or `permission`
+    std::string cause;  ///< name of a trainer::StopCause, such as `drain` or `permission`
     std::string why;    ///< for `permission`: why it has ended
 };
 [[nodiscard]] Event to_event(StopRequested const& request, Time now, std::string site);
@@ -76,11 +76,11 @@ struct StepSkipped {
 [[nodiscard]] Event to_event(StepSkipped const& skipped, Time now, std::string site);
 
 /// An event: the trainer has deleted old payloads that the run does not need.
-struct Swept {
+struct SweepReport {
     std::int64_t deleted{0};  ///< number of objects
     Bytes freed;
 };
-[[nodiscard]] Event to_event(Swept const& swept, Time now, std::string site);
+[[nodiscard]] Event to_event(SweepReport const& swept, Time now, std::string site);
 
 /// An event: what a site that exchanges payloads over MPI has read from other sites since the last
 /// such event.

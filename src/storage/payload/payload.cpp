@@ -67,14 +67,14 @@ std::string head_of(Layout const& layout, std::string const& part)
         .bytes;
 }
 
-Pieces Encoded::pieces() const
+Pieces EncodedPayload::pieces() const
 {
     Pieces pieces{std::string_view(head)};
     pieces.add(std::as_bytes(values));
     return pieces;
 }
 
-Encoded encode(Layout const& layout, std::string const& part, std::span<float const> values)
+EncodedPayload encode(Layout const& layout, std::string const& part, std::span<float const> values)
 {
     require_size_of(layout, values);
     return {head_of(layout, part), values};

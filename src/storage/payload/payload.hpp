@@ -38,7 +38,7 @@ struct Layout {
 
 /// A payload in the form in which a store keeps it: a tensor file. Refers to the values, which must
 /// outlive it.
-struct Encoded {
+struct EncodedPayload {
     std::string head;  ///< see head_of()
     std::span<float const> values;
 
@@ -49,8 +49,8 @@ struct Encoded {
 /// Encodes `values` without copying them. `part` tells what the values are: `w0` for weights, `m0`
 /// for momentum, `d0` for a delta. The bytes depend only on the arguments. Throws std::logic_error
 /// unless `values` has layout.elements() elements.
-[[nodiscard]] Encoded encode(Layout const& layout, std::string const& part,
-                             std::span<float const> values);
+[[nodiscard]] EncodedPayload encode(Layout const& layout, std::string const& part,
+                                    std::span<float const> values);
 
 /// Reads the values from `bytes`, the content of any tensor file with the right tensors. The caller
 /// must first compare the digest of `bytes` with the recorded digest. `source` names the payload in

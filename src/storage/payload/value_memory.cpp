@@ -8,7 +8,7 @@
 
 namespace curtail::payload {
 
-struct ValueMemory::Unused {
+struct ValueMemory::FreeBlock {
     std::size_t most;
     std::mutex mutex;
     std::vector<std::vector<float>> list;
@@ -22,7 +22,7 @@ struct ValueMemory::Unused {
     }
 };
 
-ValueMemory::ValueMemory(std::size_t most_unused) : unused_(std::make_shared<Unused>())
+ValueMemory::ValueMemory(std::size_t most_unused) : unused_(std::make_shared<FreeBlock>())
 {
     unused_->most = most_unused;
     unused_->list.reserve(most_unused);

@@ -21,8 +21,8 @@ class ValueMemory {
     [[nodiscard]] Values share(std::vector<float> values) const;
 
   private:
-    struct Unused;
-    std::shared_ptr<Unused> unused_;
+    struct FreeBlock;
+    std::shared_ptr<FreeBlock> unused_;
 };
 
 }  // namespace curtail::payload

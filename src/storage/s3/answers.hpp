@@ -22,14 +22,14 @@ struct ErrorAnswer {
 [[nodiscard]] ErrorAnswer parse_error(std::string_view xml);
 
 /// An object in a listing.
-struct Listed {
+struct ListedKey {
     std::string key;  ///< complete, with the prefix of the location
     Bytes size;
     Time modified;
 };
 /// One page of a listing.
 struct ListPage {
-    std::vector<Listed> objects;
+    std::vector<ListedKey> objects;
     std::string next;  ///< token of the next page; empty on the last one
 };
 /// Parses the response to ListObjectsV2. Fails with `protocol` if it is malformed.

@@ -95,13 +95,14 @@ Result<std::optional<ObjectHead>> Bucket::head_by_get(std::string const& key, Ca
 
 Result<bool> Bucket::get(std::string const& key, Bytes limit, Sink const& sink, Call const& call)
 {
-    if (limit <= sizes_.single_limit) return Stream(*session_, key, limit, sink, call).run();
+    if (limit <= sizes_.single_limit)
+        return ObjectDownload(*session_, key, limit, sink, call).run();
     auto const found = head(key, call);
     if (!found) return tl::unexpected(found.error());
     if (!*found) return false;
     auto const size = (*found)->size;
     if (size <= sizes_.single_limit || size > limit)
-        return Stream(*session_, key, limit, sink, call).run();
+        return ObjectDownload(*session_, key, limit, sink, call).run();
     return read_in_order(*session_, key, **found, sizes_, sink, call);
 }
 
@@ -124,9 +125,10 @@ Result<void> Bucket::remove(std::string const& key, Call const& call)
 Result<ListPage> Bucket::list(std::string const& prefix, std::string const& token, Call const& call)
 {
     auto const what = "cannot list " + prefix;
-    Order order{.key = {},
-                .query = {{"list-type", "2"}, {"prefix", full_key(session_->location(), prefix)}},
-                .what = what};
+    UnsignedRequest order{
+        .key = {},
+        .query = {{"list-type", "2"}, {"prefix", full_key(session_->location(), prefix)}},
+        .what = what};
     if (!token.empty()) order.query.emplace_back("continuation-token", token);
     auto const response = session_->send(order, call);
     if (!response) return tl::unexpected(response.error());
@@ -155,9 +157,10 @@ Result<UploadPage> Bucket::list_uploads(std::string const& prefix, UploadPage co
                                         Call const& call)
 {
     auto const what = "cannot list the uploads of " + prefix;
-    Order order{.key = {},
-                .query = {{"uploads", ""}, {"prefix", full_key(session_->location(), prefix)}},
-                .what = what};
+    UnsignedRequest order{
+        .key = {},
+        .query = {{"uploads", ""}, {"prefix", full_key(session_->location(), prefix)}},
+        .what = what};
     if (!page.next_key.empty()) {
         order.query.emplace_back("key-marker", page.next_key);
         order.query.emplace_back("upload-id-marker", page.next_id);

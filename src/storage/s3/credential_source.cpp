@@ -179,8 +179,8 @@ std::filesystem::path CredentialSource::user_file(std::string const& name,
     return home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".aws" / file;
 }
 
-CredentialSource::Found CredentialSource::from_private_file(std::filesystem::path const& file,
-                                                            Call const& call) const
+CredentialSource::Lookup CredentialSource::from_private_file(std::filesystem::path const& file,
+                                                             Call const& call) const
 {
     auto text = read_private_file(file);
     if (!text) return tl::unexpected(text.error());
@@ -193,7 +193,7 @@ CredentialSource::Found CredentialSource::from_private_file(std::filesystem::pat
 }
 
 // Such a file is often readable by others. It may therefore name a program, but hold no key.
-CredentialSource::Found CredentialSource::from_config_file(Call const& call) const
+CredentialSource::Lookup CredentialSource::from_config_file(Call const& call) const
 {
     auto const file = user_file("AWS_CONFIG_FILE", "config");
     if (file.empty()) return std::nullopt;
@@ -208,7 +208,7 @@ CredentialSource::Found CredentialSource::from_config_file(Call const& call) con
     return from_profile(**found, file.string(), call);
 }
 
-CredentialSource::Found CredentialSource::from_variables() const
+CredentialSource::Lookup CredentialSource::from_variables() const
 {
     if (variable("AWS_ACCESS_KEY_ID").empty() || variable("AWS_SECRET_ACCESS_KEY").empty())
         return std::nullopt;
@@ -217,7 +217,7 @@ CredentialSource::Found CredentialSource::from_variables() const
                        .token = Secret(variable("AWS_SESSION_TOKEN"))};
 }
 
-CredentialSource::Found CredentialSource::from_services(Call const& call) const
+CredentialSource::Lookup CredentialSource::from_services(Call const& call) const
 {
     if (auto const url = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI"); !url.empty())
         return container_credentials(url, Secret(variable("AWS_CONTAINER_AUTHORIZATION_TOKEN")),
@@ -229,7 +229,7 @@ CredentialSource::Found CredentialSource::from_services(Call const& call) const
     return std::nullopt;
 }
 
-CredentialSource::Found CredentialSource::search(Call const& call) const
+CredentialSource::Lookup CredentialSource::search(Call const& call) const
 {
     auto const shared = user_file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
     auto found = from_variables();

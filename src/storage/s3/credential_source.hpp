@@ -66,7 +66,7 @@ class CredentialSource {
 
   private:
     struct Reading;
-    using Found = Result<std::optional<Credentials>>;
+    using Lookup = Result<std::optional<Credentials>>;
 
     // The caller of the next five holds `mutex_`.
     /// Returns whether current_ has not expired.
@@ -82,13 +82,13 @@ class CredentialSource {
     [[nodiscard]] bool wait_for_reader(std::unique_lock<std::mutex>& lock, Call const& call);
     [[nodiscard]] Result<Credentials> find(Call const& call) const;
     /// Looks in all places, in order. Returns an empty optional if none holds credentials.
-    [[nodiscard]] Found search(Call const& call) const;
+    [[nodiscard]] Lookup search(Call const& call) const;
     // Each of these four returns an empty optional if its place holds no credentials.
-    [[nodiscard]] Found from_variables() const;
-    [[nodiscard]] Found from_private_file(std::filesystem::path const& file,
-                                          Call const& call) const;
-    [[nodiscard]] Found from_config_file(Call const& call) const;
-    [[nodiscard]] Found from_services(Call const& call) const;
+    [[nodiscard]] Lookup from_variables() const;
+    [[nodiscard]] Lookup from_private_file(std::filesystem::path const& file,
+                                           Call const& call) const;
+    [[nodiscard]] Lookup from_config_file(Call const& call) const;
+    [[nodiscard]] Lookup from_services(Call const& call) const;
     /// Returns the file that the variable `name` names, or else `file` in `~/.aws`. Returns an
     /// empty path if HOME is not set either.
     [[nodiscard]] std::filesystem::path user_file(std::string const& name,

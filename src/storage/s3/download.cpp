@@ -24,8 +24,8 @@ tl::unexpected<Error> replaced(std::string const& what)
 
 }  // namespace
 
-Stream::Stream(Session& session, std::string const& key, Bytes limit, Bucket::Sink const& sink,
-               Call const& call)
+ObjectDownload::ObjectDownload(Session& session, std::string const& key, Bytes limit,
+                               Bucket::Sink const& sink, Call const& call)
     : session_(session),
       key_(key),
       limit_(limit),
@@ -35,7 +35,7 @@ Stream::Stream(Session& session, std::string const& key, Bytes limit, Bucket::Si
 {
 }
 
-Result<bool> Stream::run()
+Result<bool> ObjectDownload::run()
 {
     auto const response = session_.repeat([&] { return request_rest(); }, call_);
     if (too_large_)
@@ -48,9 +48,9 @@ Result<bool> Stream::run()
     return tl::unexpected(failure_of(*response, what_).error);
 }
 
-Session::Attempt Stream::request_rest()
+Session::Attempt ObjectDownload::request_rest()
 {
-    Order order{.key = key_, .what = what_};
+    UnsignedRequest order{.key = key_, .what = what_};
     requested_from_ = received_;
     if (received_ > 0)
         order.headers = {{"range", fmt::format("bytes={}-", received_)}, {"if-match", etag_}};
@@ -63,7 +63,7 @@ Session::Attempt Stream::request_rest()
     return response;
 }
 
-bool Stream::accept(http::Response const& head, std::span<std::byte const> piece)
+bool ObjectDownload::accept(http::Response const& head, std::span<std::byte const> piece)
 {
     auto const extent = extent_of(head);
     if (!extent || extent->first != requested_from_) return false;
@@ -122,7 +122,7 @@ bool RangeReader::has_size(std::int64_t size)
 
 Session::Attempt RangeReader::request_rest(Range& range, Call const& call)
 {
-    Order order{.key = key_, .what = what_};
+    UnsignedRequest order{.key = key_, .what = what_};
     range.requested_from = range.offset + range.done;
     if (range.rest() < whole_)
         order.headers = {{"range", range_of(static_cast<std::int64_t>(range.requested_from),

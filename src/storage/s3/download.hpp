@@ -7,10 +7,10 @@
 namespace curtail::s3 {
 
 /// Reads one object from its beginning to its end. Private to Bucket.
-class Stream {
+class ObjectDownload {
   public:
-    Stream(Session& session, std::string const& key, Bytes limit, Bucket::Sink const& sink,
-           Call const& call);
+    ObjectDownload(Session& session, std::string const& key, Bytes limit, Bucket::Sink const& sink,
+                   Call const& call);
     /// See Bucket::get().
     [[nodiscard]] Result<bool> run();
 

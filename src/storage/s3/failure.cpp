@@ -15,7 +15,7 @@ namespace {
 using Cure = Failure::Cure;
 
 // What an error code of S3 means.
-struct Meaning {
+struct CodeMeaning {
     std::string_view code;
     ExitCode exit;
     Cure cure;
@@ -23,28 +23,31 @@ struct Meaning {
 };
 
 constexpr std::array meanings{
-    Meaning{"AccessDenied", ExitCode::permission, Cure::none,
-            "check the rights of the key in the bucket's policy"},
-    Meaning{"SignatureDoesNotMatch", ExitCode::permission, Cure::renew_key,
-            "check the secret key and the region"},
-    Meaning{"InvalidAccessKeyId", ExitCode::permission, Cure::renew_key, "check the access key ID"},
-    Meaning{"InvalidToken", ExitCode::permission, Cure::renew_key, "renew the session token"},
-    Meaning{"ExpiredToken", ExitCode::permission, Cure::renew_key, "renew the credentials"},
-    Meaning{"TokenRefreshRequired", ExitCode::permission, Cure::renew_key, "renew the credentials"},
-    Meaning{"RequestTimeTooSkewed", ExitCode::permission, Cure::set_clock,
-            "set this machine's clock"},
-    Meaning{"NoSuchBucket", ExitCode::unavailable, Cure::none,
-            "create the bucket, or correct `store` in the run file"},
-    Meaning{"NoSuchUpload", ExitCode::temporary, Cure::none, "will retry"},
-    Meaning{"AuthorizationHeaderMalformed", ExitCode::config, Cure::none, "check the region"},
-    Meaning{"PermanentRedirect", ExitCode::config, Cure::none, "check the endpoint and the region"},
-    Meaning{"QuotaExceeded", ExitCode::io, Cure::none, "free some space, or raise the quota"},
-    Meaning{"InsufficientStorage", ExitCode::io, Cure::none, "free some space"},
-    Meaning{"BadDigest", ExitCode::io, Cure::wait, "check the network"},
-    Meaning{"XAmzContentSHA256Mismatch", ExitCode::io, Cure::wait, "check the network"},
-    Meaning{"RequestTimeout", ExitCode::temporary, Cure::wait, ""},
-    Meaning{"SlowDown", ExitCode::temporary, Cure::slow_down, ""},
-    Meaning{"ServiceUnavailable", ExitCode::temporary, Cure::slow_down, ""},
+    CodeMeaning{"AccessDenied", ExitCode::permission, Cure::none,
+                "check the rights of the key in the bucket's policy"},
+    CodeMeaning{"SignatureDoesNotMatch", ExitCode::permission, Cure::renew_key,
+                "check the secret key and the region"},
+    CodeMeaning{"InvalidAccessKeyId", ExitCode::permission, Cure::renew_key,
+                "check the access key ID"},
+    CodeMeaning{"InvalidToken", ExitCode::permission, Cure::renew_key, "renew the session token"},
+    CodeMeaning{"ExpiredToken", ExitCode::permission, Cure::renew_key, "renew the credentials"},
+    CodeMeaning{"TokenRefreshRequired", ExitCode::permission, Cure::renew_key,
+                "renew the credentials"},
+    CodeMeaning{"RequestTimeTooSkewed", ExitCode::permission, Cure::set_clock,
+                "set this machine's clock"},
+    CodeMeaning{"NoSuchBucket", ExitCode::unavailable, Cure::none,
+                "create the bucket, or correct `store` in the run file"},
+    CodeMeaning{"NoSuchUpload", ExitCode::temporary, Cure::none, "will retry"},
+    CodeMeaning{"AuthorizationHeaderMalformed", ExitCode::config, Cure::none, "check the region"},
+    CodeMeaning{"PermanentRedirect", ExitCode::config, Cure::none,
+                "check the endpoint and the region"},
+    CodeMeaning{"QuotaExceeded", ExitCode::io, Cure::none, "free some space, or raise the quota"},
+    CodeMeaning{"InsufficientStorage", ExitCode::io, Cure::none, "free some space"},
+    CodeMeaning{"BadDigest", ExitCode::io, Cure::wait, "check the network"},
+    CodeMeaning{"XAmzContentSHA256Mismatch", ExitCode::io, Cure::wait, "check the network"},
+    CodeMeaning{"RequestTimeout", ExitCode::temporary, Cure::wait, ""},
+    CodeMeaning{"SlowDown", ExitCode::temporary, Cure::slow_down, ""},
+    CodeMeaning{"ServiceUnavailable", ExitCode::temporary, Cure::slow_down, ""},
 };
 
 // Also status 200: a server that begins its response early reports an error in the body.
@@ -53,7 +56,7 @@ bool may_pass(long status)
     return status < 300 || status == 408 || status == 409 || status >= 500;
 }
 
-Meaning meaning_of_status(long status)
+CodeMeaning meaning_of_status(long status)
 {
     if (status == 429 || status == 503) return {"", ExitCode::temporary, Cure::slow_down, ""};
     if (status == 507)
@@ -69,10 +72,10 @@ Meaning meaning_of_status(long status)
     return {"", ExitCode::protocol, Cure::none, "check that the endpoint is an S3 server"};
 }
 
-Meaning meaning_of(long status, std::string_view code)
+CodeMeaning meaning_of(long status, std::string_view code)
 {
     auto const found = std::find_if(meanings.begin(), meanings.end(),
-                                    [&](Meaning const& known) { return known.code == code; });
+                                    [&](CodeMeaning const& known) { return known.code == code; });
     return found != meanings.end() ? *found : meaning_of_status(status);
 }
 

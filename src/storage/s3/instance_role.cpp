@@ -47,7 +47,7 @@ Result<Credentials> instance_role_credentials(std::string const& url, Call const
                       .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}}},
                      call);
     if (!token) return tl::unexpected(token.error());
-    std::vector<http::Header> const headers{{"X-aws-ec2-metadata-token", *token}};
+    std::vector<http::HeaderField> const headers{{"X-aws-ec2-metadata-token", *token}};
     auto const roles =
         ask(client, {.url = url + role_path, .username = {}, .headers = headers}, call);
     if (!roles) return tl::unexpected(roles.error());

@@ -49,13 +49,13 @@ std::string without_default_port(http::Url const& url)
     return url.scheme + "://" + url.host + (shown ? ":" + std::to_string(*url.port) : "");
 }
 
-Result<Addressing> choose_addressing(Location const& location, http::Url const& url,
-                                     bool is_default)
+Result<AddressingStyle> choose_addressing(Location const& location, http::Url const& url,
+                                          bool is_default)
 {
     bool const has_dot = location.bucket.find('.') != std::string::npos;
     if (!location.addressing)
-        return is_default && !has_dot ? Addressing::virtual_host : Addressing::path;
-    if (location.addressing == Addressing::virtual_host && has_dot && is_amazon(url))
+        return is_default && !has_dot ? AddressingStyle::virtual_host : AddressingStyle::path;
+    if (location.addressing == AddressingStyle::virtual_host && has_dot && is_amazon(url))
         return fail(ExitCode::config, "bucket " + location.bucket,
                     "Amazon's certificate does not cover a host with its name, which has a dot",
                     "set s3.addressing to path");
@@ -109,13 +109,13 @@ std::string full_key(Location const& location, std::string_view key)
     return location.prefix.empty() ? std::string(key) : location.prefix + "/" + std::string(key);
 }
 
-Address address_of(Location const& location, std::string_view key)
+ObjectUrl address_of(Location const& location, std::string_view key)
 {
     auto const after_scheme = location.endpoint.find("://") + 3;
     auto const scheme_text = location.endpoint.substr(0, after_scheme);
     auto host = location.endpoint.substr(after_scheme);
     std::string path = "/";
-    if (location.addressing == Addressing::virtual_host) host = location.bucket + "." + host;
+    if (location.addressing == AddressingStyle::virtual_host) host = location.bucket + "." + host;
     else path += location.bucket + (key.empty() ? "" : "/");
     if (!key.empty()) path += full_key(location, key);
     return {scheme_text + host, host, path};

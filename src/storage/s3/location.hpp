@@ -9,7 +9,7 @@
 namespace curtail::s3 {
 
 /// Where the bucket's name stands in the address of an object.
-enum class Addressing {
+enum class AddressingStyle {
     path,         ///< https://ENDPOINT/BUCKET/KEY
     virtual_host  ///< https://BUCKET.ENDPOINT/KEY
 };
@@ -19,8 +19,8 @@ struct Location {
     std::string bucket;
     std::string prefix{};  ///< of all keys; empty, or without a slash at either end
     std::string endpoint;  ///< URL of the server, without a path: `https://s3.example.org`
-    std::string region{"us-east-1"};         ///< part of every signature; many servers ignore it
-    std::optional<Addressing> addressing{};  ///< empty: see complete()
+    std::string region{"us-east-1"};  ///< part of every signature; many servers ignore it
+    std::optional<AddressingStyle> addressing{};  ///< empty: see complete()
     bool allow_http{false};  ///< accepts an endpoint with http that is not on this machine
 };
 
@@ -43,14 +43,14 @@ struct Location {
 [[nodiscard]] Result<Location> complete(Location location);
 
 /// Host, with the port if the endpoint names one, and path of the object `key`.
-struct Address {
+struct ObjectUrl {
     std::string scheme_and_host;  ///< `https://HOST`
     std::string host;             ///< for the signature
     std::string path;             ///< not encoded
 };
 /// Returns the address of the object `prefix/key`, or of the bucket if `key` is empty. The location
 /// must be complete.
-[[nodiscard]] Address address_of(Location const& location, std::string_view key);
+[[nodiscard]] ObjectUrl address_of(Location const& location, std::string_view key);
 /// Returns the full key of an object: the prefix, a slash, and `key`.
 [[nodiscard]] std::string full_key(Location const& location, std::string_view key);
 

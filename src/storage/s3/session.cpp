@@ -54,7 +54,7 @@ struct Session::Lease {
 };
 
 Session::Session(Location location, std::shared_ptr<CredentialSource> credentials,
-                 http::Connection connection, std::shared_ptr<Clock const> clock)
+                 http::ConnectionSettings connection, std::shared_ptr<Clock const> clock)
     : location_(std::move(location)),
       credentials_(std::move(credentials)),
       connection_(std::move(connection)),
@@ -67,7 +67,7 @@ Session::~Session() = default;
 
 Time Session::now() const { return clock_->now() + clock_offset(); }
 
-Session::Attempt Session::send_signed(Order const& order, Credentials const& credentials,
+Session::Attempt Session::send_signed(UnsignedRequest const& order, Credentials const& credentials,
                                       Call const& call)
 {
     auto const address = address_of(location_, order.key);
@@ -122,7 +122,7 @@ bool Session::correct_clock(http::Response const& response)
     return true;
 }
 
-Session::Attempt Session::attempt(Order const& order, Call const& call)
+Session::Attempt Session::attempt(UnsignedRequest const& order, Call const& call)
 {
     for (bool second = false;; second = true) {
         auto const credentials = credentials_->get(now(), call);
@@ -151,7 +151,7 @@ Result<http::Response> Session::repeat(std::function<Attempt()> const& once, Cal
     }
 }
 
-Result<http::Response> Session::send(Order const& order, Call const& call)
+Result<http::Response> Session::send(UnsignedRequest const& order, Call const& call)
 {
     return repeat([&] { return attempt(order, call); }, call);
 }

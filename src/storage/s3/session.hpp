@@ -16,11 +16,11 @@
 namespace curtail::s3 {
 
 /// One request, before it is signed.
-struct Order {
+struct UnsignedRequest {
     http::Method method{http::Method::get};
     std::string key;  ///< of the object, without the location's prefix; empty: the bucket itself
     std::vector<std::pair<std::string, std::string>> query{};
-    std::vector<http::Header> headers{};
+    std::vector<http::HeaderField> headers{};
     Pieces body{};
     std::optional<Digest> body_digest{};  ///< of `body`; computed if empty
     http::Sink sink{};                    ///< see http::Request::sink
@@ -42,14 +42,14 @@ class Session {
 
     /// `location` must be complete. `now` reads this machine's clock.
     Session(Location location, std::shared_ptr<CredentialSource> credentials,
-            http::Connection connection, std::shared_ptr<Clock const> clock);
+            http::ConnectionSettings connection, std::shared_ptr<Clock const> clock);
     ~Session();
 
     /// Sends a request once. Sends it a second time if the server rejects the clock or the
     /// credentials and these can be corrected. A rejected request has no effect.
-    [[nodiscard]] Attempt attempt(Order const& order, Call const& call);
+    [[nodiscard]] Attempt attempt(UnsignedRequest const& order, Call const& call);
     /// Sends a request up to `tries` times, until there is an answer or repeating is useless.
-    [[nodiscard]] Result<http::Response> send(Order const& order, Call const& call);
+    [[nodiscard]] Result<http::Response> send(UnsignedRequest const& order, Call const& call);
     /// Calls `once` in the same way.
     [[nodiscard]] Result<http::Response> repeat(std::function<Attempt()> const& once,
                                                 Call const& call);
@@ -67,7 +67,7 @@ class Session {
 
   private:
     struct Lease;
-    [[nodiscard]] Attempt send_signed(Order const& order, Credentials const& credentials,
+    [[nodiscard]] Attempt send_signed(UnsignedRequest const& order, Credentials const& credentials,
                                       Call const& call);
     /// Returns whether the server's clock differs so much that it may reject requests.
     [[nodiscard]] bool clock_differs(http::Response const& response) const;
@@ -80,7 +80,7 @@ class Session {
 
     Location location_;
     std::shared_ptr<CredentialSource> credentials_;
-    http::Connection connection_;
+    http::ConnectionSettings connection_;
     std::shared_ptr<Clock const> clock_;
     std::atomic<std::int64_t> clock_offset_ms_{0};
     std::mutex mutex_;

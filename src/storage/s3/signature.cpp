@@ -57,8 +57,9 @@ std::pair<std::string, std::string> stamps(Time now)
 }
 
 // Sorted by name, as the signature requires.
-std::vector<http::Header> headers_to_sign(Unsigned const& request, Credentials const& credentials,
-                                          std::string const& time)
+std::vector<http::HeaderField> headers_to_sign(RequestToSign const& request,
+                                               Credentials const& credentials,
+                                               std::string const& time)
 {
     auto headers = request.headers;
     for (auto& header : headers) header.name = lower(header.name);
@@ -95,8 +96,8 @@ std::string encode(std::string_view text, bool keep_slashes)
     return out;
 }
 
-Signed sign(Unsigned const& request, Credentials const& credentials, std::string const& region,
-            Time now)
+SignedRequest sign(RequestToSign const& request, Credentials const& credentials,
+                   std::string const& region, Time now)
 {
     auto const [day, time] = stamps(now);
     auto headers = headers_to_sign(request, credentials, time);

@@ -16,25 +16,25 @@
 namespace curtail::s3 {
 
 /// What a signature covers of a request.
-struct Unsigned {
+struct RequestToSign {
     http::Method method{http::Method::get};
     std::string host;  ///< as in the URL, with the port if it is not the default
     std::string path;  ///< not encoded, with a leading slash
     std::vector<std::pair<std::string, std::string>> query;  ///< names and values, not encoded
-    std::vector<http::Header> headers;                       ///< without Host
+    std::vector<http::HeaderField> headers;                  ///< without Host
     std::string body_sha256;                                 ///< in hex
 };
 
 /// What to send.
-struct Signed {
+struct SignedRequest {
     std::string target;  ///< path and query, encoded: what follows the host in the URL
-    std::vector<http::Header> headers;  ///< all headers, including the signature, without Host
+    std::vector<http::HeaderField> headers;  ///< all headers, including the signature, without Host
 };
 
 /// Signs `request` for the service s3 in `region` at the time `now`. A server rejects the request
 /// if `now` differs from its own clock by more than 15 minutes.
-[[nodiscard]] Signed sign(Unsigned const& request, Credentials const& credentials,
-                          std::string const& region, Time now);
+[[nodiscard]] SignedRequest sign(RequestToSign const& request, Credentials const& credentials,
+                                 std::string const& region, Time now);
 
 /// Encodes `text` for a URL: every byte except A-Z, a-z, 0-9, '-', '.', '_' and '~' becomes %XX.
 /// Also leaves '/' unchanged if `keep_slashes` is true.

@@ -14,7 +14,7 @@ namespace curtail::store {
 struct S3Access {
     std::string endpoint{};  ///< see s3::Location::endpoint; empty: Amazon S3
     s3::CredentialOptions credentials{};
-    http::Connection connection{};
+    http::ConnectionSettings connection{};
 };
 
 /// Where a store is, and how to reach it.
@@ -22,8 +22,8 @@ struct Address {
     std::string url;  ///< `file:///absolute/folder` or `s3://BUCKET/PREFIX`
     // The rest applies only to s3.
     S3Access access{};
-    std::string region{};                        ///< empty: that of s3::Location
-    std::optional<s3::Addressing> addressing{};  ///< empty: that of s3::complete()
+    std::string region{};                             ///< empty: that of s3::Location
+    std::optional<s3::AddressingStyle> addressing{};  ///< empty: that of s3::complete()
     bool allow_http{false};
 
     /// Returns the address of a store in the absolute path `folder`.

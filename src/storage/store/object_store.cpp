@@ -60,12 +60,13 @@ Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes li
     return std::optional(std::move(content));
 }
 
-Result<std::vector<Listed>> ObjectStore::list_all(ObjectFolder const& folder, Call const& call)
+Result<std::vector<ListedObject>> ObjectStore::list_all(ObjectFolder const& folder,
+                                                        Call const& call)
 {
-    std::vector<Listed> all;
+    std::vector<ListedObject> all;
     auto const listed = list(
         folder, "",
-        [&](Listed const& object) {
+        [&](ListedObject const& object) {
             all.push_back(object);
             return true;
         },

@@ -37,11 +37,11 @@ struct ObjectInfo {
 };
 
 /// One object in a listing.
-struct Listed {
+struct ListedObject {
     std::string
         name;  ///< as stored; need not be an ObjectName, because anybody may write to a store
     ObjectInfo info;
-    friend bool operator==(Listed const&, Listed const&) = default;
+    friend bool operator==(ListedObject const&, ListedObject const&) = default;
 };
 
 /// What a write that did not end has left in a store: a temporary file, or an upload in parts. It
@@ -100,7 +100,7 @@ class ObjectStore {
     [[nodiscard]] virtual Result<void> remove(ObjectName const& name, Call const& call = {}) = 0;
 
     /// Receives one object of a listing. Returns false to end the listing.
-    using Visit = std::function<bool(Listed const&)>;
+    using Visit = std::function<bool(ListedObject const&)>;
     /// Lists the objects of a folder and of its subfolders whose names are greater than `after`, in
     /// the order of the bytes of their names. A folder that does not exist has no objects.
     ///
@@ -120,8 +120,8 @@ class ObjectStore {
     [[nodiscard]] virtual Result<bool> keeps_versions(Call const& call = {}) = 0;
 
     /// Lists a whole folder.
-    [[nodiscard]] Result<std::vector<Listed>> list_all(ObjectFolder const& folder,
-                                                       Call const& call = {});
+    [[nodiscard]] Result<std::vector<ListedObject>> list_all(ObjectFolder const& folder,
+                                                             Call const& call = {});
     /// Reads a whole object. Returns an empty optional if the object does not exist. Fails with
     /// `data` if the object has more than `limit` bytes.
     [[nodiscard]] Result<std::optional<Content>> get(ObjectName const& name, Bytes limit,

@@ -63,14 +63,14 @@ std::string use_memory(Handle const& access, std::span<std::byte const> const& b
     return fmt::format("tensors-{}", callbacks.udata);
 }
 
-Session::Session() : lock_(library_lock())
+LibraryLock::LibraryLock() : lock_(library_lock())
 {
     H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     H5PLset_loading_state(0);
 }
 
-Session::~Session()
+LibraryLock::~LibraryLock()
 {
     H5Eclear2(H5E_DEFAULT);
     H5Eset_auto2(H5E_DEFAULT, print_, print_data_);

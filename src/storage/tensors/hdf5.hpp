@@ -50,12 +50,12 @@ class Handle {
 
 /// Exclusive use of HDF5, which is not thread-safe. While the object exists, it holds a
 /// process-wide lock, and HDF5 neither prints errors nor loads plug-ins.
-class Session {
+class LibraryLock {
   public:
-    Session();
-    ~Session();
-    Session(Session const&) = delete;
-    Session& operator=(Session const&) = delete;
+    LibraryLock();
+    ~LibraryLock();
+    LibraryLock(LibraryLock const&) = delete;
+    LibraryLock& operator=(LibraryLock const&) = delete;
 
   private:
     std::unique_lock<std::mutex> lock_;

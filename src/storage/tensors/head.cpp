@@ -270,8 +270,8 @@ std::int64_t aligned(std::int64_t position, std::int64_t alignment)
 
 }  // namespace
 
-Head encode_head(std::span<TensorInfo const> tensors, json::Object const& attributes,
-                 std::int64_t alignment)
+FileHead encode_head(std::span<TensorInfo const> tensors, json::Object const& attributes,
+                     std::int64_t alignment)
 {
     auto groups = groups_of(tensors);
     auto const header = [&](auto const& entry) {
@@ -287,7 +287,7 @@ Head encode_head(std::span<TensorInfo const> tensors, json::Object const& attrib
     for (auto const& entry : groups) place(entry.first, header(entry));
     for (auto const& info : tensors) place(info.name, dataset(info, 0));
     auto const elements = aligned(static_cast<std::int64_t>(next), head_alignment);
-    Head head{{}, {}, elements};
+    FileHead head{{}, {}, elements};
     std::string datasets;
     for (auto const& info : tensors) {
         auto const offset = aligned(head.file_bytes, alignment);

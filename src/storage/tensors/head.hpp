@@ -13,7 +13,7 @@ namespace curtail::tensors {
 inline constexpr std::int64_t head_alignment = 4096;
 
 /// The head of a tensor file: all bytes before the elements of its tensors.
-struct Head {
+struct FileHead {
     std::string bytes;
     std::vector<std::int64_t> offsets;  ///< where each tensor's elements begin in the file
     std::int64_t file_bytes{};          ///< where the last elements end; the size of the file
@@ -30,7 +30,7 @@ struct Head {
 /// All attributes belong to the root: integers, floating-point numbers and texts. Throws
 /// std::invalid_argument if a name or shape is invalid, a name is used twice, or an attribute has
 /// another type.
-[[nodiscard]] Head encode_head(std::span<TensorInfo const> tensors, json::Object const& attributes,
-                               std::int64_t alignment = 1);
+[[nodiscard]] FileHead encode_head(std::span<TensorInfo const> tensors,
+                                   json::Object const& attributes, std::int64_t alignment = 1);
 
 }  // namespace curtail::tensors

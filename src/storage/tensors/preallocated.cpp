@@ -13,7 +13,7 @@
 namespace curtail::tensors {
 namespace {
 
-bool is_preallocated(std::filesystem::path const& path, Head const& head, off_t size)
+bool is_preallocated(std::filesystem::path const& path, FileHead const& head, off_t size)
 {
     auto const file = open_to_read(path);
     if (!file || !*file) return false;
@@ -25,7 +25,7 @@ bool is_preallocated(std::filesystem::path const& path, Head const& head, off_t 
 
 }  // namespace
 
-Result<void> preallocate(std::filesystem::path const& path, Head const& head)
+Result<void> preallocate(std::filesystem::path const& path, FileHead const& head)
 {
     auto const size = in_whole_blocks(head.file_bytes);
     if (is_preallocated(path, head, size)) return {};

@@ -13,6 +13,6 @@ namespace curtail::tensors {
 ///
 /// If `head` is aligned to direct_block_bytes, a program can overwrite each tensor in whole blocks,
 /// with direct I/O: up to the next block after its last element, the file contains nothing else.
-[[nodiscard]] Result<void> preallocate(std::filesystem::path const& path, Head const& head);
+[[nodiscard]] Result<void> preallocate(std::filesystem::path const& path, FileHead const& head);
 
 }  // namespace curtail::tensors

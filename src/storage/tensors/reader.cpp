@@ -19,7 +19,7 @@ struct TensorReader::Impl {
     explicit Impl(std::string source_name) : source(std::move(source_name)) {}
     ~Impl()
     {
-        Session const session;
+        LibraryLock const session;
         file.reset();
     }
     Impl(Impl const&) = delete;
@@ -30,17 +30,17 @@ struct TensorReader::Impl {
         return fail(ExitCode::data, "cannot read tensor file " + source, std::move(why),
                     "it is damaged or not a tensor file");
     }
-    // Opens `path` with `access` and checks its contents. Call inside a Session.
+    // Opens `path` with `access` and checks its contents. Call inside a LibraryLock.
     [[nodiscard]] Result<void> load(std::string const& path, Handle const& access,
-                                    std::int64_t file_bytes, ReadLimits const& limits);
-    // Call inside a Session.
+                                    std::int64_t file_bytes, FileLimits const& limits);
+    // Call inside a LibraryLock.
     [[nodiscard]] Result<void> read_tensor(TensorInfo const& info, std::span<std::byte> out) const;
-    // Uses a Session per tensor, so that other threads can use HDF5 while this one hashes.
+    // Uses a LibraryLock per tensor, so that other threads can use HDF5 while this one hashes.
     [[nodiscard]] Result<void> check_digest() const;
 };
 
 Result<void> TensorReader::Impl::load(std::string const& path, Handle const& access,
-                                      std::int64_t file_bytes, ReadLimits const& limits)
+                                      std::int64_t file_bytes, FileLimits const& limits)
 {
     file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
     if (!file) return bad(take_hdf5_error());
@@ -68,7 +68,7 @@ Result<void> TensorReader::Impl::check_digest() const
     for (auto const& info : content.tensors) {
         buffer.resize(static_cast<std::size_t>(info.bytes()));
         auto read = [&] {
-            Session const session;
+            LibraryLock const session;
             return read_tensor(info, buffer);
         }();
         if (!read) return read;
@@ -100,7 +100,7 @@ TensorInfo const* TensorReader::find(std::string_view name) const
 std::optional<std::int64_t> TensorReader::offset(std::string_view name) const
 {
     if (find(name) == nullptr) return std::nullopt;
-    Session const session;
+    LibraryLock const session;
     Handle const dataset(H5Dopen2(impl_->file.get(), std::string(name).c_str(), H5P_DEFAULT),
                          H5Dclose);
     auto const at = dataset ? H5Dget_offset(dataset.get()) : HADDR_UNDEF;
@@ -136,11 +136,11 @@ Result<void> TensorReader::read_into(std::string_view name, Dtype dtype,
         return fail(ExitCode::data, "cannot read tensor file " + impl_->source,
                     found->name + " has " + std::to_string(found->bytes()) + " bytes, expected " +
                         std::to_string(out.size()));
-    Session const session;
+    LibraryLock const session;
     return impl_->read_tensor(*found, out);
 }
 
-Result<TensorReader> TensorReader::open(std::filesystem::path const& path, ReadLimits const& limits)
+Result<TensorReader> TensorReader::open(std::filesystem::path const& path, FileLimits const& limits)
 {
     std::error_code error;
     auto const size = std::filesystem::file_size(path, error);
@@ -149,7 +149,7 @@ Result<TensorReader> TensorReader::open(std::filesystem::path const& path, ReadL
                     errno_text(error.value()));
     auto impl = std::make_unique<Impl>(path.string());
     auto const loaded = [&]() -> Result<void> {
-        Session const session;
+        LibraryLock const session;
         Handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
         H5Pset_file_locking(access.get(), false, true);
         return impl->load(path.string(), access, static_cast<std::int64_t>(size), limits);
@@ -160,7 +160,7 @@ Result<TensorReader> TensorReader::open(std::filesystem::path const& path, ReadL
 }
 
 Result<TensorReader> TensorReader::from_bytes(std::string bytes, std::string const& source,
-                                              ReadLimits const& limits)
+                                              FileLimits const& limits)
 {
     auto impl = std::make_unique<Impl>(source);
     impl->memory = std::move(bytes);
@@ -169,19 +169,19 @@ Result<TensorReader> TensorReader::from_bytes(std::string bytes, std::string con
 }
 
 Result<TensorReader> TensorReader::from_view(std::span<std::byte const> bytes,
-                                             std::string const& source, ReadLimits const& limits)
+                                             std::string const& source, FileLimits const& limits)
 {
     auto impl = std::make_unique<Impl>(source);
     impl->bytes = bytes;
     return load_bytes(std::move(impl), limits);
 }
 
-Result<TensorReader> TensorReader::load_bytes(std::unique_ptr<Impl> impl, ReadLimits const& limits)
+Result<TensorReader> TensorReader::load_bytes(std::unique_ptr<Impl> impl, FileLimits const& limits)
 {
     auto const bytes = impl->bytes.size();
     if (bytes == 0) return impl->bad("it is empty");
     auto const loaded = [&]() -> Result<void> {
-        Session const session;
+        LibraryLock const session;
         Handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
         auto const name = use_memory(access, impl->bytes);
         return impl->load(name, access, static_cast<std::int64_t>(bytes), limits);

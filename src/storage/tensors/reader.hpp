@@ -15,7 +15,7 @@ namespace curtail::tensors {
 /// The limits for a file that a reader accepts. Whatever the limits are, a file may contain only
 /// groups, tensors and hard links. A reader refuses all other links, external or virtual storage,
 /// references, and variable-length or compound types (docs/formats-tensors.md).
-struct ReadLimits {
+struct FileLimits {
     std::int64_t objects{10'000};               ///< greatest number of tensors and groups in a file
     std::int64_t bytes{std::int64_t{1} << 40};  ///< greatest size of all tensors together, in bytes
     /// Whether to accept chunked storage with the filters deflate and shuffle.
@@ -29,17 +29,17 @@ class TensorReader {
     /// Opens and checks the file `path`. If the file stores a digest of its contents, also checks
     /// this digest. TensorWriter always stores one.
     [[nodiscard]] static Result<TensorReader> open(std::filesystem::path const& path,
-                                                   ReadLimits const& limits = {});
+                                                   FileLimits const& limits = {});
     /// Opens and checks a file whose contents are `bytes`. `source` names it in error messages.
     /// Does not check the digest that the file stores. Before this call, compare the SHA-256 of
     /// `bytes` with the digest that is recorded outside the file.
     [[nodiscard]] static Result<TensorReader> from_bytes(std::string bytes,
                                                          std::string const& source,
-                                                         ReadLimits const& limits = {});
+                                                         FileLimits const& limits = {});
     /// The same without a copy of `bytes`, which must outlive the reader.
     [[nodiscard]] static Result<TensorReader> from_view(std::span<std::byte const> bytes,
                                                         std::string const& source,
-                                                        ReadLimits const& limits = {});
+                                                        FileLimits const& limits = {});
     ~TensorReader();
     TensorReader(TensorReader&&) noexcept;
     TensorReader& operator=(TensorReader&&) noexcept;
@@ -78,7 +78,7 @@ class TensorReader {
     struct Impl;
     explicit TensorReader(std::unique_ptr<Impl> impl);
     [[nodiscard]] static Result<TensorReader> load_bytes(std::unique_ptr<Impl> impl,
-                                                         ReadLimits const& limits);
+                                                         FileLimits const& limits);
     [[nodiscard]] Result<void> expect_dtype(TensorInfo const& info, Dtype expected) const;
     std::unique_ptr<Impl> impl_;
 };

@@ -103,7 +103,7 @@ std::optional<std::string> name_of_attribute(hid_t attribute)
 struct Scan {
     hid_t file;
     std::int64_t file_bytes;
-    ReadLimits const& limits;
+    FileLimits const& limits;
     FileContent found{};
     std::int64_t objects{0};
     std::int64_t plain_bytes{0};
@@ -258,7 +258,7 @@ bool Scan::take_attributes()
 }  // namespace
 
 tl::expected<FileContent, std::string> scan_file(hid_t file, std::int64_t file_bytes,
-                                                 ReadLimits const& limits)
+                                                 FileLimits const& limits)
 {
     Scan scan{file, file_bytes, limits};
     Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);

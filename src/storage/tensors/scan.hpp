@@ -17,6 +17,6 @@ struct FileContent {
 /// Reads the structure of an open file of `file_bytes` bytes and checks it against `limits`. The
 /// error says why the file is refused.
 [[nodiscard]] tl::expected<FileContent, std::string> scan_file(hid_t file, std::int64_t file_bytes,
-                                                               ReadLimits const& limits);
+                                                               FileLimits const& limits);
 
 }  // namespace curtail::tensors

@@ -32,7 +32,7 @@ std::string_view after_scheme(std::string_view uri)
 
 }  // namespace
 
-Result<void> check_address(Address const& address, std::vector<Network> const& networks)
+Result<void> check_address(ListenAddress const& address, std::vector<Network> const& networks)
 {
     auto const no_uri = [&] {
         return refuse("the address of its server is \"" +

@@ -11,16 +11,16 @@ namespace curtail::bridge {
 
 /// Where one end of a bridge waits for the other. Comes from the store, so nobody may use it before
 /// check_address() has accepted it.
-struct Address {
+struct ListenAddress {
     std::string server;  ///< URI of the ompi-server beside it; empty for an MPI that needs none
     std::string port;    ///< name of the MPI port
-    friend bool operator==(Address const&, Address const&) = default;
+    friend bool operator==(ListenAddress const&, ListenAddress const&) = default;
 };
 
 /// Fails with `permission` unless the server's URI has the form `N.N;tcp://IP:PORT`, with one or
 /// more IPv4 addresses before the port that all lie in `networks`, and the port's name has only
 /// digits, '.' and ':'. The message says which site file to change.
-[[nodiscard]] Result<void> check_address(Address const& address,
+[[nodiscard]] Result<void> check_address(ListenAddress const& address,
                                          std::vector<Network> const& networks);
 
 }  // namespace curtail::bridge

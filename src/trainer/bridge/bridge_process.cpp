@@ -131,7 +131,7 @@ class Program {
     std::jthread thread_;
 };
 
-class BridgeProcess final : public End {
+class BridgeProcess final : public UnconnectedStream {
   public:
     BridgeProcess(ProcessSettings settings, PrivateFolder folder)
         : settings_(std::move(settings)), folder_(std::move(folder))
@@ -160,7 +160,7 @@ class BridgeProcess final : public End {
         return {};
     }
 
-    [[nodiscard]] Result<void> connect_to(Address const& address, Call const& call)
+    [[nodiscard]] Result<void> connect_to(ListenAddress const& address, Call const& call)
     {
         // Nothing that comes from the store is an argument of a program.
         for (auto const& [name, text] :
@@ -170,7 +170,7 @@ class BridgeProcess final : public End {
         return start_bridge(call);
     }
 
-    [[nodiscard]] Address const& address() const override { return address_; }
+    [[nodiscard]] ListenAddress const& address() const override { return address_; }
     [[nodiscard]] Result<std::string> wait_until_connected(Call const& call) override
     {
         return expect(MessageType::connected, call);
@@ -269,13 +269,13 @@ class BridgeProcess final : public End {
 
     ProcessSettings settings_;
     PrivateFolder folder_;
-    Address address_;
+    ListenAddress address_;
     std::unique_ptr<Program> server_;
     std::unique_ptr<Program> bridge_;
     std::optional<MessageSocket> socket_;
 };
 
-using Made = Result<std::unique_ptr<End>>;
+using Made = Result<std::unique_ptr<UnconnectedStream>>;
 
 Made make_end_once(ProcessSettings const& settings,
                    std::function<Result<void>(BridgeProcess&)> const& start)
@@ -317,7 +317,7 @@ Ends process_ends(ProcessSettings const& settings)
         return make_end(settings, call,
                         [&](BridgeProcess& process) { return process.wait_at_port(call); });
     };
-    ends.connect_to = [settings](Address const& address, Call const& call) {
+    ends.connect_to = [settings](ListenAddress const& address, Call const& call) {
         return make_end(settings, call,
                         [&](BridgeProcess& process) { return process.connect_to(address, call); });
     };

@@ -27,7 +27,7 @@ void leave(Connections& connections)
     connections.clear();
 }
 
-SiteId site_of(MemberId const& member) { return rounds::member_parts(member).process.site; }
+SiteId site_of(MemberId const& member) { return protocol::member_parts(member).process.site; }
 
 }  // namespace
 

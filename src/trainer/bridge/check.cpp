@@ -26,14 +26,14 @@ MemberId member_of(SiteId const& site)
 {
     auto const now = std::chrono::floor<std::chrono::minutes>(SystemClock{}.now());
     auto const nonce = std::stoul(make_token().substr(0, 8), nullptr, 16);
-    return rounds::member_id({site, static_cast<std::uint32_t>(nonce)},
-                             {now.time_since_epoch().count()});
+    return protocol::member_id({site, static_cast<std::uint32_t>(nonce)},
+                               {now.time_since_epoch().count()});
 }
 
 // The bytes that this site sends. Threads of its connections may outlive the check.
-class Sent {
+class SentBytes {
   public:
-    Sent()
+    SentBytes()
     {
         for (std::size_t i = 0; i < bytes_.size(); ++i)
             bytes_[i] = static_cast<std::byte>(i * 31 >> 5);
@@ -136,7 +136,7 @@ class Check {
         // What the other end has asked for goes out before the message that this side leaves.
         while (!*told_ && monotonic_now() < until)
             if (auto waited = wait(); !waited) return tl::unexpected(waited.error());
-        return CheckedConnection{rounds::member_parts(other).process.site, state.host,
+        return CheckedConnection{protocol::member_parts(other).process.site, state.host,
                                  state.library, received_mb_per_s_, mb_per_s(sent_->time())};
     }
 
@@ -146,14 +146,14 @@ class Check {
     {
         auto const listed = list();
         if (!listed) return tl::unexpected(listed.error());
-        auto const oldest = rounds::member_parts(self_).admitted.value - longest_check.count();
+        auto const oldest = protocol::member_parts(self_).admitted.value - longest_check.count();
         std::vector<MemberId> found;
         for (auto const& object : *listed) {
             constexpr std::string_view ending = ".json";
             auto name = std::string_view(object.name);
             if (!name.ends_with(ending)) continue;
             name = name.substr(folder_.size(), name.size() - folder_.size() - ending.size());
-            auto const parts = rounds::parse_member_id(name);
+            auto const parts = protocol::parse_member_id(name);
             if (!parts || parts->admitted.value < oldest) continue;
             if (std::ranges::find(others_, parts->process.site) != others_.end())
                 found.push_back({std::string(name)});
@@ -178,7 +178,7 @@ class Check {
         for (auto const& [member, state] : bridges_->states()) {
             bool const there = std::ranges::find(announced, member) != announced.end();
             if (there && !state.given_up) return {};
-            auto const site = rounds::member_parts(member).process.site.value;
+            auto const site = protocol::member_parts(member).process.site.value;
             if (state.given_up) why = state.why;
             else if (why.empty())
                 why = "the check of " + site + " has ended without a connection, and says why";
@@ -250,7 +250,7 @@ class Check {
                                 }});
     }
 
-    [[nodiscard]] Result<std::vector<store::Listed>> list() const
+    [[nodiscard]] Result<std::vector<store::ListedObject>> list() const
     {
         auto const folder =
             store::ObjectFolder::parse(std::string_view(folder_).substr(0, folder_.size() - 1));
@@ -274,7 +274,7 @@ class Check {
     MemberId self_;
     std::vector<SiteId> others_;
     std::string folder_{"runs/" + run_.value + "/" + check_folder + "/"};
-    std::shared_ptr<Sent> sent_{std::make_shared<Sent>()};
+    std::shared_ptr<SentBytes> sent_{std::make_shared<SentBytes>()};
     Digest digest_{sent_->digest()};
     std::vector<MemberId> members_{self_};  // that have been seen
     double received_mb_per_s_{0};

@@ -20,7 +20,7 @@ std::span<std::byte const> bytes_of(std::string_view text)
 
 }  // namespace
 
-Connection::Connection(std::unique_ptr<Stream> stream, std::shared_ptr<Offers const> offers,
+Connection::Connection(std::unique_ptr<FrameStream> stream, std::shared_ptr<Offers const> offers,
                        Settings settings)
     : stream_(std::move(stream)), offers_(std::move(offers)), settings_(std::move(settings))
 {

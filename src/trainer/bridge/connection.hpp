@@ -18,7 +18,7 @@
 namespace curtail::bridge {
 
 /// How the two ends of a connection know each other. The store gives each end both tokens.
-struct Tokens {
+struct MeetingTokens {
     std::string own;    ///< what the other end must show
     std::string other;  ///< what this end shows
 };
@@ -35,12 +35,12 @@ class Connection {
     using Sink = std::function<void(std::span<std::byte const> piece)>;
 
     struct Settings {
-        Tokens tokens;
+        MeetingTokens tokens;
         Millis patience{5000};
         /// Is called once, from a thread of the connection, with the reason why it ended.
         std::function<void(std::string const& why)> ended = [](std::string const&) {};
     };
-    Connection(std::unique_ptr<Stream> stream, std::shared_ptr<Offers const> offers,
+    Connection(std::unique_ptr<FrameStream> stream, std::shared_ptr<Offers const> offers,
                Settings settings);
     /// Ends the connection.
     ~Connection();
@@ -87,7 +87,7 @@ class Connection {
         bool refused{false};
         MonoTime progress{};
     };
-    using Outgoing = std::variant<std::vector<std::byte>, Request>;
+    using OutgoingMessage = std::variant<std::vector<std::byte>, Request>;
 
     void read();
     void write();
@@ -107,7 +107,7 @@ class Connection {
     [[nodiscard]] tl::expected<void, std::string> wait_for_fetch(
         Call const& call, std::unique_lock<std::mutex>& lock);
 
-    std::unique_ptr<Stream> stream_;
+    std::unique_ptr<FrameStream> stream_;
     std::shared_ptr<Offers const> offers_;
     Settings settings_;
 
@@ -122,7 +122,7 @@ class Connection {
     bool serving_{false};
     std::uint64_t fetches_{0};
     std::optional<Fetch> fetch_;
-    std::deque<Outgoing> outgoing_;
+    std::deque<OutgoingMessage> outgoing_;
     std::thread reader_;
     std::thread writer_;
 };

@@ -42,7 +42,7 @@ bool is_newer(MemberId const& one, MemberId const& other)
 {
     // One commit may admit several members.
     auto const age = [](MemberId const& member) {
-        return std::pair(rounds::member_parts(member).admitted, member);
+        return std::pair(protocol::member_parts(member).admitted, member);
     };
     return age(one) > age(other);
 }

@@ -21,7 +21,7 @@ struct Announcement {
 
 /// `mpi/<older member>/<newer member>.json`: where the older member waits for the newer one.
 struct Invitation {
-    Address address;
+    ListenAddress address;
     std::string host;   ///< name of the machine, to display
     std::string token;  ///< what the other end must show
     Time time;

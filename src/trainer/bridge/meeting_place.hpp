@@ -26,10 +26,10 @@ class MeetingPlace {
         std::string folder{meeting_folder};
     };
     struct Met {  ///< the two ends are connected, but none has shown its token
-        std::unique_ptr<End> end;
+        std::unique_ptr<UnconnectedStream> end;
         std::string host;     ///< name of the other machine
         std::string library;  ///< name of the MPI library
-        Tokens tokens;
+        MeetingTokens tokens;
     };
     explicit MeetingPlace(Parts parts) : parts_(std::move(parts)) {}
 

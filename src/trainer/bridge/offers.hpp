@@ -15,7 +15,7 @@
 namespace curtail::bridge {
 
 /// Bytes that this site gives to other sites. Nobody changes them.
-struct Offered {
+struct OfferedPayload {
     std::int64_t bytes{};
     /// Copies the bytes from `offset` on to `place`. Returns false if they cannot be read. Is
     /// called from any thread, and owns or shares what it reads.
@@ -24,7 +24,7 @@ struct Offered {
 
 /// Passes the bytes of an offer to `sink` in consecutive pieces. Returns whether they could be read
 /// and have the digest.
-[[nodiscard]] inline bool read_offered(Offered const& offered, Digest const& digest,
+[[nodiscard]] inline bool read_offered(OfferedPayload const& offered, Digest const& digest,
                                        std::function<void(std::span<std::byte const>)> const& sink)
 {
     constexpr std::size_t most = std::size_t{1} << 20;
@@ -43,13 +43,13 @@ struct Offered {
 /// What this site gives to other sites, by digest. Thread-safe.
 class Offers {
   public:
-    void add(Digest const& digest, Offered offered)
+    void add(Digest const& digest, OfferedPayload offered)
     {
         std::lock_guard const lock(mutex_);
         offers_.insert_or_assign(digest, std::move(offered));
     }
     /// Replaces an offer. Does nothing if there is none with this digest.
-    void replace(Digest const& digest, Offered offered)
+    void replace(Digest const& digest, OfferedPayload offered)
     {
         std::lock_guard const lock(mutex_);
         if (auto const found = offers_.find(digest); found != offers_.end())
@@ -61,7 +61,7 @@ class Offers {
         offers_.erase(digest);
     }
     /// Returns the offer with this digest and size.
-    [[nodiscard]] std::optional<Offered> find(Digest const& digest, std::int64_t bytes) const
+    [[nodiscard]] std::optional<OfferedPayload> find(Digest const& digest, std::int64_t bytes) const
     {
         std::lock_guard const lock(mutex_);
         auto const found = offers_.find(digest);
@@ -71,7 +71,7 @@ class Offers {
 
   private:
     mutable std::mutex mutex_;
-    std::map<Digest, Offered> offers_;
+    std::map<Digest, OfferedPayload> offers_;
 };
 
 }  // namespace curtail::bridge

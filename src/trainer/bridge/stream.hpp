@@ -16,9 +16,9 @@ namespace curtail::bridge {
 
 /// Carries frames between the leaders of two sites, in both directions and in order. One thread may
 /// send while another receives.
-class Stream {
+class FrameStream {
   public:
-    virtual ~Stream() = default;
+    virtual ~FrameStream() = default;
     /// Sends one frame. Fails with `unavailable` if the stream has ended or if it does not take the
     /// frame before `until`; then it is of no use any more.
     [[nodiscard]] virtual Result<void> send(Pieces const& frame, MonoTime until) = 0;
@@ -31,10 +31,10 @@ class Stream {
 };
 
 /// A stream that is not connected yet.
-class End : public Stream {
+class UnconnectedStream : public FrameStream {
   public:
     /// Returns where this end waits for another; empty if it connects itself.
-    [[nodiscard]] virtual Address const& address() const = 0;
+    [[nodiscard]] virtual ListenAddress const& address() const = 0;
     /// Waits until the two ends are connected, and returns the name of the MPI library. Fails with
     /// `unavailable` if they are not when the call is over.
     [[nodiscard]] virtual Result<std::string> wait_until_connected(Call const& call) = 0;
@@ -44,9 +44,10 @@ class End : public Stream {
 struct Ends {
     /// Makes an end that waits for another. Fails with `unavailable` if it does not wait when the
     /// call is over.
-    std::function<Result<std::unique_ptr<End>>(Call const& call)> wait_at_port;
+    std::function<Result<std::unique_ptr<UnconnectedStream>>(Call const& call)> wait_at_port;
     /// Makes an end that connects with the one at `address`, which check_address() has accepted.
-    std::function<Result<std::unique_ptr<End>>(Address const& address, Call const& call)>
+    std::function<Result<std::unique_ptr<UnconnectedStream>>(ListenAddress const& address,
+                                                             Call const& call)>
         connect_to;
 };
 

@@ -80,7 +80,7 @@ CudaEvent* NcclStream::new_event()
     return event;
 }
 
-bool NcclStream::done(Watched const& watched) const
+bool NcclStream::done(WatchedOperation const& watched) const
 {
     auto const result = api_.event_query(watched.done);
     if (result == CudaResult::not_ready) return false;

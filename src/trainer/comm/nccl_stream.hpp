@@ -39,12 +39,12 @@ class NcclStream {
     void abandon() noexcept { abandoned_ = true; }
 
   private:
-    struct Watched {
+    struct WatchedOperation {
         char const* operation;
         CudaEvent* done;
     };
     [[nodiscard]] CudaEvent* new_event();
-    [[nodiscard]] bool done(Watched const& watched) const;
+    [[nodiscard]] bool done(WatchedOperation const& watched) const;
     void require(CudaResult result, char const* operation) const;
 
     NcclApi const& api_;
@@ -54,7 +54,7 @@ class NcclStream {
     CudaEvent* order_{nullptr};       ///< orders the two streams; each use replaces the last one
     std::vector<CudaEvent*> events_;  ///< all of them
     std::vector<CudaEvent*> unused_;
-    std::deque<Watched> watched_;  ///< the last of them has the number `enqueued_`
+    std::deque<WatchedOperation> watched_;  ///< the last of them has the number `enqueued_`
     std::uint64_t enqueued_{0};
     std::optional<WaitTimer> timer_;  ///< since the last operation became done
     bool abandoned_{false};

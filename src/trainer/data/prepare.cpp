@@ -184,7 +184,7 @@ Result<Manifest> create(PrepareOptions const& options, OutputPaths const& paths,
 
 }  // namespace
 
-Result<Prepared> prepare(PrepareOptions const& options, StageCallback const& progress)
+Result<PreparedData> prepare(PrepareOptions const& options, StageCallback const& progress)
 {
     if (auto good = check_options(options); !good) return tl::unexpected(good.error());
     auto const paths = output_paths(options.out);
@@ -196,9 +196,9 @@ Result<Prepared> prepare(PrepareOptions const& options, StageCallback const& pro
     if (!source) return tl::unexpected(source.error());
     auto const existing = find_existing(options, source->inputs_digest);
     if (!existing) return tl::unexpected(existing.error());
-    if (*existing) return Prepared{**existing, true};
+    if (*existing) return PreparedData{**existing, true};
     return create(options, paths, std::move(*source), progress).map([](Manifest const& manifest) {
-        return Prepared{manifest, false};
+        return PreparedData{manifest, false};
     });
 }
 

@@ -30,7 +30,7 @@ struct PrepareOptions {
 };
 
 /// The outcome of prepare().
-struct Prepared {
+struct PreparedData {
     Manifest manifest;
     bool up_to_date{false};  ///< the data folder was already as requested and was not changed
 };
@@ -40,7 +40,7 @@ struct Prepared {
 /// sibling folder `.<name>.part` first, so that the data folder appears complete or not at all.
 /// Fails with `temporary` if another process is preparing the same folder. Fails with
 /// `cannot_create` if the data folder exists and must not be replaced.
-[[nodiscard]] Result<Prepared> prepare(PrepareOptions const& options,
-                                       StageCallback const& progress = {});
+[[nodiscard]] Result<PreparedData> prepare(PrepareOptions const& options,
+                                           StageCallback const& progress = {});
 
 }  // namespace curtail::data

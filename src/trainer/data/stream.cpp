@@ -30,7 +30,7 @@ Result<TokenStream> TokenStream::open(std::filesystem::path const& folder, Split
 Result<std::vector<Token> const*> TokenStream::shard(std::size_t index)
 {
     auto const known = std::find_if(loaded_.begin(), loaded_.end(),
-                                    [&](Loaded const& l) { return l.shard == index; });
+                                    [&](LoadedShard const& l) { return l.shard == index; });
     if (known != loaded_.end()) {
         loaded_.splice(loaded_.begin(), loaded_, known);
         return &loaded_.front().tokens;

@@ -29,7 +29,7 @@ class TokenStream {
     [[nodiscard]] Result<void> read(std::int64_t offset, std::span<Token> out);
 
   private:
-    struct Loaded {
+    struct LoadedShard {
         std::size_t shard;
         std::vector<Token> tokens;
     };
@@ -41,7 +41,7 @@ class TokenStream {
     Manifest manifest_;
     /// For each shard: its number of tokens plus those of all earlier shards.
     std::vector<std::int64_t> ends_;
-    std::list<Loaded> loaded_;  ///< cached shards, most recently used first
+    std::list<LoadedShard> loaded_;  ///< cached shards, most recently used first
 };
 
 /// Returns the entropy of the frequencies of the split's tokens, in nats per token. A model that

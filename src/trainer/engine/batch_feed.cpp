@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 at::Tensor as_tensor(std::vector<std::int64_t>& values, data::Batch const& batch)
@@ -58,4 +58,4 @@ BatchFeed::Tensors BatchFeed::load(data::Batch batch)
     return {slot.device[0], slot.device[1]};
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

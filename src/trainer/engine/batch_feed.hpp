@@ -9,7 +9,7 @@
 
 #include "trainer/data/loader.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Moves the rows of micro-batches to the device. The copy of one overlaps with the computation of
 /// the one before it.
@@ -40,4 +40,4 @@ class BatchFeed {
     data::Batch batch_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

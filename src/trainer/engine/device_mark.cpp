@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/engine/device_mark.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 DeviceMark DeviceMark::here(c10::Device device)
 {
@@ -23,4 +23,4 @@ FractionalSeconds DeviceMark::since(DeviceMark const& earlier) const
     return std::chrono::duration<double, std::milli>(earlier.event_->elapsedTime(*event_));
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -7,7 +7,7 @@
 
 #include "base/core/time.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// A point in the work that a thread has enqueued on a device. On a CPU, all work before it is
 /// done. Copies are the same point.
@@ -26,4 +26,4 @@ class DeviceMark {
     std::shared_ptr<c10::Event const> event_;  ///< null on a CPU
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

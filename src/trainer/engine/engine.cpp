@@ -16,10 +16,10 @@
 #include "trainer/engine/fail_together.hpp"
 #include "trainer/model/optim/sum_of_squares.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
-std::vector<std::int64_t> numbers_of(rounds::Ranges const& blocks)
+std::vector<std::int64_t> numbers_of(protocol::Ranges const& blocks)
 {
     std::vector<std::int64_t> all;
     for (auto const& range : blocks.list())
@@ -37,7 +37,7 @@ model::Parameters loaded(ShardExchange& exchange, model::Parameters weights, c10
     return weights.to(device, type);
 }
 
-model::Activations activations_of(config::Training const& training)
+model::Activations activations_of(config::TrainingSettings const& training)
 {
     return training.checkpoint_activations ? model::Activations::recompute
                                            : model::Activations::keep;
@@ -59,7 +59,7 @@ at::Tensor zero(c10::Device device, at::ScalarType type)
 
 }  // namespace
 
-at::ScalarType type_of(config::Training const& training, c10::Device device)
+at::ScalarType type_of(config::TrainingSettings const& training, c10::Device device)
 {
     auto const usual = device.is_cpu() ? config::Precision::fp32 : config::Precision::bf16;
     return training.precision.value_or(usual) == config::Precision::bf16 ? at::kBFloat16
@@ -90,7 +90,7 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
 {
 }
 
-Result<BegunStep> Engine::step(rounds::Ranges const& blocks, Tokens progress,
+Result<BegunStep> Engine::step(protocol::Ranges const& blocks, Tokens progress,
                                std::function<bool()> const& stop_here)
 {
     timer_.begin_step();
@@ -108,7 +108,7 @@ Result<BegunStep> Engine::step(rounds::Ranges const& blocks, Tokens progress,
             gradient.mul_(static_cast<double>(blocks.count()) / static_cast<double>(mine.blocks));
     auto const sums = sums_of(mine.loss.sum, mine.gradients);
     if (exchange_.overlaps()) limit_backlog(0);
-    timer_.end(Phase::exchange);
+    timer_.end(StepPhase::exchange);
     auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
     double const share =
         std::min(1.0, static_cast<double>(mine.blocks) / static_cast<double>(blocks_per_step()));
@@ -190,7 +190,7 @@ at::Tensor Engine::over_ranks(at::Tensor const& sums)
 
 // Changes the masters only. Does nothing if a sum is not finite. The device decides that on a GPU,
 // so that the host need not wait for it. Returns the sum of the squares of the changes.
-Result<at::Tensor> Engine::update(std::span<at::Tensor const> gradients, optim::Progress at,
+Result<at::Tensor> Engine::update(std::span<at::Tensor const> gradients, optim::BudgetProgress at,
                                   double lr_share, at::Tensor const& sums)
 {
     auto squares = zero(device_, at::kDouble);
@@ -217,12 +217,13 @@ at::Tensor Engine::energy() const
 // Updates the weights of all ranks or, if the update fails on a rank, of none. After a failure, the
 // masters are those of the last step, with the digits that the weights have. Returns the sum of the
 // squares of the changes, and the energy, over all ranks.
-Result<at::Tensor> Engine::update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
-                                         double lr_share, at::Tensor const& sums)
+Result<at::Tensor> Engine::update_on_all(std::span<at::Tensor const> gradients,
+                                         optim::BudgetProgress at, double lr_share,
+                                         at::Tensor const& sums)
 {
     auto const mine = update(gradients, at, lr_share, sums);
     auto const all = fail_together(collectives_, mine.map([](at::Tensor const&) {}));
-    timer_.end(Phase::update);
+    timer_.end(StepPhase::update);
     if (!all) {
         weights_replaced();
         optimizer_.reset();
@@ -230,7 +231,7 @@ Result<at::Tensor> Engine::update_on_all(std::span<at::Tensor const> gradients, 
     }
     auto total = over_ranks(at::stack({*mine, energy()}));
     exchange_.distribute(gpt_.weights());
-    timer_.end(Phase::exchange);
+    timer_.end(StepPhase::exchange);
     return total;
 }
 
@@ -267,4 +268,4 @@ void Engine::note_ends()
             unknown.outcome.ended = {SystemClock{}.now(), monotonic_now()};
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

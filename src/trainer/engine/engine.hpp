@@ -17,21 +17,21 @@
 #include "trainer/model/gpt.hpp"
 #include "trainer/model/optim/optimizer.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// A step that all ranks have begun.
 struct BegunStep {
     /// The blocks that the step uses: those it was given, or the first of them, or none, if a rank
     /// was asked to stop meanwhile. If empty, there is no step.
-    rounds::Ranges blocks;
+    protocol::Ranges blocks;
     bool stop_requested{};  ///< at least one rank was asked to stop
 };
 
 /// The outcome of one optimizer step, over all ranks of the site.
 struct StepOutcome {
-    rounds::Ranges blocks{};  ///< as in BegunStep
-    Tokens progress{};        ///< as given to Engine::step()
-    double loss{};            ///< nats per token, mean over these blocks
+    protocol::Ranges blocks{};  ///< as in BegunStep
+    Tokens progress{};          ///< as given to Engine::step()
+    double loss{};              ///< nats per token, mean over these blocks
     /// Whether the loss and all gradients are finite. If not, the step is skipped: weights and
     /// optimizer are unchanged.
     bool finite{};
@@ -57,7 +57,7 @@ struct StepOutcome {
 };
 
 /// Returns the type in which a rank on `device` computes.
-[[nodiscard]] at::ScalarType type_of(config::Training const& training, c10::Device device);
+[[nodiscard]] at::ScalarType type_of(config::TrainingSettings const& training, c10::Device device);
 
 /// How a rank uses its device.
 struct EngineOptions {
@@ -106,7 +106,7 @@ class Engine {
     /// this step on. See also EngineOptions::try_update. If that does not help, or if a rank cannot
     /// read its data, all ranks return its error and leave the weights unchanged. If the loss or a
     /// gradient is not finite, all ranks leave the weights and the optimizer's state unchanged.
-    [[nodiscard]] Result<BegunStep> step(rounds::Ranges const& blocks, Tokens progress,
+    [[nodiscard]] Result<BegunStep> step(protocol::Ranges const& blocks, Tokens progress,
                                          std::function<bool()> const& stop_here);
     /// Returns the outcome of the earliest step that this function has not yet returned. Returns an
     /// empty optional if it is not known (EngineOptions::unknown_outcomes).
@@ -142,7 +142,7 @@ class Engine {
     /// What this rank does next, in the order in which one rank overrules another.
     enum class Next : int { go_on, stop, use_less_memory, fail };
     /// What this rank has computed of a batch.
-    struct Accumulated {
+    struct PartialBatch {
         model::DeviceLossSum loss;
         std::int64_t blocks{};                  ///< complete blocks, over all ranks
         Next next{Next::go_on};                 ///< of all ranks
@@ -150,23 +150,23 @@ class Engine {
         std::span<at::Tensor const> gradients;  ///< of this rank's pieces, over all ranks
     };
     /// A step whose outcome the host does not know.
-    struct Unknown {
+    struct UnresolvedStep {
         StepOutcome outcome;  ///< what is known
         at::Tensor sums;      ///< in host memory: see sums_of()
         DeviceMark done;      ///< `sums` and the step are complete
         StepTimes times;
     };
-    Accumulated accumulate(std::vector<std::int64_t> const& blocks,
-                           std::function<bool()> const& stop_here);
-    Accumulated accumulate_in_memory(std::vector<std::int64_t> const& blocks,
-                                     std::function<bool()> const& stop_here);
-    void try_update(Accumulated& mine);
-    static void note_failure(tl::expected<void, StepFailure> done, Accumulated& mine);
+    PartialBatch accumulate(std::vector<std::int64_t> const& blocks,
+                            std::function<bool()> const& stop_here);
+    PartialBatch accumulate_in_memory(std::vector<std::int64_t> const& blocks,
+                                      std::function<bool()> const& stop_here);
+    void try_update(PartialBatch& mine);
+    static void note_failure(tl::expected<void, StepFailure> done, PartialBatch& mine);
     std::optional<data::Batch> read_and_wait(std::vector<std::int64_t> const& blocks,
-                                             data::RowRange rows, Accumulated& mine);
+                                             data::RowRange rows, PartialBatch& mine);
     bool go_on_after(std::int64_t complete, std::function<bool()> const& stop_here,
-                     Accumulated& mine);
-    void compute(data::Batch rows, std::int64_t blocks, bool last, Accumulated& mine);
+                     PartialBatch& mine);
+    void compute(data::Batch rows, std::int64_t blocks, bool last, PartialBatch& mine);
     [[nodiscard]] model::PassObserver exchange_during_pass(bool last);
     void begin_sums();
     void limit_backlog(std::size_t most);
@@ -175,10 +175,11 @@ class Engine {
     at::Tensor sums_of(at::Tensor const& loss, std::span<at::Tensor const> gradients);
     at::Tensor over_ranks(at::Tensor const& sums);
     at::Tensor energy() const;
-    Result<at::Tensor> update(std::span<at::Tensor const> gradients, optim::Progress at,
+    Result<at::Tensor> update(std::span<at::Tensor const> gradients, optim::BudgetProgress at,
                               double lr_share, at::Tensor const& sums);
-    Result<at::Tensor> update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
-                                     double lr_share, at::Tensor const& sums);
+    Result<at::Tensor> update_on_all(std::span<at::Tensor const> gradients,
+                                     optim::BudgetProgress at, double lr_share,
+                                     at::Tensor const& sums);
     void remember(StepOutcome outcome, at::Tensor const& sums);
     void learn_outcomes(std::size_t unknown);
 
@@ -198,8 +199,8 @@ class Engine {
     ShapesSeen shapes_;
     std::deque<DeviceMark> micro_batches_;  ///< the ends of the last ones
     std::deque<DeviceMark> backlog_;        ///< see limit_backlog()
-    std::deque<Unknown> unknown_;
+    std::deque<UnresolvedStep> unknown_;
     std::deque<StepOutcome> outcomes_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

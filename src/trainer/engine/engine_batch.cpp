@@ -8,7 +8,7 @@
 #include "trainer/engine/engine.hpp"
 #include "trainer/engine/micro_batches.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 void free_unused_memory(c10::Device device)
@@ -19,8 +19,8 @@ void free_unused_memory(c10::Device device)
 }  // namespace
 
 // Adds the gradients of the batch up over the ranks.
-Engine::Accumulated Engine::accumulate_in_memory(std::vector<std::int64_t> const& blocks,
-                                                 std::function<bool()> const& stop_here)
+Engine::PartialBatch Engine::accumulate_in_memory(std::vector<std::int64_t> const& blocks,
+                                                  std::function<bool()> const& stop_here)
 {
     for (;;) {
         gpt_.zero_gradients();
@@ -38,11 +38,11 @@ Engine::Accumulated Engine::accumulate_in_memory(std::vector<std::int64_t> const
     }
 }
 
-Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
-                                       std::function<bool()> const& stop_here)
+Engine::PartialBatch Engine::accumulate(std::vector<std::int64_t> const& blocks,
+                                        std::function<bool()> const& stop_here)
 {
     auto const scalar = at::TensorOptions().device(device_);
-    Accumulated mine{
+    PartialBatch mine{
         {at::zeros({}, scalar.dtype(at::kDouble)), at::zeros({}, scalar.dtype(at::kLong))},
         0,
         {},
@@ -71,7 +71,7 @@ Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
 // Reads `rows`, and waits until the device needs them. Returns nothing if there is nothing to
 // compute, or after a failure.
 std::optional<data::Batch> Engine::read_and_wait(std::vector<std::int64_t> const& blocks,
-                                                 data::RowRange rows, Accumulated& mine)
+                                                 data::RowRange rows, PartialBatch& mine)
 {
     std::optional<data::Batch> batch;
     if (mine.next >= Next::use_less_memory || rows.size() == 0) return batch;
@@ -91,7 +91,7 @@ std::optional<data::Batch> Engine::read_and_wait(std::vector<std::int64_t> const
 // request need not wait for that work. No rank has then begun the next block, so that the
 // gradients are those of whole blocks on all ranks.
 bool Engine::go_on_after(std::int64_t complete, std::function<bool()> const& stop_here,
-                         Accumulated& mine)
+                         PartialBatch& mine)
 {
     if (mine.next == Next::go_on && stop_here()) mine.next = Next::stop;
     mine.next = static_cast<Next>(collectives_.all_reduce_max(static_cast<int>(mine.next)));
@@ -101,7 +101,7 @@ bool Engine::go_on_after(std::int64_t complete, std::function<bool()> const& sto
 
 // Makes an update that changes nothing. While micro-batches can become smaller, the ranks thus
 // learn whether an update fits into memory.
-void Engine::try_update(Accumulated& mine)
+void Engine::try_update(PartialBatch& mine)
 {
     auto done = without_exceptions([&]() -> Result<void> {
         optimizer_.try_step(exchange_.masters(), mine.gradients);
@@ -113,7 +113,7 @@ void Engine::try_update(Accumulated& mine)
 }
 
 // Sets what this rank does next if its part of a step failed.
-void Engine::note_failure(tl::expected<void, StepFailure> done, Accumulated& mine)
+void Engine::note_failure(tl::expected<void, StepFailure> done, PartialBatch& mine)
 {
     if (done) return;
     mine.next = done.error().out_of_memory ? Next::use_less_memory : Next::fail;
@@ -128,17 +128,17 @@ void Engine::begin_sums()
 }
 
 // Adds the gradients of the rows in `rows`, of a batch of `blocks` blocks.
-void Engine::compute(data::Batch rows, std::int64_t blocks, bool last, Accumulated& mine)
+void Engine::compute(data::Batch rows, std::int64_t blocks, bool last, PartialBatch& mine)
 {
     auto done = without_exceptions([&]() -> Result<void> {
         auto const tensors = feed_.load(std::move(rows));
-        timer_.end(Phase::data);
+        timer_.end(StepPhase::data);
         auto const batch_rows = blocks * loader_.rows_per_block();
         // `scale` makes uneven shares of the ranks count correctly.
         double const scale = 1.0 / static_cast<double>(batch_rows * run_.model.sequence);
         mine.loss += gpt_.enqueue_gradients(tensors.inputs, tensors.targets, scale,
                                             exchange_during_pass(last));
-        timer_.end(Phase::compute);
+        timer_.end(StepPhase::compute);
         return {};
     });
     micro_batches_.push_back(DeviceMark::here(device_));
@@ -180,4 +180,4 @@ void Engine::pace()
     note_ends();
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/engine/fail_together.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 Result<void> fail_together(comm::Collectives& ranks, Result<void> const& mine)
 {
@@ -19,4 +19,4 @@ Result<void> fail_together(comm::Collectives& ranks, Result<void> const& mine)
     return fail(static_cast<ExitCode>(code), std::move(what), std::move(why), std::move(remedy));
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -5,7 +5,7 @@
 #include "base/core/files.hpp"
 #include "trainer/engine/engine.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 constexpr std::int64_t format = 1;
@@ -90,4 +90,4 @@ void FittingRows::note(StepOutcome const& outcome, Log const& log)
     if (!kept) log.warning(kept.error().message());
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -11,7 +11,7 @@
 #include "run/config/run.hpp"
 #include "trainer/comm/collectives.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 struct StepOutcome;
 
@@ -47,4 +47,4 @@ class FittingRows {
     std::int64_t rows_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -8,7 +8,7 @@
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 std::optional<std::int64_t> number_in(std::filesystem::path const& file)
@@ -58,4 +58,4 @@ std::optional<Bytes> free_memory(c10::Device device)
     return free ? std::optional(Bytes{*free}) : std::nullopt;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

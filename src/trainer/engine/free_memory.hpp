@@ -6,10 +6,10 @@
 
 #include "base/core/units.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns the memory of `device` that no process uses; on a CPU, at most what the process's
 /// control groups allow. Returns an empty optional if it is unknown.
 [[nodiscard]] std::optional<Bytes> free_memory(c10::Device device);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

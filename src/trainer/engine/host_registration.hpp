@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Registers memory of the process with CUDA, which then copies to and from it as fast as the GPU's
 /// connection allows. Its pages must exist: CUDA holds a lock that all its calls need until it has
@@ -13,4 +13,4 @@ namespace curtail::train {
 /// Ends the registration. Call it before the memory is freed.
 void unregister_host_memory(void* memory) noexcept;
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

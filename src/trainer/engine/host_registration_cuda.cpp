@@ -3,7 +3,7 @@
 
 #include "trainer/engine/host_registration.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 bool register_host_memory(void* memory, std::size_t bytes)
 {
@@ -17,4 +17,4 @@ void unregister_host_memory(void* memory) noexcept
     if (cudaHostUnregister(memory) != cudaSuccess) (void)cudaGetLastError();
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

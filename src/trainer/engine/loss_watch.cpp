@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 LossWatch::LossWatch(std::int64_t vocabulary)
     : uniform_loss_(std::log(static_cast<double>(vocabulary)))
@@ -20,4 +20,4 @@ bool LossWatch::add(std::optional<double> loss)
     return true;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Notices a training that does not learn. A model that knows nothing gives every token the same
 /// probability; its loss is ln(vocabulary). Losses near this value are normal only at the
@@ -32,4 +32,4 @@ class LossWatch {
     bool reported_{false};
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -32,4 +32,4 @@ std::vector<MicroBatch> micro_batches(BatchShape const& shape)
     return all;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -5,7 +5,7 @@
 
 #include "trainer/data/loader.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Rows of a batch that all ranks compute together. The ranks can stop before a micro-batch that
 /// begins a block.
@@ -29,4 +29,4 @@ struct BatchShape {
 /// numbers in `shape` must be positive, except that `blocks` may be 0.
 [[nodiscard]] std::vector<MicroBatch> micro_batches(BatchShape const& shape);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

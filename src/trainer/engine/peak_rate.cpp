@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 struct Gpu {
@@ -45,4 +45,4 @@ std::optional<double> peak_tflops_of(std::string_view name)
     return gpu == gpus.end() ? std::nullopt : std::optional(gpu->tflops);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

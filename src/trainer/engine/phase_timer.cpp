@@ -4,25 +4,25 @@
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
-char const* name_of(Phase phase)
+char const* name_of(StepPhase phase)
 {
     constexpr char const* names[] = {"data", "compute", "exchange", "update"};
     return names[static_cast<std::size_t>(phase)];
 }
 
-FractionalSeconds& time_of(runlog::StepPhases& phases, Phase phase)
+FractionalSeconds& time_of(runlog::StepPhases& phases, StepPhase phase)
 {
     switch (phase) {
-        case Phase::data:
+        case StepPhase::data:
             return phases.data;
-        case Phase::compute:
+        case StepPhase::compute:
             return phases.compute;
-        case Phase::exchange:
+        case StepPhase::exchange:
             return phases.exchange;
-        case Phase::update:
+        case StepPhase::update:
             return phases.update;
     }
     __builtin_unreachable();
@@ -82,4 +82,4 @@ Result<void> PhaseTimer::write() const
                       json::to_string(json::Object{{"traceEvents", std::move(events)}}) + "\n");
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -10,10 +10,10 @@
 #include "run/runlog/metrics.hpp"
 #include "trainer/engine/device_mark.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The parts of a step, in the order of runlog::StepPhases.
-enum class Phase {
+enum class StepPhase {
     data,      ///< reads rows of tokens and moves them to the device
     compute,   ///< forward and backward pass
     exchange,  ///< sums gradients and sends weights; includes the wait for slower ranks
@@ -24,7 +24,7 @@ enum class Phase {
 class StepTimes {
   public:
     explicit StepTimes(DeviceMark begin) : begin_(std::move(begin)) {}
-    void end(Phase phase, DeviceMark mark) { ends_.push_back({phase, std::move(mark)}); }
+    void end(StepPhase phase, DeviceMark mark) { ends_.push_back({phase, std::move(mark)}); }
     /// Returns the time of each phase. The device must have done the step.
     [[nodiscard]] runlog::StepPhases phases() const;
     /// Returns the time from the begin to the end of the last phase, as phases() does.
@@ -32,14 +32,14 @@ class StepTimes {
 
     /// One of the phases, with times since the `origin` of spans().
     struct Span {
-        Phase phase{};
+        StepPhase phase{};
         FractionalSeconds begin{}, end{};
     };
     [[nodiscard]] std::vector<Span> spans(StepTimes const& origin) const;
 
   private:
     struct End {
-        Phase phase;
+        StepPhase phase;
         DeviceMark mark;
     };
     DeviceMark begin_;
@@ -57,7 +57,7 @@ class PhaseTimer {
     /// Begins a step.
     void begin_step() { times_ = StepTimes(DeviceMark::here(device_)); }
     /// Ends a phase. It began when the previous phase ended, or with the step.
-    void end(Phase phase) { times_.end(phase, DeviceMark::here(device_)); }
+    void end(StepPhase phase) { times_.end(phase, DeviceMark::here(device_)); }
     /// Returns the times of the step so far.
     [[nodiscard]] StepTimes const& times() const { return times_; }
 
@@ -85,4 +85,4 @@ class PhaseTimer {
     std::optional<Error> trace_error_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -9,7 +9,7 @@
 
 #include "trainer/engine/host_registration.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 at::Tensor pinned_memory(std::int64_t count, at::ScalarType type)
 {
@@ -57,4 +57,4 @@ void HostCopy::copy(at::Tensor const& from, at::Tensor const& to)
     }
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

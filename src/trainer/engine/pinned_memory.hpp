@@ -4,7 +4,7 @@
 
 #include "base/core/large_memory.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns `count` elements of pinned host memory with any values. A GPU copies to and from it
 /// several times as fast as other memory. PyTorch takes the next power of two of bytes. Throws
@@ -31,4 +31,4 @@ class HostCopy {
     at::Tensor staging_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -7,7 +7,7 @@
 #include "trainer/meter/gpu_energy.hpp"
 #include "trainer/meter/rapl.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // The meters of one rank; null if it has none of the kind.
@@ -40,4 +40,4 @@ std::function<std::optional<double>()> rank_energy(c10::Device device, comm::Pla
     return [meters] { return meters->take_j(); };
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

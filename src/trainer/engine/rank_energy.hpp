@@ -7,7 +7,7 @@
 
 #include "trainer/comm/mpi_session.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns a function that reads the meters of a rank: that of its GPU and, on the first rank of a
 /// node, those of the node's processors. The function returns the energy in joules since its last
@@ -15,4 +15,4 @@ namespace curtail::train {
 [[nodiscard]] std::function<std::optional<double>()> rank_energy(c10::Device device,
                                                                  comm::PlaceOnNode on_node);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

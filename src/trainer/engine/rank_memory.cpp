@@ -8,7 +8,7 @@
 #include "trainer/model/optim/shards.hpp"
 #include "trainer/model/pass_memory.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 constexpr std::int64_t float_bytes = 4;
@@ -108,4 +108,4 @@ Result<void> check_memory(config::Run const& run, int ranks, at::ScalarType type
         remedy_for(run));
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

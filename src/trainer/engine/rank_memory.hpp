@@ -7,7 +7,7 @@
 #include "base/core/units.hpp"
 #include "run/config/run.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The memory that a rank needs on its device. An estimate (docs/gpu.md).
 struct RankMemory {
@@ -33,4 +33,4 @@ struct DeviceMemory {
 [[nodiscard]] Result<void> check_memory(config::Run const& run, int ranks, at::ScalarType type,
                                         bool on_gpu, DeviceMemory const& memory);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

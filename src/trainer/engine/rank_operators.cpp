@@ -6,7 +6,7 @@
 #include "trainer/engine/engine.hpp"
 #include "trainer/engine/without_exceptions.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 Result<std::optional<model::CheckedOperators>> rank_operators(config::Run const& run,
                                                               model::GpuChoice const& choice,
                                                               c10::Device device, std::int64_t rows,
@@ -33,4 +33,4 @@ Result<std::optional<model::CheckedOperators>> rank_operators(config::Run const&
     return checked;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -6,7 +6,7 @@
 #include "run/config/run.hpp"
 #include "trainer/model/gpu_operators.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns the operators with which a rank trains on a GPU: those of `choice`, after a check
 /// (docs/gpu.md), with the attention of `rows` rows. Logs a warning for each one that the check
@@ -16,4 +16,4 @@ namespace curtail::train {
     config::Run const& run, model::GpuChoice const& choice, c10::Device device, std::int64_t rows,
     Log const& log);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

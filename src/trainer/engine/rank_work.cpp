@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // A sum of the bit patterns of the values, in which the order of the slices counts.
@@ -107,4 +107,4 @@ void RankWork::adopt(std::span<float const> theta, std::vector<Seq> const& dropp
     engine_.masters_replaced();
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -8,7 +8,7 @@
 #include "trainer/engine/engine.hpp"
 #include "trainer/engine/shard_work.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 using payload::Values;
 
@@ -58,4 +58,4 @@ class RankWork {
     payload::ValueMemory memory_{1};  ///< for a gathered delta
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -5,7 +5,7 @@
 
 #include "base/core/files.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 Recorder::Recorder(std::filesystem::path folder, std::string site, std::string job, Log log,
                    StepWatcher watcher, std::optional<LossWatch> loss_watch)
@@ -50,7 +50,7 @@ void Recorder::payloads_read(runlog::PayloadsRead const& read)
 
 void Recorder::append(runlog::Event const& event) { check(events_.append(event)); }
 
-void Recorder::state(energy::State state) { change_state(energy::name(state)); }
+void Recorder::state(energy::PowerState state) { change_state(energy::name(state)); }
 
 void Recorder::change_state(std::string const& state)
 {
@@ -91,4 +91,4 @@ void Recorder::check(Result<void> const& written)
     log_.warning(written.error().message() + " (metrics and events are incomplete from here)");
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

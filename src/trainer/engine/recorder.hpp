@@ -15,7 +15,7 @@
 #include "run/runlog/trainer_events.hpp"
 #include "trainer/engine/loss_watch.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 using runlog::StepMetrics;
 
@@ -54,7 +54,7 @@ class Recorder {
     /// Writes the event. The metrics of the next step have the same numbers.
     void payloads_read(runlog::PayloadsRead const& read);
     /// Writes an event with `state` if `state` differs from the previous state.
-    void state(energy::State state);
+    void state(energy::PowerState state);
     /// Writes an event with the state `ended`, then one with the exit code. `cause` is the name of
     /// the StopCause, if there was a stop request.
     void ended(ExitCode code, std::string cause);
@@ -81,4 +81,4 @@ class Recorder {
     std::atomic<bool> complained_{false};  ///< a failed write was logged
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

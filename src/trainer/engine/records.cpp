@@ -3,10 +3,10 @@
 
 #include "protocol/chain/run_objects.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
-constexpr Bytes size_limit{rounds::record_bytes_limit};
+constexpr Bytes size_limit{protocol::record_bytes_limit};
 
 tl::unexpected<Error> uncertain(std::string const& name, char const* why)
 {
@@ -20,20 +20,20 @@ Records::Records(std::shared_ptr<store::ObjectStore> store, RunId run)
 {
 }
 
-Result<rounds::Input> Records::get(rounds::Get const& question, Call const& call) const
+Result<protocol::Input> Records::get(protocol::Get const& question, Call const& call) const
 {
     auto const name = chain::object_name(run_, question.name);
     if (!name) return tl::unexpected(name.error());
     auto content = store_->get(*name, size_limit, call);
     // Too long for a record: return any text of that length, which the protocol refuses.
     if (!content && content.error().code == ExitCode::data)
-        return rounds::Got{question.op, std::string(rounds::record_bytes_limit + 1, ' ')};
+        return protocol::Got{question.op, std::string(protocol::record_bytes_limit + 1, ' ')};
     if (!content) return tl::unexpected(content.error());
-    if (!*content) return rounds::Missing{question.op};
-    return rounds::Got{question.op, std::string(store::text_of(**content))};
+    if (!*content) return protocol::Missing{question.op};
+    return protocol::Got{question.op, std::string(store::text_of(**content))};
 }
 
-Result<rounds::Input> Records::create(rounds::Create const& question, Call const& call) const
+Result<protocol::Input> Records::create(protocol::Create const& question, Call const& call) const
 {
     auto const name = chain::object_name(run_, question.name);
     if (!name) return tl::unexpected(name.error());
@@ -41,19 +41,19 @@ Result<rounds::Input> Records::create(rounds::Create const& question, Call const
     if (!outcome) return tl::unexpected(outcome.error());
     if (*outcome == store::CreateOutcome::unknown)
         return uncertain(question.name, "the store's reply was lost");
-    if (*outcome == store::CreateOutcome::exists) return rounds::Exists{question.op};
-    if (!question.want_time) return rounds::Created{question.op, std::nullopt};
+    if (*outcome == store::CreateOutcome::exists) return protocol::Exists{question.op};
+    if (!question.want_time) return protocol::Created{question.op, std::nullopt};
     auto const info = store_->stat(*name, call);
     if (!info) return tl::unexpected(info.error());
     if (!*info) return uncertain(question.name, "the object has disappeared");
-    return rounds::Created{question.op, (*info)->modified};
+    return protocol::Created{question.op, (*info)->modified};
 }
 
-Result<void> Records::overwrite(rounds::Overwrite const& order, Call const& call) const
+Result<void> Records::overwrite(protocol::Overwrite const& order, Call const& call) const
 {
     auto const name = chain::object_name(run_, order.name);
     if (!name) return tl::unexpected(name.error());
     return store_->put(*name, Pieces(std::string_view(order.bytes)), call);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -6,7 +6,7 @@
 #include "protocol/site/messages.hpp"
 #include "storage/store/object_store.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Carries out the protocol's questions about records. Copies share the store. Thread-safe.
 ///
@@ -16,16 +16,17 @@ class Records {
     Records(std::shared_ptr<store::ObjectStore> store, RunId run);
 
     /// Returns Got or Missing.
-    [[nodiscard]] Result<rounds::Input> get(rounds::Get const& question, Call const& call) const;
+    [[nodiscard]] Result<protocol::Input> get(protocol::Get const& question,
+                                              Call const& call) const;
     /// Returns Created or Exists. Fails with `temporary` if the outcome is unknown.
-    [[nodiscard]] Result<rounds::Input> create(rounds::Create const& question,
-                                               Call const& call) const;
+    [[nodiscard]] Result<protocol::Input> create(protocol::Create const& question,
+                                                 Call const& call) const;
     /// Stores a record in place of an older one.
-    [[nodiscard]] Result<void> overwrite(rounds::Overwrite const& order, Call const& call) const;
+    [[nodiscard]] Result<void> overwrite(protocol::Overwrite const& order, Call const& call) const;
 
   private:
     std::shared_ptr<store::ObjectStore> store_;
     RunId run_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

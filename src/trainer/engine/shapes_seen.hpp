@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The numbers of rows of the micro-batches that a rank has computed. cuDNN makes a plan for each
 /// one when it first occurs, which takes about a second.
@@ -30,4 +30,4 @@ class ShapesSeen {
     bool first_step_{true};
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <limits>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // Calls body(piece, its part of `chunk`) for pieces that stand in `chunk` one after the other.
 template <class Body>
-void for_parts(std::vector<optim::Piece> const& pieces, at::Tensor const& chunk, Body const& body)
+void for_parts(std::vector<optim::ParameterRange> const& pieces, at::Tensor const& chunk,
+               Body const& body)
 {
     std::int64_t first = 0;
     for (auto const& piece : pieces) {
@@ -21,7 +22,7 @@ void for_parts(std::vector<optim::Piece> const& pieces, at::Tensor const& chunk,
     }
 }
 
-at::Tensor part_of(model::Parameters const& all, optim::Piece const& piece)
+at::Tensor part_of(model::Parameters const& all, optim::ParameterRange const& piece)
 {
     return all.range(piece.offset, piece.count);
 }
@@ -34,18 +35,18 @@ std::span<float> values(at::Tensor const& tensor)
 }
 
 // The elements of `piece` in a vector of all parameters.
-at::Tensor part_of(std::span<float const> whole, optim::Piece const& piece)
+at::Tensor part_of(std::span<float const> whole, optim::ParameterRange const& piece)
 {
     auto* const first = const_cast<float*>(whole.data()) + piece.offset;
     return at::from_blob(first, {piece.count}, at::TensorOptions(at::kFloat));
 }
 
 // Copies the elements of `pieces` to the beginning of `chunk`, and sets the others to zero.
-void fill(std::vector<optim::Piece> const& pieces, std::span<float const> whole,
+void fill(std::vector<optim::ParameterRange> const& pieces, std::span<float const> whole,
           at::Tensor const& chunk, HostCopy& host)
 {
     std::int64_t end = 0;
-    for_parts(pieces, chunk, [&](optim::Piece const& piece, at::Tensor const& part) {
+    for_parts(pieces, chunk, [&](optim::ParameterRange const& piece, at::Tensor const& part) {
         host.copy(part_of(whole, piece), part);
         end += piece.count;
     });
@@ -70,8 +71,9 @@ ShardExchange::ShardExchange(optim::Shards shards, comm::Collectives& collective
     make_buffers(device, type);
     for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
         auto const keep = [&](at::Tensor const& shard, std::vector<at::Tensor>& parts) {
-            for_parts(own(shards_.buckets[bucket]), chunk_in(shard, bucket),
-                      [&](optim::Piece const&, at::Tensor part) { parts.push_back(part); });
+            for_parts(
+                own(shards_.buckets[bucket]), chunk_in(shard, bucket),
+                [&](optim::ParameterRange const&, at::Tensor part) { parts.push_back(part); });
         };
         keep(master_values_, masters_);
         if (!alone()) keep(gradient_values_, gradients_);
@@ -119,7 +121,8 @@ void ShardExchange::make_scalars(at::TensorOptions options)
     scalars_ = at::zeros({end - first_scalar_}, options);
 }
 
-std::vector<optim::Piece> const& ShardExchange::own(optim::Bucket const& bucket) const
+std::vector<optim::ParameterRange> const& ShardExchange::own(
+    optim::GradientBucket const& bucket) const
 {
     return bucket.of_rank[static_cast<std::size_t>(collectives_.rank())];
 }
@@ -176,7 +179,7 @@ void ShardExchange::begin_sum(std::size_t bucket, model::Parameters const& gradi
     auto& staging = staging_[sums_++ % staging_.size()];
     collectives_.finish(staging.operations);
     auto const chunks = chunks_of(bucket, staging.values);
-    for_all_ranks(bucket, chunks, [&](optim::Piece const& piece, at::Tensor const& part) {
+    for_all_ranks(bucket, chunks, [&](optim::ParameterRange const& piece, at::Tensor const& part) {
         part.copy_(part_of(gradients, piece));
     });
     collectives_.reduce_scatter_sum(values(chunks), values(chunk_in(gradient_values_, bucket)));
@@ -217,7 +220,7 @@ void ShardExchange::send_scalars()
     scalars_.zero_();
     auto const& pieces = own(shards_.buckets.back());
     for_parts(pieces, chunk_in(master_values_, buckets() - 1),
-              [&](optim::Piece const& piece, at::Tensor const& part) {
+              [&](optim::ParameterRange const& piece, at::Tensor const& part) {
                   if (piece.offset >= first_scalar_)
                       scalars_.narrow(0, piece.offset - first_scalar_, piece.count).copy_(part);
               });
@@ -250,7 +253,7 @@ void ShardExchange::receive(std::size_t bucket, model::Parameters& weights)
     exchanged.to_receive = false;
     collectives_.finish(exchanged.weights.operations);
     for_all_ranks(bucket, exchanged.weights.values,
-                  [&](optim::Piece const& piece, at::Tensor const& part) {
+                  [&](optim::ParameterRange const& piece, at::Tensor const& part) {
                       weights.set(piece.offset, part);
                   });
     if (bucket + 1 == buckets() && scalars_.defined()) weights.set(first_scalar_, scalars_);
@@ -289,10 +292,11 @@ void ShardExchange::gather(at::Tensor const& shard, std::span<float> whole)
             collectives_.synchronize();
         }
         if (collectives_.rank() != 0) continue;
-        for_all_ranks(bucket, chunks, [&](optim::Piece const& piece, at::Tensor const& part) {
-            host_copy_.copy(part, part_of(whole, piece));
-        });
+        for_all_ranks(bucket, chunks,
+                      [&](optim::ParameterRange const& piece, at::Tensor const& part) {
+                          host_copy_.copy(part, part_of(whole, piece));
+                      });
     }
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -11,7 +11,7 @@
 #include "trainer/model/optim/shards.hpp"
 #include "trainer/model/parameters.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Exchanges gradients and weights between the ranks of a site. Every rank has all weights, but
 /// updates only its own pieces (trainer/model/optim/shards.hpp). It has a second copy of these
@@ -77,7 +77,7 @@ class ShardExchange {
         std::uint64_t operations{};  ///< Collectives::enqueued() after the last one that used it
     };
     /// How far the exchange of a bucket is.
-    struct Exchanged {
+    struct ExchangeProgress {
         std::int64_t first{};  ///< index of the bucket's first element in a shard
         bool sum_begun{};      ///< since the last sum()
         bool to_receive{};     ///< since the last distribute()
@@ -85,7 +85,8 @@ class ShardExchange {
     };
     [[nodiscard]] std::size_t buckets() const { return shards_.buckets.size(); }
     [[nodiscard]] bool alone() const { return collectives_.size() == 1; }
-    [[nodiscard]] std::vector<optim::Piece> const& own(optim::Bucket const& bucket) const;
+    [[nodiscard]] std::vector<optim::ParameterRange> const& own(
+        optim::GradientBucket const& bucket) const;
     void make_buffers(c10::Device device, at::ScalarType type);
     /// Returns this rank's chunk of a bucket in `shard`, a tensor with the layout of the masters.
     [[nodiscard]] at::Tensor chunk_in(at::Tensor const& shard, std::size_t bucket) const;
@@ -109,11 +110,11 @@ class ShardExchange {
     at::Tensor gradient_values_;
     std::vector<Chunks> staging_;  ///< float32; used in turn
     std::size_t sums_{0};          ///< number of begun sums so far
-    std::vector<Exchanged> exchanged_;
+    std::vector<ExchangeProgress> exchanged_;
     std::vector<at::Tensor> masters_;
     std::vector<at::Tensor> gradients_;
     at::Tensor scalars_;           ///< Parameters::scalars() of all ranks; undefined for float32
     std::int64_t first_scalar_{};  ///< index of their first one in the buffer of parameters
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // Calls `use(first, count)` for the slices of `values`.
@@ -110,4 +110,4 @@ void ShardWork::forget(std::vector<Seq> const& seqs)
         if (auto forgotten = undecided_.extract(seq)) keep_memory_of(std::move(forgotten.mapped()));
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -8,7 +8,7 @@
 
 #include "base/core/ids.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns how many elements a cut computes at once. On a CPU, they stay in the cache. On a GPU,
 /// large slices need few kernels. A slice needs temporary memory, because ATen's norm in double
@@ -70,4 +70,4 @@ class ShardWork {
     at::Tensor unused_;  ///< memory of a forgotten delta or anchor; undefined: none
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -6,7 +6,7 @@
 
 #include "trainer/comm/nccl_collectives.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // The number of GPUs that this process may use.
@@ -66,7 +66,8 @@ comm::GpuIdentity identity_of(c10::Device device)
     return comm::gpu_identity(*api, device.index());
 }
 
-void warn_of_float32_muon(config::Optimizer const& optimizer, c10::Device device, Log const& log)
+void warn_of_float32_muon(config::OptimizerSettings const& optimizer, c10::Device device,
+                          Log const& log)
 {
     if (device.is_cpu() || optimizer.muon_bfloat16) return;
     log.warning(
@@ -96,4 +97,4 @@ std::unique_ptr<comm::Collectives> device_collectives(comm::Collectives& host, c
         {.device = device.index(), .compute = nullptr, .patience = std::move(patience)});
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -12,7 +12,7 @@
 #include "trainer/comm/gpu_identity.hpp"
 #include "trainer/comm/patience.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns the device of the rank with this number on its node. The ranks of a node use its GPUs in
 /// turn: rank r uses GPU r. If the rank sees only one GPU, it uses that one; see also
@@ -25,7 +25,8 @@ namespace curtail::train {
 [[nodiscard]] comm::GpuIdentity identity_of(c10::Device device);
 
 /// Warns if `device` is a GPU and the run's Muon computes in float32, which makes steps longer.
-void warn_of_float32_muon(config::Optimizer const& optimizer, c10::Device device, Log const& log);
+void warn_of_float32_muon(config::OptimizerSettings const& optimizer, c10::Device device,
+                          Log const& log);
 
 /// Fails with `unavailable` on all ranks if two of them use the same GPU (comm::ranks_on_one_gpu).
 /// Every rank of `host` must call this function, with its device.
@@ -38,4 +39,4 @@ void warn_of_float32_muon(config::Optimizer const& optimizer, c10::Device device
                                                                     c10::Device device,
                                                                     comm::Patience patience);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

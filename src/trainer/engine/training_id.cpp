@@ -7,17 +7,17 @@
 #include "protocol/records/names.hpp"
 #include "run/config/run_spec.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 namespace {
 
 Result<std::optional<std::string>> training_id_now(chain::RunObjects const& objects)
 {
-    auto const name = rounds::commit_name({1});
+    auto const name = protocol::commit_name({1});
     auto const first = objects.record(name);
     if (!first) return tl::unexpected(first.error());
     if (!*first) return std::optional<std::string>{};
-    if (auto commit = rounds::decode_commit(**first, name); !commit)
+    if (auto commit = protocol::decode_commit(**first, name); !commit)
         return tl::unexpected(commit.error());
     return std::optional("run " + sha256(**first).hex());
 }
@@ -51,4 +51,4 @@ std::string training_id_alone(config::Run const& run, Digest const& manifest)
 
 bool is_alone(std::string const& training_id) { return training_id.rfind("alone ", 0) == 0; }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -13,7 +13,7 @@
 #include "run/config/run.hpp"
 #include "storage/store/object_store.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns `run <digest of the run's first commit>`. A run that is started again from the beginning
 /// has another digest. Returns an empty optional if the run has no commit yet. Fails with
@@ -31,4 +31,4 @@ namespace curtail::train {
 /// Returns true if training_id_alone() made `training_id`.
 [[nodiscard]] bool is_alone(std::string const& training_id);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -7,7 +7,7 @@
 
 #include "trainer/comm/collectives.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // True for the exceptions of PyTorch, cuBLAS and the C++ library.
@@ -48,4 +48,4 @@ tl::expected<void, StepFailure> without_exceptions(std::function<Result<void>()>
     }
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

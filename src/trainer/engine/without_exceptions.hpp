@@ -4,7 +4,7 @@
 
 #include "base/core/result.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Why a rank cannot make its part of a step.
 struct StepFailure {
@@ -18,4 +18,4 @@ struct StepFailure {
 [[nodiscard]] tl::expected<void, StepFailure> without_exceptions(
     std::function<Result<void>()> const& body);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

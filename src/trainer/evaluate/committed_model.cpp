@@ -16,23 +16,23 @@ using Cause = store::ReadFailure::Cause;
 
 std::string name_of(CommitNumber number) { return "commit " + std::to_string(number.value); }
 
-Result<rounds::Commit> choose(std::vector<rounds::Commit> const& chain,
-                              std::optional<CommitNumber> wanted, std::string const& store)
+Result<protocol::Commit> choose(std::vector<protocol::Commit> const& chain,
+                                std::optional<CommitNumber> wanted, std::string const& store)
 {
     if (chain.empty())
         return fail(ExitCode::no_input, "cannot load a model",
                     "the run in " + store + " has no commit yet");
     if (!wanted) return chain.back();
     auto const it = std::find_if(chain.begin(), chain.end(),
-                                 [&](rounds::Commit const& c) { return c.number == *wanted; });
+                                 [&](protocol::Commit const& c) { return c.number == *wanted; });
     if (it == chain.end())
         return fail(ExitCode::no_input, "cannot load " + name_of(*wanted),
                     "the run has commits 1 to " + std::to_string(chain.size()));
     return *it;
 }
 
-Error payload_error(store::ReadFailure const& failure, rounds::Commit const& commit,
-                    rounds::PartRef const& part)
+Error payload_error(store::ReadFailure const& failure, protocol::Commit const& commit,
+                    protocol::PartRef const& part)
 {
     auto const what = "cannot load the model of " + name_of(commit.number);
     switch (failure.cause) {
@@ -54,7 +54,7 @@ Error payload_error(store::ReadFailure const& failure, rounds::Commit const& com
 
 // The weights do not determine the model (the number of heads, for example), so the configured
 // shape must be the stored one.
-Result<rounds::RunSpec> read_spec(config::Run const& run, chain::RunObjects const& objects)
+Result<protocol::RunSpec> read_spec(config::Run const& run, chain::RunObjects const& objects)
 {
     auto const what = "cannot load the model of run " + run.run.value;
     auto spec = objects.spec();
@@ -73,7 +73,7 @@ Result<rounds::RunSpec> read_spec(config::Run const& run, chain::RunObjects cons
 
 tl::expected<model::Parameters, store::ReadFailure> read_weights(config::Run const& run,
                                                                  chain::RunObjects const& objects,
-                                                                 rounds::Commit const& commit,
+                                                                 protocol::Commit const& commit,
                                                                  Call const& call)
 {
     auto const& part = commit.model.weights;

@@ -12,7 +12,7 @@ namespace curtail::evaluate {
 
 /// A commit of a run, and the model of that commit.
 struct CommittedModel {
-    rounds::Commit commit;
+    protocol::Commit commit;
     model::Parameters weights;
     Digest manifest;  ///< SHA-256 of the manifest of the data that the run is trained on
 };
@@ -31,13 +31,13 @@ struct CommittedModel {
 
 /// Reads the run's run.json from its store. Fails with `no_input` if there is none. Fails with
 /// `config` if the run file and run.json describe models of different shape.
-[[nodiscard]] Result<rounds::RunSpec> read_spec(config::Run const& run,
-                                                chain::RunObjects const& objects);
+[[nodiscard]] Result<protocol::RunSpec> read_spec(config::Run const& run,
+                                                  chain::RunObjects const& objects);
 
 /// Reads the weights of a commit. Holds the payload as a whole only if it has another form than
 /// payload::encode() gives. The error of a failure is the one that load_committed() returns.
 [[nodiscard]] tl::expected<model::Parameters, store::ReadFailure> read_weights(
-    config::Run const& run, chain::RunObjects const& objects, rounds::Commit const& commit,
+    config::Run const& run, chain::RunObjects const& objects, protocol::Commit const& commit,
     Call const& call = {});
 
 /// Fails with `config` if the manifest in the run's data folder does not have the digest

@@ -69,7 +69,7 @@ Result<json::Object> describe(tensors::TensorReader const& reader, tensors::Tens
     return tensor;
 }
 
-json::Array describe_parts(rounds::Commit const& commit)
+json::Array describe_parts(protocol::Commit const& commit)
 {
     auto const& part = commit.model.weights;
     return {
@@ -123,7 +123,7 @@ json::Object describe_commit(CommittedModel const& model)
     auto const& commit = model.commit;
     json::Object about{{"run", commit.run.value},
                        {"commit", commit.number.value},
-                       {"kind", rounds::to_text(commit.kind)},
+                       {"kind", protocol::to_text(commit.kind)},
                        {"round", commit.round.value},
                        {"model_of_round", commit.model.round.value},
                        {"tokens", commit.totals.tokens.value},

@@ -8,7 +8,7 @@
 #include "trainer/job/leader_snapshots.hpp"
 #include "trainer/job/step_record.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 class AloneLoop {
@@ -27,26 +27,26 @@ class AloneLoop {
     {
         while (auto const blocks = next_blocks())
             if (auto made = train_step(*blocks); !made) return made;
-        context_.recorder.state(energy::State::draining);
+        context_.recorder.state(energy::PowerState::draining);
         return save();
     }
 
   private:
     // The blocks of the next step; empty at the end of the training.
-    [[nodiscard]] std::optional<rounds::Ranges> next_blocks() const
+    [[nodiscard]] std::optional<protocol::Ranges> next_blocks() const
     {
         auto const steps = context_.run.training.steps_without_store;
         auto const next = begun_.tokens / context_.run.rounds.block_tokens;
         bool const complete = (steps > 0 && begun_.steps >= steps) || next >= stream_blocks_;
         context_.permission.check();
         if (complete || stop_ || ranks_.stop().raised()) return std::nullopt;
-        return rounds::Ranges::between(
+        return protocol::Ranges::between(
             next, std::min(next + ranks_.engine().blocks_per_step(), stream_blocks_));
     }
 
-    Result<void> train_step(rounds::Ranges const& blocks)
+    Result<void> train_step(protocol::Ranges const& blocks)
     {
-        context_.recorder.state(energy::State::training);
+        context_.recorder.state(energy::PowerState::training);
         auto const begun = ranks_.step(blocks, begun_.tokens);
         if (!begun) {
             if (auto saved = save(); !saved) snapshots_.report(saved.error());
@@ -104,7 +104,7 @@ class AloneLoop {
     LeaderContext const& context_;
     std::int64_t stream_blocks_;
     Position position_;  // after the steps with known outcomes
-    struct Begun {
+    struct BegunStep {
         std::int64_t steps;
         Tokens tokens;
     } begun_;  // after all steps
@@ -119,4 +119,4 @@ Result<void> train_alone(SiteRanks& ranks, LeaderContext const& context, std::in
     return AloneLoop(ranks, context, stream_blocks).run();
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -3,7 +3,7 @@
 #include "trainer/job/leader_context.hpp"
 #include "trainer/job/site_ranks.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Trains without a store (`--alone`), from the position `context.start` on. The ranks must already
 /// hold the weights of this position. Stops at the end of the stream, after a stop request, or
@@ -16,4 +16,4 @@ namespace curtail::train {
 [[nodiscard]] Result<void> train_alone(SiteRanks& ranks, LeaderContext const& context,
                                        std::int64_t stream_blocks);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

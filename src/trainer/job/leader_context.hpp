@@ -12,7 +12,7 @@
 #include "trainer/job/permission_guard.hpp"
 #include "trainer/job/start_timer.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Numbers of the site's snapshots.
 struct SnapshotNumbers {
@@ -47,4 +47,4 @@ struct LeaderContext {
     std::optional<std::string> training_id;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

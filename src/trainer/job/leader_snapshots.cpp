@@ -5,7 +5,7 @@
 
 #include "base/core/clock.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 LeaderSnapshots::LeaderSnapshots(SiteRanks& ranks, LeaderContext const& context, SnapshotGate* gate)
     : ranks_(ranks), context_(context), gate_(gate), numbers_(context.snapshots)
@@ -87,4 +87,4 @@ void LeaderSnapshots::report(Error const& error)
     context_.recorder.event(runlog::SnapshotFailed{error.message()});
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -7,7 +7,7 @@
 #include "trainer/job/site_ranks.hpp"
 #include "trainer/rounds/snapshot_gate.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The leader's control of the snapshots that all ranks save. At most one is being written. The
 /// constructor's arguments must outlive the object.
@@ -48,4 +48,4 @@ class LeaderSnapshots {
     MonoTime next_poll_{};
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

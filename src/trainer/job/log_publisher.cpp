@@ -8,7 +8,7 @@
 #include "run/journal/publisher.hpp"
 #include "storage/store/lazy_store.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 constexpr Millis interval{60'000};
@@ -44,4 +44,4 @@ void LogPublisher::finish(StopSignal const& stop, StopTimes const& times)
             "publishes it");
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

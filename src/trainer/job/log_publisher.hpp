@@ -5,7 +5,7 @@
 #include "run/journal/background.hpp"
 #include "trainer/job/stop_signal.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Publishes the trainer's events and metrics in the run's store, in a background thread. Begins
 /// with what earlier trainers of the site have left. Training never waits for it.
@@ -24,4 +24,4 @@ class LogPublisher {
     journal::Background background_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

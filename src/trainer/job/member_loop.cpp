@@ -6,7 +6,7 @@
 #include "base/core/clock.hpp"
 #include "trainer/job/step_record.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 constexpr Millis idle_wait{20};
@@ -24,7 +24,7 @@ MemberLoop::MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThre
 {
 }
 
-rounds::Exit MemberLoop::run()
+protocol::Exit MemberLoop::run()
 {
     for (;;) {
         ranks_.heartbeat();
@@ -39,20 +39,20 @@ rounds::Exit MemberLoop::run()
             continue;
         }
         finish_steps();
-        if (auto* exit = std::get_if<rounds::Exit>(&*order))
-            return failure_ ? rounds::Exit{failure_->code, failure_} : std::move(*exit);
+        if (auto* exit = std::get_if<protocol::Exit>(&*order))
+            return failure_ ? protocol::Exit{failure_->code, failure_} : std::move(*exit);
         std::visit([this](auto const& what) { carry_out(what); }, *order);
     }
 }
 
-void MemberLoop::begin_snapshot(rounds::Rate rate)
+void MemberLoop::begin_snapshot(protocol::Rate rate)
 {
     finish_steps();
     position_.rate = rate;
     snapshots_.begin(position_, training_id_);
 }
 
-void MemberLoop::finish_snapshots(rounds::Rate rate)
+void MemberLoop::finish_snapshots(protocol::Rate rate)
 {
     if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
     // The id may have come after the order to exit.
@@ -75,7 +75,7 @@ void MemberLoop::forward_stop_request()
     if (!begin || !end || end == stop_deadline_) return;
     if (!stop_deadline_) note_stop();
     stop_deadline_ = end;
-    thread_.post(rounds::StopRequested{*begin, *end});
+    thread_.post(protocol::StopRequested{*begin, *end});
 }
 
 void MemberLoop::note_stop()
@@ -84,7 +84,7 @@ void MemberLoop::note_stop()
     if (!failure_)
         context_.recorder.event(
             runlog::StopRequested{to_text(ranks_.stop().cause()), ended ? ended->why : ""});
-    context_.recorder.state(energy::State::draining);
+    context_.recorder.state(energy::PowerState::draining);
 }
 
 void MemberLoop::train_step()
@@ -93,13 +93,13 @@ void MemberLoop::train_step()
     auto const blocks = queue_.next(ranks_.engine().blocks_per_step());
     if (blocks.empty()) {
         finish_steps();
-        return set_state(energy::State::idle);
+        return set_state(energy::PowerState::idle);
     }
     context_.start_timer.end_once("wait");
     // No step starts after the end of the permission.
     context_.permission.check();
     if (ranks_.stop().raised()) return;
-    set_state(energy::State::training);
+    set_state(energy::PowerState::training);
     Tokens const progress =
         queue_.tokens_before() + queue_.since_cut() * context_.run.rounds.block_tokens;
     auto const begun = ranks_.step(blocks, progress);
@@ -123,7 +123,7 @@ void MemberLoop::record_outcomes()
 {
     while (auto const outcome = ranks_.take_outcome()) {
         record(*outcome);
-        if (outcome->finite) thread_.post(rounds::Stepped{outcome->blocks, outcome->duration});
+        if (outcome->finite) thread_.post(protocol::Stepped{outcome->blocks, outcome->duration});
         else skip(outcome->blocks);
     }
 }
@@ -137,13 +137,13 @@ void MemberLoop::record(StepOutcome const& outcome)
     record_step(outcome, {steps_here_, round_}, ranks_.size(), context_);
 }
 
-void MemberLoop::skip(rounds::Ranges const& blocks)
+void MemberLoop::skip(protocol::Ranges const& blocks)
 {
     context_.log.warning("skipped step " + std::to_string(steps_here_) + " on blocks " +
                          blocks.to_string() + ": its loss or a gradient is not finite");
     context_.recorder.event(runlog::StepSkipped{steps_here_, blocks.to_json()});
     queue_.skip_step(blocks);
-    thread_.post(rounds::Skipped{blocks});
+    thread_.post(protocol::Skipped{blocks});
 }
 
 // Unreadable data ends the training. The site still contributes what it learned before.
@@ -154,18 +154,18 @@ void MemberLoop::give_up(Error const& error)
     queue_.pause();
 }
 
-void MemberLoop::carry_out(WithModel<rounds::LoadModel> const& load)
+void MemberLoop::carry_out(WithModel<protocol::LoadModel> const& load)
 {
     round_ = load.model.round.value;
     queue_.pause_without_work();
     ranks_.load(*load.theta);
-    thread_.post(rounds::Loaded{load.op});
+    thread_.post(protocol::Loaded{load.op});
 }
 
-void MemberLoop::carry_out(rounds::Cut const& cut)
+void MemberLoop::carry_out(protocol::Cut const& cut)
 {
     queue_.pause_without_work();
-    set_state(energy::State::exchange);
+    set_state(energy::PowerState::exchange);
     auto values = ranks_.cut(cut.seq, cut.with_model);
     if (values.sums.nonfinite > 0)
         context_.log.warning(
@@ -173,36 +173,36 @@ void MemberLoop::carry_out(rounds::Cut const& cut)
             "resetting the optimizer");
     // The background thread uploads the contribution while the ranks copy and write the snapshot.
     snapshots_.announce();
-    thread_.post(CutReady{cut.op, cut.seq, std::move(values)});
+    thread_.post(CutWithValues{cut.op, cut.seq, std::move(values)});
     begin_snapshot(thread_.rate());
 }
 
-void MemberLoop::carry_out(WithModel<rounds::Adopt> const& adopt)
+void MemberLoop::carry_out(WithModel<protocol::Adopt> const& adopt)
 {
     round_ = adopt.model.round.value;
     queue_.pause();
     if (adopt.theta) ranks_.adopt(*adopt.theta, adopt.dropped, queue_.since_cut() > 0);
     else ranks_.forget(adopt.dropped);
-    thread_.post(rounds::Adopted{adopt.op});
+    thread_.post(protocol::Adopted{adopt.op});
 }
 
-void MemberLoop::carry_out(rounds::Train const& train)
+void MemberLoop::carry_out(protocol::Train const& train)
 {
     if (!failure_) queue_.order(train);
 }
 
-void MemberLoop::carry_out(rounds::Discard const&)
+void MemberLoop::carry_out(protocol::Discard const&)
 {
     queue_.pause_without_work();
     ranks_.discard();
-    set_state(energy::State::idle);
+    set_state(energy::PowerState::idle);
 }
 
 // After a stop request, a site that is not training is `draining`.
-void MemberLoop::set_state(energy::State state)
+void MemberLoop::set_state(energy::PowerState state)
 {
-    bool const drains = stop_deadline_ && state != energy::State::training;
-    context_.recorder.state(drains ? energy::State::draining : state);
+    bool const drains = stop_deadline_ && state != energy::PowerState::training;
+    context_.recorder.state(drains ? energy::PowerState::draining : state);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

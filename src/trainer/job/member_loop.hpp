@@ -9,7 +9,7 @@
 #include "trainer/rounds/block_queue.hpp"
 #include "trainer/rounds/round_thread.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The training loop of a site that is a member of a run. Carries out the orders of the round
 /// thread and trains the blocks that the site holds. Runs on the leader. The constructor's
@@ -21,32 +21,32 @@ class MemberLoop {
 
     /// Trains until the protocol orders the site to exit. Returns that order. If an error ended the
     /// training, returns an order with that error instead.
-    [[nodiscard]] rounds::Exit run();
+    [[nodiscard]] protocol::Exit run();
     /// Waits for the snapshot that is being written. Then saves one more if this process has made a
     /// step since. `rate` is the site's measured speed. A failure is logged and becomes an event.
-    void finish_snapshots(rounds::Rate rate);
+    void finish_snapshots(protocol::Rate rate);
 
   private:
     [[nodiscard]] bool has_work() const;
     void forward_stop_request();
     void note_stop();
-    void begin_snapshot(rounds::Rate rate);
+    void begin_snapshot(protocol::Rate rate);
     void train_step();
     void finish_steps();
     void record_outcomes();
     void record(StepOutcome const& outcome);
-    void skip(rounds::Ranges const& blocks);
+    void skip(protocol::Ranges const& blocks);
     void give_up(Error const& error);
 
-    void carry_out(WithModel<rounds::LoadModel> const& load);
-    void carry_out(rounds::Cut const& cut);
-    void carry_out(WithModel<rounds::Adopt> const& adopt);
-    void carry_out(rounds::Train const& train);
-    void carry_out(rounds::Discard const&);
+    void carry_out(WithModel<protocol::LoadModel> const& load);
+    void carry_out(protocol::Cut const& cut);
+    void carry_out(WithModel<protocol::Adopt> const& adopt);
+    void carry_out(protocol::Train const& train);
+    void carry_out(protocol::Discard const&);
     void carry_out(IdentifyTraining const& training) { training_id_ = training.id; }
-    void carry_out(rounds::Exit const&) {}
+    void carry_out(protocol::Exit const&) {}
 
-    void set_state(energy::State state);
+    void set_state(energy::PowerState state);
 
     SiteRanks& ranks_;
     LeaderContext const& context_;
@@ -63,4 +63,4 @@ class MemberLoop {
                                              ///< has sent to the protocol
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

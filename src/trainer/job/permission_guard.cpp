@@ -5,14 +5,14 @@
 
 #include "base/core/clock.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 constexpr Millis read_interval{500};
 
 }  // namespace
 
-PermissionGuard::PermissionGuard(permission::Need need, std::filesystem::path site_folder,
+PermissionGuard::PermissionGuard(permission::Requirement need, std::filesystem::path site_folder,
                                  RunId run, SiteId site, StopSignal const& stop, Log log)
     : site_folder_(std::move(site_folder)),
       run_(std::move(run)),
@@ -21,13 +21,13 @@ PermissionGuard::PermissionGuard(permission::Need need, std::filesystem::path si
       log_(std::move(log)),
       watch_(need)
 {
-    if (need == permission::Need::never) {
+    if (need == permission::Requirement::never) {
         log_.warning("training without the poller");
         return;
     }
     read();
     bool const may_train = !watch_.end(monotonic_now(), SystemClock{}.now());
-    if (need == permission::Need::if_served && !watch_.last() && may_train)
+    if (need == permission::Requirement::if_served && !watch_.last() && may_train)
         log_.info("no poller serves this site: training without a permission");
     thread_ = std::jthread([this](std::stop_token const& stopped) { this->run(stopped); });
 }
@@ -50,7 +50,7 @@ void PermissionGuard::check()
     stop_.request(StopCause::permission);
 }
 
-std::optional<permission::End> PermissionGuard::ended() const
+std::optional<permission::PermissionEnd> PermissionGuard::ended() const
 {
     std::lock_guard const guard(mutex_);
     return ended_;
@@ -68,4 +68,4 @@ void PermissionGuard::run(std::stop_token const& stop)
     }
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

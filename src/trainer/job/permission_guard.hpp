@@ -9,14 +9,14 @@
 #include "run/permission/watch.hpp"
 #include "trainer/job/stop_signal.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Reads a site's permission in a background thread, and requests a stop when it ends. Only the
 /// leader has one. If reading hangs, the permission ends all the same.
 class PermissionGuard {
   public:
     /// Reads the permission once, and starts the thread. `stop` must outlive the guard.
-    PermissionGuard(permission::Need need, std::filesystem::path site_folder, RunId run,
+    PermissionGuard(permission::Requirement need, std::filesystem::path site_folder, RunId run,
                     SiteId site, StopSignal const& stop, Log log);
     PermissionGuard(PermissionGuard const&) = delete;
     PermissionGuard& operator=(PermissionGuard const&) = delete;
@@ -25,7 +25,7 @@ class PermissionGuard {
     /// that no step starts later. Safe from any thread.
     void check();
     /// Returns the end of the permission, once check() has noticed it. Safe from any thread.
-    [[nodiscard]] std::optional<permission::End> ended() const;
+    [[nodiscard]] std::optional<permission::PermissionEnd> ended() const;
 
   private:
     void read();
@@ -37,9 +37,9 @@ class PermissionGuard {
     StopSignal const& stop_;
     Log log_;
     mutable std::mutex mutex_;  ///< guards the next two members
-    permission::Watch watch_;
-    std::optional<permission::End> ended_;
+    permission::JobWatch watch_;
+    std::optional<permission::PermissionEnd> ended_;
     std::jthread thread_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -9,14 +9,14 @@
 
 #include "trainer/engine/pinned_memory.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using Part = optim::Optimizer::StatePart;
 
 // What a snapshot saves of a rank.
-struct Saved {
-    std::vector<snapshot::Range> ranges;
+struct SavedState {
+    std::vector<snapshot::ElementRange> ranges;
     std::vector<at::Tensor> tensors;
 
     void add(char const* prefix, std::vector<Part> const& parts)
@@ -28,9 +28,9 @@ struct Saved {
     }
 };
 
-Saved saved_state(Engine& engine, bool with_weights)
+SavedState saved_state(Engine& engine, bool with_weights)
 {
-    Saved saved;
+    SavedState saved;
     if (with_weights) saved.add("weights/", engine.masters());
     saved.add("optimizer/", engine.optimizer().parts());
     return saved;
@@ -50,7 +50,7 @@ snapshot::BlockSource blocks_for(Engine& engine)
 
 // Reads directly into the tensors, or into host memory if they are on a GPU.
 Result<void> read_into(std::filesystem::path const& folder, snapshot::Snapshot const& one,
-                       Saved const& saved)
+                       SavedState const& saved)
 {
     std::vector<at::Tensor> on_host;
     std::vector<std::span<float>> values;
@@ -117,4 +117,4 @@ Result<void> RankSnapshots::restore(std::int64_t serial)
     return done;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

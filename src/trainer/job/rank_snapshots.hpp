@@ -7,7 +7,7 @@
 #include "trainer/snapshot/reader.hpp"
 #include "trainer/snapshot/writer.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Where a site's snapshots are, and what is in them.
 struct SnapshotFiles {
@@ -41,4 +41,4 @@ class RankSnapshots {
     std::optional<Result<void>> result_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

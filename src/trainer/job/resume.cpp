@@ -5,7 +5,7 @@
 #include "trainer/job/run_at_start.hpp"
 #include "trainer/snapshot/reader.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 tl::unexpected<Error> refuse(LeaderContext const& context, std::string why, std::string remedy)
@@ -110,4 +110,4 @@ Result<void> resume_alone(SiteRanks& ranks, LeaderContext& context)
     return take_over(ranks, context, *found);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -6,7 +6,7 @@
 #include "trainer/job/leader_context.hpp"
 #include "trainer/job/site_ranks.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Resumes a site's training in a run from the site's snapshot, if there is one. Restores the
 /// optimizer's state on all ranks, and sets the position and the training id in `context`. Does not
@@ -25,4 +25,4 @@ namespace curtail::train {
 /// another training. Only the leader calls this function.
 [[nodiscard]] Result<void> resume_alone(SiteRanks& ranks, LeaderContext& context);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -4,7 +4,7 @@
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/records/names.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 StopDeadline deadline_at_start(SiteRanks& ranks, StopTimes const& times)
 {
@@ -22,18 +22,18 @@ Result<RunAtStart> open_run(SiteInputs const& inputs, StopDeadline const& stop_a
         if (!opened) return tl::unexpected(opened.error());
         RunAtStart run{std::move(*opened), {}};
         auto const record =
-            chain::RunObjects(*run.store, id, nullptr, call).record(rounds::run_name);
+            chain::RunObjects(*run.store, id, nullptr, call).record(protocol::run_name);
         if (!record && call.is_over()) return tl::unexpected(record.error());
-        if (record && *record) run.spec = rounds::decode_run(**record);
+        if (record && *record) run.spec = protocol::decode_run(**record);
         return run;
     };
     return answer_in_time<RunAtStart>(start_read_limit, stop_at, open);
 }
 
-Result<void> check_configuration(RunAtStart const& run, rounds::RunSpec const& configured)
+Result<void> check_configuration(RunAtStart const& run, protocol::RunSpec const& configured)
 {
     if (!run.spec || !*run.spec) return {};
-    auto other = rounds::difference(**run.spec, configured);
+    auto other = protocol::difference(**run.spec, configured);
     if (other) return tl::unexpected(std::move(*other));
     return {};
 }
@@ -45,4 +45,4 @@ Result<void> check_format(RunAtStart const& run)
     return {};
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -9,13 +9,13 @@
 #include "trainer/job/site_ranks.hpp"
 #include "trainer/rounds/answer_in_time.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The run's store, and what a starting site has read from it.
 struct RunAtStart {
     std::shared_ptr<store::ObjectStore> store;
     /// run.json; empty if there is none, or if the store failed to read it.
-    std::optional<Result<rounds::RunSpec>> spec;
+    std::optional<Result<protocol::RunSpec>> spec;
 };
 
 /// Returns until when a starting site that must stop may wait for the store. Each call tells the
@@ -29,9 +29,9 @@ struct RunAtStart {
 /// Fails if the stored run differs from the site's configuration. The protocol checks this again.
 /// Before that, a snapshot of another model would look damaged.
 [[nodiscard]] Result<void> check_configuration(RunAtStart const& run,
-                                               rounds::RunSpec const& configured);
+                                               protocol::RunSpec const& configured);
 /// Fails if the stored run has another format. Such a run must not even get a journal. The protocol
 /// reports all else.
 [[nodiscard]] Result<void> check_format(RunAtStart const& run);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -9,7 +9,7 @@
 #include "trainer/model/initialize.hpp"
 #include "trainer/model/payload_layout.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // Ends the process. The training loop may be in a call that never returns; the launcher ends the
@@ -24,7 +24,7 @@ namespace {
 
 // Runs the loop, and waits until no follower is busy. Without the ranks, the leader ends at once:
 // the round thread may be waiting for the store.
-rounds::Exit run_with_ranks(MemberLoop& loop, SiteRanks& ranks, LeaderContext const& context)
+protocol::Exit run_with_ranks(MemberLoop& loop, SiteRanks& ranks, LeaderContext const& context)
 {
     try {
         auto exit = loop.run();
@@ -74,7 +74,7 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
     parts.identify = !context.training_id;
     parts.limits.payload = limit;
     parts.direct = direct_payloads(context, parts.store);
-    parts.kept = std::make_shared<maintain::KeptPayloads>(context.folder / "kept");
+    parts.kept = std::make_shared<operate::KeptPayloads>(context.folder / "kept");
     parts.open_cache = [folder = context.folder / "cache",
                         address = context.run.store_for(context.site), run = context.run.run] {
         return std::make_unique<chain::RecordCache>(chain::CacheSettings{folder}, address, run);
@@ -85,10 +85,10 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
 }  // namespace
 
 Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
-                          rounds::RunSpec const& spec,
+                          protocol::RunSpec const& spec,
                           std::shared_ptr<store::ObjectStore> const& store)
 {
-    rounds::Site site({{context.site.site, std::random_device{}()}, spec, context.start.rate});
+    protocol::Site site({{context.site.site, std::random_device{}()}, spec, context.start.rate});
     // The round ends after 88 % of the time (member_loop.cpp). The process ends after 90 %, before
     // the launcher kills it. Even if the training loop hangs, the permission is checked here.
     auto const exit_by = [&] {
@@ -109,4 +109,4 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
     return end.tip() && end.tip()->complete;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

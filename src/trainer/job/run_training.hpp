@@ -5,7 +5,7 @@
 #include "trainer/job/leader_context.hpp"
 #include "trainer/job/site_ranks.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Trains at one site as a member of a run. Ends when the site is asked to stop, the run is
 /// complete, or an error ends the training. Returns true if the run is complete.
@@ -13,7 +13,7 @@ namespace curtail::train {
 /// Only the leader calls this function, while the other ranks are in SiteRanks::follow(). The
 /// caller dismisses them afterwards.
 [[nodiscard]] Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
-                                        rounds::RunSpec const& spec,
+                                        protocol::RunSpec const& spec,
                                         std::shared_ptr<store::ObjectStore> const& store);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

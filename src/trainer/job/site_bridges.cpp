@@ -6,7 +6,7 @@
 #include "trainer/comm/intercommunicator.hpp"
 #include "trainer/job/site_inputs.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 Result<bridge::MeetingPlace::Parts> meeting_place(config::Run const& run, config::Site const& site,
                                                   std::shared_ptr<store::ObjectStore> store)
@@ -50,4 +50,4 @@ Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& 
     return MpiCheck{process::host_name(), site->mpi, *checked};
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

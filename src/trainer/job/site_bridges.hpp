@@ -8,7 +8,7 @@
 #include "trainer/job/stop_signal.hpp"
 
 // The MPI connections of a site, as its site file wants them (docs/mpi.md).
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns where the site meets the others. Fails with `unavailable` if this machine's MPI does
 /// not connect jobs.
@@ -26,4 +26,4 @@ struct MpiCheck {
 [[nodiscard]] Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site,
                                          StopSignal const& stop, Log const& log);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

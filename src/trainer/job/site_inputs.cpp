@@ -10,7 +10,7 @@
 #include "run/config/run_spec.hpp"
 #include "storage/store/object_store.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // The loaded LibTorch must match the headers. Only at::show_config() tells its version.
@@ -47,9 +47,9 @@ Error with_stored_budget(Error error, config::Run const& run, config::Site const
 {
     auto const store = store::open_store(run.store_for(site));
     if (!store) return error;
-    auto const record = chain::RunObjects(**store, run.run).record(rounds::run_name);
+    auto const record = chain::RunObjects(**store, run.run).record(protocol::run_name);
     if (!record || !*record) return error;
-    auto const stored = rounds::decode_run(**record);
+    auto const stored = protocol::decode_run(**record);
     if (!stored || stored->budget == run.training.budget) return error;
     error.remedy =
         "the run has begun with " +
@@ -87,4 +87,4 @@ Result<SiteInputs> read_inputs(std::filesystem::path const& run_file, SiteId con
     return SiteInputs{std::move(*run), std::move(*found), std::move(*loader), *manifest};
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

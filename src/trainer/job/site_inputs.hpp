@@ -4,7 +4,7 @@
 #include "run/config/run.hpp"
 #include "trainer/data/loader.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// What every rank reads by itself before it takes part in a collective operation.
 struct SiteInputs {
@@ -25,4 +25,4 @@ struct SiteInputs {
 [[nodiscard]] Result<SiteInputs> read_inputs(std::filesystem::path const& run_file,
                                              SiteId const& site);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

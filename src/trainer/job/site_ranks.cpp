@@ -7,7 +7,7 @@
 #include "base/core/clock.hpp"
 #include "trainer/engine/fail_together.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 // Followers call the leader's functions to carry out a command, which they have received.
 void SiteRanks::send(Command command)
@@ -22,7 +22,7 @@ void SiteRanks::heartbeat()
     if (monotonic_now() - last_command_ >= Seconds{1}) send({CommandType::heartbeat, 0});
 }
 
-Result<BegunStep> SiteRanks::step(rounds::Ranges const& blocks, Tokens progress)
+Result<BegunStep> SiteRanks::step(protocol::Ranges const& blocks, Tokens progress)
 {
     auto const began = std::chrono::steady_clock::now();
     send({CommandType::step, static_cast<std::int64_t>(blocks.list().size()), progress});
@@ -55,11 +55,11 @@ std::optional<StepOutcome> SiteRanks::take_outcome()
     return outcome;
 }
 
-Result<BegunStep> SiteRanks::step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress)
+Result<BegunStep> SiteRanks::step_on_all(std::vector<protocol::BlockRange> ranges, Tokens progress)
 {
     collectives_.broadcast(std::as_writable_bytes(std::span(ranges)), 0);
-    rounds::Ranges blocks;
-    for (auto const& range : ranges) blocks += rounds::Ranges{range};
+    protocol::Ranges blocks;
+    for (auto const& range : ranges) blocks += protocol::Ranges{range};
     return engine_.step(blocks, progress, [this] { return stop_.raised(); });
 }
 
@@ -104,7 +104,8 @@ void SiteRanks::begin_snapshot(snapshot::Head const& head, std::int64_t serial)
 {
     send({CommandType::begin_snapshot, serial});
     // The header's text form carries the head to all ranks.
-    auto const text = comm::broadcast_text(collectives_, encode(snapshot::Header{head, {}, {}}), 0);
+    auto const text =
+        comm::broadcast_text(collectives_, encode(snapshot::RankHeader{head, {}, {}}), 0);
     auto const received = snapshot::decode(text).value().value();
     snapshots_.begin(received.head, {serial, collectives_.rank(), collectives_.size()});
 }
@@ -150,7 +151,7 @@ void SiteRanks::carry_out(Command command)
     auto const count = static_cast<std::size_t>(command.number);
     switch (command.type) {
         case CommandType::step:  // the leader handles a failure
-            (void)step_on_all(std::vector<rounds::BlockRange>(count), command.progress);
+            (void)step_on_all(std::vector<protocol::BlockRange>(count), command.progress);
             while (engine_.take_outcome()) {}
             break;
         case CommandType::load:
@@ -185,4 +186,4 @@ void SiteRanks::carry_out(Command command)
     }
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -5,7 +5,7 @@
 #include "trainer/job/rank_snapshots.hpp"
 #include "trainer/job/stop_signal.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The ranks of a site. Rank 0 is the leader and decides; the other ranks are followers. The
 /// leader's functions send commands, which every follower carries out inside follow(). The
@@ -31,7 +31,7 @@ class SiteRanks {
     /// waits for the end of the step and for the rest of this time. The pause ends within 20 ms of
     /// a stop request to the leader. The followers wait for the next command meanwhile, and the
     /// leader calls heartbeat().
-    [[nodiscard]] Result<BegunStep> step(rounds::Ranges const& blocks, Tokens progress);
+    [[nodiscard]] Result<BegunStep> step(protocol::Ranges const& blocks, Tokens progress);
     /// As Engine::take_outcome(). The duration includes the pause.
     [[nodiscard]] std::optional<StepOutcome> take_outcome();
     // These operations are those of RankWork, on all ranks.
@@ -88,7 +88,7 @@ class SiteRanks {
     void send(Command command);
     void carry_out(Command command);
     void pause(std::chrono::steady_clock::time_point began);
-    Result<BegunStep> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
+    Result<BegunStep> step_on_all(std::vector<protocol::BlockRange> ranges, Tokens progress);
     [[nodiscard]] std::vector<Seq> same_on_all(std::vector<Seq> seqs);
 
     Engine& engine_;
@@ -100,4 +100,4 @@ class SiteRanks {
     MonoTime last_command_{};                 ///< when the leader sent the last command
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -26,10 +26,10 @@
 #include "trainer/job/site_inputs.hpp"
 #include "trainer/model/initialize.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
-rounds::RunSpec spec_of(SiteInputs const& inputs)
+protocol::RunSpec spec_of(SiteInputs const& inputs)
 {
     std::vector<std::string> names;
     for (auto const& place : model::parameter_places(inputs.run.model)) names.push_back(place.name);
@@ -129,7 +129,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
     remove_leftovers(folder);
     Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs),
                       LossWatch(inputs.run.model.vocabulary));
-    recorder.state(energy::State::starting);
+    recorder.state(energy::PowerState::starting);
     recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), at_start.gpu});
     PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);
     std::optional<LogPublisher> publisher;
@@ -295,4 +295,4 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     return done;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -14,7 +14,7 @@
 #include "trainer/job/stop_signal.hpp"
 #include "trainer/model/gpu_operators.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// What to train, and how.
 struct TrainOptions {
@@ -28,8 +28,9 @@ struct TrainOptions {
     /// tokens after which the training ends. Runs in the training loop, so it must return
     /// quickly.
     std::function<void(StepMetrics const& step, Tokens target)> watcher{};
-    permission::Need permission{permission::Need::if_served};  ///< see PermissionGuard
-    std::optional<Millis> kill_wait{};                         ///< see StopTimes
+    permission::Requirement permission{
+        permission::Requirement::if_served};  ///< see PermissionGuard
+    std::optional<Millis> kill_wait{};        ///< see StopTimes
     /// Number of steps of which each rank writes a trace; 0: no trace.
     std::int64_t profiled_steps{0};
     model::GpuChoice gpu{};  ///< the operators to use on a GPU
@@ -41,4 +42,4 @@ struct TrainOptions {
 [[nodiscard]] Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
                                       StopSignal const& stop, Log const& log);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -11,7 +11,7 @@
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // The time since this process was started; 0 if the system does not tell. proc(5): field 22 of
@@ -84,4 +84,4 @@ json::Object StartTimer::to_json() const
     return object;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -6,7 +6,7 @@
 #include "base/core/json.hpp"
 #include "base/core/time.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Measures the phases of a trainer's start, from the start of its process to its first step. Used
 /// by one thread.
@@ -31,13 +31,13 @@ class StartTimer {
     [[nodiscard]] json::Object to_json() const;
 
   private:
-    struct Phase {
+    struct StepPhase {
         std::string name;
         FractionalSeconds duration;
     };
-    std::vector<Phase> phases_;
+    std::vector<StepPhase> phases_;
     MonoTime last_;
     bool done_{false};
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

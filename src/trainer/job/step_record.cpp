@@ -3,7 +3,7 @@
 
 #include <sys/resource.h>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 Bytes peak_memory()
@@ -64,4 +64,4 @@ void record_step(StepOutcome const& outcome, StepPlace const& place, int ranks,
     context.fitting_rows.note(outcome, context.log);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -3,7 +3,7 @@
 #include "trainer/engine/engine.hpp"
 #include "trainer/job/leader_context.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Where a step stands in the training.
 struct StepPlace {
@@ -22,4 +22,4 @@ void record_step(StepOutcome const& outcome, StepPlace const& place, int ranks,
     return outcome.finite ? outcome.tokens : Tokens{};
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -9,7 +9,7 @@
 
 #include "base/core/clock.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 constexpr std::int64_t never = -1;
@@ -113,4 +113,4 @@ std::optional<MonoTime> stop_deadline(StopSignal const& stop, StopTimes const& t
     return deadline;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

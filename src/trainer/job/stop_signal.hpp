@@ -4,7 +4,7 @@
 
 #include "base/core/time.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Who asked the trainer to stop.
 enum class StopCause {
@@ -58,4 +58,4 @@ struct StopTimes {
 [[nodiscard]] std::optional<MonoTime> stop_deadline(StopSignal const& stop, StopTimes const& times,
                                                     int percent);
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

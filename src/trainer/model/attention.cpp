@@ -65,7 +65,7 @@ using Derivatives = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 // Derivatives of the heads' q, k and v, where `dy` is that of `y`; all are (B, H, T, D).
 Derivatives derivatives(at::Tensor const& dy, Heads const& heads, at::Tensor const& y,
-                        Attended const& out, std::int64_t sequence, GpuAttention on_gpu)
+                        AttentionResult const& out, std::int64_t sequence, GpuAttention on_gpu)
 {
     switch (operator_for(dy, on_gpu)) {
         case Operator::gpu_flash:
@@ -91,7 +91,8 @@ Derivatives derivatives(at::Tensor const& dy, Heads const& heads, at::Tensor con
 
 }  // namespace
 
-Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence, GpuAttention on_gpu)
+AttentionResult attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence,
+                       GpuAttention on_gpu)
 {
     Heads const heads(qkv, sizes, sequence);
     switch (operator_for(qkv, on_gpu)) {
@@ -120,8 +121,9 @@ Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence, G
     return {as_rows(y), log_sum, {}, {}};
 }
 
-HeadGradients attend_backward(at::Tensor const& dy, at::Tensor const& qkv, Attended const& out,
-                              HeadSizes sizes, std::int64_t sequence, GpuAttention on_gpu)
+HeadGradients attend_backward(at::Tensor const& dy, at::Tensor const& qkv,
+                              AttentionResult const& out, HeadSizes sizes, std::int64_t sequence,
+                              GpuAttention on_gpu)
 {
     Heads const heads(qkv, sizes, sequence);
     auto const as_heads = [&](at::Tensor const& rows) {

@@ -14,7 +14,7 @@ enum class GpuAttention {
 };
 
 /// The result of a causal attention and what its derivative needs.
-struct Attended {
+struct AttentionResult {
     at::Tensor y;        ///< (N, H D)
     at::Tensor log_sum;  ///< logarithms of the softmax's sums, in the layout of ATen's operator
     /// State of the random numbers for dropout. The GPU's operators require it, although there is
@@ -25,13 +25,13 @@ struct Attended {
 /// Computes the causal attention softmax(q k^T / sqrt(D)) v in each row of T tokens, from the
 /// rotated `qkv`. Query head h uses the key/value head floor(h K / H). On a GPU, D must be a
 /// multiple of 8; bfloat16 is faster than float32.
-[[nodiscard]] Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence,
-                              GpuAttention on_gpu);
+[[nodiscard]] AttentionResult attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence,
+                                     GpuAttention on_gpu);
 
 /// Returns the derivatives of q, k and v, where `dy` (N, H D) is the derivative of `out.y`.
 /// `on_gpu` must be that of attend().
 [[nodiscard]] HeadGradients attend_backward(at::Tensor const& dy, at::Tensor const& qkv,
-                                            Attended const& out, HeadSizes sizes,
+                                            AttentionResult const& out, HeadSizes sizes,
                                             std::int64_t sequence, GpuAttention on_gpu);
 
 }  // namespace curtail::model

@@ -117,7 +117,7 @@ LayerContext Gpt::context(at::Tensor const& x0, std::int64_t sequence, LayerScra
 
 at::Tensor Gpt::forward(at::Tensor const& input) const
 {
-    Normalized embedding;
+    NormalizationResult embedding;
     operators_.kernels->embed(weights_.embedding(), input.view({-1}), embedding);
     LayerScratch scratch;
     LayerActivations shared;
@@ -129,7 +129,7 @@ at::Tensor Gpt::forward(at::Tensor const& input) const
         layer_forward(with, layer_parameters(weights_, layer), shared, output);
         if (layer > 0) spare = shared.input;  // the first input is x0, which all layers read
     }
-    Normalized last;
+    NormalizationResult last;
     operators_.kernels->normalize(output, last);
     return last.y;
 }

@@ -101,11 +101,11 @@ class Gpt {
   private:
     /// What the backward pass reads, and memory for both passes. Kept from batch to batch.
     struct Training {
-        Normalized embedding;
+        NormalizationResult embedding;
         std::vector<at::Tensor> inputs;  ///< of the layers
         /// Of all layers; with Activations::recompute, of the layer computed last.
         std::vector<LayerActivations> layers;
-        Normalized last;
+        NormalizationResult last;
         at::Tensor output;  ///< of the last layer; later scratch of layer_activations()
         LayerScratch scratch;
         HeadScratch head;

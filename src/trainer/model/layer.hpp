@@ -23,13 +23,13 @@ struct LayerParameters {
 /// What the backward pass of a layer reads. The functions below create the tensors. Given the
 /// tensors of an earlier batch of the same shape, they use their memory again.
 struct LayerActivations {
-    at::Tensor input;            ///< (N, C): x
-    Normalized attention_input;  ///< of the residual mix: (N, C)
-    at::Tensor qkv;              ///< after the rotation: (N, (H + 2 K) D)
-    at::Tensor head_factors;     ///< r of the rotated heads: (N, H + K)
-    Attended attended;
-    Normalized mlp_input;  ///< (N, C)
-    at::Tensor squares;    ///< of the MLP's hidden values after the ReLU: (N, 4C)
+    at::Tensor input;                     ///< (N, C): x
+    NormalizationResult attention_input;  ///< of the residual mix: (N, C)
+    at::Tensor qkv;                       ///< after the rotation: (N, (H + 2 K) D)
+    at::Tensor head_factors;              ///< r of the rotated heads: (N, H + K)
+    AttentionResult attended;
+    NormalizationResult mlp_input;  ///< (N, C)
+    at::Tensor squares;             ///< of the MLP's hidden values after the ReLU: (N, 4C)
 };
 
 /// Memory for intermediate results, which all layers use one after the other.

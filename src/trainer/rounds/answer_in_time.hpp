@@ -9,7 +9,7 @@
 #include "base/core/call.hpp"
 #include "base/core/result.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns until when a stopping job may wait for the store. Empty: nothing asks it to stop.
 using StopDeadline = std::function<std::optional<MonoTime>()>;
@@ -51,4 +51,4 @@ template <class T>
     return answer.get();
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

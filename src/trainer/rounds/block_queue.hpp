@@ -4,15 +4,15 @@
 
 #include "protocol/site/messages.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The blocks that the protocol has ordered and no step uses yet. Only the protocol knows which
-/// blocks the trainer has used (rounds::Train). But it learns of a step when the step has ended, so
-/// the queue leaves out what steps have begun since the trainer was last paused.
+/// blocks the trainer has used (protocol::Train). But it learns of a step when the step has ended,
+/// so the queue leaves out what steps have begun since the trainer was last paused.
 class BlockQueue {
   public:
     /// Replaces the blocks.
-    void order(rounds::Train const& train)
+    void order(protocol::Train const& train)
     {
         train_ = train;
         train_->blocks -= begun_;
@@ -31,29 +31,29 @@ class BlockQueue {
     }
     [[nodiscard]] bool paused() const { return !train_; }
     /// Returns the lowest blocks, at most `most`.
-    [[nodiscard]] rounds::Ranges next(std::int64_t most) const
+    [[nodiscard]] protocol::Ranges next(std::int64_t most) const
     {
-        return train_ ? train_->blocks.lowest(most) : rounds::Ranges{};
+        return train_ ? train_->blocks.lowest(most) : protocol::Ranges{};
     }
     /// Takes `blocks` out, because a step uses them. Must not be paused.
-    void begin_step(rounds::Ranges const& blocks)
+    void begin_step(protocol::Ranges const& blocks)
     {
         train_->blocks -= blocks;
         begun_ += blocks;
         since_cut_ += blocks.count();
     }
     /// Says that the step on `blocks` changed nothing. There must have been no cut since it began.
-    void skip_step(rounds::Ranges const& blocks) { since_cut_ -= blocks.count(); }
+    void skip_step(protocol::Ranges const& blocks) { since_cut_ -= blocks.count(); }
     /// Returns the number of blocks in steps since the last cut, without those that changed
     /// nothing.
     [[nodiscard]] std::int64_t since_cut() const { return since_cut_; }
-    /// As rounds::Train::tokens_before. Must not be paused.
+    /// As protocol::Train::tokens_before. Must not be paused.
     [[nodiscard]] Tokens tokens_before() const { return train_->tokens_before; }
 
   private:
-    std::optional<rounds::Train> train_;
-    rounds::Ranges begun_;  ///< since the last pause
+    std::optional<protocol::Train> train_;
+    protocol::Ranges begun_;  ///< since the last pause
     std::int64_t since_cut_{0};
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

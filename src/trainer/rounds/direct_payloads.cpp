@@ -10,14 +10,14 @@
 #include "base/core/clock.hpp"
 #include "protocol/records/names.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
-chain::PayloadForm form_of(payload::Layout const& layout, rounds::PartRef const& part)
+chain::PayloadForm form_of(payload::Layout const& layout, protocol::PartRef const& part)
 {
     return chain::PayloadForm::with_head(payload::head_of(layout, part.part), layout.elements());
 }
 
-void DirectPayloads::offer(payload::Layout const& layout, rounds::PartRef const& part,
+void DirectPayloads::offer(payload::Layout const& layout, protocol::PartRef const& part,
                            payload::Values const& values)
 {
     struct Content {
@@ -27,13 +27,13 @@ void DirectPayloads::offer(payload::Layout const& layout, rounds::PartRef const&
     auto const content =
         std::make_shared<Content const>(Content{payload::head_of(layout, part.part), values});
     auto const read = [content](std::size_t offset, std::span<std::byte> place) {
-        payload::Encoded const encoded{content->head, *content->values};
+        payload::EncodedPayload const encoded{content->head, *content->values};
         return encoded.pieces().copy(offset, place) == place.size();
     };
     bridges_->offers().add(part.sha256, {part.bytes, read});
 }
 
-void DirectPayloads::offer_file(rounds::PartRef const& part, Fd file)
+void DirectPayloads::offer_file(protocol::PartRef const& part, Fd file)
 {
     if (!file) return;
     auto const read = [shared = std::make_shared<Fd const>(std::move(file))](
@@ -51,7 +51,7 @@ void DirectPayloads::offer_file(rounds::PartRef const& part, Fd file)
     bridges_->offers().replace(part.sha256, {part.bytes, read});
 }
 
-void DirectPayloads::withdraw(rounds::PartRef const& part)
+void DirectPayloads::withdraw(protocol::PartRef const& part)
 {
     bridges_->offers().remove(part.sha256);
 }
@@ -62,12 +62,12 @@ payload::Values DirectPayloads::failed(std::string why)
     return nullptr;
 }
 
-payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::PartRef const& part,
+payload::Values DirectPayloads::fetch(payload::Layout const& layout, protocol::PartRef const& part,
                                       payload::ValueMemory const& memory, Call const& call)
 {
     auto const own = bridges_->offers().find(part.sha256, part.bytes);
     if (!own && is_own(part)) return nullptr;
-    auto const owner = rounds::owner_of(part.name);
+    auto const owner = protocol::owner_of(part.name);
     if (!owner) return failed("its name does not say who made it");
     if (auto const why = own ? std::nullopt : bridges_->why_not_connected(*owner))
         return failed(*why);
@@ -83,8 +83,8 @@ payload::Values DirectPayloads::fetch(payload::Layout const& layout, rounds::Par
     return found;
 }
 
-std::optional<std::string> DirectPayloads::read(rounds::PartRef const& part,
-                                                std::optional<bridge::Offered> const& own,
+std::optional<std::string> DirectPayloads::read(protocol::PartRef const& part,
+                                                std::optional<bridge::OfferedPayload> const& own,
                                                 MemberId const& owner,
                                                 bridge::Connection::Sink const& sink,
                                                 Call const& call)
@@ -101,19 +101,19 @@ void DirectPayloads::set_members(MemberId const& own, std::vector<MemberId> cons
 {
     {
         std::lock_guard const lock(mutex_);
-        own_site_ = rounds::member_parts(own).process.site;
+        own_site_ = protocol::member_parts(own).process.site;
     }
     bridges_->set_members(own, members);
 }
 
-bool DirectPayloads::is_own(rounds::PartRef const& part) const
+bool DirectPayloads::is_own(protocol::PartRef const& part) const
 {
-    auto const owner = rounds::owner_of(part.name);
+    auto const owner = protocol::owner_of(part.name);
     std::lock_guard const lock(mutex_);
-    return owner && rounds::member_parts(*owner).process.site == own_site_;
+    return owner && protocol::member_parts(*owner).process.site == own_site_;
 }
 
-void DirectPayloads::count_store(rounds::PartRef const& part)
+void DirectPayloads::count_store(protocol::PartRef const& part)
 {
     if (!is_own(part)) count([&](auto& read) { read.from_store += Bytes{part.bytes}; });
 }
@@ -131,4 +131,4 @@ std::optional<runlog::PayloadsRead> DirectPayloads::take_read()
     return std::exchange(read_, std::nullopt);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

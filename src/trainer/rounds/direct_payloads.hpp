@@ -14,11 +14,11 @@
 #include "storage/payload/value_memory.hpp"
 #include "trainer/bridge/bridges.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Returns the form in which this program writes the payload.
 [[nodiscard]] chain::PayloadForm form_of(payload::Layout const& layout,
-                                         rounds::PartRef const& part);
+                                         protocol::PartRef const& part);
 
 /// Payloads that come directly from the site that made them, over MPI. The store has them too: what
 /// fails here costs a time limit, and then the store is read. Thread-safe.
@@ -30,18 +30,19 @@ class DirectPayloads {
     {
     }
     /// Offers a payload that the store has.
-    void offer(payload::Layout const& layout, rounds::PartRef const& part,
+    void offer(payload::Layout const& layout, protocol::PartRef const& part,
                payload::Values const& values);
     /// Offers the bytes of `file` instead of values that are offered already.
-    void offer_file(rounds::PartRef const& part, Fd file);
-    void withdraw(rounds::PartRef const& part);
+    void offer_file(protocol::PartRef const& part, Fd file);
+    void withdraw(protocol::PartRef const& part);
     void set_members(MemberId const& own, std::vector<MemberId> const& members);
     /// Fetches a payload from the site that made it, or takes it from what this site offers, and
     /// verifies it. Returns null if that fails or if the call is over.
-    [[nodiscard]] payload::Values fetch(payload::Layout const& layout, rounds::PartRef const& part,
+    [[nodiscard]] payload::Values fetch(payload::Layout const& layout,
+                                        protocol::PartRef const& part,
                                         payload::ValueMemory const& memory, Call const& call);
     /// Counts a payload that was read from the store, unless a process of this site made it.
-    void count_store(rounds::PartRef const& part);
+    void count_store(protocol::PartRef const& part);
     /// Returns what has been read since the last call, without a round; empty if nothing.
     [[nodiscard]] std::optional<runlog::PayloadsRead> take_read();
 
@@ -49,12 +50,12 @@ class DirectPayloads {
     [[nodiscard]] payload::Values failed(std::string why);
     /// Passes the payload's bytes to `sink`: from `own`, or else from `owner`. Returns why it
     /// failed.
-    [[nodiscard]] std::optional<std::string> read(rounds::PartRef const& part,
-                                                  std::optional<bridge::Offered> const& own,
+    [[nodiscard]] std::optional<std::string> read(protocol::PartRef const& part,
+                                                  std::optional<bridge::OfferedPayload> const& own,
                                                   MemberId const& owner,
                                                   bridge::Connection::Sink const& sink,
                                                   Call const& call);
-    [[nodiscard]] bool is_own(rounds::PartRef const& part) const;
+    [[nodiscard]] bool is_own(protocol::PartRef const& part) const;
     /// Changes what has been read.
     void count(std::function<void(runlog::PayloadsRead&)> const& change);
 
@@ -65,4 +66,4 @@ class DirectPayloads {
     std::optional<runlog::PayloadsRead> read_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -9,7 +9,7 @@
 #include "protocol/records/record.hpp"
 #include "storage/payload/payload.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The payloads that this process has stored and still holds, so that it need not read them back.
 /// Thread-safe.
@@ -17,7 +17,7 @@ class MadePayloads {
   public:
     /// Adds a payload that the store has. Does not hold the values: forgets them when nobody else
     /// does.
-    void add(rounds::PartRef const& part, payload::Values const& values)
+    void add(protocol::PartRef const& part, payload::Values const& values)
     {
         std::lock_guard const lock(mutex_);
         std::erase_if(
@@ -25,7 +25,7 @@ class MadePayloads {
         list_.emplace_back(part, values);
     }
     /// Returns the values; null if this process has not stored `part` or does not hold it any more.
-    [[nodiscard]] payload::Values find(rounds::PartRef const& part) const
+    [[nodiscard]] payload::Values find(protocol::PartRef const& part) const
     {
         std::lock_guard const lock(mutex_);
         auto const found = std::find_if(list_.begin(), list_.end(),
@@ -35,7 +35,7 @@ class MadePayloads {
 
   private:
     mutable std::mutex mutex_;
-    std::vector<std::pair<rounds::PartRef, std::weak_ptr<std::vector<float> const>>> list_;
+    std::vector<std::pair<protocol::PartRef, std::weak_ptr<std::vector<float> const>>> list_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Passes messages from one thread to another, in order.
 template <class Message>
@@ -62,4 +62,4 @@ class Mailbox {
     bool woken_{false};
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/rounds/merge_work.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
-tl::expected<MergeWork::Computed, chain::Merger::Obstacle> MergeWork::compute(
-    rounds::Merge const& question, std::vector<std::string>& warnings, Call const& call) const
+tl::expected<MergeWork::MergeResult, chain::Merger::Obstacle> MergeWork::compute(
+    protocol::Merge const& question, std::vector<std::string>& warnings, Call const& call) const
 {
     auto const& memory = transport_.memory();
     auto const elements = transport_.layout().elements();
-    auto const pass = [&](rounds::PartRef const& part, chain::ValueReceiver const& receiver) {
+    auto const pass = [&](protocol::PartRef const& part, chain::ValueReceiver const& receiver) {
         return transport_.pass(part, receiver, call);
     };
     chain::Merger merger(pass, question,
@@ -17,16 +17,16 @@ tl::expected<MergeWork::Computed, chain::Merger::Obstacle> MergeWork::compute(
     auto made = merger.run();
     warnings = merger.warnings();
     if (!made) return tl::unexpected(std::move(made.error()));
-    return Computed{memory.share(std::move(made->weights)),
-                    memory.share(std::move(made->momentum))};
+    return MergeResult{memory.share(std::move(made->weights)),
+                       memory.share(std::move(made->momentum))};
 }
 
-Result<rounds::Input> MergeWork::merge(rounds::Merge const& question, Byproducts& byproducts,
-                                       Call const& call) const
+Result<protocol::Input> MergeWork::merge(protocol::Merge const& question, Byproducts& byproducts,
+                                         Call const& call) const
 {
     auto const computed = compute(question, byproducts.warnings, call);
     if (!computed) return computed.error();
-    rounds::Merged merged{question.op, {}, {}, {}};
+    protocol::Merged merged{question.op, {}, {}, {}};
     if (question.outer_step) {
         auto part = transport_.put(question.momentum.value(), computed->momentum, call);
         if (!part) return tl::unexpected(part.error());
@@ -40,10 +40,10 @@ Result<rounds::Input> MergeWork::merge(rounds::Merge const& question, Byproducts
     return merged;
 }
 
-Result<std::vector<rounds::PartRef>> MergeWork::damaged_of(
-    std::vector<rounds::PartRef> const& parts, Call const& call) const
+Result<std::vector<protocol::PartRef>> MergeWork::damaged_of(
+    std::vector<protocol::PartRef> const& parts, Call const& call) const
 {
-    std::vector<rounds::PartRef> damaged;
+    std::vector<protocol::PartRef> damaged;
     for (auto const& part : parts) {
         auto const good = transport_.has(part, call);
         if (!good) return tl::unexpected(good.error());
@@ -52,15 +52,16 @@ Result<std::vector<rounds::PartRef>> MergeWork::damaged_of(
     return damaged;
 }
 
-Result<rounds::Input> MergeWork::restore(rounds::Restore const& question,
-                                         maintain::KeptPayloads* kept,
-                                         std::vector<std::string>& warnings, Call const& call) const
+Result<protocol::Input> MergeWork::restore(protocol::Restore const& question,
+                                           operate::KeptPayloads* kept,
+                                           std::vector<std::string>& warnings,
+                                           Call const& call) const
 {
-    rounds::Restored restored{question.op, {}, {}};
+    protocol::Restored restored{question.op, {}, {}};
     auto const damaged = damaged_of(question.parts, call);
     if (!damaged) return tl::unexpected(damaged.error());
     if (damaged->empty()) return restored;
-    Computed computed;
+    MergeResult computed;
     if (question.recipe) {
         auto made = compute(*question.recipe, warnings, call);
         if (made) computed = std::move(*made);
@@ -81,15 +82,15 @@ Result<rounds::Input> MergeWork::restore(rounds::Restore const& question,
     return restored;
 }
 
-Result<bool> MergeWork::put_kept(rounds::PartRef const& part, maintain::KeptPayloads* kept,
+Result<bool> MergeWork::put_kept(protocol::PartRef const& part, operate::KeptPayloads* kept,
                                  Call const& call) const
 {
     auto const bytes = kept == nullptr ? std::nullopt : kept->find(part);
     return bytes ? transport_.put_again(part, std::string_view(*bytes), call) : false;
 }
 
-Result<bool> MergeWork::put_computed(rounds::PartRef const& part, rounds::Merge const& recipe,
-                                     Computed const& computed, Call const& call) const
+Result<bool> MergeWork::put_computed(protocol::PartRef const& part, protocol::Merge const& recipe,
+                                     MergeResult const& computed, Call const& call) const
 {
     Values values;
     if (part.name == recipe.weights.name) values = computed.weights;
@@ -99,4 +100,4 @@ Result<bool> MergeWork::put_computed(rounds::PartRef const& part, rounds::Merge 
     return transport_.put_again(part, encoded.pieces(), call);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // An operation that keeps within its limit reports its own error, which says more.
@@ -20,7 +20,7 @@ OperationTable::Finish result_of(OperationTable::Work const& work, Call const& c
     try {
         return work(call);
     } catch (...) {
-        return [error = std::current_exception()]() -> std::optional<rounds::Input> {
+        return [error = std::current_exception()]() -> std::optional<protocol::Input> {
             std::rethrow_exception(error);
         };
     }
@@ -31,10 +31,10 @@ OperationTable::Finish result_of(OperationTable::Work const& work, Call const& c
 // What the threads share with the table. The last of them deletes it.
 struct OperationTable::Shared {
     std::mutex mutex;
-    std::function<void()> notify;  // empty once the table is gone
-    std::set<rounds::Op> running;  // operations that have a thread
-    std::set<rounds::Op> wanted;   // those of them whose results the table waits for
-    std::vector<std::pair<rounds::Op, Finish>> ended;
+    std::function<void()> notify;    // empty once the table is gone
+    std::set<protocol::Op> running;  // operations that have a thread
+    std::set<protocol::Op> wanted;   // those of them whose results the table waits for
+    std::vector<std::pair<protocol::Op, Finish>> ended;
 };
 
 OperationTable::OperationTable(std::function<void()> notify) : shared_(std::make_shared<Shared>())
@@ -58,7 +58,7 @@ void OperationTable::cancel()
     for (auto& [op, operation] : operations_) operation.stop.request_stop();
 }
 
-void OperationTable::run(Shared& shared, rounds::Op op, Work work, Call const& call)
+void OperationTable::run(Shared& shared, protocol::Op op, Work work, Call const& call)
 {
     auto finish = result_of(work, call);
     work = nullptr;  // may own the store
@@ -74,7 +74,7 @@ void OperationTable::run(Shared& shared, rounds::Op op, Work work, Call const& c
     if (shared.notify) shared.notify();
 }
 
-void OperationTable::start(rounds::Op op, Millis limit, Work work, Finish late)
+void OperationTable::start(protocol::Op op, Millis limit, Work work, Finish late)
 {
     std::lock_guard const guard(shared_->mutex);
     if (abandoned_threads() >= most_threads) {
@@ -93,7 +93,7 @@ void OperationTable::start(rounds::Op op, Millis limit, Work work, Finish late)
 
 void OperationTable::start_waiting()
 {
-    auto const is_free = [&running = shared_->running](rounds::Op first, int most) {
+    auto const is_free = [&running = shared_->running](protocol::Op first, int most) {
         return std::distance(running.lower_bound(first), running.end()) < most;
     };
     for (auto& [op, operation] : operations_) {
@@ -105,7 +105,7 @@ void OperationTable::start_waiting()
     }
 }
 
-bool OperationTable::start_thread(rounds::Op op, Operation& operation)
+bool OperationTable::start_thread(protocol::Op op, Operation& operation)
 {
     // The operation cannot end before it is in the table, because its thread needs the lock.
     operation.started =
@@ -169,4 +169,4 @@ int OperationTable::abandoned() const
     return abandoned_threads();
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

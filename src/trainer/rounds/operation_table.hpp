@@ -10,7 +10,7 @@
 #include "base/core/call.hpp"
 #include "protocol/site/messages.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// The operations on the store that are under way. Each runs in a thread of its own and has a time
 /// limit. So the owner never waits for the store.
@@ -26,7 +26,7 @@ class OperationTable {
   public:
     /// What the owner does once an operation has ended. Returns the answer to the protocol's
     /// question, or an empty optional if there is none, or none yet.
-    using Finish = std::function<std::optional<rounds::Input>()>;
+    using Finish = std::function<std::optional<protocol::Input>()>;
     /// Runs in the operation's thread, which may outlive the table. So it must own all that it
     /// uses. It should end soon after its Call is over.
     using Work = std::function<Finish(Call const&)>;
@@ -35,8 +35,8 @@ class OperationTable {
     static constexpr int most_errands = most_threads - 1;  ///< with chores
     static constexpr int most_chores = most_errands - 1;
     /// Numbers of the first errand and the first chore. All questions have smaller numbers.
-    static constexpr rounds::Op first_errand = rounds::Op{1} << 62;
-    static constexpr rounds::Op first_chore = rounds::Op{1} << 63;
+    static constexpr protocol::Op first_errand = protocol::Op{1} << 62;
+    static constexpr protocol::Op first_chore = protocol::Op{1} << 63;
 
     /// `notify` says that take_ended() has something to return. It is called from any thread, but
     /// not after the destructor.
@@ -53,7 +53,7 @@ class OperationTable {
     /// before it, because their owner no longer waits for them. `late` is what take_ended() returns
     /// for it if it does not end within `limit`, or if all threads are abandoned. The time that it
     /// waits for a thread counts.
-    void start(rounds::Op op, Millis limit, Work work, Finish late);
+    void start(protocol::Op op, Millis limit, Work work, Finish late);
     /// Returns the results of all operations that have ended or whose time is over. A result throws
     /// the exception that the work threw, if any. Starts operations that wait for a thread.
     [[nodiscard]] std::vector<Finish> take_ended();
@@ -76,19 +76,19 @@ class OperationTable {
         Work work;            ///< empty once a thread has it
         bool started{false};  ///< does not wait for a thread
     };
-    static void run(Shared& shared, rounds::Op op, Work work, Call const& call);
+    static void run(Shared& shared, protocol::Op op, Work work, Call const& call);
     // The caller of these holds the mutex of `shared_`.
     /// Starts the operations for which there is a thread.
     void start_waiting();
     /// Returns false if the system has no thread. The operation then waits for a later call.
-    [[nodiscard]] bool start_thread(rounds::Op op, Operation& operation);
+    [[nodiscard]] bool start_thread(protocol::Op op, Operation& operation);
     /// Abandons operations whose time is over. Adds their results to `results`.
     void abandon_late(std::vector<Finish>& results);
     [[nodiscard]] int abandoned_threads() const;
 
     std::shared_ptr<Shared> shared_;
-    std::map<rounds::Op, Operation> operations_;
+    std::map<protocol::Op, Operation> operations_;
     AbandonableThreads threads_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

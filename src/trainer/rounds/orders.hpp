@@ -11,9 +11,9 @@
 #include "protocol/site/messages.hpp"
 #include "trainer/engine/rank_work.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
-/// rounds::LoadModel or rounds::Adopt with the values of its `model`.
+/// protocol::LoadModel or protocol::Adopt with the values of its `model`.
 template <class Question>
 struct WithModel : Question {
     Values theta;  ///< null if Adopt::keeps_weights is set
@@ -24,17 +24,18 @@ struct IdentifyTraining {
     std::string id;
 };
 /// An order to the training loop.
-using Order = std::variant<WithModel<rounds::LoadModel>, rounds::Cut, WithModel<rounds::Adopt>,
-                           rounds::Train, rounds::Discard, IdentifyTraining, rounds::Exit>;
+using Order =
+    std::variant<WithModel<protocol::LoadModel>, protocol::Cut, WithModel<protocol::Adopt>,
+                 protocol::Train, protocol::Discard, IdentifyTraining, protocol::Exit>;
 
-/// rounds::CutReady with the values of the cut.
-struct CutReady {
-    rounds::Op op{};
+/// protocol::CutReady with the values of the cut.
+struct CutWithValues {
+    protocol::Op op{};
     Seq seq;
     CutValues values;
 };
 /// An event from the training loop.
-using LoopEvent = std::variant<rounds::Loaded, rounds::Adopted, rounds::Stepped, rounds::Skipped,
-                               CutReady, rounds::StopRequested>;
+using LoopEvent = std::variant<protocol::Loaded, protocol::Adopted, protocol::Stepped,
+                               protocol::Skipped, CutWithValues, protocol::StopRequested>;
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

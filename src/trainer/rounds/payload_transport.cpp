@@ -3,7 +3,7 @@
 
 #include <future>
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 using store::ReadFailure;
 
@@ -22,7 +22,7 @@ PayloadTransport PayloadTransport::direct_until(MonoTime time) const
     return limited;
 }
 
-Values PayloadTransport::get_made(rounds::PartRef const& part) const
+Values PayloadTransport::get_made(protocol::PartRef const& part) const
 {
     auto values = made_->find(part);
     if (!values) return nullptr;
@@ -31,7 +31,7 @@ Values PayloadTransport::get_made(rounds::PartRef const& part) const
     return sha256_of(encoded.pieces()) == part.sha256 ? values : nullptr;
 }
 
-Values PayloadTransport::get_direct(rounds::PartRef const& part, Call const& call) const
+Values PayloadTransport::get_direct(protocol::PartRef const& part, Call const& call) const
 {
     if (!direct_ || call.is_over()) return nullptr;
     // The store needs time, too.
@@ -40,7 +40,7 @@ Values PayloadTransport::get_direct(rounds::PartRef const& part, Call const& cal
     return direct_->fetch(*layout_, part, memory_, {call.cancel, std::min(direct_until_, half)});
 }
 
-void PayloadTransport::count_store(rounds::PartRef const& part) const
+void PayloadTransport::count_store(protocol::PartRef const& part) const
 {
     if (direct_) direct_->count_store(part);
 }
@@ -50,8 +50,8 @@ Result<store::ObjectName> PayloadTransport::object(std::string const& name) cons
     return chain::object_name(layout_->run, name);
 }
 
-Result<rounds::PartRef> PayloadTransport::put(rounds::Target const& target, Values const& values,
-                                              Call const& call) const
+Result<protocol::PartRef> PayloadTransport::put(protocol::PayloadPlace const& target,
+                                                Values const& values, Call const& call) const
 {
     auto const name = object(target.name);
     if (!name) return tl::unexpected(name.error());
@@ -61,13 +61,13 @@ Result<rounds::PartRef> PayloadTransport::put(rounds::Target const& target, Valu
     auto digest = std::async([&] { return sha256_of(bytes); });
     if (auto stored = store_->put(*name, bytes, call); !stored)
         return tl::unexpected(stored.error());
-    rounds::PartRef const part{target.part, target.name, static_cast<std::int64_t>(bytes.size()),
-                               digest.get()};
+    protocol::PartRef const part{target.part, target.name, static_cast<std::int64_t>(bytes.size()),
+                                 digest.get()};
     made_->add(part, values);
     return part;
 }
 
-Result<bool> PayloadTransport::put_again(rounds::PartRef const& part, Pieces const& bytes,
+Result<bool> PayloadTransport::put_again(protocol::PartRef const& part, Pieces const& bytes,
                                          Call const& call) const
 {
     bool const same =
@@ -80,7 +80,7 @@ Result<bool> PayloadTransport::put_again(rounds::PartRef const& part, Pieces con
     return true;
 }
 
-tl::expected<Values, ReadFailure> PayloadTransport::get_any_form(rounds::PartRef const& part,
+tl::expected<Values, ReadFailure> PayloadTransport::get_any_form(protocol::PartRef const& part,
                                                                  Call const& call) const
 {
     auto const content = chain::RunObjects(*store_, layout_->run).payload(part, call);
@@ -90,7 +90,7 @@ tl::expected<Values, ReadFailure> PayloadTransport::get_any_form(rounds::PartRef
     return *values;
 }
 
-tl::expected<Values, ReadFailure> PayloadTransport::get(rounds::PartRef const& part,
+tl::expected<Values, ReadFailure> PayloadTransport::get(protocol::PartRef const& part,
                                                         Call const& call) const
 {
     if (auto made = get_made(part)) return made;
@@ -105,7 +105,7 @@ tl::expected<Values, ReadFailure> PayloadTransport::get(rounds::PartRef const& p
     return get_any_form(part, call);
 }
 
-tl::expected<void, ReadFailure> PayloadTransport::pass(rounds::PartRef const& part,
+tl::expected<void, ReadFailure> PayloadTransport::pass(protocol::PartRef const& part,
                                                        chain::ValueReceiver const& receiver,
                                                        Call const& call) const
 {
@@ -126,7 +126,7 @@ tl::expected<void, ReadFailure> PayloadTransport::pass(rounds::PartRef const& pa
     return {};
 }
 
-Result<bool> PayloadTransport::has(rounds::PartRef const& part, Call const& call) const
+Result<bool> PayloadTransport::has(protocol::PartRef const& part, Call const& call) const
 {
     auto const read = chain::RunObjects(*store_, layout_->run)
                           .payload(
@@ -144,4 +144,4 @@ Result<void> PayloadTransport::discard(std::string const& name, Call const& call
     return store_->remove(*object_name, call);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

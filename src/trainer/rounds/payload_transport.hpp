@@ -12,7 +12,7 @@
 #include "trainer/rounds/direct_payloads.hpp"
 #include "trainer/rounds/made_payloads.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 using payload::Values;
 
@@ -33,24 +33,24 @@ class PayloadTransport {
     [[nodiscard]] payload::ValueMemory const& memory() const { return memory_; }
 
     /// Stores `values` as `target`.
-    [[nodiscard]] Result<rounds::PartRef> put(rounds::Target const& target, Values const& values,
-                                              Call const& call) const;
+    [[nodiscard]] Result<protocol::PartRef> put(protocol::PayloadPlace const& target,
+                                                Values const& values, Call const& call) const;
     /// Stores `bytes` under the name of `part`. Returns false, and stores nothing, if they are not
     /// the bytes that `part` describes.
-    [[nodiscard]] Result<bool> put_again(rounds::PartRef const& part, Pieces const& bytes,
+    [[nodiscard]] Result<bool> put_again(protocol::PartRef const& part, Pieces const& bytes,
                                          Call const& call) const;
     /// Reads and verifies the payload that `part` names. Returns the values that were stored if
     /// this process made it and still holds them, and if they still have the digest.
-    [[nodiscard]] tl::expected<Values, store::ReadFailure> get(rounds::PartRef const& part,
+    [[nodiscard]] tl::expected<Values, store::ReadFailure> get(protocol::PartRef const& part,
                                                                Call const& call) const;
     /// Reads the payload as get() does, and passes its values on while they arrive. If this fails,
     /// the values that were passed on have no meaning. Holds a payload as a whole only if it comes
     /// directly, or has another form than payload::encode() gives.
-    [[nodiscard]] tl::expected<void, store::ReadFailure> pass(rounds::PartRef const& part,
+    [[nodiscard]] tl::expected<void, store::ReadFailure> pass(protocol::PartRef const& part,
                                                               chain::ValueReceiver const& receiver,
                                                               Call const& call) const;
     /// Returns whether the store has the payload as `part` describes it. Reads all its bytes.
-    [[nodiscard]] Result<bool> has(rounds::PartRef const& part, Call const& call) const;
+    [[nodiscard]] Result<bool> has(protocol::PartRef const& part, Call const& call) const;
     /// Removes the payload if it exists.
     [[nodiscard]] Result<void> discard(std::string const& name, Call const& call) const;
 
@@ -60,12 +60,12 @@ class PayloadTransport {
 
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
     /// Reads a payload of any form, or says why it is of no use.
-    [[nodiscard]] tl::expected<Values, store::ReadFailure> get_any_form(rounds::PartRef const& part,
-                                                                        Call const& call) const;
+    [[nodiscard]] tl::expected<Values, store::ReadFailure> get_any_form(
+        protocol::PartRef const& part, Call const& call) const;
 
-    [[nodiscard]] Values get_made(rounds::PartRef const& part) const;
-    [[nodiscard]] Values get_direct(rounds::PartRef const& part, Call const& call) const;
-    void count_store(rounds::PartRef const& part) const;
+    [[nodiscard]] Values get_made(protocol::PartRef const& part) const;
+    [[nodiscard]] Values get_direct(protocol::PartRef const& part, Call const& call) const;
+    void count_store(protocol::PartRef const& part) const;
 
     std::shared_ptr<store::ObjectStore> store_;
     std::shared_ptr<payload::Layout const> layout_;
@@ -75,4 +75,4 @@ class PayloadTransport {
     MonoTime direct_until_{MonoTime::max()};
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -11,18 +11,19 @@
 #include "run/runlog/trainer_events.hpp"
 #include "trainer/engine/training_id.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // Reads the chain, and deletes what a sweep may delete. Fails if an object could not be deleted,
 // after it has tried all.
-Result<runlog::Swept> sweep_run(chain::RunObjects const& objects, rounds::Sweep const& order)
+Result<runlog::SweepReport> sweep_run(chain::RunObjects const& objects,
+                                      protocol::Sweep const& order)
 {
-    auto const plan = maintain::plan_sweep(objects, order.now, {order.sweep_after});
+    auto const plan = operate::plan_sweep(objects, order.now, {order.sweep_after});
     if (!plan) return tl::unexpected(plan.error());
-    auto const result = maintain::carry_out(objects, *plan);
+    auto const result = operate::carry_out(objects, *plan);
     if (!result.errors.empty()) return tl::unexpected(result.errors.front());
-    return runlog::Swept{result.deleted, result.freed};
+    return runlog::SweepReport{result.deleted, result.freed};
 }
 
 }  // namespace
@@ -36,14 +37,14 @@ RoundExecutor::RoundExecutor(Parts parts, std::function<void()> notify)
 {
 }
 
-void RoundExecutor::carry_out(rounds::Output const& output)
+void RoundExecutor::carry_out(protocol::Output const& output)
 {
     std::visit([this](auto const& what) { act(what); }, output);
 }
 
-std::vector<rounds::Input> RoundExecutor::take_answers()
+std::vector<protocol::Input> RoundExecutor::take_answers()
 {
-    std::vector<rounds::Input> answers;
+    std::vector<protocol::Input> answers;
     for (auto const& finish : operations_.take_ended())
         if (auto answer = finish()) answers.push_back(std::move(*answer));
     return answers;
@@ -69,43 +70,43 @@ void RoundExecutor::set_members(MemberId const& own, std::vector<MemberId> const
     if (parts_.direct) parts_.direct->set_members(own, members);
 }
 
-rounds::Input RoundExecutor::translate(LoopEvent event)
+protocol::Input RoundExecutor::translate(LoopEvent event)
 {
-    if (std::holds_alternative<rounds::Stepped>(event)) identify();
+    if (std::holds_alternative<protocol::Stepped>(event)) identify();
     return std::visit(
-        [this]<class Message>(Message&& message) -> rounds::Input {
-            if constexpr (std::is_same_v<std::decay_t<Message>, CutReady>) {
+        [this]<class Message>(Message&& message) -> protocol::Input {
+            if constexpr (std::is_same_v<std::decay_t<Message>, CutWithValues>) {
                 auto const& [delta, anchor, sums] = message.values;
                 deltas_[message.seq] = delta;
                 anchor_ = anchor;
-                return rounds::CutReady{message.op, sums.sumsq, sums.nonfinite};
+                return protocol::CutReady{message.op, sums.sumsq, sums.nonfinite};
             } else return std::forward<Message>(message);
         },
         std::move(event));
 }
 
-void RoundExecutor::act(rounds::Get const& get)
+void RoundExecutor::act(protocol::Get const& get)
 {
     auto const work = [this, records = records_, get](Call const& call) -> OperationTable::Finish {
         return [this, get, answer = records.get(get, call)]() -> Answer {
-            return answer ? *answer : failed<rounds::Unknown>(get.op, answer.error());
+            return answer ? *answer : failed<protocol::Unknown>(get.op, answer.error());
         };
     };
-    start<rounds::Unknown>(get.op, parts_.limits.record, work);
+    start<protocol::Unknown>(get.op, parts_.limits.record, work);
 }
 
-void RoundExecutor::act(rounds::Create const& create)
+void RoundExecutor::act(protocol::Create const& create)
 {
     auto const work = [this, records = records_,
                        create](Call const& call) -> OperationTable::Finish {
         return [this, op = create.op, answer = records.create(create, call)]() -> Answer {
-            return answer ? *answer : failed<rounds::Unknown>(op, answer.error());
+            return answer ? *answer : failed<protocol::Unknown>(op, answer.error());
         };
     };
-    start<rounds::Unknown>(create.op, parts_.limits.record, work);
+    start<protocol::Unknown>(create.op, parts_.limits.record, work);
 }
 
-void RoundExecutor::start_errand(rounds::Op first, Millis limit, OperationTable::Work work)
+void RoundExecutor::start_errand(protocol::Op first, Millis limit, OperationTable::Work work)
 {
     operations_.start(first + errands_++, limit, std::move(work),
                       []() -> Answer { return std::nullopt; });
@@ -133,7 +134,7 @@ void RoundExecutor::identify()
     operations_.start(OperationTable::first_errand + errands_++, parts_.limits.record, work, late);
 }
 
-void RoundExecutor::act(rounds::Overwrite const& overwrite)
+void RoundExecutor::act(protocol::Overwrite const& overwrite)
 {
     // While the store does not answer, one write of the name is enough.
     if (!overwriting_.insert(overwrite.name).second) return;
@@ -154,19 +155,19 @@ void RoundExecutor::act(rounds::Overwrite const& overwrite)
     operations_.start(OperationTable::first_errand + errands_++, limit, work, late);
 }
 
-void RoundExecutor::act(rounds::Cut const& cut)
+void RoundExecutor::act(protocol::Cut const& cut)
 {
     identify();
     parts_.order(cut);
 }
 
-void RoundExecutor::act(rounds::Discard const& discard)
+void RoundExecutor::act(protocol::Discard const& discard)
 {
     deltas_.clear();
     parts_.order(discard);
 }
 
-void RoundExecutor::act(rounds::Delete const& garbage)
+void RoundExecutor::act(protocol::Delete const& garbage)
 {
     // Garbage that cannot be deleted now does no harm.
     auto const work = [this, transport = transport_,
@@ -179,7 +180,7 @@ void RoundExecutor::act(rounds::Delete const& garbage)
     start_errand(OperationTable::first_chore, parts_.limits.payload, work);
 }
 
-void RoundExecutor::act(rounds::Sweep const& sweep)
+void RoundExecutor::act(protocol::Sweep const& sweep)
 {
     auto const work = [this, store = parts_.store, run = parts_.layout.run,
                        open_cache = parts_.open_cache,
@@ -194,13 +195,13 @@ void RoundExecutor::act(rounds::Sweep const& sweep)
     start_errand(OperationTable::first_chore, parts_.limits.payload, work);
 }
 
-void RoundExecutor::act(rounds::Note const& note)
+void RoundExecutor::act(protocol::Note const& note)
 {
-    if (auto const text = rounds::warning_in(note)) parts_.log.warning(*text);
+    if (auto const text = protocol::warning_in(note)) parts_.log.warning(*text);
     parts_.recorder.event(note.type, note.details);
 }
 
-void RoundExecutor::act(rounds::Exit const& exit)
+void RoundExecutor::act(protocol::Exit const& exit)
 {
     for (auto& [name, payload] : std::exchange(to_keep_, {}))
         write_copies({std::move(payload)}, {});
@@ -208,4 +209,4 @@ void RoundExecutor::act(rounds::Exit const& exit)
     parts_.order(exit);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -18,7 +18,7 @@
 #include "trainer/rounds/orders.hpp"
 #include "trainer/rounds/snapshot_gate.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Carries out the outputs of the round protocol (protocol/site/messages.hpp): starts operations on
 /// the store, and sends orders to the training loop. Never waits for the store. Belongs to the
@@ -46,7 +46,7 @@ class RoundExecutor {
         std::shared_ptr<SnapshotGate> gate{};
         Limits limits{};
         /// This machine's copies of payloads. Null: it keeps none.
-        std::shared_ptr<maintain::KeptPayloads> kept{};
+        std::shared_ptr<operate::KeptPayloads> kept{};
         /// Opens the copies of records with which a sweep reads the chain. Empty: it has none.
         std::function<std::unique_ptr<chain::RecordCache>()> open_cache{};
         /// The direct way to other sites. Null: there is none.
@@ -60,10 +60,10 @@ class RoundExecutor {
     RoundExecutor(Parts parts, std::function<void()> notify);
 
     /// Carries out `output`, or begins to.
-    void carry_out(rounds::Output const& output);
+    void carry_out(protocol::Output const& output);
     /// Returns the answers of all operations that have ended or whose time is over. Throws the
     /// exception that an operation threw.
-    [[nodiscard]] std::vector<rounds::Input> take_answers();
+    [[nodiscard]] std::vector<protocol::Input> take_answers();
     /// Returns when take_answers() must be called at the latest.
     [[nodiscard]] std::optional<MonoTime> next_limit() const { return operations_.next_limit(); }
     /// Waits until all deletions and all copies on this machine have ended: a second at most for
@@ -75,60 +75,61 @@ class RoundExecutor {
     void set_members(MemberId const& own, std::vector<MemberId> const& members);
     /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
     /// anchor of a cut, because the protocol may later ask to store them.
-    [[nodiscard]] rounds::Input translate(LoopEvent event);
+    [[nodiscard]] protocol::Input translate(LoopEvent event);
     /// Returns true once the protocol has ordered the site to leave.
     [[nodiscard]] bool finished() const { return finished_; }
 
   private:
-    using Answer = std::optional<rounds::Input>;
+    using Answer = std::optional<protocol::Input>;
 
-    void act(rounds::Get const& get);
-    void act(rounds::Create const& create);
-    void act(rounds::StoreDelta const& order);
-    void act(rounds::StoreModel const& order);
-    void act(rounds::MakeInitial const& order);
-    void act(rounds::Merge const& merge);
-    void act(rounds::Restore const& restore);
-    void act(rounds::LoadModel const& load);
-    void act(rounds::Cut const& cut);
-    void act(rounds::Adopt const& adopt);
-    void act(rounds::Train const& train) { parts_.order(train); }
-    void act(rounds::Discard const& discard);
-    void act(rounds::Delete const& garbage);
-    void act(rounds::Overwrite const& overwrite);
-    void act(rounds::Sweep const& sweep);
-    void act(rounds::Keep const& keep);
-    void act(rounds::Note const& note);
-    void act(rounds::Exit const& exit);
+    void act(protocol::Get const& get);
+    void act(protocol::Create const& create);
+    void act(protocol::StoreDelta const& order);
+    void act(protocol::StoreModel const& order);
+    void act(protocol::MakeInitial const& order);
+    void act(protocol::Merge const& merge);
+    void act(protocol::Restore const& restore);
+    void act(protocol::LoadModel const& load);
+    void act(protocol::Cut const& cut);
+    void act(protocol::Adopt const& adopt);
+    void act(protocol::Train const& train) { parts_.order(train); }
+    void act(protocol::Discard const& discard);
+    void act(protocol::Delete const& garbage);
+    void act(protocol::Overwrite const& overwrite);
+    void act(protocol::Sweep const& sweep);
+    void act(protocol::Keep const& keep);
+    void act(protocol::Note const& note);
+    void act(protocol::Exit const& exit);
 
     enum class Type { delta, model };
     /// Starts an operation that stores what `values` returns. For a delta, it also waits for the
     /// snapshot of the last cut. A model is also kept on this machine later.
-    void store(rounds::Op op, rounds::Target const& target, std::function<Values()> values,
-               Type type);
+    void store(protocol::Op op, protocol::PayloadPlace const& target,
+               std::function<Values()> values, Type type);
     /// Offers a payload that this site has stored to the others.
-    void offer(rounds::PartRef const& part, Values const& values);
+    void offer(protocol::PartRef const& part, Values const& values);
     /// Withdraws the offers of deltas that are decided, and of models other than `newest`. Reports
     /// what came which way.
-    void end_round_of_offers(std::vector<rounds::PartRef> const& newest);
+    void end_round_of_offers(std::vector<protocol::PartRef> const& newest);
     /// Starts to write copies of `payloads` on this machine. Then deletes all copies but those of
     /// `keep_only`, unless it is empty.
-    void write_copies(std::vector<StoredPayload> payloads, std::vector<rounds::PartRef> keep_only);
+    void write_copies(std::vector<StoredPayload> payloads,
+                      std::vector<protocol::PartRef> keep_only);
     /// Starts to read the id of the training, unless the loop knows it, or a read has just failed.
     void identify();
     /// Starts an operation that answers no question. `first` is OperationTable::first_errand or
     /// OperationTable::first_chore.
-    void start_errand(rounds::Op first, Millis limit, OperationTable::Work work);
+    void start_errand(protocol::Op first, Millis limit, OperationTable::Work work);
     /// Starts an operation that reads a payload to keep it. `use` gets the values.
-    void fetch(rounds::Op op, rounds::PartRef const& part, std::function<void(Values)> use);
+    void fetch(protocol::Op op, protocol::PartRef const& part, std::function<void(Values)> use);
     /// Returns the answer for a failed operation of the store. Logs the error if its reason
     /// differs from the reason of the previous failure.
     template <class Failure>
-    rounds::Input failed(rounds::Op op, Error const& error);
+    protocol::Input failed(protocol::Op op, Error const& error);
     /// Starts the operation that answers the question `op`. If it takes longer than `limit`, the
     /// answer is a Failure.
     template <class Failure>
-    void start(rounds::Op op, Millis limit, OperationTable::Work work);
+    void start(protocol::Op op, Millis limit, OperationTable::Work work);
 
     Parts parts_;
     Records records_;
@@ -136,10 +137,10 @@ class RoundExecutor {
     MergeWork merges_;
     std::map<Seq, Values> deltas_;  ///< the undecided deltas, by the numbers of their cuts
     Values anchor_;                 ///< anchor after the last cut
-    /// Payloads to copy on this machine, by name. They wait for rounds::Keep, which comes when the
-    /// site has adopted the model: until then, the exchange needs the disk.
+    /// Payloads to copy on this machine, by name. They wait for protocol::Keep, which comes when
+    /// the site has adopted the model: until then, the exchange needs the disk.
     std::map<std::string, StoredPayload> to_keep_;
-    std::vector<rounds::PartRef> offered_;
+    std::vector<protocol::PartRef> offered_;
     /// Number of write_copies() that have not ended.
     std::shared_ptr<std::atomic<int>> copying_{std::make_shared<std::atomic<int>>(0)};
     std::string last_reason_;  ///< reason of the previous failure
@@ -152,7 +153,7 @@ class RoundExecutor {
 };
 
 template <class Failure>
-rounds::Input RoundExecutor::failed(rounds::Op op, Error const& error)
+protocol::Input RoundExecutor::failed(protocol::Op op, Error const& error)
 {
     if (error.why != last_reason_) parts_.log.warning(error.message() + "; retrying");
     last_reason_ = error.why;
@@ -160,7 +161,7 @@ rounds::Input RoundExecutor::failed(rounds::Op op, Error const& error)
 }
 
 template <class Failure>
-void RoundExecutor::start(rounds::Op op, Millis limit, OperationTable::Work work)
+void RoundExecutor::start(protocol::Op op, Millis limit, OperationTable::Work work)
 {
     auto const late = [this, op, limit]() -> Answer {
         auto const why = operations_.abandoned() >= OperationTable::most_threads
@@ -171,4 +172,4 @@ void RoundExecutor::start(rounds::Op op, Millis limit, OperationTable::Work work
     operations_.start(op, limit, std::move(work), late);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

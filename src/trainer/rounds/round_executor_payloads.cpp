@@ -8,19 +8,19 @@
 #include "trainer/rounds/round_executor.hpp"
 
 // Storing, reading and merging payloads, and copies of them on this machine.
-namespace curtail::train {
+namespace curtail::trainer {
 
-void RoundExecutor::offer(rounds::PartRef const& part, Values const& values)
+void RoundExecutor::offer(protocol::PartRef const& part, Values const& values)
 {
     if (!parts_.direct) return;
     parts_.direct->offer(transport_.layout(), part, values);
     offered_.push_back(part);
 }
 
-void RoundExecutor::end_round_of_offers(std::vector<rounds::PartRef> const& newest)
+void RoundExecutor::end_round_of_offers(std::vector<protocol::PartRef> const& newest)
 {
     if (!parts_.direct) return;
-    std::erase_if(offered_, [&](rounds::PartRef const& part) {
+    std::erase_if(offered_, [&](protocol::PartRef const& part) {
         auto const payload = upkeep::parse_payload_name(part.name);
         auto const* const delta = payload ? std::get_if<upkeep::DeltaPayload>(&*payload) : nullptr;
         bool const needed = delta != nullptr ? deltas_.contains(delta->seq)
@@ -36,7 +36,7 @@ void RoundExecutor::end_round_of_offers(std::vector<rounds::PartRef> const& newe
     parts_.recorder.payloads_read(*read);
 }
 
-void RoundExecutor::store(rounds::Op op, rounds::Target const& target,
+void RoundExecutor::store(protocol::Op op, protocol::PayloadPlace const& target,
                           std::function<Values()> values, Type type)
 {
     auto gate = type == Type::delta ? parts_.gate : nullptr;
@@ -50,35 +50,35 @@ void RoundExecutor::store(rounds::Op op, rounds::Target const& target,
             if (!saved)
                 parts_.log.debug(
                     "the snapshot takes longer than the upload; the contribution goes out");
-            if (!stored) return failed<rounds::Unavailable>(op, stored.error());
+            if (!stored) return failed<protocol::Unavailable>(op, stored.error());
             offer(*stored, content);
             if (type == Type::model) to_keep_[stored->name] = {*stored, content};
-            return rounds::Stored{op, *stored};
+            return protocol::Stored{op, *stored};
         };
     };
-    start<rounds::Unavailable>(op, parts_.limits.payload, work);
+    start<protocol::Unavailable>(op, parts_.limits.payload, work);
 }
 
-void RoundExecutor::act(rounds::StoreDelta const& order)
+void RoundExecutor::act(protocol::StoreDelta const& order)
 {
     store(
         order.op, order.target, [values = deltas_.at(order.seq)] { return values; }, Type::delta);
 }
-void RoundExecutor::act(rounds::StoreModel const& order)
+void RoundExecutor::act(protocol::StoreModel const& order)
 {
     to_keep_.clear();
     if (!anchor_) throw std::logic_error("the last cut did not keep its weights");
     store(
         order.op, order.target, [values = anchor_] { return values; }, Type::model);
 }
-void RoundExecutor::act(rounds::MakeInitial const& order)
+void RoundExecutor::act(protocol::MakeInitial const& order)
 {
     store(
         order.op, order.target,
         [make = parts_.initial_weights, seed = order.seed] { return make(seed); }, Type::model);
 }
 
-void RoundExecutor::act(rounds::Merge const& merge)
+void RoundExecutor::act(protocol::Merge const& merge)
 {
     to_keep_.clear();
     auto const work = [this, merges = merges_, merge,
@@ -93,16 +93,16 @@ void RoundExecutor::act(rounds::Merge const& merge)
                     offer(payload.part, payload.values);
                     to_keep_[payload.part.name] = payload;
                 }
-            return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
+            return answer ? *answer : failed<protocol::Unavailable>(op, answer.error());
         };
     };
     // Reads each delta, the model and the momentum, and writes the latter two.
     auto const payloads = static_cast<std::int64_t>(merge.include.size() + 4);
     auto const limit = payloads * parts_.limits.payload;
-    start<rounds::Unavailable>(merge.op, limit, work);
+    start<protocol::Unavailable>(merge.op, limit, work);
 }
 
-void RoundExecutor::act(rounds::Restore const& restore)
+void RoundExecutor::act(protocol::Restore const& restore)
 {
     auto const work = [this, merges = merges_, restore, kept = parts_.kept,
                        direct = parts_.direct_time](Call const& call) -> OperationTable::Finish {
@@ -111,17 +111,17 @@ void RoundExecutor::act(rounds::Restore const& restore)
                                 .restore(restore, kept.get(), warnings, call);
         return [this, op = restore.op, answer, warnings]() -> Answer {
             for (auto const& text : warnings) parts_.log.warning(text);
-            return answer ? *answer : failed<rounds::Unavailable>(op, answer.error());
+            return answer ? *answer : failed<protocol::Unavailable>(op, answer.error());
         };
     };
     // Reads and writes each part. A recipe needs the same as a merge.
     auto const inputs = restore.recipe ? restore.recipe->include.size() + 2 : 0;
     auto const payloads = static_cast<std::int64_t>(2 * restore.parts.size() + inputs);
     auto const limit = payloads * parts_.limits.payload;
-    start<rounds::Unavailable>(restore.op, limit, work);
+    start<protocol::Unavailable>(restore.op, limit, work);
 }
 
-void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
+void RoundExecutor::fetch(protocol::Op op, protocol::PartRef const& part,
                           std::function<void(Values)> use)
 {
     auto const work = [this, op, part, transport = transport_, direct = parts_.direct_time,
@@ -135,34 +135,34 @@ void RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part,
                 return std::nullopt;  // the training loop will answer
             }
             auto const& [cause, error] = values.error();
-            if (cause == Cause::unavailable) return failed<rounds::Unavailable>(op, error);
-            return rounds::Corrupt{op, part.name, error.message()};
+            if (cause == Cause::unavailable) return failed<protocol::Unavailable>(op, error);
+            return protocol::Corrupt{op, part.name, error.message()};
         };
     };
-    start<rounds::Unavailable>(op, parts_.limits.payload, work);
+    start<protocol::Unavailable>(op, parts_.limits.payload, work);
 }
 
-void RoundExecutor::act(rounds::LoadModel const& load)
+void RoundExecutor::act(protocol::LoadModel const& load)
 {
     identify();
     fetch(load.op, load.model.weights, [this, load](Values theta) {
         deltas_.clear();
-        parts_.order(WithModel<rounds::LoadModel>{load, std::move(theta)});
+        parts_.order(WithModel<protocol::LoadModel>{load, std::move(theta)});
     });
 }
 
-void RoundExecutor::act(rounds::Adopt const& adopt)
+void RoundExecutor::act(protocol::Adopt const& adopt)
 {
     auto const order = [this, adopt](Values theta) {
         for (auto const seq : adopt.dropped) deltas_.erase(seq);
-        parts_.order(WithModel<rounds::Adopt>{adopt, std::move(theta)});
+        parts_.order(WithModel<protocol::Adopt>{adopt, std::move(theta)});
     };
     if (adopt.keeps_weights) order(nullptr);
     else fetch(adopt.op, adopt.model.weights, order);
 }
 
 void RoundExecutor::write_copies(std::vector<StoredPayload> payloads,
-                                 std::vector<rounds::PartRef> keep_only)
+                                 std::vector<protocol::PartRef> keep_only)
 {
     if (!parts_.kept) return;
     ++*copying_;
@@ -187,7 +187,7 @@ void RoundExecutor::write_copies(std::vector<StoredPayload> payloads,
     start_errand(OperationTable::first_errand, parts_.limits.payload, work);
 }
 
-void RoundExecutor::act(rounds::Keep const& keep)
+void RoundExecutor::act(protocol::Keep const& keep)
 {
     std::vector<StoredPayload> payloads;
     for (auto const& part : keep.parts)
@@ -199,4 +199,4 @@ void RoundExecutor::act(rounds::Keep const& keep)
     write_copies(std::move(payloads), keep.parts);
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& orders,
-                                 std::optional<rounds::Exit>& posted)
+                                 std::optional<protocol::Exit>& posted)
 {
     parts.order = [&orders, &posted](Order order) {
-        if (auto const* exit = std::get_if<rounds::Exit>(&order)) posted = *exit;
+        if (auto const* exit = std::get_if<protocol::Exit>(&order)) posted = *exit;
         orders.post(std::move(order));
     };
     return parts;
@@ -18,7 +18,7 @@ RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& ord
 
 }  // namespace
 
-RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog,
+RoundThread::RoundThread(protocol::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog,
                          std::function<Millis()> suspended)
     : recorder_(parts.recorder),
       site_(std::move(site)),
@@ -32,7 +32,7 @@ RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog
 
 void RoundThread::post(LoopEvent event)
 {
-    if (auto const* stepped = std::get_if<rounds::Stepped>(&event))
+    if (auto const* stepped = std::get_if<protocol::Stepped>(&event))
         watchdog_.stepped(std::chrono::ceil<Millis>(stepped->seconds));
     events_.post(std::move(event));
 }
@@ -44,18 +44,18 @@ RoundThread::~RoundThread()
     (void)join();
 }
 
-rounds::Site const& RoundThread::join()
+protocol::Site const& RoundThread::join()
 {
     if (thread_.joinable()) thread_.join();
     watchdog_.disarm();
     return site_;
 }
 
-void RoundThread::feed(rounds::Input input)
+void RoundThread::feed(protocol::Input input)
 {
     if (executor_.finished() || abandoned_) return;
     auto const suspended = suspended_();
-    if (auto* stop = std::get_if<rounds::StopRequested>(&input)) {
+    if (auto* stop = std::get_if<protocol::StopRequested>(&input)) {
         stopping_ = true;
         stop->begin_until += suspended;
         stop->end += suspended;
@@ -71,10 +71,10 @@ void RoundThread::run()
     try {
         run_until_exit();
     } catch (std::exception const& broken) {
-        exit_ = rounds::Exit{ExitCode::software,
-                             Error{ExitCode::software, "the round protocol failed", broken.what(),
-                                   "please report this with the site's log"}};
-        orders_.post(rounds::Exit(*exit_));
+        exit_ = protocol::Exit{ExitCode::software,
+                               Error{ExitCode::software, "the round protocol failed", broken.what(),
+                                     "please report this with the site's log"}};
+        orders_.post(protocol::Exit(*exit_));
     }
     watchdog_.leaving(exit_ ? exit_->error : std::nullopt);
     // No other site may have a copy of the last model.
@@ -85,7 +85,7 @@ void RoundThread::run()
 
 void RoundThread::run_until_exit()
 {
-    feed(rounds::Tick{});
+    feed(protocol::Tick{});
     while (!executor_.finished() && !abandoned_) {
         auto const idle_until = monotonic_now() + Seconds{1};
         auto const site_wakes = site_.wake();
@@ -94,7 +94,7 @@ void RoundThread::run_until_exit()
         auto const event = events_.take_until(std::min(wake, idle_until));
         if (event) feed(executor_.translate(std::move(*event)));
         for (auto const& answer : executor_.take_answers()) feed(answer);
-        if (!event) feed(rounds::Tick{});
+        if (!event) feed(protocol::Tick{});
         rate_ = site_.rate();
         publish_status();
     }
@@ -104,7 +104,7 @@ void RoundThread::publish_status()
 {
     auto const status = site_.status();
     if (status.member) executor_.set_members(*status.member, status.members);
-    recorder_.status({{"state", rounds::to_text(status.state)},
+    recorder_.status({{"state", protocol::to_text(status.state)},
                       {"waiting_for", status.waiting_for},
                       {"member", status.member ? json::Value(status.member->value) : json::Value()},
                       {"commit", status.tip.value},
@@ -117,4 +117,4 @@ void RoundThread::publish_status()
                       {"leaving", status.leaving}});
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -12,9 +12,9 @@
 #include "trainer/rounds/round_executor.hpp"
 #include "trainer/rounds/watchdog.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
-/// The leader's background thread. Runs the round protocol (rounds::Site) against the store while
+/// The leader's background thread. Runs the round protocol (protocol::Site) against the store while
 /// the training loop trains.
 class RoundThread {
   public:
@@ -22,7 +22,7 @@ class RoundThread {
     /// and order_until(). Everything that `parts` refers to must outlive the thread.
     /// The watchdog may end the process until join() is called. `suspended` returns for how long
     /// this machine has been suspended; the protocol counts that time, too.
-    RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog,
+    RoundThread(protocol::Site site, RoundExecutor::Parts parts, Watchdog::Limits watchdog,
                 std::function<Millis()> suspended = suspended_time);
     /// Stops the protocol, if it has not ended, and waits for the thread.
     ~RoundThread();
@@ -39,30 +39,30 @@ class RoundThread {
         return orders_.take_until(deadline);
     }
     /// Returns the site's speed as the protocol last measured it. Safe from any thread.
-    [[nodiscard]] rounds::Rate rate() const { return rate_; }
+    [[nodiscard]] protocol::Rate rate() const { return rate_; }
     /// Waits for the thread to end and returns the final state of the protocol. Call it soon after
-    /// taking the order rounds::Exit: until join() is called, the watchdog may end the process.
-    [[nodiscard]] rounds::Site const& join();
+    /// taking the order protocol::Exit: until join() is called, the watchdog may end the process.
+    [[nodiscard]] protocol::Site const& join();
 
   private:
     void run();
     void run_until_exit();
-    void feed(rounds::Input input);
+    void feed(protocol::Input input);
     void publish_status();
 
     Recorder& recorder_;
     Mailbox<LoopEvent> events_;
     Mailbox<Order> orders_;
-    rounds::Site site_;
-    std::optional<rounds::Exit> exit_;  ///< the order to exit, once it is posted
+    protocol::Site site_;
+    std::optional<protocol::Exit> exit_;  ///< the order to exit, once it is posted
     RoundExecutor executor_;
     std::function<Millis()> suspended_;
     MonoTime last_input_{};  ///< time of the last input, on the clock of the protocol
-    std::atomic<rounds::Rate> rate_;
+    std::atomic<protocol::Rate> rate_;
     std::atomic<bool> abandoned_{false};  ///< the destructor has begun
     bool stopping_{false};                ///< there was a stop request
     Watchdog watchdog_;
     std::thread thread_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -5,7 +5,7 @@
 
 #include "base/core/time.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Lets the round thread wait while the ranks write the snapshot of a cut. A site must not announce
 /// a contribution before its snapshot is on the disk. Otherwise the next process of the site would
@@ -41,4 +41,4 @@ class SnapshotGate {
     State state_{State::open};
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -5,7 +5,7 @@
 
 #include "base/core/clock.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 Watchdog::Watchdog(Limits limits) : limits_(std::move(limits))
 {
@@ -65,4 +65,4 @@ void Watchdog::run()
     }
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

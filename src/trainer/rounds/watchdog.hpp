@@ -9,7 +9,7 @@
 #include "base/core/result.hpp"
 #include "base/core/time.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// Ends the process if it does not leave in time, for example because a rank or a file system
 /// hangs. Has a thread of its own, which uses neither.
@@ -57,4 +57,4 @@ class Watchdog {
     std::thread thread_;
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

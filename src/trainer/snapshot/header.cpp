@@ -13,10 +13,10 @@ constexpr std::string_view prefix = "snapshot-";
 constexpr std::string_view suffix = ".h5";
 constexpr int most_ranks = 1 << 20;
 
-Result<Stored> stored_in(json::Value const& value, std::string const& where)
+Result<StoredRange> stored_in(json::Value const& value, std::string const& where)
 {
     json::ObjectReader r(value, where);
-    Stored stored{{r.text("name"), {}, r.integer("first"), r.integer("count")}, {}};
+    StoredRange stored{{r.text("name"), {}, r.integer("first"), r.integer("count")}, {}};
     for (auto const& length : r.list("shape"))
         stored.range.shape.push_back(length.as_integer() == nullptr ? -1 : *length.as_integer());
     auto const digest = Digest::from_hex(r.text("sha256"));
@@ -30,13 +30,13 @@ Result<Stored> stored_in(json::Value const& value, std::string const& where)
     return stored;
 }
 
-Result<Header> header_in(std::string_view text)
+Result<RankHeader> header_in(std::string_view text)
 {
     std::string const where = "the header";
     auto const document = json::parse(text, where);
     if (!document) return tl::unexpected(document.error());
     json::ObjectReader r(*document, where);
-    Header header;
+    RankHeader header;
     header.head = {RunId{r.text("run")}, r.text("owner"),   Tokens{r.integer("tokens")},
                    r.integer("steps"),   r.integer("rate"), r.integer("optimizer_steps")};
     auto const rank = r.integer("rank");
@@ -78,7 +78,7 @@ bool is_file_name(std::string_view name)
     return name == file_name({rest.front() == 'a' ? 1 : 2, rank, ranks});
 }
 
-std::string encode(Header const& header)
+std::string encode(RankHeader const& header)
 {
     json::Array ranges;
     for (auto const& [range, digest] : header.ranges)
@@ -102,10 +102,10 @@ std::string encode(Header const& header)
     return sha256(text).hex() + "\n" + text;
 }
 
-Result<std::optional<Header>> decode(std::string_view bytes)
+Result<std::optional<RankHeader>> decode(std::string_view bytes)
 {
     bytes = bytes.substr(0, bytes.find_last_not_of('\0') + 1);
-    if (bytes.empty()) return std::optional<Header>{};
+    if (bytes.empty()) return std::optional<RankHeader>{};
     auto const line = bytes.find('\n');
     auto const text = line == bytes.npos ? std::string_view() : bytes.substr(line + 1);
     if (line == bytes.npos || bytes.substr(0, line) != sha256(text).hex())
@@ -115,7 +115,7 @@ Result<std::optional<Header>> decode(std::string_view bytes)
     return std::optional(std::move(*header));
 }
 
-std::int64_t header_bytes(std::vector<Range> const& ranges)
+std::int64_t header_bytes(std::vector<ElementRange> const& ranges)
 {
     constexpr std::int64_t fixed = 2'048;
     constexpr std::int64_t per_range = 300;  // without the name

@@ -18,12 +18,12 @@
 namespace curtail::snapshot {
 
 /// A range of the elements of a float32 tensor, in row-major order.
-struct Range {
+struct ElementRange {
     std::string name;      ///< of the tensor
     tensors::Shape shape;  ///< of the whole tensor
     std::int64_t first{};  ///< index of the first element
     std::int64_t count{};  ///< number of elements
-    friend bool operator==(Range const&, Range const&) = default;
+    friend bool operator==(ElementRange const&, ElementRange const&) = default;
 };
 
 /// The training that a snapshot belongs to, and how far it has come.
@@ -51,15 +51,15 @@ struct Place {
 [[nodiscard]] bool is_file_name(std::string_view name);
 
 /// A range in the file of one rank, and the SHA-256 of its elements.
-struct Stored {
-    Range range;
+struct StoredRange {
+    ElementRange range;
     Digest sha256;
 };
 /// The header of one rank's file.
-struct Header {
+struct RankHeader {
     Head head;
     Place place;
-    std::vector<Stored> ranges;
+    std::vector<StoredRange> ranges;
 };
 /// Name of the tensor of bytes that holds the header.
 inline constexpr char const* header_tensor = "header";
@@ -67,11 +67,11 @@ inline constexpr char const* header_tensor = "header";
 inline constexpr char const* format = "curtail.snapshot/2";
 
 /// Returns the text form: the digest of the rest in hexadecimal, a newline, and JSON.
-[[nodiscard]] std::string encode(Header const& header);
+[[nodiscard]] std::string encode(RankHeader const& header);
 /// Reads the text form, which zero bytes may follow. Returns an empty optional if all bytes are
 /// zero: the file never held a whole snapshot. Fails with `data` if the text is damaged.
-[[nodiscard]] Result<std::optional<Header>> decode(std::string_view bytes);
+[[nodiscard]] Result<std::optional<RankHeader>> decode(std::string_view bytes);
 /// Returns a number of bytes in which the header of a file with these ranges fits, in whole blocks.
-[[nodiscard]] std::int64_t header_bytes(std::vector<Range> const& ranges);
+[[nodiscard]] std::int64_t header_bytes(std::vector<ElementRange> const& ranges);
 
 }  // namespace curtail::snapshot

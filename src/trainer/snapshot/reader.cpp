@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::optional<Header>> header_of(fs::path const& path)
+Result<std::optional<RankHeader>> header_of(fs::path const& path)
 {
     auto const file = tensors::TensorReader::open(path);
     if (!file) return tl::unexpected(file.error());
@@ -27,8 +27,8 @@ Result<std::optional<Header>> header_of(fs::path const& path)
 }
 
 // Copies those elements of a stored range that belong to a wanted one.
-std::int64_t copy_common(Range const& stored, std::span<float const> values, Range const& wanted,
-                         std::span<float> into)
+std::int64_t copy_common(ElementRange const& stored, std::span<float const> values,
+                         ElementRange const& wanted, std::span<float> into)
 {
     auto const begin = std::max(stored.first, wanted.first);
     auto const end = std::min(stored.first + stored.count, wanted.first + wanted.count);
@@ -41,13 +41,13 @@ std::int64_t copy_common(Range const& stored, std::span<float const> values, Ran
 
 class RangeReader {
   public:
-    RangeReader(std::span<Range const> ranges, std::span<std::span<float> const> into)
+    RangeReader(std::span<ElementRange const> ranges, std::span<std::span<float> const> into)
         : ranges_(ranges), into_(into), found_(ranges.size())
     {
         for (std::size_t i = 0; i < ranges.size(); ++i) by_name_.emplace(ranges[i].name, i);
     }
 
-    Result<void> read_file(fs::path const& path, Header const& header)
+    Result<void> read_file(fs::path const& path, RankHeader const& header)
     {
         std::optional<tensors::TensorReader> file;
         for (auto const& stored : header.ranges) {
@@ -68,7 +68,7 @@ class RangeReader {
   private:
     // Opens the file when it is needed.
     Result<void> read_common(fs::path const& path, std::optional<tensors::TensorReader>& file,
-                             Stored const& stored, std::size_t wanted)
+                             StoredRange const& stored, std::size_t wanted)
     {
         auto const& range = ranges_[wanted];
         if (stored.range.shape != range.shape)
@@ -94,14 +94,14 @@ class RangeReader {
             same ? range.count : copy_common(stored.range, whole, range, into_[wanted]);
         return {};
     }
-    std::span<Range const> ranges_;
+    std::span<ElementRange const> ranges_;
     std::span<std::span<float> const> into_;
     std::vector<std::int64_t> found_;
     std::multimap<std::string, std::size_t, std::less<>> by_name_;
 };
 
 // The files of one slot and one number of ranks.
-using Group = std::map<int, Header>;
+using Group = std::map<int, RankHeader>;
 
 std::optional<Snapshot> whole_snapshot(Group group)
 {
@@ -143,8 +143,8 @@ Result<Snapshots> find_snapshots(fs::path const& folder)
     return found;
 }
 
-Result<void> read(fs::path const& folder, Snapshot const& snapshot, std::span<Range const> ranges,
-                  std::span<std::span<float> const> into)
+Result<void> read(fs::path const& folder, Snapshot const& snapshot,
+                  std::span<ElementRange const> ranges, std::span<std::span<float> const> into)
 {
     RangeReader reader(ranges, into);
     for (auto const& header : snapshot.files)

@@ -10,7 +10,7 @@ namespace curtail::snapshot {
 struct Snapshot {
     Head head;
     std::int64_t serial{};
-    std::vector<Header> files;  ///< by rank
+    std::vector<RankHeader> files;  ///< by rank
 };
 
 /// The snapshots in a site's folder.
@@ -26,7 +26,7 @@ struct Snapshots {
 /// the space for each of `ranges`. Fails with `data` if a file is damaged, if the snapshot lacks
 /// elements of a range, or if a tensor has another shape.
 [[nodiscard]] Result<void> read(std::filesystem::path const& folder, Snapshot const& snapshot,
-                                std::span<Range const> ranges,
+                                std::span<ElementRange const> ranges,
                                 std::span<std::span<float> const> into);
 
 /// Removes the files of the slot of `place` that another number of ranks has saved.

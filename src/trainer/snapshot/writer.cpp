@@ -18,12 +18,12 @@
 namespace curtail::snapshot {
 namespace {
 
-std::size_t bytes_of(Range const& range)
+std::size_t bytes_of(ElementRange const& range)
 {
     return static_cast<std::size_t>(range.count) * sizeof(float);
 }
 
-std::vector<tensors::TensorInfo> contents(std::vector<Range> const& ranges)
+std::vector<tensors::TensorInfo> contents(std::vector<ElementRange> const& ranges)
 {
     std::vector<tensors::TensorInfo> infos{
         {header_tensor, tensors::Dtype::uint8, {header_bytes(ranges)}}};
@@ -59,7 +59,7 @@ std::optional<Digest> digest_if_finite(std::vector<std::span<std::byte>> const& 
 
 }  // namespace
 
-Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges, BlockSource blocks)
+Writer::Writer(std::filesystem::path folder, std::vector<ElementRange> ranges, BlockSource blocks)
     : folder_(std::move(folder)), ranges_(std::move(ranges)), blocks_(std::move(blocks))
 {
     for (auto const& range : ranges_)
@@ -82,7 +82,7 @@ Result<void> Writer::begin(Head const& head, Place const& place, CopyRange const
     abandoned_.reset();
     done_ = std::async(
         std::launch::async,
-        [this, file = std::move(*file), header = Header{head, place, {}}]() -> Result<void> {
+        [this, file = std::move(*file), header = RankHeader{head, place, {}}]() -> Result<void> {
             try {
                 return write_all(file, header);
             } catch (std::exception const& broken) {
@@ -226,10 +226,10 @@ std::vector<std::optional<Digest>> Writer::digests()
     return found;
 }
 
-Result<std::vector<Stored>> Writer::hash_ranges()
+Result<std::vector<StoredRange>> Writer::hash_ranges()
 {
     auto const found = digests();
-    std::vector<Stored> stored;
+    std::vector<StoredRange> stored;
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
         if (auto copied = wait_for_copy(i); !copied) return tl::unexpected(copied.error());
         if (!found[i])
@@ -241,7 +241,7 @@ Result<std::vector<Stored>> Writer::hash_ranges()
 }
 
 // The header comes last. If the system stops before everything is on the disk, a digest differs.
-Result<void> Writer::write_all(File const& file, Header header)
+Result<void> Writer::write_all(File const& file, RankHeader header)
 {
     auto hashed = std::async(std::launch::async, [this] { return hash_ranges(); });
     auto const written = write_ranges(file);

@@ -22,7 +22,7 @@ class Writer {
   public:
     /// `ranges` are what this rank saves in every snapshot. No tensor may occur twice. A thread of
     /// the writer makes all blocks of the copy at once. If that fails, begin() makes them again.
-    Writer(std::filesystem::path folder, std::vector<Range> ranges, BlockSource blocks = {});
+    Writer(std::filesystem::path folder, std::vector<ElementRange> ranges, BlockSource blocks = {});
     ~Writer();  ///< waits for the threads
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
@@ -57,11 +57,11 @@ class Writer {
     [[nodiscard]] Result<void> wait_for_copy(std::size_t range);
     [[nodiscard]] Result<void> write_ranges(File const& file);
     [[nodiscard]] std::vector<std::optional<Digest>> digests();
-    [[nodiscard]] Result<std::vector<Stored>> hash_ranges();
-    [[nodiscard]] Result<void> write_all(File const& file, Header header);
+    [[nodiscard]] Result<std::vector<StoredRange>> hash_ranges();
+    [[nodiscard]] Result<void> write_all(File const& file, RankHeader header);
 
     std::filesystem::path folder_;
-    std::vector<Range> ranges_;
+    std::vector<ElementRange> ranges_;
     /// Of the ranges in `copy_`, one after the other, each from a new block of the file on. The
     /// last element is the end.
     std::vector<std::size_t> places_{0};

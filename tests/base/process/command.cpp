@@ -23,14 +23,14 @@ namespace {
 
 using testing::HasSubstr;
 
-Command command(std::vector<std::string> arguments)
+ProgramCall command(std::vector<std::string> arguments)
 {
     return {std::move(arguments), plain_environment()};
 }
 
 class CommandTest : public testing::TestWithParam<NamedKernel> {
   protected:
-    static Result<Finished> run(Command const& command)
+    static Result<CommandResult> run(ProgramCall const& command)
     {
         return run_command(command, GetParam().kernel);
     }

@@ -58,8 +58,8 @@ TEST(Sci, OfAForkCountsItsOwnTokensOnly)
 {
     auto files = small_run();
     auto const before = account_of(files);
-    files.spec = rounds::RunSpec{};
-    files.spec->fork = rounds::ForkRef{{"mine"}, {12}, {}};
+    files.spec = protocol::RunSpec{};
+    files.spec->fork = protocol::ForkRef{{"mine"}, {12}, {}};
     for (auto& commit : files.commits) commit.tokens += Tokens{1'000'000};
     auto const account = account_of(files);
     EXPECT_EQ(account.tokens, before.tokens + Tokens{1'000'000});

@@ -49,9 +49,9 @@ TEST(Bill, OfTheSitesEqualsTheHandComputation)
     EXPECT_NEAR(west.total.energy.value, 3200, 1e-9);
     EXPECT_NEAR(west.total.carbon.value, 224, 1e-9);
     EXPECT_NEAR(west.total.clean.value, 2000, 1e-9);
-    EXPECT_NEAR(east.by_state.at(energy::State::training).carbon.value, 210, 1e-9);
-    EXPECT_NEAR(east.by_state.at(energy::State::draining).carbon.value, 30, 1e-9);
-    EXPECT_NEAR(west.by_state.at(energy::State::exchange).carbon.value, 24, 1e-9);
+    EXPECT_NEAR(east.by_state.at(energy::PowerState::training).carbon.value, 210, 1e-9);
+    EXPECT_NEAR(east.by_state.at(energy::PowerState::draining).carbon.value, 30, 1e-9);
+    EXPECT_NEAR(west.by_state.at(energy::PowerState::exchange).carbon.value, 24, 1e-9);
     EXPECT_NEAR(east.inside_windows.value, 3200, 1e-9) << "all but the drain";
     EXPECT_TRUE(total_of(account).whole());
 }

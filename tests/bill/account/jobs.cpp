@@ -11,7 +11,7 @@
 namespace curtail::account {
 namespace {
 
-using energy::State;
+using energy::PowerState;
 using energy::StateInterval;
 using test::at;
 using test::event;
@@ -21,7 +21,7 @@ using test::step;
 using test::summary_text;
 using testing::ElementsAre;
 
-StateInterval held(State what, double from, double to) { return {what, {at(from), at(to)}}; }
+StateInterval held(PowerState what, double from, double to) { return {what, {at(from), at(to)}}; }
 
 std::string text(double hours) { return format_time(at(hours)); }
 
@@ -47,18 +47,18 @@ TEST(Jobs, AKilledTrainerTrainsUntilItsLastStepAndIsIdleUntilTheLaunchersEnd)
     std::vector<Event> const poller{
         event(5, "job-failed", "EAST", {{"job", "1"}, {"ended", text(4)}})};
     EXPECT_THAT(states(trained, poller, {step(2.5, {1}, 60), step(3, {1}, 60)}),
-                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
-                            held(State::idle, 3, 4)));
+                ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3),
+                            held(PowerState::idle, 3, 4)));
 }
 
 TEST(Jobs, AKilledTrainerWithoutALaunchersEndIsIdleUntilThePollerNoticed)
 {
     std::vector<Event> const poller{event(5, "job-failed", "EAST", {{"job", "1"}})};
     EXPECT_THAT(states(trained, poller, {step(3, {1}, 60)}),
-                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
-                            held(State::idle, 3, 5)));
+                ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3),
+                            held(PowerState::idle, 3, 5)));
     EXPECT_THAT(states(trained, poller),
-                ElementsAre(held(State::starting, 1, 2), held(State::idle, 2, 5)))
+                ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::idle, 2, 5)))
         << "no step was made";
 }
 
@@ -69,8 +69,8 @@ TEST(Jobs, DevicesAreHeldFromTheLaunchersStartToItsEnd)
         event(0.75, "job-started", "EAST", {{"job", "1"}, {"started", text(0.5)}}),
         event(4, "job-ended", "EAST", {{"job", "1"}, {"ended", text(3.5)}})};
     EXPECT_THAT(states(with_exit(3), poller),
-                ElementsAre(held(State::starting, 0.5, 2), held(State::training, 2, 3),
-                            held(State::draining, 3, 3.5)));
+                ElementsAre(held(PowerState::starting, 0.5, 2), held(PowerState::training, 2, 3),
+                            held(PowerState::draining, 3, 3.5)));
 }
 
 TEST(Jobs, ALaunchersWholeSecondsAreBoundedByOtherEvents)
@@ -80,7 +80,7 @@ TEST(Jobs, ALaunchersWholeSecondsAreBoundedByOtherEvents)
         event(0.75, "job-started", "EAST", {{"job", "1"}, {"started", text(0.2)}}),
         event(4, "job-ended", "EAST", {{"job", "1"}, {"ended", text(2.9)}})};
     EXPECT_THAT(states(with_exit(3), poller),
-                ElementsAre(held(State::starting, 0.25, 2), held(State::training, 2, 3)))
+                ElementsAre(held(PowerState::starting, 0.25, 2), held(PowerState::training, 2, 3)))
         << "no job begins before it is submitted, or ends before its trainer's last event";
 }
 
@@ -89,7 +89,7 @@ TEST(Jobs, WithoutLauncherTimesPollerAndTrainerCount)
     std::vector<Event> const poller{event(0.75, "job-started", "EAST", {{"job", "1"}}),
                                     event(4, "job-ended", "EAST", {{"job", "1"}})};
     EXPECT_THAT(states(with_exit(3), poller),
-                ElementsAre(held(State::starting, 0.75, 2), held(State::training, 2, 3)));
+                ElementsAre(held(PowerState::starting, 0.75, 2), held(PowerState::training, 2, 3)));
 }
 
 TEST(Jobs, AStartNoticedAfterTheTrainersExitIsNoSecondJob)
@@ -104,13 +104,13 @@ TEST(Jobs, AJobThatEndedBeforeItsTrainerStartedHeldDevices)
     std::vector<Event> const poller{
         event(0.75, "job-started", "EAST", {{"job", "7"}, {"started", text(0.5)}}),
         event(2, "job-failed", "EAST", {{"job", "7"}, {"ended", text(1.5)}})};
-    EXPECT_THAT(states({}, poller), ElementsAre(held(State::starting, 0.5, 1.5)));
+    EXPECT_THAT(states({}, poller), ElementsAre(held(PowerState::starting, 0.5, 1.5)));
 }
 
 TEST(Jobs, ARunningJobLastsToTheLastRecordedTime)
 {
     EXPECT_THAT(states(trained, {}, {step(3, {1}, 60)}, 3),
-                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3)));
+                ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3)));
 }
 
 // Slurm requeues a job under the same id; a trainer started by hand has none.
@@ -122,9 +122,9 @@ TEST(Jobs, ARequeuedJobIsIdleFromTheLastStepOfTheKilledTrainer)
     own.push_back(state(5.5, "EAST", "training"));
     own.push_back(event(6, "trainer-exit", "EAST", {{"code", 0}}));
     EXPECT_THAT(states(own, {}, {step(3, {1}, 60), step(6, {1}, 60)}),
-                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
-                            held(State::idle, 3, 5), held(State::starting, 5, 5.5),
-                            held(State::training, 5.5, 6)));
+                ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3),
+                            held(PowerState::idle, 3, 5), held(PowerState::starting, 5, 5.5),
+                            held(PowerState::training, 5.5, 6)));
 }
 
 TEST(Jobs, AJobOfThePollerNeverTakesThePlaceOfAPersonsJob)
@@ -137,7 +137,7 @@ TEST(Jobs, AJobOfThePollerNeverTakesThePlaceOfAPersonsJob)
     EXPECT_EQ(jobs[0].job, "1");
     EXPECT_EQ(jobs[0].overlap, Seconds{360});
     EXPECT_THAT(states(with_exit(4), poller),
-                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 4)));
+                ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::training, 2, 4)));
 }
 
 TEST(Latencies, DistinguishWhetherAnotherSiteWasInItsRounds)

@@ -91,7 +91,7 @@ class Maker {
                                          {"real_origin", format_time(clock_.real_origin)},
                                          {"factor", how_.factor}}));
         store_spec();
-        commit(rounds::Commit::Kind::genesis, real(300) + Millis{900}, {});
+        commit(protocol::Commit::Kind::genesis, real(300) + Millis{900}, {});
         for (auto const& w : windows) schedule(w);
         for (int i = 0; i < how_.chatter; ++i)
             events_[0].push_back(
@@ -281,7 +281,7 @@ class Maker {
             Time end = t + std::chrono::round<Millis>(FractionalSeconds(how_.round_s));
             for (auto const* job : open) end = std::min(end, job->stop);
             Millis const pace = open.size() > 1 ? how_.step * 10 / 7 : how_.step;
-            std::vector<rounds::Decided> decided;
+            std::vector<protocol::ContributionDecision> decided;
             for (auto* job : open) {
                 auto& mine = steps[job->member];
                 auto const before = mine;
@@ -308,12 +308,12 @@ class Maker {
                                               {{"member", job->member},
                                                {"seq", job->seq},
                                                {"tokens", (made * step_tokens).value}}});
-                rounds::Decided d;
+                protocol::ContributionDecision d;
                 d.member = {job->member};
                 d.seq = {job->seq};
                 d.tokens = made * step_tokens;
                 d.steps = made;
-                d.ranges = rounds::Ranges::between(block_, block_ + made);
+                d.ranges = protocol::Ranges::between(block_, block_ + made);
                 d.norm = open.size() > 1 ? 0.125 : 0;
                 d.inlined = open.size() == 1;
                 if (!d.inlined) d.header = sha256(job->member);
@@ -324,7 +324,7 @@ class Maker {
             std::sort(decided.begin(), decided.end(),
                       [](auto const& a, auto const& b) { return a.member < b.member; });
             if (recorded(merged) && !decided.empty())
-                commit(rounds::Commit::Kind::merge, merged, decided);
+                commit(protocol::Commit::Kind::merge, merged, decided);
             t = merged;
         }
     }
@@ -332,7 +332,7 @@ class Maker {
     // run.json of the store: two passes over 1200 blocks, more than the run trains on.
     void store_spec()
     {
-        rounds::RunSpec spec;
+        protocol::RunSpec spec;
         spec.run = {"demo"};
         spec.model = {{"layers", 2}};
         spec.manifest = sha256(std::string_view("manifest"));
@@ -342,42 +342,43 @@ class Maker {
         spec.params.block_tokens = step_tokens;
         for (auto const& name : names) spec.sites.push_back({name});
         std::sort(spec.sites.begin(), spec.sites.end());
-        terms_ = rounds::terms_of(spec);
+        terms_ = protocol::terms_of(spec);
         if (how_.amended_blocks > 0) terms_.budget = how_.amended_blocks * step_tokens;
-        auto const encoded = rounds::encode(spec);
-        put(folder_ / "store/runs/demo" / rounds::run_name, encoded.bytes);
+        auto const encoded = protocol::encode(spec);
+        put(folder_ / "store/runs/demo" / protocol::run_name, encoded.bytes);
         parent_ = encoded.sha256;
     }
 
-    void commit(rounds::Commit::Kind kind, Time time, std::vector<rounds::Decided> decided)
+    void commit(protocol::Commit::Kind kind, Time time,
+                std::vector<protocol::ContributionDecision> decided)
     {
-        rounds::Commit c;
+        protocol::Commit c;
         c.run = {"demo"};
         c.number = {++number_};
         c.parent = parent_;
         c.kind = kind;
-        if (kind == rounds::Commit::Kind::merge) ++round_;
+        if (kind == protocol::Commit::Kind::merge) ++round_;
         c.round = {round_};
         for (auto const& d : decided) {
             totals_.tokens += d.tokens;
             totals_.steps += d.steps;
         }
         c.totals = totals_;
-        c.done = rounds::Ranges::between(0, block_);
+        c.done = protocol::Ranges::between(0, block_);
         float const scale = 1.0F / static_cast<float>(std::max<std::size_t>(1, decided.size()));
         for (auto& d : decided) d.scale = d.inlined ? 0 : scale;
         c.decided = decided;
         c.by = {decided.empty() ? MemberId{"CAISO_NORTH.00000001.0"} : decided.front().member, 1};
         c.model = {{round_},
-                   {"w0", rounds::model_name({round_}, c.by.member, 1, "w0"), 4'000'000,
+                   {"w0", protocol::model_name({round_}, c.by.member, 1, "w0"), 4'000'000,
                     sha256(std::to_string(round_))}};
         recent_.push_back({{round_}, c.number});
         if (recent_.size() > 4) recent_.erase(recent_.begin());
         c.recent = recent_;
         c.time = time;
         c.terms = terms_;
-        auto const encoded = rounds::encode(c);
-        put(folder_ / "store/runs/demo" / rounds::commit_name(c.number), encoded.bytes);
+        auto const encoded = protocol::encode(c);
+        put(folder_ / "store/runs/demo" / protocol::commit_name(c.number), encoded.bytes);
         parent_ = encoded.sha256;
     }
 
@@ -393,9 +394,9 @@ class Maker {
     std::int64_t block_{0};
     std::int64_t round_{1};
     std::int64_t number_{0};
-    rounds::Terms terms_;
-    rounds::Totals totals_;
-    std::vector<rounds::RecentMerge> recent_;
+    protocol::Terms terms_;
+    protocol::Totals totals_;
+    std::vector<protocol::RecentMerge> recent_;
     Digest parent_{sha256(std::string_view("run.json"))};
     std::mt19937 random_{42};
     std::normal_distribution<double> noise_{0, 0.05};

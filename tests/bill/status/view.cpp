@@ -46,7 +46,7 @@ TEST_F(View, ADamagedNewestCommitIsAnError)
 {
     run.make();
     ASSERT_TRUE(
-        objects.put(*chain::object_name(run.spec().run, rounds::commit_name(run.tip().number)),
+        objects.put(*chain::object_name(run.spec().run, protocol::commit_name(run.tip().number)),
                     store::bytes_of("{}")));
     EXPECT_EQ(read_chain_view({objects, run.spec().run}).error().code, ExitCode::protocol);
 }
@@ -58,9 +58,9 @@ TEST_F(View, ADamagedHeaderOrLeaseIsANoteAndEverythingElseIsShown)
     auto const put = [&](std::string const& name, std::string const& bytes) {
         ASSERT_TRUE(objects.put(*chain::object_name(id, name), store::bytes_of(bytes)));
     };
-    put(rounds::header_name(run.a(), {6}), "{}");
-    put(rounds::header_name(run.a(), {7}), std::string(300'000, 'x'));
-    put(rounds::lease_name(run.tip().round, 2), "x");
+    put(protocol::header_name(run.a(), {6}), "{}");
+    put(protocol::header_name(run.a(), {7}), std::string(300'000, 'x'));
+    put(protocol::lease_name(run.tip().round, 2), "x");
     auto const view = read_chain_view({objects, id});
     ASSERT_TRUE(view) << view.error().message();
     EXPECT_EQ((*view)->members.at(0).pending.size(), 1U);

@@ -20,9 +20,9 @@
 namespace {
 
 using namespace curtail;
-using apps::Arguments;
-using apps::Console;
-using apps::OptionType;
+using programs::Arguments;
+using programs::Console;
+using programs::OptionType;
 
 // What the kernels must be compiled for: A100 and H100 (docs/gpu.md).
 constexpr int needed_capabilities[] = {80, 90};
@@ -188,7 +188,7 @@ Result<void> check_nccl(Arguments const& arguments, Console const& console)
         [&](check::Operation const& operation) { print_operation(console, operation); });
 }
 
-apps::Option seconds_option()
+programs::Option seconds_option()
 {
     return {.name = "seconds",
             .type = OptionType::number,
@@ -198,7 +198,7 @@ apps::Option seconds_option()
             .range = {0, 60}};
 }
 
-apps::Option integer_option(std::string name, std::string fallback, std::string help)
+programs::Option integer_option(std::string name, std::string fallback, std::string help)
 {
     return {.name = std::move(name),
             .type = OptionType::integer,
@@ -208,7 +208,7 @@ apps::Option integer_option(std::string name, std::string fallback, std::string 
             .range = {1, 1e9}};
 }
 
-std::vector<apps::Command> commands()
+std::vector<programs::Command> commands()
 {
     return {{"machine",
              "Prints the libraries, the GPUs and what the kernels are compiled for",
@@ -261,7 +261,7 @@ std::vector<apps::Command> commands()
 
 int main(int argc, char** argv)
 {
-    apps::Program const program{
+    programs::Program const program{
         "curtail-gpu-check",
         "Checks and measures the libraries, kernels and operations of a build for GPUs, on the "
         "first GPU. scripts/gpu/measure.sh runs all commands.",
@@ -270,5 +270,5 @@ int main(int argc, char** argv)
         "has it.\n"
         "Exit codes: 0 every result is within its tolerance; 69 there is no GPU, or no driver for "
         "CUDA 13; 70 a result is wrong, or the program lacks kernels.\n"};
-    return apps::run(program, argc, argv);
+    return programs::run(program, argc, argv);
 }

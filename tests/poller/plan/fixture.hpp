@@ -16,7 +16,7 @@ using testing::SizeIs;
 inline Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
 inline DesiredState const open{true, {"w1"}, "the window is open"};
 inline DesiredState const closed{false, {}, "the window is closed"};
-inline Rules const rules{};
+inline JobLimits const rules{};
 
 inline Job job(std::string id, Job::State state, std::string intent = "i0")
 {

@@ -183,7 +183,7 @@ TEST(Plan, WarningsIgnoreEndedJobs)
 // Drains a job that keeps running, each time with this outcome. Returns the second and type of
 // every action.
 std::vector<std::pair<int, Type>> acts_while(Outcome::Status drain, int period, int until,
-                                             Rules const& with)
+                                             JobLimits const& with)
 {
     std::vector<Job> const running{job("7", Job::State::running)};
     auto state = tracking(running);

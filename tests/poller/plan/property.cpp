@@ -121,7 +121,7 @@ History play(std::uint64_t seed, int latest)
         return std::uniform_real_distribution<>(0, 1)(random) < p;
     };
     Cluster cluster(random, latest);
-    Rules rules;
+    JobLimits rules;
     rules.grace = Millis(15'000);
     SiteState memory;
     DesiredState desired{false, {}, "closed"};

@@ -50,7 +50,7 @@ TEST(ObserveJobs, TheFailureThatHoldsASiteAnnouncesNoNextTry)
     failed.id = tracked.id;
     failed.state = plan::Job::State::ended;
     failed.launcher_state = "FAILED";
-    plan::Rules const rules;
+    plan::JobLimits const rules;
     for (int const failures : {rules.failures_before_hold - 2, rules.failures_before_hold - 1}) {
         state.failures = failures;
         auto const seen = observe_jobs(site, state, {failed}, at(60), rules);

@@ -160,7 +160,7 @@ class Poll : public testing::Test {
                                signals::SignalType::marginal,
                                {}});
         PollContext made{run_, {}, std::move(clock), {}, Log()};
-        plan::Rules rules;
+        plan::JobLimits rules;
         rules.grace = Millis(200);
         for (auto const& site : run_.sites)
             made.sites.push_back(

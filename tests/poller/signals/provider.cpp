@@ -47,7 +47,7 @@ class Live : public testing::Test {
             Log([this](Level, std::string_view text) { log_ += std::string(text) + "\n"; },
                 Level::debug);
         return WattTimeProvider(
-            watttime::Client({"alice", Secret(password)}, std::move(options), clock_));
+            watttime::AccountClient({"alice", Secret(password)}, std::move(options), clock_));
     }
     // Sets the clocks of server and machine.
     void set_time(char const* clock_time)

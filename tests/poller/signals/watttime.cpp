@@ -33,7 +33,7 @@ class WattTime : public testing::Test {
     static void SetUpTestSuite() { shared_server = std::make_unique<WattTimeServer>(); }
     static void TearDownTestSuite() { shared_server.reset(); }
     WattTime() { server_.control("reset&now=2026-01-11T12:02:30Z"); }
-    Client client(std::string const& password = WattTimeServer::password)
+    AccountClient client(std::string const& password = WattTimeServer::password)
     {
         Options options;
         options.base_url = server_.url();

@@ -13,7 +13,7 @@
 #include "support/own_options.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 // What the command received.
@@ -203,7 +203,7 @@ TEST(Program, ChecksRangesFromEverySource)
 }
 
 struct RangeCase {
-    Range range;
+    NumberRange range;
     char const* refused;
     char const* allowed;
     char const* problem;
@@ -211,7 +211,7 @@ struct RangeCase {
 
 TEST(Options, StateTheRangeOfANumber)
 {
-    constexpr double any = Range{}.max;
+    constexpr double any = NumberRange{}.max;
     for (auto const& c :
          {RangeCase{{0, 1e6, true}, "0", "1e-9", "must be a number above 0 and at most 1000000"},
           RangeCase{{0, any, true}, "-0", "1e9", "must be a number above 0"},
@@ -396,4 +396,4 @@ TEST(Program, HelpAndVersionSucceed)
 }
 
 }  // namespace
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -7,7 +7,7 @@
 #include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::apps {
+namespace curtail::programs {
 namespace {
 
 TEST(Target, OnlyAnEarlierOutputOfItsKindIsReplaced)
@@ -31,4 +31,4 @@ TEST(Target, APipeIsRefusedWithoutWaitingForItsWriter)
 }
 
 }  // namespace
-}  // namespace curtail::apps
+}  // namespace curtail::programs

@@ -19,7 +19,7 @@ TEST(AmendedRun, IsJudgedByTheTermsInForceAtTheParentOfEachCommit)
     auto const& tip = run.tip();
     ASSERT_TRUE(tip.outer_step);
     ASSERT_EQ(run.chain().at(tip.number.value - 3).decided.back().staleness, 3);
-    auto const elements = [](rounds::RunSpec const&) -> std::optional<std::int64_t> {
+    auto const elements = [](protocol::RunSpec const&) -> std::optional<std::int64_t> {
         return std::int64_t{SmallRun::elements};
     };
     auto const summary = verify_run({store, run.spec().run}, {}, elements);

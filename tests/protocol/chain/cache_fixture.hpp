@@ -26,14 +26,14 @@ class Cache : public testing::Test {
                 Log([this](Level, std::string_view text) { warnings.emplace_back(text); })};
     }
     // Reads the chain in a new cache object, as a new process does.
-    std::vector<rounds::Commit> read(store::ObjectStore& from)
+    std::vector<protocol::Commit> read(store::ObjectStore& from)
     {
         RecordCache cache(settings(), address, run.spec().run);
         auto chain = read_chain({from, run.spec().run, &cache}, Check::rules);
         if (!chain) throw std::runtime_error(chain.error().message());
         return std::move(*chain);
     }
-    std::vector<rounds::Commit> read() { return read(counted); }
+    std::vector<protocol::Commit> read() { return read(counted); }
     [[nodiscard]] fs::path file() const
     {
         for (auto const& entry : fs::directory_iterator(folder / "cache/records"))
@@ -42,7 +42,7 @@ class Cache : public testing::Test {
     }
     store::ObjectName object(std::int64_t number) const
     {
-        return *object_name(run.spec().run, rounds::commit_name({number}));
+        return *object_name(run.spec().run, protocol::commit_name({number}));
     }
 
     curtail::test::TemporaryFolder folder;

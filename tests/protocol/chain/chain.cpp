@@ -92,13 +92,13 @@ TEST_F(Chain, AGapIsAnErrorThatNamesBothCommits)
 {
     run.make();
     for (std::int64_t const missing : {1, 3, 7}) {
-        auto const name = rounds::commit_name({missing});
+        auto const name = protocol::commit_name({missing});
         auto const good = content(name);
         ASSERT_TRUE(store.remove(object(name)));
         auto const error = chain_error();
         EXPECT_EQ(error.code, ExitCode::protocol);
         EXPECT_THAT(error.message(), HasSubstr(name));
-        EXPECT_THAT(error.message(), HasSubstr(rounds::commit_name({missing + 1}) + " exists"));
+        EXPECT_THAT(error.message(), HasSubstr(protocol::commit_name({missing + 1}) + " exists"));
         put(name, good);
     }
     EXPECT_TRUE(read_chain(objects, Check::rules));
@@ -108,7 +108,7 @@ TEST_F(Chain, ADamagedCommitIsAnErrorThatNamesIt)
 {
     run.make();
     for (std::int64_t const number : {1, 4, 8}) {
-        auto const name = rounds::commit_name({number});
+        auto const name = protocol::commit_name({number});
         auto const good = content(name);
         auto bad = good;
         bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);
@@ -120,7 +120,7 @@ TEST_F(Chain, ADamagedCommitIsAnErrorThatNamesIt)
         }
         put(name, good);
     }
-    put(rounds::commit_name({8}), "{}");
+    put(protocol::commit_name({8}), "{}");
     EXPECT_EQ(newest_commit(objects).error().code, ExitCode::protocol);
 }
 
@@ -129,7 +129,7 @@ TEST_F(Chain, ACommitOfAnotherRunIsRefused)
     run.make();
     test::SmallRun other(store, {"other"});
     other.make();
-    auto const name = rounds::commit_name({5});
+    auto const name = protocol::commit_name({5});
     put(name, RunObjects(store, {"other"}).record(name).value().value());
     EXPECT_EQ(chain_error().code, ExitCode::protocol);
 }
@@ -139,14 +139,14 @@ TEST_F(Chain, ACommitThatFollowsTheRulesButNotItsParentIsRefused)
     run.make();
     auto commit = run.chain().at(4);
     commit.parent = sha256("another parent");
-    put(rounds::commit_name({5}), rounds::encode(commit).bytes);
-    EXPECT_THAT(chain_error().message(), HasSubstr(rounds::commit_name({5})));
+    put(protocol::commit_name({5}), protocol::encode(commit).bytes);
+    EXPECT_THAT(chain_error().message(), HasSubstr(protocol::commit_name({5})));
 }
 
 TEST_F(Chain, OnlyTheCheckOfRulesComparesWithRunJson)
 {
     run.make();
-    ASSERT_TRUE(store.remove(object(rounds::run_name)));
+    ASSERT_TRUE(store.remove(object(protocol::run_name)));
     EXPECT_TRUE(read_chain(objects, Check::links));
     EXPECT_EQ(read_chain(objects, Check::rules).error().code, ExitCode::protocol);
 }
@@ -213,8 +213,8 @@ TEST_F(Chain, APayloadIsComparedWithItsReference)
 TEST_F(Chain, PendingHeadersAndLeasesAreReadAroundDamagedOnes)
 {
     run.make();
-    put(rounds::header_name(run.a(), {6}), "{}");
-    put(rounds::lease_name(run.tip().round, 2), "x");
+    put(protocol::header_name(run.a(), {6}), "{}");
+    put(protocol::lease_name(run.tip().round, 2), "x");
     auto const pending = pending_headers(objects, run.tip().members.at(0)).value();
     ASSERT_EQ(pending.headers.size(), 1U);
     EXPECT_EQ(pending.headers[0].seq, Seq{5});

@@ -7,7 +7,7 @@
 #include "protocol/records/fixtures.hpp"
 #include "simulator/simulator.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using simulator::Simulator;
@@ -189,4 +189,4 @@ TEST(VerifyRecords, AnEmptyStoreFails)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -7,16 +7,16 @@
 #include "storage/store/object_store.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::maintain {
+namespace curtail::chain {
 namespace {
 
 class Kept : public testing::Test {
   protected:
-    rounds::PartRef keep(std::string const& round, std::string const& part)
+    protocol::PartRef keep(std::string const& round, std::string const& part)
     {
         auto const content = part + " of round " + round;
-        rounds::PartRef const ref{part, "models/" + round + "/A.00000011.2-1/" + part + ".h5",
-                                  static_cast<std::int64_t>(content.size()), sha256(content)};
+        protocol::PartRef const ref{part, "models/" + round + "/A.00000011.2-1/" + part + ".h5",
+                                    static_cast<std::int64_t>(content.size()), sha256(content)};
         EXPECT_TRUE(copies.keep(ref, store::bytes_of(content)));
         return ref;
     }
@@ -61,4 +61,4 @@ TEST_F(Kept, CopiesOfLaterModelsStay)
 }
 
 }  // namespace
-}  // namespace curtail::maintain
+}  // namespace curtail::chain

@@ -141,7 +141,7 @@ TEST(PassInChunks, PassesAllValuesOn)
 
 class ReadValues : public testing::Test {
   protected:
-    rounds::PartRef put(std::string const& bytes)
+    protocol::PartRef put(std::string const& bytes)
     {
         std::string const name = "models/1/A.00000001.0-1/w0.h5";
         EXPECT_TRUE(store.put(*object_name({"small"}, name), store::bytes_of(bytes)));

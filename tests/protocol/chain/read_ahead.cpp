@@ -14,7 +14,7 @@ struct Ahead : testing::Test {
     Ahead()
     {
         for (int n = 1; n <= 2000; ++n) {
-            names.push_back(rounds::header_name({"A.00000001.2"}, {n}));
+            names.push_back(protocol::header_name({"A.00000001.2"}, {n}));
             if (n % 7 == 0) continue;  // missing
             auto const stored =
                 store.put(*object_name({"r"}, names.back()), store::bytes_of(std::to_string(n)));
@@ -44,9 +44,9 @@ TEST_F(Ahead, NamesMayBeLeftOutOrStandOutsideTheOrder)
     ReadAhead some(objects, names);
     for (int n = 3; n <= 2000; n += 500) EXPECT_EQ(some.record(name(n)).value(), expected(n));
     EXPECT_EQ(some.record(name(1)).value(), expected(1)) << "too late, but right";
-    EXPECT_EQ(some.record(rounds::run_name).value(), std::nullopt);
-    ASSERT_TRUE(store.put(*object_name({"r"}, rounds::run_name), store::bytes_of("run")));
-    EXPECT_EQ(some.record(rounds::run_name).value(), "run");
+    EXPECT_EQ(some.record(protocol::run_name).value(), std::nullopt);
+    ASSERT_TRUE(store.put(*object_name({"r"}, protocol::run_name), store::bytes_of("run")));
+    EXPECT_EQ(some.record(protocol::run_name).value(), "run");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 class Recompute : public testing::Test {
   protected:
     Recompute() { run.make(); }
-    static std::optional<std::int64_t> elements(rounds::RunSpec const&)
+    static std::optional<std::int64_t> elements(protocol::RunSpec const&)
     {
         return std::int64_t{SmallRun::elements};
     }
@@ -76,7 +76,7 @@ TEST_F(Recompute, ADeletedInputIsNoFault)
 
 TEST_F(Recompute, ALostHeaderIsNoFault)
 {
-    auto const name = rounds::header_name(run.a(), {4});
+    auto const name = protocol::header_name(run.a(), {4});
     ASSERT_TRUE(store.put(object(name), store::bytes_of("{}")));
     EXPECT_EQ(outcomes(store).at(3), Outcome::header_lost);
     EXPECT_EQ(verify(store)->lost.size(), 1U);
@@ -114,7 +114,7 @@ TEST(RecomputeOther, ModelsThatAreNoMergeAreAFault)
     SmallRun run(store, {"small"}, 40, SmallRun::Models::unmerged);
     run.make();
     EXPECT_TRUE(verify_run({store, run.spec().run})) << "all digests are right";
-    auto const summary = verify_run({store, run.spec().run}, {}, [](rounds::RunSpec const&) {
+    auto const summary = verify_run({store, run.spec().run}, {}, [](protocol::RunSpec const&) {
         return std::optional<std::int64_t>(SmallRun::elements);
     });
     ASSERT_FALSE(summary);
@@ -127,7 +127,7 @@ TEST(RecomputeOther, PayloadsOfAnotherFormAreNoFault)
     store::MemoryStore store;
     SmallRun run(store);
     run.make();
-    auto const summary = verify_run({store, run.spec().run}, {}, [](rounds::RunSpec const&) {
+    auto const summary = verify_run({store, run.spec().run}, {}, [](protocol::RunSpec const&) {
         return std::optional<std::int64_t>(SmallRun::elements);
     });
     ASSERT_TRUE(summary) << summary.error().message();

@@ -47,8 +47,8 @@ TEST(RecomputeMemory, DoesNotGrowWithTheNumberOfContributions)
     ASSERT_EQ(status, 0);
     auto const before = peak_memory();
     ASSERT_GT(before, 0);
-    auto const summary = verify_run({*store, small}, {},
-                                    [&](rounds::RunSpec const&) { return std::optional(values); });
+    auto const summary = verify_run(
+        {*store, small}, {}, [&](protocol::RunSpec const&) { return std::optional(values); });
     ASSERT_TRUE(summary) << summary.error().message();
     EXPECT_EQ(summary->models.back().outcome, RecomputedModel::Outcome::recomputed);
     // The results are a model and a momentum. The rest is some MiB of buffers. The deltas alone

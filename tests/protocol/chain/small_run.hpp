@@ -56,10 +56,10 @@ class SmallRun {
         spec_.model = {{"layers", 2}};
         spec_.manifest = sha256("manifest");
         spec_.blocks_per_epoch = blocks;
-        spec_.optimizer = {{"lr", rounds::exact(0.5)}};
+        spec_.optimizer = {{"lr", protocol::exact(0.5)}};
         spec_.tensors = {"wte", "head"};
         spec_.sites = {{"A"}, {"B"}};
-        spec_.outer.type = rounds::Outer::Type::nesterov;
+        spec_.outer.type = protocol::Outer::Type::nesterov;
         spec_.params.block_tokens = {8};
         spec_.params.grant_quantum = 8;
         spec_.params.keep_models = 2;
@@ -89,13 +89,13 @@ class SmallRun {
         merge({contribute(a_, 2), contribute(b_, 1)});
         merge({contribute(a_, 3), contribute(b_, 2)});
         auto spoiled = contribute(b_, 3);
-        spoiled.bad = rounds::Refusal::digest;
+        spoiled.bad = protocol::Refusal::digest;
         merge({contribute(a_, 4), spoiled});
         commit({contribute(b_, 4, true)}, {});
         (void)contribute(a_, 5);
-        put(rounds::lease_name(tip().round, 1),
-            rounds::encode(rounds::Lease{a_, 1, spec_.params.lease, now_}).bytes);
-        for (auto const& old : {model_of(1), model_of(2), rounds::delta_name({2}, a_, {2})})
+        put(protocol::lease_name(tip().round, 1),
+            protocol::encode(protocol::Lease{a_, 1, spec_.params.lease, now_}).bytes);
+        for (auto const& old : {model_of(1), model_of(2), protocol::delta_name({2}, a_, {2})})
             remove(old);
     }
 
@@ -106,18 +106,18 @@ class SmallRun {
         begin();
         a_ = join("A", 1);
         b_ = join("B", 2);
-        rounds::Amendment a;
+        protocol::Amendment a;
         a.run = spec_.run;
         a.n = 1;
-        a.previous = rounds::encode(spec_).sha256;
+        a.previous = protocol::encode(spec_).sha256;
         a.terms = tip().terms;
         a.terms.params.max_staleness = 3;
         a.terms.params.grant_quantum = 4;
         a.terms.outer.mu = 0.5;
-        auto const encoded = rounds::encode(a);
-        put(rounds::amendment_name(1), encoded.bytes);
-        rounds::Intents intents;
-        intents.amend = rounds::TakeIn{{1, encoded.sha256}, a};
+        auto const encoded = protocol::encode(a);
+        put(protocol::amendment_name(1), encoded.bytes);
+        protocol::Intents intents;
+        intents.amend = protocol::TakeIn{{1, encoded.sha256}, a};
         commit({}, intents);
         auto const late = contribute(b_, 1);
         for (std::int64_t seq = 1; seq <= 3; ++seq) merge({contribute(a_, seq)});
@@ -133,7 +133,7 @@ class SmallRun {
         begin();
         a_ = join("A", 1);
         b_ = join("B", 2);
-        std::vector<rounds::Found> found;
+        std::vector<protocol::KnownContribution> found;
         for (std::int64_t seq = 1; seq <= contributions; ++seq)
             for (auto const& member : {a_, b_}) found.push_back(contribute(member, seq));
         merge(found);
@@ -146,9 +146,9 @@ class SmallRun {
         if (!tip().outer_step) throw std::logic_error("no outer step");
     }
 
-    [[nodiscard]] rounds::RunSpec const& spec() const { return spec_; }
-    [[nodiscard]] rounds::Commit const& tip() const { return chain_.back(); }
-    [[nodiscard]] std::vector<rounds::Commit> const& chain() const { return chain_; }
+    [[nodiscard]] protocol::RunSpec const& spec() const { return spec_; }
+    [[nodiscard]] protocol::Commit const& tip() const { return chain_.back(); }
+    [[nodiscard]] std::vector<protocol::Commit> const& chain() const { return chain_; }
     [[nodiscard]] Time now() const { return now_; }
     [[nodiscard]] MemberId a() const { return a_; }
     [[nodiscard]] MemberId b() const { return b_; }
@@ -156,19 +156,19 @@ class SmallRun {
     /// The names of the objects that the chain refers to and that the store still has.
     [[nodiscard]] std::vector<std::string> kept() const
     {
-        std::vector<std::string> names{rounds::run_name};
+        std::vector<std::string> names{protocol::run_name};
         auto const add = [&](std::string const& name) {
             auto const there = objects_.stat(*object_name(spec_.run, name));
             if (there.value() && std::find(names.begin(), names.end(), name) == names.end())
                 names.push_back(name);
         };
         for (auto const& c : chain_) {
-            add(rounds::commit_name(c.number));
+            add(protocol::commit_name(c.number));
             for (auto const& part : c.payloads()) add(part.name);
             for (auto const& d : c.decided) {
                 if (d.inlined) continue;
-                add(rounds::header_name(d.member, d.seq));
-                if (d.refused != rounds::Refusal::digest && !d.ranges.empty())
+                add(protocol::header_name(d.member, d.seq));
+                if (d.refused != protocol::Refusal::digest && !d.ranges.empty())
                     add(deltas_.at({d.member, d.seq}));
             }
         }
@@ -194,8 +194,8 @@ class SmallRun {
         auto const bytes = std::as_bytes(std::span(values));
         return image.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
     }
-    rounds::PartRef payload(std::string part, std::string const& name,
-                            std::vector<float> values = {})
+    protocol::PartRef payload(std::string part, std::string const& name,
+                              std::vector<float> values = {})
     {
         ++payloads_;
         for (std::size_t i = values.size(); i < size_; ++i)
@@ -214,57 +214,58 @@ class SmallRun {
         throw std::out_of_range("no such round");
     }
 
-    void append(rounds::Commit c)
+    void append(protocol::Commit c)
     {
-        auto const encoded = rounds::encode(c);
-        put(rounds::commit_name(c.number), encoded.bytes);
+        auto const encoded = protocol::encode(c);
+        put(protocol::commit_name(c.number), encoded.bytes);
         sha256_ = encoded.sha256;
         chain_.push_back(std::move(c));
     }
     void begin()
     {
-        auto const run = rounds::encode(spec_);
-        put(rounds::run_name, run.bytes);
+        auto const run = protocol::encode(spec_);
+        put(protocol::run_name, run.bytes);
         MemberId const non_member{"A.00000001.0"};
-        append(rounds::genesis(spec_, run.sha256, {non_member, 1}, now_,
-                               payload("w0", rounds::model_name({1}, non_member, 1, "w0"))));
+        append(protocol::genesis(spec_, run.sha256, {non_member, 1}, now_,
+                                 payload("w0", protocol::model_name({1}, non_member, 1, "w0"))));
     }
     MemberId join(std::string const& site, std::uint32_t nonce)
     {
-        rounds::Process const process{{site}, nonce};
-        rounds::Intents intents;
-        intents.admit = rounds::Admission{process, 1'000'000};
-        auto id = rounds::member_id(process, tip().number.next());
+        protocol::Process const process{{site}, nonce};
+        protocol::Intents intents;
+        intents.admit = protocol::Admission{process, 1'000'000};
+        auto id = protocol::member_id(process, tip().number.next());
         commit({}, intents, id);
         return id;
     }
 
     /// Contributes the two lowest blocks that the member holds.
-    rounds::Found contribute(MemberId const& member, std::int64_t seq, bool leaving = false)
+    protocol::KnownContribution contribute(MemberId const& member, std::int64_t seq,
+                                           bool leaving = false)
     {
         auto found = work(member, seq);
         auto& header = found.header;
         header.leaving = leaving;
-        auto const name = rounds::delta_name(header.base_round, member, header.seq);
+        auto const name = protocol::delta_name(header.base_round, member, header.seq);
         header.delta = {payload("d0", name), 4.0};
         deltas_[{member, header.seq}] = name;
-        auto const encoded = rounds::encode(header);
-        put(rounds::header_name(member, header.seq), encoded.bytes);
+        auto const encoded = protocol::encode(header);
+        put(protocol::header_name(member, header.seq), encoded.bytes);
         found.sha256 = encoded.sha256;
         return found;
     }
     /// The same for a lone member: its work is in the weights that it commits, so the store gets no
     /// header and no delta.
-    rounds::Found lone(MemberId const& member, std::int64_t seq)
+    protocol::KnownContribution lone(MemberId const& member, std::int64_t seq)
     {
         auto found = work(member, seq);
-        auto const name = rounds::delta_name(found.header.base_round, member, found.header.seq);
+        auto const name = protocol::delta_name(found.header.base_round, member, found.header.seq);
         found.header.delta = {{"d0", name, 1, sha256("")}, 4.0};
         return found;
     }
-    rounds::Found work(MemberId const& member, std::int64_t seq)
+    protocol::KnownContribution work(MemberId const& member, std::int64_t seq)
     {
-        rounds::Header header;
+        protocol::Header header;
         header.run = spec_.run;
         header.member = member;
         header.seq = {seq};
@@ -282,7 +283,7 @@ class SmallRun {
         std::vector<float> momentum{};
     };
     // Empty if no delta is merged.
-    Merged merge_of(rounds::Commit const& c)
+    Merged merge_of(protocol::Commit const& c)
     {
         std::vector<std::span<float const>> deltas;
         std::vector<float> scales;
@@ -294,35 +295,35 @@ class SmallRun {
         if (deltas.empty() || models_ != Models::merged) return {};
         auto const& theta = values_.at(tip().model.weights.name);
         Merged merged{std::vector<float>(size_), std::vector<float>(size_)};
-        rounds::WeightedDeltas const weighted{deltas, scales};
-        auto const outer = rounds::in_force(spec_, tip()).outer;
+        protocol::WeightedDeltas const weighted{deltas, scales};
+        auto const outer = protocol::in_force(spec_, tip()).outer;
         std::vector<float> const before =
             tip().outer ? values_.at(tip().outer->momentum.name) : std::vector<float>();
         if (c.outer_step)
-            (void)rounds::nesterov_step(
+            (void)protocol::nesterov_step(
                 {theta, before, static_cast<float>(outer.eta), static_cast<float>(outer.mu)},
                 weighted, merged.model, merged.momentum);
-        else (void)rounds::average_step(theta, weighted, merged.model);
+        else (void)protocol::average_step(theta, weighted, merged.model);
         return merged;
     }
 
-    void merge(std::vector<rounds::Found> const& found) { commit(found, {}); }
-    void commit(std::vector<rounds::Found> const& found, rounds::Intents const& intents,
-                std::optional<MemberId> const& writer = {})
+    void merge(std::vector<protocol::KnownContribution> const& found) { commit(found, {}); }
+    void commit(std::vector<protocol::KnownContribution> const& found,
+                protocol::Intents const& intents, std::optional<MemberId> const& writer = {})
     {
         now_ += Seconds{1};
-        rounds::Writer const by{writer.value_or(a_), ++attempt_};
-        auto c = rounds::next(spec_, tip(), sha256_, by, now_, found, intents);
+        protocol::CommitWriter const by{writer.value_or(a_), ++attempt_};
+        auto c = protocol::next(spec_, tip(), sha256_, by, now_, found, intents);
         if (!c) throw std::logic_error("the commit would change nothing");
         auto merged = merge_of(*c);
-        if (c->kind == rounds::Commit::Kind::merge)
+        if (c->kind == protocol::Commit::Kind::merge)
             c->model = {c->round,
-                        payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"),
+                        payload("w0", protocol::model_name(c->round, by.member, by.attempt, "w0"),
                                 std::move(merged.model))};
         if (c->outer_step)
-            c->outer = rounds::OuterRef{
-                rounds::Outer::Type::nesterov,
-                payload("m0", rounds::model_name(c->round, by.member, by.attempt, "m0"),
+            c->outer = protocol::OuterRef{
+                protocol::Outer::Type::nesterov,
+                payload("m0", protocol::model_name(c->round, by.member, by.attempt, "m0"),
                         std::move(merged.momentum))};
         append(std::move(*c));
     }
@@ -331,8 +332,8 @@ class SmallRun {
     Models models_;
     std::size_t size_;
     std::map<std::string, std::vector<float>> values_;  // of payloads, by name
-    rounds::RunSpec spec_;
-    std::vector<rounds::Commit> chain_;
+    protocol::RunSpec spec_;
+    std::vector<protocol::Commit> chain_;
     Digest sha256_;
     Time now_{from_unix_ms(1'795'270'000'000)};
     MemberId a_;

@@ -19,7 +19,7 @@
 #include "storage/s3/bucket.hpp"
 #include "support/faulty_store.hpp"
 
-namespace curtail::maintain {
+namespace curtail::chain {
 namespace {
 
 using testing::Contains;
@@ -130,7 +130,7 @@ TEST_P(SweepOf, TwoAtOnceLeaveTheSameObjects)
 TEST_P(SweepOf, ABrokenChainDeletesNothing)
 {
     put("models/3/B.0123abcd.9-9/w0.h5");
-    auto const name = *chain::object_name(run_.spec().run, rounds::commit_name({3}));
+    auto const name = *chain::object_name(run_.spec().run, protocol::commit_name({3}));
     auto const good = store_->get(name, {1 << 20}).value().value();
     ASSERT_TRUE(store_->put(name, store::bytes_of("{}")));
     EXPECT_EQ(plan_sweep(objects(), SystemClock{}.now()).error().code, ExitCode::protocol);
@@ -283,7 +283,7 @@ TEST(SweepOfABucket, AbortsOldUploadsOnly)
         s3::complete({.bucket = "uploads", .prefix = "x", .endpoint = rgw.endpoint()}).value(),
         std::make_shared<s3::CredentialSource>(s3::CredentialOptions{.file = rgw.credentials()},
                                                s3::Environment{}),
-        http::Connection{}, std::make_shared<SystemClock>()));
+        http::ConnectionSettings{}, std::make_shared<SystemClock>()));
     ASSERT_TRUE(bucket.session().send({.method = http::Method::post,
                                        .key = "runs/small/models/9/A.00000001.2-9/w0.h5",
                                        .query = {{"uploads", ""}},
@@ -299,4 +299,4 @@ TEST(SweepOfABucket, AbortsOldUploadsOnly)
 }
 
 }  // namespace
-}  // namespace curtail::maintain
+}  // namespace curtail::chain

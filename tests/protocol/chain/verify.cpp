@@ -114,7 +114,7 @@ TEST_F(Verify, DetectsAMissingObject)
     // Without its newest commit the chain is only shorter. Payloads of rounds older than the kept
     // ones may be deleted at any time. A delta belongs to the round after its base.
     auto const must_stay = [&](std::string const& name) {
-        if (!name.ends_with(".h5")) return name != rounds::commit_name(run.tip().number);
+        if (!name.ends_with(".h5")) return name != protocol::commit_name(run.tip().number);
         if (name.ends_with("/m0.h5")) return name == run.tip().outer->momentum.name;
         auto const round =
             std::stoll(name.substr(name.find('/') + 1)) + (name.starts_with("deltas/") ? 1 : 0);
@@ -134,8 +134,8 @@ TEST_F(Verify, DetectsAMissingObject)
 
 TEST_F(Verify, AnUnreadableHeaderIsLostAndTheChainIsSound)
 {
-    auto const included = rounds::header_name(run.a(), {2});
-    auto const refused = rounds::header_name(run.b(), {3});
+    auto const included = protocol::header_name(run.a(), {2});
+    auto const refused = protocol::header_name(run.b(), {3});
     auto const good = content(included);
     for (auto const& bad :
          {good.substr(0, good.size() / 2), std::string(), "x" + good, std::string(300'000, 'x')}) {
@@ -149,9 +149,9 @@ TEST_F(Verify, AnUnreadableHeaderIsLostAndTheChainIsSound)
         EXPECT_EQ(summary->headers, 5);
     }
     // A readable header with other content was not the one that the commit decided.
-    auto header = *rounds::decode_header(good, included);
+    auto header = *protocol::decode_header(good, included);
     header.steps += 1;
-    put(included, rounds::encode(header).bytes);
+    put(included, protocol::encode(header).bytes);
     EXPECT_THAT(finding(), HasSubstr("its digest differs from the one in commit 5"));
 }
 
@@ -208,7 +208,7 @@ TEST_F(Verify, CommitsThatAppearLateAreNoGap)
 {
     std::set<store::ObjectName> late;
     for (auto const number : {3, 4, 6})
-        late.insert(*object_name(run.spec().run, rounds::commit_name({number})));
+        late.insert(*object_name(run.spec().run, protocol::commit_name({number})));
     LateStore store(objects, late);
     auto const summary = verify_run({store, run.spec().run});
     ASSERT_TRUE(summary) << summary.error().message();

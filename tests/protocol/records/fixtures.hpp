@@ -3,7 +3,7 @@
 #include "protocol/records/record.hpp"
 #include "simulator/small_run.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::protocol::test {
 
 using simulator::small_run;
 
@@ -21,4 +21,4 @@ inline PartRef part(std::string part_name, std::string name, std::string const& 
             sha256(content)};
 }
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::protocol::test

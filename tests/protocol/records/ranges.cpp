@@ -8,7 +8,7 @@
 
 #include "protocol/records/names.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 std::set<std::int64_t> blocks_of(Ranges const& ranges)
@@ -107,4 +107,4 @@ TEST(Names, AreParsedStrictly)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -5,15 +5,15 @@
 
 #include <bit>
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 // The newest number that the search finds in a chain of `length` commits, and its reads.
-struct Found {
+struct KnownContribution {
     std::int64_t newest{};
     int reads{};
 };
-Found search(std::int64_t length)
+KnownContribution search(std::int64_t length)
 {
     CommitNumber found;
     CommitNumber missing;
@@ -59,4 +59,4 @@ TEST(IsSuspect, AfterMissedMergesOrALongSilence)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

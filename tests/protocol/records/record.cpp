@@ -8,7 +8,7 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::small_run;
@@ -185,7 +185,7 @@ std::string with_format(std::string const& bytes, int format)
 TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
 {
     for (int const format : {1, 3}) {
-        auto const in_format = [&](Encoded const& record) {
+        auto const in_format = [&](EncodedRecord const& record) {
             return with_format(record.bytes, format);
         };
         auto const header = a_header();
@@ -344,4 +344,4 @@ TEST(Record, ADifferentConfigurationIsReportedByItsKey)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -11,7 +11,7 @@
 #include "protocol/rules/check.hpp"
 #include "protocol/rules/next.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::protocol::test {
 
 /// Builds a chain with next(), with invented models, and checks each commit against its parent.
 class Chain : public testing::Test {
@@ -31,7 +31,8 @@ class Chain : public testing::Test {
         run.params.skew = Millis{0};
         return run;
     }
-    std::optional<Commit> try_next(std::vector<Found> found, Intents const& intents = {})
+    std::optional<Commit> try_next(std::vector<KnownContribution> found,
+                                   Intents const& intents = {})
     {
         now += Seconds{1};
         auto c = next(run, tip, encode(tip).sha256, {member("A", 2), 1}, now, found, intents);
@@ -43,7 +44,7 @@ class Chain : public testing::Test {
         }
         return c;
     }
-    void go(std::vector<Found> found, Intents const& intents = {})
+    void go(std::vector<KnownContribution> found, Intents const& intents = {})
     {
         auto c = try_next(std::move(found), intents);
         ASSERT_TRUE(c);
@@ -58,10 +59,10 @@ class Chain : public testing::Test {
         intents.admit = Admission{{{site}, nonce}, rate};
         go({}, intents);
     }
-    Found contribution(MemberId const& id, std::int64_t seq, std::int64_t base, Ranges ranges,
-                       bool leaving = false) const
+    KnownContribution contribution(MemberId const& id, std::int64_t seq, std::int64_t base,
+                                   Ranges ranges, bool leaving = false) const
     {
-        Found f;
+        KnownContribution f;
         auto& h = f.header;
         h.run = run.run;
         h.member = id;
@@ -76,7 +77,7 @@ class Chain : public testing::Test {
         return f;
     }
     /// A contribution of blocks that the member has skipped, without work.
-    Found skips(MemberId const& id, std::int64_t seq, Ranges skipped) const
+    KnownContribution skips(MemberId const& id, std::int64_t seq, Ranges skipped) const
     {
         auto f = contribution(id, seq, tip.round.value, {});
         f.header.skipped = std::move(skipped);
@@ -113,4 +114,4 @@ class Chain : public testing::Test {
     std::optional<Commit> parent_;  // of `tip`
 };
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::protocol::test

@@ -8,7 +8,7 @@
 #include "storage/tensors/reader.hpp"
 #include "support/golden_folder.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 class GoldenOuter : public testing::Test {
@@ -48,7 +48,7 @@ class GoldenOuter : public testing::Test {
     }
     std::vector<float> scales_of(std::string const& round) const
     {
-        std::vector<Weighed> weighed;
+        std::vector<WeightInput> weighed;
         std::vector<std::string> const members{"a", "b", "c", "d", "e", "f", "g", "h"};
         auto const counts = tokens(round);
         for (std::size_t i = 0; i < counts.size(); ++i)
@@ -89,4 +89,4 @@ TEST_F(GoldenOuter, AveragesAndNesterovStepsEqualTheReference)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

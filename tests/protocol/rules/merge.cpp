@@ -9,22 +9,22 @@
 #include <random>
 #include <stdexcept>
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 TEST(Merge, StaleWorkCountsLessAndOtherWeightsStayTheSame)
 {
-    std::vector<Weighed> const c{{"a", {3}, 0}, {"b", {3}, 1}, {"c", {3}, 0}, {"d", {2}, 0}};
+    std::vector<WeightInput> const c{{"a", {3}, 0}, {"b", {3}, 1}, {"c", {3}, 0}, {"d", {2}, 0}};
     auto const s = scales(c, 250);
     EXPECT_FLOAT_EQ(s[0], 3.0F / 11);
     EXPECT_FLOAT_EQ(s[1], 3.0F / (1.25F * 11));
     EXPECT_FLOAT_EQ(s[3], 2.0F / 11);
-    EXPECT_EQ(scales(std::vector<Weighed>{{"a", {0}, 0}}, 250), std::vector<float>{0});
+    EXPECT_EQ(scales(std::vector<WeightInput>{{"a", {0}, 0}}, 250), std::vector<float>{0});
 }
 
 TEST(Merge, EachContributionOfAMemberHasTheWeightOfAllItsTokens)
 {
-    std::vector<Weighed> const c{{"a", {2}, 0}, {"a", {6}, 1}, {"a", {0}, 0}, {"b", {8}, 0}};
+    std::vector<WeightInput> const c{{"a", {2}, 0}, {"a", {6}, 1}, {"a", {0}, 0}, {"b", {8}, 0}};
     EXPECT_EQ(scales(c, 1000), (std::vector<float>{0.5F, 0.25F, 0, 0.5F}));
 }
 
@@ -257,4 +257,4 @@ TEST(Merge, SumsOfSquaresMayDifferByRoundingOnly)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

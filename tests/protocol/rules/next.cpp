@@ -8,7 +8,7 @@
 #include "chain.hpp"
 #include "protocol/records/terms.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::Chain;
@@ -108,14 +108,15 @@ TEST_F(Chain, RefusalsAreRecordedAndFreeTheBlocks)
     auto other_name = contribution(a, 1, 1, {{0, 1}});
     other_name.header.delta->payload.name = "models/1/x/w0.h5";
     auto const not_held = contribution(a, 1, 1, {{8, 9}});
-    std::vector<std::pair<Found, Refusal>> const cases{{wrong_run, Refusal::wrong_run},
-                                                       {bad_tokens, Refusal::bad_tokens},
-                                                       {nan, Refusal::nan},
-                                                       {digest, Refusal::digest},
-                                                       {future, Refusal::wrong_run},
-                                                       {encoding, Refusal::wrong_run},
-                                                       {other_name, Refusal::wrong_run},
-                                                       {not_held, Refusal::not_held}};
+    std::vector<std::pair<KnownContribution, Refusal>> const cases{
+        {wrong_run, Refusal::wrong_run},
+        {bad_tokens, Refusal::bad_tokens},
+        {nan, Refusal::nan},
+        {digest, Refusal::digest},
+        {future, Refusal::wrong_run},
+        {encoding, Refusal::wrong_run},
+        {other_name, Refusal::wrong_run},
+        {not_held, Refusal::not_held}};
     for (auto const& [found, reason] : cases) {
         auto const c = try_next({found});
         ASSERT_TRUE(c);
@@ -150,7 +151,7 @@ TEST_F(Chain, AMemberLeavesWithItsLastContribution)
     admit("A");
     go({contribution(a, 1, 1, {{0, 2}}), contribution(a, 2, 1, {}, true)});
     EXPECT_TRUE(tip.members.empty());
-    EXPECT_EQ(tip.removed, (std::vector<Removed>{{a, Removal::left}}));
+    EXPECT_EQ(tip.removed, (std::vector<RemovedMember>{{a, Removal::left}}));
     EXPECT_EQ(tip.done, Ranges::between(0, 2));
     admit("B", 1);
     EXPECT_EQ(tip.members[0].held.list()[0].begin, 2) << "its blocks must be free";
@@ -218,7 +219,7 @@ TEST_F(Chain, TheLastBlockCompletesTheRun)
     admit("A");
     go({contribution(a, 1, 1, {{0, 4}})});
     EXPECT_TRUE(tip.complete);
-    EXPECT_EQ(tip.removed, (std::vector<Removed>{{a, Removal::complete}}));
+    EXPECT_EQ(tip.removed, (std::vector<RemovedMember>{{a, Removal::complete}}));
     EXPECT_FALSE(try_next({}));
 }
 
@@ -335,4 +336,4 @@ TEST_F(Chain, ARosterCommitRepeatsTheModel)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -4,7 +4,7 @@
 
 #include "chain.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::Chain;
@@ -13,14 +13,14 @@ using testing::HasSubstr;
 class Guards : public Chain {
   protected:
     Guards() { admit("A"); }
-    [[nodiscard]] Found work(std::int64_t seq, double sumsq = 1)
+    [[nodiscard]] KnownContribution work(std::int64_t seq, double sumsq = 1)
     {
         auto f = contribution(a, seq, tip.round.value, at(a).held.lowest(1));
         f.header.delta->sumsq = sumsq;
         f.sha256 = encode(f.header).sha256;
         return f;
     }
-    [[nodiscard]] Found broken(std::int64_t seq, Refusal why = Refusal::digest)
+    [[nodiscard]] KnownContribution broken(std::int64_t seq, Refusal why = Refusal::digest)
     {
         auto f = work(seq);
         f.bad = why;
@@ -96,4 +96,4 @@ TEST_F(Guards, ReadersRefuseAnAdmissionDuringTheQuarantine)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -6,7 +6,7 @@
 
 #include "chain.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::Chain;
@@ -140,4 +140,4 @@ TEST(SkippedBlocks, AreBoundedToTheLowestRanges)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -6,7 +6,7 @@
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using simulator::Simulator;
@@ -114,4 +114,4 @@ TEST_F(UnansweredLook, IsRepeatedSoonAndNotInTheNextRound)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -6,7 +6,7 @@
 #include "protocol/rules/chain.hpp"
 #include "protocol/site/amendments.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::Chain;
@@ -165,4 +165,4 @@ TEST_F(Amendments, AreVoidOnlyIfSixReadsGiveTheSameInvalidBytes)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

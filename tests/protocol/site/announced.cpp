@@ -7,7 +7,7 @@
 #include "protocol/rules/next.hpp"
 #include "scripted_site.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::part;
@@ -193,4 +193,4 @@ TEST_F(Headers, TwoCorruptReadsAreNotTakenForAForeignObject)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -7,7 +7,7 @@
 
 #include "scripted_site.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::ScriptedSite;
@@ -46,12 +46,12 @@ class ForeignHeaders : public ScriptedSite {
         site = Site({{{"A"}, 0x33}, run, 0});
     }
     // The chain's decisions on them until the site has joined.
-    std::vector<Decided> decided()
+    std::vector<ContributionDecision> decided()
     {
         auto const outputs = serve(Tick{});
         EXPECT_TRUE(!outputs.empty() && std::holds_alternative<LoadModel>(outputs.back()))
             << exit_error(outputs).message();
-        std::vector<Decided> all;
+        std::vector<ContributionDecision> all;
         for (auto const& [name, bytes] : objects) {
             if (name.rfind("commits/", 0) != 0) continue;
             auto const commit = decode_commit(bytes, name);
@@ -101,4 +101,4 @@ TEST_F(ForeignHeaders, TheWidestHeadersWaitUntilTheRecordFits)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

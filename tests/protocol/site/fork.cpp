@@ -10,7 +10,7 @@
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using simulator::Simulator;
@@ -194,4 +194,4 @@ TEST(Fork, SitesCompleteAForkUnderFaults)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -5,7 +5,7 @@
 #include "protocol/records/fixtures.hpp"
 #include "simulator/simulator.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using simulator::Simulator;
@@ -151,4 +151,4 @@ TEST(Deltas, OfADeadMemberThatAreNotAnnouncedAreSwept)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

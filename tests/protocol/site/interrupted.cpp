@@ -4,7 +4,7 @@
 
 #include "scripted_site.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::part;
@@ -63,11 +63,11 @@ class Interrupted : public ScriptedSite {
         return commit(n);
     }
     // Adds another writer's commit to the chain.
-    Commit append(std::vector<Found> const& found, Intents const& intents,
+    Commit append(std::vector<KnownContribution> const& found, Intents const& intents,
                   Time at = from_unix_ms(1'600'000'000'000))
     {
         auto const parent = newest();
-        Writer const by{test::member("C", 0), parent.number.value};
+        CommitWriter const by{test::member("C", 0), parent.number.value};
         auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
         if (made.kind == Commit::Kind::merge)
             made.model = {made.round,
@@ -76,7 +76,7 @@ class Interrupted : public ScriptedSite {
         return made;
     }
     // The next contribution of B: two blocks.
-    Found by_b()
+    KnownContribution by_b()
     {
         auto const tip = newest();
         Header h;
@@ -290,4 +290,4 @@ TEST_F(Interrupted, AReplacedProcessExitsWhateverTheReasonOfItsRemoval)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

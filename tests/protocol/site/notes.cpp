@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 MemberId const a{"A.00000011.2"};
@@ -30,9 +30,9 @@ Commit commit()
 }
 
 // Work of `member` that a commit includes.
-Decided included(MemberId const& member)
+ContributionDecision included(MemberId const& member)
 {
-    Decided decided;
+    ContributionDecision decided;
     decided.member = member;
     decided.ranges = {{0, 2}};
     decided.tokens = {16};
@@ -96,4 +96,4 @@ TEST(Notes, AContributionIsReadBack)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

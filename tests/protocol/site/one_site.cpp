@@ -6,7 +6,7 @@
 #include "protocol/records/fixtures.hpp"
 #include "scripted_site.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::ScriptedSite;
@@ -118,7 +118,7 @@ TEST_F(ScriptedSite, TheFirstSiteCreatesTheRunAndJoinsIt)
     ASSERT_TRUE(std::holds_alternative<LoadModel>(outputs.back()));
     EXPECT_TRUE(objects.contains("run.json"));
     EXPECT_TRUE(objects.contains("commits/00000002.json"));
-    EXPECT_EQ(site.status().state, State::base);
+    EXPECT_EQ(site.status().state, ProtocolState::base);
     EXPECT_EQ(site.status().member, (MemberId{"A.00000011.2"}));
     EXPECT_EQ(site.status().held.count(), 1) << "unknown rate: one quantum";
 }
@@ -178,12 +178,13 @@ TEST_F(ScriptedSite, NonFiniteWorkIsAnnouncedWithoutPayloadAndRefused)
     EXPECT_FALSE(header.delta);
     auto const parent_name = commit_name(site.tip()->number);
     auto const digest = sha256(objects.at(parent_name));
-    Found const found{header, sha256(objects.at(name)), {}};
-    auto const decided = next(run, *site.tip(), digest, {header.member, 1},
-                              from_unix_ms(1'700'000'100'000), std::vector<Found>{found}, {});
+    KnownContribution const found{header, sha256(objects.at(name)), {}};
+    auto const decided =
+        next(run, *site.tip(), digest, {header.member, 1}, from_unix_ms(1'700'000'100'000),
+             std::vector<KnownContribution>{found}, {});
     ASSERT_TRUE(decided);
     EXPECT_EQ(decided->decided.at(0).refused, Refusal::nan);
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

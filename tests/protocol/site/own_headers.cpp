@@ -5,7 +5,7 @@
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::protocol::test {
 namespace {
 
 // A store that keeps wrong bytes of each header, and a process that must leave with work to
@@ -86,4 +86,4 @@ TEST(DamagedHeaders, AreAllDecidedInTheEnd)
 }
 
 }  // namespace
-}  // namespace curtail::rounds::test
+}  // namespace curtail::protocol::test

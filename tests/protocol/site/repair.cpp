@@ -5,7 +5,7 @@
 
 #include "scripted_site.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using test::part;
@@ -90,10 +90,10 @@ class Repairing : public ScriptedSite {
         return commit(n);
     }
     // Adds another writer's commit to the chain.
-    Commit append(std::vector<Found> const& found, Intents const& intents)
+    Commit append(std::vector<KnownContribution> const& found, Intents const& intents)
     {
         auto const parent = newest();
-        Writer const by{test::member("C", 0), parent.number.value};
+        CommitWriter const by{test::member("C", 0), parent.number.value};
         auto const at = from_unix_ms(1'700'000'000'000);
         auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
         if (made.kind == Commit::Kind::merge)
@@ -103,7 +103,7 @@ class Repairing : public ScriptedSite {
         return made;
     }
     // The next contribution of B: two blocks.
-    Found by_b()
+    KnownContribution by_b()
     {
         auto const tip = newest();
         Header h;
@@ -199,7 +199,7 @@ TEST_F(Repairing, AStartingSiteStoresItsOwnCopyAgain)
     EXPECT_FALSE(restores[0].recipe);
     EXPECT_THAT(restores[0].parts, ElementsAre(newest().model.weights));
     EXPECT_TRUE(damaged.empty());
-    EXPECT_EQ(site.status().state, State::run);
+    EXPECT_EQ(site.status().state, ProtocolState::run);
     EXPECT_EQ(count("repaired"), 1);
     EXPECT_FALSE(objects.contains(repair_name({2}, 1))) << "nobody else is needed";
 }
@@ -236,10 +236,10 @@ TEST_F(Repairing, AReaderContinuesOnceAnotherSiteHasStoredTheModel)
     site = second;
     damaged = {model()};
     serve_for(Seconds{60});
-    EXPECT_EQ(site.status().state, State::base);
+    EXPECT_EQ(site.status().state, ProtocolState::base);
     damaged.clear();
     serve_for(Seconds{30});
-    EXPECT_EQ(site.status().state, State::run);
+    EXPECT_EQ(site.status().state, ProtocolState::run);
 }
 
 TEST_F(Repairing, ANewerModelMakesTheDamagedOneUseless)
@@ -251,7 +251,7 @@ TEST_F(Repairing, ANewerModelMakesTheDamagedOneUseless)
     serve_for(Seconds{60});
     append({by_b()}, {});
     serve_for(Seconds{30});
-    EXPECT_EQ(site.status().state, State::run);
+    EXPECT_EQ(site.status().state, ProtocolState::run);
     EXPECT_EQ(site.status().base, Round{3});
 }
 
@@ -280,7 +280,7 @@ TEST_F(Repairing, AReaderComputesTheMergeOnceMore)
     damaged = {model()};
     recomputes = true;
     serve_for(Seconds{30});
-    EXPECT_EQ(site.status().state, State::run);
+    EXPECT_EQ(site.status().state, ProtocolState::run);
     ASSERT_EQ(restores.size(), 2U);
     auto const& recipe = restores[1].recipe;
     ASSERT_TRUE(recipe);
@@ -385,4 +385,4 @@ TEST_F(Repairing, ASiteThatIsToLeaveDoesNotWaitForAModel)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

@@ -11,7 +11,7 @@
 #include "protocol/records/fixtures.hpp"
 #include "protocol/site/site.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::protocol::test {
 
 /// One site, whose inputs come from the test. The store is a map of objects.
 class ScriptedSite : public testing::Test {
@@ -104,4 +104,4 @@ class ScriptedSite : public testing::Test {
     Site site;
 };
 
-}  // namespace curtail::rounds::test
+}  // namespace curtail::protocol::test

@@ -9,7 +9,7 @@
 
 #include "scripted_site.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::protocol::test {
 namespace {
 
 Time noon() { return from_unix_ms(1'700'000'000'000); }
@@ -126,7 +126,7 @@ TEST_F(ScriptedSite, AMemberReplacesItsStatusOncePerInterval)
 
 TEST(Looks, DoNotAgreeOnDifferentInvalidBytes)
 {
-    site::Looks looks;
+    site::LivenessScan looks;
     MonoTime now{Seconds{1}};
     for (std::string const bytes : {"{", "{}", "{}"}) {
         EXPECT_EQ(looks.unchanged(), Millis{0}) << "before " << bytes;
@@ -140,7 +140,7 @@ TEST(Looks, DoNotAgreeOnDifferentInvalidBytes)
 
 TEST(Looks, BeginAgainWhenAnotherProcessCommits)
 {
-    site::Looks looks;
+    site::LivenessScan looks;
     auto const look = [&](std::optional<Digest> tip, int second) {
         looks.begin({}, tip, MonoTime{Seconds{second}});
         looks.end(MonoTime{Seconds{second + 1}});
@@ -153,4 +153,4 @@ TEST(Looks, BeginAgainWhenAnotherProcessCommits)
 }
 
 }  // namespace
-}  // namespace curtail::rounds::test
+}  // namespace curtail::protocol::test

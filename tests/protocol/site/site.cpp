@@ -8,7 +8,7 @@
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using simulator::Simulator;
@@ -83,7 +83,7 @@ TEST(Site, AJoinerStartsFromTheLoneSitesNextCommit)
     s.start(1);
     auto const began = s.now();
     auto const trains = [&] {
-        return s.site_of(1) != nullptr && s.site_of(1)->status().state == State::run;
+        return s.site_of(1) != nullptr && s.site_of(1)->status().state == ProtocolState::run;
     };
     ASSERT_TRUE(s.run_until(Seconds{60}, trains));
     EXPECT_LT(s.now() - began, Seconds{4});
@@ -117,7 +117,7 @@ TEST(Site, AStarterFoldsPendingWorkOfDeadSitesBeforeItTrains)
     s.run_until(Seconds{20}, [] { return false; });
     auto const trains = [&](std::size_t site) {
         auto const status = s.site_of(site)->status();
-        return status.state == State::run && !status.since.empty();
+        return status.state == ProtocolState::run && !status.since.empty();
     };
     ASSERT_TRUE(s.run_until(s.now() + Seconds{10}, [&] { return trains(0) && trains(1); }));
     s.stop(0, Seconds{10});
@@ -247,4 +247,4 @@ TEST(Site, AProcessWhoseStepsAllFailExitsAndAnotherSiteTrainsItsBlocks)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

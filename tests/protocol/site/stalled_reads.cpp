@@ -4,7 +4,7 @@
 
 #include "scripted_site.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::protocol::test {
 namespace {
 
 // A lone member with a model. From then on, the store answers nothing.
@@ -96,4 +96,4 @@ TEST_F(StalledRead, MayStillBeAnsweredLate)
 }
 
 }  // namespace
-}  // namespace curtail::rounds::test
+}  // namespace curtail::protocol::test

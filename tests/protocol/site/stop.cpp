@@ -4,7 +4,7 @@
 
 #include "scripted_site.hpp"
 
-namespace curtail::rounds::test {
+namespace curtail::protocol::test {
 namespace {
 
 using testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST_F(StoppedJoin, ASiteThatWasAdmittedAnnouncesThatItLeaves)
 }
 
 }  // namespace
-}  // namespace curtail::rounds::test
+}  // namespace curtail::protocol::test

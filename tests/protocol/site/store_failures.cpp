@@ -6,7 +6,7 @@
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
 using simulator::Simulator;
@@ -22,8 +22,8 @@ TEST(StoreFailures, SitesRetryWithPausesWhileTheStoreIsFullAndRecover)
     s.run_until(Seconds{20}, [] { return false; });
     // The store fills up while a site holds the lease, for longer than any lease is valid.
     auto const waits = [&] {
-        return s.site_of(0)->status().state == State::wait ||
-               s.site_of(1)->status().state == State::wait;
+        return s.site_of(0)->status().state == ProtocolState::wait ||
+               s.site_of(1)->status().state == ProtocolState::wait;
     };
     ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, waits));
     auto const before = s.store().chain().size();
@@ -38,7 +38,7 @@ TEST(StoreFailures, SitesRetryWithPausesWhileTheStoreIsFullAndRecover)
     EXPECT_TRUE(chain::verify_objects(s.store().source()));
 }
 
-class Outage : public testing::TestWithParam<State> {};
+class Outage : public testing::TestWithParam<ProtocolState> {};
 
 TEST_P(Outage, SitesTrainOnTheBlocksThatTheyHold)
 {
@@ -66,8 +66,10 @@ TEST_P(Outage, SitesTrainOnTheBlocksThatTheyHold)
 }
 
 INSTANTIATE_TEST_SUITE_P(StoreFailures, Outage,
-                         testing::Values(State::publish, State::lease, State::wait, State::gather,
-                                         State::merge, State::commit, State::adopt),
+                         testing::Values(ProtocolState::publish, ProtocolState::lease,
+                                         ProtocolState::wait, ProtocolState::gather,
+                                         ProtocolState::merge, ProtocolState::commit,
+                                         ProtocolState::adopt),
                          [](auto const& tested) { return to_text(tested.param); });
 
 TEST(StoreFailures, ALeavingSiteWithAnnouncedWorkExitsWithSuccessWhenTheStoreIsFull)
@@ -77,8 +79,8 @@ TEST(StoreFailures, ALeavingSiteWithAnnouncedWorkExitsWithSuccessWhenTheStoreIsF
     s.start(1);
     s.run_until(Seconds{20}, [] { return false; });
     auto const waits = [&] {
-        return s.site_of(0)->status().state == State::wait ||
-               s.site_of(0)->status().state == State::gather;
+        return s.site_of(0)->status().state == ProtocolState::wait ||
+               s.site_of(0)->status().state == ProtocolState::gather;
     };
     ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, waits));
     s.fill_store(Seconds{60});
@@ -107,14 +109,14 @@ TEST(StoreFailures, ALeavingSiteReportsWorkThatTheStoreRejected)
 }
 
 // Both sites hold blocks for more than one round.
-class Refused : public testing::Test {
+class UnusableContribution : public testing::Test {
   protected:
-    Refused()
+    UnusableContribution()
     {
         s.start(0);
         s.start(1);
         auto const trains = [&] {
-            return s.site_of(0)->status().state == State::run && !untrained().empty();
+            return s.site_of(0)->status().state == ProtocolState::run && !untrained().empty();
         };
         s.run_until(Seconds{20}, [] { return false; });
         EXPECT_TRUE(s.run_until(s.now() + Seconds{60}, trains));
@@ -313,4 +315,4 @@ TEST_F(ScriptedSite, ACommitLostFromTheChainIsReportedByName)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

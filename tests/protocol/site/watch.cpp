@@ -11,11 +11,11 @@
 
 #include "protocol/records/fixtures.hpp"
 
-namespace curtail::rounds {
+namespace curtail::protocol {
 namespace {
 
-using site::Access;
 using site::StoreClock;
+using site::StoreUse;
 using site::Watch;
 
 constexpr Millis skew{2'000};
@@ -52,14 +52,14 @@ TEST_F(Silence, CountsFromTheCommitThatLastShowedProgress)
 
 TEST_F(Silence, BeginsAgainAfterAnOutage)
 {
-    for (int second : {11, 12, 14}) watch.failed(Access::read, at(second), skew);
-    watch.answered(Access::read, at(15), skew);
+    for (int second : {11, 12, 14}) watch.failed(StoreUse::read, at(second), skew);
+    watch.answered(StoreUse::read, at(15), skew);
     EXPECT_EQ(silent(20), Seconds{5});
 }
 
 TEST_F(Silence, IgnoresAFewFailures)
 {
-    for (auto const access : {Access::read, Access::write}) {
+    for (auto const access : {StoreUse::read, StoreUse::write}) {
         for (int second : {11, 14}) watch.failed(access, at(second), skew);
         watch.answered(access, at(15), skew);
         for (int i = 0; i < 3; ++i) watch.failed(access, at(16), skew);
@@ -71,15 +71,15 @@ TEST_F(Silence, IgnoresAFewFailures)
 TEST_F(Silence, BeginsAgainWithEachWriteThatAFullStoreRefuses)
 {
     for (int second : {11, 13, 15}) {
-        watch.failed(Access::write, at(second), skew);
-        watch.answered(Access::read, at(second), skew);
+        watch.failed(StoreUse::write, at(second), skew);
+        watch.answered(StoreUse::read, at(second), skew);
     }
     EXPECT_EQ(silent(15), Seconds{0});
-    watch.failed(Access::write, at(18), skew);
+    watch.failed(StoreUse::write, at(18), skew);
     EXPECT_EQ(silent(18), Seconds{0});
-    watch.answered(Access::write, at(20), skew);
+    watch.answered(StoreUse::write, at(20), skew);
     EXPECT_EQ(silent(21), Seconds{1});
-    watch.failed(Access::write, at(24), skew);
+    watch.failed(StoreUse::write, at(24), skew);
     EXPECT_EQ(silent(24), Seconds{4}) << "the outage is over";
 }
 
@@ -142,4 +142,4 @@ TEST(Outage, AStoreThatIsFullTwiceRemovesNoLivingMember)
 }
 
 }  // namespace
-}  // namespace curtail::rounds
+}  // namespace curtail::protocol

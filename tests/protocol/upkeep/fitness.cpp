@@ -19,7 +19,7 @@ Measurements fit()
     m.missing_is_missing = true;
     m.listed = true;
     m.clock = ClockDifference{Millis{-300}, Millis{1010}};
-    m.transfer = Transfer{{128'000'000}, FractionalSeconds(1), FractionalSeconds(0.5), true};
+    m.transfer = LargeTransfer{{128'000'000}, FractionalSeconds(1), FractionalSeconds(0.5), true};
     m.removed = true;
     m.open_writes = OpenWrites{0, Millis{0}};
     return m;
@@ -68,7 +68,8 @@ TEST(Fitness, AStoreThatBreaksTheProtocolIsAtFault)
              Case{"missing", [](auto& m) { m.missing_is_missing = false; }, ExitCode::protocol},
              Case{"transfer",
                   [](auto& m) {
-                      m.transfer = Transfer{{1}, FractionalSeconds(1), FractionalSeconds(1), false};
+                      m.transfer =
+                          LargeTransfer{{1}, FractionalSeconds(1), FractionalSeconds(1), false};
                   },
                   ExitCode::io},
          }) {
@@ -101,8 +102,8 @@ TEST(Fitness, WhatHarmsNoRunIsAWarning)
                   }},
              Case{"transfer",
                   [](auto& m) {
-                      m.transfer =
-                          Transfer{{2'000'000}, FractionalSeconds(1), FractionalSeconds(0.1), true};
+                      m.transfer = LargeTransfer{
+                          {2'000'000}, FractionalSeconds(1), FractionalSeconds(0.1), true};
                   }},
              Case{"removal", [](auto& m) { m.removed = false; }},
              Case{"unfinished-writes",
@@ -124,7 +125,7 @@ TEST(Fitness, WhatIsWithinTheLimitsIsGood)
     auto measured = fit();
     measured.clock = ClockDifference{Millis{60'000}, Millis{1010}};
     measured.open_writes = OpenWrites{3, std::chrono::hours(24) - Millis{1}};
-    measured.transfer = Transfer{{2 << 20}, FractionalSeconds(1), FractionalSeconds(1), true};
+    measured.transfer = LargeTransfer{{2 << 20}, FractionalSeconds(1), FractionalSeconds(1), true};
     for (auto const& finding : findings_of(measured)) EXPECT_EQ(finding.level, Level::good);
     EXPECT_THAT(find(measured, "clock").text, HasSubstr("1m00s ahead of"));
     EXPECT_THAT(find(measured, "unfinished-writes").text, HasSubstr("3 unfinished writes"));

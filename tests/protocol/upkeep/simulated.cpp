@@ -12,12 +12,12 @@
 namespace curtail::upkeep {
 namespace {
 
-using rounds::simulator::Chaos;
-using rounds::simulator::Simulator;
+using protocol::simulator::Chaos;
+using protocol::simulator::Simulator;
 
 class Sweeper {
   public:
-    Sweeper(Simulator& simulator, rounds::Params const& params, std::uint64_t seed)
+    Sweeper(Simulator& simulator, protocol::Params const& params, std::uint64_t seed)
         : simulator_(simulator), params_(params), random_(seed)
     {
     }
@@ -27,14 +27,14 @@ class Sweeper {
     void sweep()
     {
         auto const& chain = simulator_.store().chain();
-        Kept kept(params_);
+        NeededPayloads kept(params_);
         auto const known = std::uniform_int_distribution<std::size_t>(
             random_() % 2 == 0 ? 0 : chain.size(), chain.size())(random_);
         for (std::size_t i = 0; i < known; ++i) kept.add(chain[i]);
         std::vector<std::string> names;
         for (auto const& [name, content] : simulator_.store().payloads()) names.push_back(name);
         for (auto const& name : names) {
-            Stored const object{name, {1}, from_unix_ms(0)};
+            StoredObject const object{name, {1}, from_unix_ms(0)};
             if (!is_deletion(decide(kept, object, from_unix_ms(0), {Millis{0}}))) continue;
             simulator_.store().remove(name);
             ++deleted_;
@@ -44,7 +44,7 @@ class Sweeper {
 
   private:
     Simulator& simulator_;
-    rounds::Params params_;
+    protocol::Params params_;
     std::mt19937_64 random_;
     int deleted_{0};
 };
@@ -54,11 +54,11 @@ TEST(SimulatedSweep, NeverDeletesWhatARunStillNeeds)
     int deleted = 0;
     int completed = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-        auto run = rounds::test::small_run(150);
+        auto run = protocol::test::small_run(150);
         run.params.keep_models = 1 + static_cast<std::int64_t>(seed % 3);
         run.params.milestone_every = seed % 2 == 0 ? 4 : 0;
         run.params.outer_min_permille = 0;
-        if (seed % 4 < 2) run.outer.type = rounds::Outer::Type::nesterov;
+        if (seed % 4 < 2) run.outer.type = protocol::Outer::Type::nesterov;
         Chaos chaos;
         chaos.lost_reply = chaos.delayed = chaos.stale_404 = chaos.no_answer = 0.03;
         chaos.faults_per_s = 0.3;
@@ -76,7 +76,7 @@ TEST(SimulatedSweep, NeverDeletesWhatARunStillNeeds)
             s.store().heal();
             auto const verified = chain::verify_objects(s.store().source());
             EXPECT_TRUE(verified) << "seed " << seed << ": " << verified.error().message();
-        } catch (rounds::simulator::Violation const& violation) {
+        } catch (protocol::simulator::Violation const& violation) {
             FAIL() << "seed " << seed << ": " << violation.what();
         }
         deleted += sweeper.deleted();

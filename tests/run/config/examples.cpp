@@ -48,7 +48,7 @@ TEST_F(Examples, HaveTheTimesOfARealRun)
 TEST_F(Examples, SubmitToSlurmClustersOfTheUser)
 {
     for (auto const& site : run.sites) {
-        EXPECT_EQ(site.launcher.kind, Launcher::Kind::slurm);
+        EXPECT_EQ(site.launcher.kind, LaunchSettings::Kind::slurm);
         EXPECT_THAT(site.launcher.slurm_conf.string(), Not(HasSubstr("build/clusters")));
         EXPECT_EQ(site.launcher.script, test::source_folder() / "slurm/site_train.sh");
         EXPECT_FALSE(site.launcher.sbatch_options.empty());

@@ -12,7 +12,7 @@ namespace {
 
 Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
 
-Rules const rules{
+BillSettings const rules{
     {}, GramsPerKwh{100}, {Origin::modelled, "two levels"}, {Origin::modelled, "test trace"}};
 
 IntensityRule const two_hours{Seconds{7200}, PastEnds::unknown};
@@ -98,15 +98,15 @@ TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
 TEST(Bill, SumsByStateAndInsideWindows)
 {
     IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, two_hours};
-    std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
-                                            {State::training, {at(900), at(4500)}},
-                                            {State::draining, {at(4500), at(5400)}}};
+    std::vector<StateInterval> const states{{PowerState::starting, {at(0), at(900)}},
+                                            {PowerState::training, {at(900), at(4500)}},
+                                            {PowerState::draining, {at(4500), at(5400)}}};
     std::vector<Interval> const windows{{at(0), at(2700)}};
     auto const bill = bill_of(states, windows, flat, rules);
-    EXPECT_DOUBLE_EQ(bill.by_state.at(State::starting).energy.value, 117);
-    EXPECT_DOUBLE_EQ(bill.by_state.at(State::training).energy.value, 2024);
-    EXPECT_DOUBLE_EQ(bill.by_state.at(State::draining).energy.value, 117);
-    EXPECT_EQ(bill.by_state.count(State::idle), 0U);
+    EXPECT_DOUBLE_EQ(bill.by_state.at(PowerState::starting).energy.value, 117);
+    EXPECT_DOUBLE_EQ(bill.by_state.at(PowerState::training).energy.value, 2024);
+    EXPECT_DOUBLE_EQ(bill.by_state.at(PowerState::draining).energy.value, 117);
+    EXPECT_EQ(bill.by_state.count(PowerState::idle), 0U);
     EXPECT_DOUBLE_EQ(bill.total.carbon.value, 2.258 * 50);
     EXPECT_DOUBLE_EQ(bill.inside_windows.value, 117 + 1012);
     EXPECT_DOUBLE_EQ(*bill.inside_share(), 1129.0 / 2258);
@@ -116,8 +116,8 @@ TEST(Bill, SumsByStateAndInsideWindows)
 TEST(Bill, PueMultipliesEnergyAndCarbon)
 {
     IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, two_hours};
-    std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
-                                            {State::training, {at(900), at(4500)}}};
+    std::vector<StateInterval> const states{{PowerState::starting, {at(0), at(900)}},
+                                            {PowerState::training, {at(900), at(4500)}}};
     std::vector<Interval> const windows{{at(0), at(2700)}};
     auto with_pue = rules;
     with_pue.power.pue = 1.5;
@@ -134,8 +134,8 @@ TEST(Bill, CumulativeSeriesEndsAtTheTotal)
 {
     IntensitySeries const steps{{{at(0), GramsPerKwh{10}}, {at(2000), GramsPerKwh{400}}},
                                 two_hours};
-    std::vector<StateInterval> const states{{State::training, {at(130), at(4500)}},
-                                            {State::idle, {at(4500), at(5399)}}};
+    std::vector<StateInterval> const states{{PowerState::training, {at(130), at(4500)}},
+                                            {PowerState::idle, {at(4500), at(5399)}}};
     auto const whole = bill_of(states, {}, steps, rules).total;
     auto const series = cumulative(states, steps, rules, at(0), Millis{60'000}, 91);
     ASSERT_EQ(series.size(), 91U);

@@ -84,24 +84,25 @@ TEST(JournalAssembler, PieceThatDoesNotFollowIsLeftOut)
 {
     struct Case {
         char const* name;
-        std::function<void(Header&)> change;
+        std::function<void(PieceHeader&)> change;
         char const* why;
     };
     for (auto const& [name, change, why] : std::vector<Case>{
-             {"another predecessor", [](Header& h) { h.previous = sha256("?"); }, "predecessor"},
-             {"no predecessor", [](Header& h) { h.previous.reset(); }, "predecessor"},
+             {"another predecessor", [](PieceHeader& h) { h.previous = sha256("?"); },
+              "predecessor"},
+             {"no predecessor", [](PieceHeader& h) { h.previous.reset(); }, "predecessor"},
              {"repeated bytes",
-              [](Header& h) {
+              [](PieceHeader& h) {
                   h.range = {1, 3};
               },
               "repeats bytes"},
              {"left out bytes",
-              [](Header& h) {
+              [](PieceHeader& h) {
                   h.range = {3, 5};
               },
               "leaves out bytes"},
-             {"another first piece", [](Header& h) { h.first = {2}; }, "another first piece"},
-             {"a continuation without a begin", [](Header& h) { h.continuation = 2; },
+             {"another first piece", [](PieceHeader& h) { h.first = {2}; }, "another first piece"},
+             {"a continuation without a begin", [](PieceHeader& h) { h.continuation = 2; },
               "no first piece"},
          }) {
         Chain chain;

@@ -13,9 +13,9 @@ namespace {
 
 using testing::HasSubstr;
 
-Header header_of(std::string_view content)
+PieceHeader header_of(std::string_view content)
 {
-    Header header;
+    PieceHeader header;
     header.number = {7};
     header.continuation = 2;
     header.first = {5};

@@ -8,7 +8,7 @@ namespace {
 
 RunId const run{"demo"};
 SiteId const site{"SPP_TX"};
-Terms const terms{Seconds{60}, Seconds{720}};
+IssueTimes const terms{Seconds{60}, Seconds{720}};
 Verdict const open{true, {}, "the window is open"};
 Verdict const closed{false, {}, "the window is closed"};
 Time const noon = from_unix_ms(1'768'132'800'000);

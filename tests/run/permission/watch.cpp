@@ -19,8 +19,8 @@ Reading const torn = fail(ExitCode::temporary, "cannot use the permission", "it 
 
 // A job at a moment `after` its start, on both clocks.
 struct Job {
-    Watch watch;
-    explicit Job(Need need) : watch(need) {}
+    JobWatch watch;
+    explicit Job(Requirement need) : watch(need) {}
     std::optional<Error> see(Reading const& reading, Millis after)
     {
         return watch.see(reading, start + after, noon + after);
@@ -33,7 +33,7 @@ struct Job {
 
 TEST(PermissionWatch, AJobTrainsUntilItsPermissionEnds)
 {
-    Job job(Need::always);
+    Job job(Requirement::always);
     EXPECT_FALSE(job.see(permission_at(noon), Seconds{0}));
     EXPECT_TRUE(job.may_train(Millis{99'999}));
     EXPECT_FALSE(job.may_train(Seconds{100}));
@@ -41,7 +41,7 @@ TEST(PermissionWatch, AJobTrainsUntilItsPermissionEnds)
 
 TEST(PermissionWatch, ARenewedPermissionCountsFromItsFirstSight)
 {
-    Job job(Need::always);
+    Job job(Requirement::always);
     (void)job.see(permission_at(noon), Seconds{0});
     (void)job.see(permission_at(noon + Seconds{60}, 2), Seconds{61});
     (void)job.see(permission_at(noon + Seconds{60}, 2), Seconds{90});
@@ -51,7 +51,7 @@ TEST(PermissionWatch, ARenewedPermissionCountsFromItsFirstSight)
 
 TEST(PermissionWatch, ThePermissionEndsAtTheMonotonicEndAlthoughTheClockWasSetBack)
 {
-    Watch watch(Need::always);
+    JobWatch watch(Requirement::always);
     (void)watch.see(permission_at(noon), start, noon);
     auto const hour_back = noon - Seconds{3600};
     EXPECT_FALSE(watch.end(start + Seconds{99}, hour_back));
@@ -60,7 +60,7 @@ TEST(PermissionWatch, ThePermissionEndsAtTheMonotonicEndAlthoughTheClockWasSetBa
 
 TEST(PermissionWatch, ThePermissionEndsAtItsRealTimeAlthoughTheJobSawItLate)
 {
-    Watch watch(Need::always);
+    JobWatch watch(Requirement::always);
     (void)watch.see(permission_at(noon), start, noon + Seconds{90});
     EXPECT_FALSE(watch.end(start + Seconds{9}, noon + Seconds{99}));
     EXPECT_TRUE(watch.end(start + Seconds{10}, noon + Seconds{100}));
@@ -68,7 +68,7 @@ TEST(PermissionWatch, ThePermissionEndsAtItsRealTimeAlthoughTheJobSawItLate)
 
 TEST(PermissionWatch, AWithdrawnPermissionEndsAtOnceAndSaysWhy)
 {
-    Job job(Need::always);
+    Job job(Requirement::always);
     (void)job.see(permission_at(noon), Seconds{0});
     auto closed = permission_at(noon + Seconds{5}, 2, Millis{0});
     closed.why = "the window is closed";
@@ -82,7 +82,7 @@ TEST(PermissionWatch, AWithdrawnPermissionEndsAtOnceAndSaysWhy)
 TEST(PermissionWatch, AnUnusableFileDoesNotExtendThePermission)
 {
     for (auto const& reading : {torn, missing}) {
-        Job job(Need::always);
+        Job job(Requirement::always);
         (void)job.see(permission_at(noon), Seconds{0});
         (void)job.see(reading, Seconds{50});
         EXPECT_TRUE(job.may_train(Seconds{99}));
@@ -92,7 +92,7 @@ TEST(PermissionWatch, AnUnusableFileDoesNotExtendThePermission)
 
 TEST(PermissionWatch, AnUnusableFileIsReportedOnce)
 {
-    Job job(Need::always);
+    Job job(Requirement::always);
     EXPECT_TRUE(job.see(torn, Seconds{0}));
     EXPECT_FALSE(job.see(torn, Seconds{1}));
     EXPECT_FALSE(job.see(permission_at(noon), Seconds{2}));
@@ -101,7 +101,7 @@ TEST(PermissionWatch, AnUnusableFileIsReportedOnce)
 
 TEST(PermissionWatch, APermissionFromTheFutureDoesNotCount)
 {
-    Job job(Need::always);
+    Job job(Requirement::always);
     (void)job.see(permission_at(noon), Seconds{0});
     auto const problem = job.see(permission_at(noon + Seconds{3600}, 2), Seconds{50});
     ASSERT_TRUE(problem);
@@ -111,14 +111,14 @@ TEST(PermissionWatch, APermissionFromTheFutureDoesNotCount)
 
 TEST(PermissionWatch, APermissionFromTheFutureIsReportedOnce)
 {
-    Job job(Need::always);
+    Job job(Requirement::always);
     EXPECT_TRUE(job.see(permission_at(noon + Seconds{3600}), Seconds{0}));
     EXPECT_FALSE(job.see(permission_at(noon + Seconds{3600}), Seconds{1}));
 }
 
 TEST(PermissionWatch, AWithdrawalFromTheFutureCounts)
 {
-    Job job(Need::always);
+    Job job(Requirement::always);
     (void)job.see(permission_at(noon), Seconds{0});
     EXPECT_FALSE(job.see(permission_at(noon + Seconds{90}, 2, Millis{0}), Seconds{1}));
     EXPECT_FALSE(job.may_train(Seconds{1}));
@@ -126,7 +126,7 @@ TEST(PermissionWatch, AWithdrawalFromTheFutureCounts)
 
 TEST(PermissionWatch, AnOlderSerialDoesNotCount)
 {
-    Job job(Need::always);
+    Job job(Requirement::always);
     (void)job.see(permission_at(noon, 2), Seconds{0});
     (void)job.see(permission_at(noon + Seconds{50}, 1), Seconds{50});
     EXPECT_FALSE(job.may_train(Seconds{100}));
@@ -134,14 +134,14 @@ TEST(PermissionWatch, AnOlderSerialDoesNotCount)
 
 TEST(PermissionWatch, OnlyAJobOfThePollerNeedsAFile)
 {
-    EXPECT_FALSE(Job(Need::always).may_train(Seconds{0}));
-    EXPECT_TRUE(Job(Need::if_served).may_train(Seconds{0}));
-    EXPECT_TRUE(Job(Need::never).may_train(Seconds{0}));
+    EXPECT_FALSE(Job(Requirement::always).may_train(Seconds{0}));
+    EXPECT_TRUE(Job(Requirement::if_served).may_train(Seconds{0}));
+    EXPECT_TRUE(Job(Requirement::never).may_train(Seconds{0}));
 }
 
 TEST(PermissionWatch, AJobByHandObeysAPollerThatAppears)
 {
-    Job job(Need::if_served);
+    Job job(Requirement::if_served);
     (void)job.see(missing, Seconds{0});
     (void)job.see(permission_at(noon + Seconds{5}, 1, Millis{0}), Seconds{6});
     EXPECT_FALSE(job.may_train(Seconds{6}));
@@ -149,21 +149,21 @@ TEST(PermissionWatch, AJobByHandObeysAPollerThatAppears)
 
 TEST(PermissionWatch, AJobByHandStopsIfItsFileWasNeverReadable)
 {
-    Job job(Need::if_served);
+    Job job(Requirement::if_served);
     (void)job.see(torn, Seconds{0});
     EXPECT_FALSE(job.may_train(Seconds{0}));
 }
 
 TEST(PermissionWatch, AJobWithoutPollerIgnoresTheFile)
 {
-    Job job(Need::never);
+    Job job(Requirement::never);
     (void)job.see(permission_at(noon, 1, Millis{0}), Seconds{0});
     EXPECT_TRUE(job.may_train(Seconds{1}));
 }
 
 struct StartCase {
     char const* name;
-    Need need;
+    Requirement need;
     Reading reading;
     bool may_start;
 };
@@ -175,18 +175,18 @@ TEST(PermissionStart, DependsOnNeedAndFile)
     auto const future = permission_at(noon + Seconds{61});
     auto const withdrawn = permission_at(noon, 1, Millis{0});
     for (auto const& [name, need, reading, may_start] : {
-             StartCase{"poller's job, valid", Need::always, valid, true},
-             {"poller's job, missing", Need::always, missing, false},
-             {"poller's job, torn", Need::always, torn, false},
-             {"poller's job, expired", Need::always, expired, false},
-             {"poller's job, future", Need::always, future, false},
-             {"by hand, valid", Need::if_served, valid, true},
-             {"by hand, missing", Need::if_served, missing, true},
-             {"by hand, torn", Need::if_served, torn, false},
-             {"by hand, expired", Need::if_served, expired, false},
-             {"by hand, withdrawn", Need::if_served, withdrawn, false},
-             {"without poller, withdrawn", Need::never, withdrawn, true},
-             {"without poller, torn", Need::never, torn, true},
+             StartCase{"poller's job, valid", Requirement::always, valid, true},
+             {"poller's job, missing", Requirement::always, missing, false},
+             {"poller's job, torn", Requirement::always, torn, false},
+             {"poller's job, expired", Requirement::always, expired, false},
+             {"poller's job, future", Requirement::always, future, false},
+             {"by hand, valid", Requirement::if_served, valid, true},
+             {"by hand, missing", Requirement::if_served, missing, true},
+             {"by hand, torn", Requirement::if_served, torn, false},
+             {"by hand, expired", Requirement::if_served, expired, false},
+             {"by hand, withdrawn", Requirement::if_served, withdrawn, false},
+             {"without poller, withdrawn", Requirement::never, withdrawn, true},
+             {"without poller, torn", Requirement::never, torn, true},
          }) {
         auto const checked = check_start(need, reading, noon);
         EXPECT_EQ(checked.has_value(), may_start) << name;

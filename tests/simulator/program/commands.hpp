@@ -2,8 +2,8 @@
 #pragma once
 #include "programs/frame/program.hpp"
 
-namespace curtail::apps::sim_program {
+namespace curtail::programs::sim_program {
 
 [[nodiscard]] Command rounds_command();
 
-}  // namespace curtail::apps::sim_program
+}  // namespace curtail::programs::sim_program

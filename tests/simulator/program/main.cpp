@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv)
 {
-    using namespace curtail::apps;
+    using namespace curtail::programs;
     Program const program{
         "curtail-sim",
         "Runs Curtail's decisions in a simulation, many times faster than real time",

@@ -9,12 +9,12 @@
 #include "programs/frame/progress.hpp"
 #include "simulator/campaign.hpp"
 
-namespace curtail::apps::sim_program {
+namespace curtail::programs::sim_program {
 namespace {
 
-using rounds::simulator::Campaign;
-using rounds::simulator::Failure;
-using rounds::simulator::Outcome;
+using protocol::simulator::Campaign;
+using protocol::simulator::Failure;
+using protocol::simulator::Outcome;
 
 std::optional<std::uint64_t> number_of(std::string_view text)
 {
@@ -100,9 +100,9 @@ void print_outcome(Campaign const& campaign, Outcome const& outcome, double seco
         outcome.failures.size()));
 }
 
-std::string row_text(rounds::simulator::Detection const& detection)
+std::string row_text(protocol::simulator::Detection const& detection)
 {
-    auto const& row = rounds::simulator::row(detection.fault);
+    auto const& row = protocol::simulator::row(detection.fault);
     if (!detection.failure)
         return fmt::format("| `{}` | {} | not found | {} | | {} |", row.name, row.what,
                            detection.steps, row.how);
@@ -111,9 +111,9 @@ std::string row_text(rounds::simulator::Detection const& detection)
                        detection.failure->seed, row.how);
 }
 
-json::Object detection_json(rounds::simulator::Detection const& detection)
+json::Object detection_json(protocol::simulator::Detection const& detection)
 {
-    json::Object object{{"fault", rounds::simulator::row(detection.fault).name},
+    json::Object object{{"fault", protocol::simulator::row(detection.fault).name},
                         {"found", detection.failure.has_value()},
                         {"steps", detection.steps}};
     if (detection.failure)
@@ -134,10 +134,10 @@ Result<void> find_faults(Campaign const& campaign, Console const& console)
             "| fault | the site | invariant | steps | seed | changed "
             "|\n|---|---|---|---|---|---|\n");
     Progress line("looking for faults", "faults");
-    for (int i = 0; i < rounds::simulator::fault_count; ++i) {
-        auto const fault = static_cast<rounds::simulator::Fault>(i);
-        line.update(i, rounds::simulator::fault_count);
-        auto const detection = rounds::simulator::detect(fault, campaign.first, limit);
+    for (int i = 0; i < protocol::simulator::fault_count; ++i) {
+        auto const fault = static_cast<protocol::simulator::Fault>(i);
+        line.update(i, protocol::simulator::fault_count);
+        auto const detection = protocol::simulator::detect(fault, campaign.first, limit);
         missed += detection.failure ? 0 : 1;
         if (console.json) list.push_back(detection_json(detection));
         else console.print(row_text(detection) + "\n");
@@ -225,4 +225,4 @@ Command rounds_command()
             "curtail-sim rounds --seeds 0-99 --steps 2000"};
 }
 
-}  // namespace curtail::apps::sim_program
+}  // namespace curtail::programs::sim_program

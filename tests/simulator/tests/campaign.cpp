@@ -7,7 +7,7 @@
 #include "simulator/plan.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 Outcome run(Campaign const& campaign)
@@ -75,4 +75,4 @@ TEST(Plans, HaveTwoToEightSites)
 }
 
 }  // namespace
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -6,7 +6,7 @@
 #include "simulator/campaign.hpp"
 #include "support/paths.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 // A seed that shows the fault.
@@ -91,4 +91,4 @@ TEST(Faults, HaveARowEach)
 }
 
 }  // namespace
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

@@ -7,7 +7,7 @@
 #include "protocol/records/fixtures.hpp"
 #include "protocol/rules/next.hpp"
 
-namespace curtail::rounds::simulator {
+namespace curtail::protocol::simulator {
 namespace {
 
 class Store : public testing::Test {
@@ -85,4 +85,4 @@ TEST_F(Store, RefusesAHeaderOutsideTheHolding)
 }
 
 }  // namespace
-}  // namespace curtail::rounds::simulator
+}  // namespace curtail::protocol::simulator

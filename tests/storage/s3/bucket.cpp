@@ -20,7 +20,7 @@ using testing::SizeIs;
 
 TEST_F(FailingServer, EveryRequestIsSignedInBothStyles)
 {
-    for (auto const style : {Addressing::path, Addressing::virtual_host}) {
+    for (auto const style : {AddressingStyle::path, AddressingStyle::virtual_host}) {
         auto b = bucket(style);
         ASSERT_TRUE(b.put("a b+c&=é/$", std::string_view("x"))) << static_cast<int>(style);
         EXPECT_EQ(*read(b, "a b+c&=é/$"), "x");
@@ -101,7 +101,7 @@ TEST_F(FailingServer, ADenialIsNotRepeated)
 
 TEST_F(FailingServer, AMissingBucketIsNotAMissingObject)
 {
-    auto b = bucket(Addressing::path, "other");
+    auto b = bucket(AddressingStyle::path, "other");
     EXPECT_EQ(read(b, "k").error().code, ExitCode::unavailable);
     EXPECT_EQ(b.head("k").error().code, ExitCode::unavailable);
     EXPECT_EQ(b.put("k", std::string_view("x")).error().code, ExitCode::unavailable);
@@ -260,7 +260,7 @@ TEST_F(FailingServer, AProxyPassesRequestsOn)
             .value(),
         std::make_shared<CredentialSource>(CredentialOptions{.file = server_.credentials()},
                                            Environment{}),
-        http::Connection{.proxy = server_.url()}, std::make_shared<SystemClock>()));
+        http::ConnectionSettings{.proxy = server_.url()}, std::make_shared<SystemClock>()));
     EXPECT_TRUE(b.put("k", std::string_view("x")));
     EXPECT_THAT(server_.requests(), ElementsAre("PUT http://s3.example.org/bucket/k"));
 }

@@ -23,10 +23,10 @@ class FailingServer : public testing::Test {
         server_.control("reset");
         server_.write_credentials(test::S3Server::secret);
     }
-    [[nodiscard]] Bucket bucket(Addressing addressing = Addressing::path,
+    [[nodiscard]] Bucket bucket(AddressingStyle addressing = AddressingStyle::path,
                                 std::string const& name = "bucket") const
     {
-        bool const by_host = addressing == Addressing::virtual_host;
+        bool const by_host = addressing == AddressingStyle::virtual_host;
         auto location = complete({.bucket = name,
                                   .prefix = "p",
                                   .endpoint = by_host ? server_.localhost_url() : server_.url(),
@@ -37,7 +37,7 @@ class FailingServer : public testing::Test {
                           std::move(location),
                           std::make_shared<CredentialSource>(
                               CredentialOptions{.file = server_.credentials()}, Environment{}),
-                          http::Connection{}, std::make_shared<SystemClock>()),
+                          http::ConnectionSettings{}, std::make_shared<SystemClock>()),
                       {.single_limit = {mib}, .part = {mib}, .parallel = 3});
     }
     static std::string bytes(std::size_t size)

@@ -21,7 +21,7 @@ class Gateway : public testing::Test {
             CredentialOptions{.file = rgw_.credentials()}, Environment{});
         auto session =
             std::make_shared<Session>(std::move(location), std::move(credentials),
-                                      http::Connection{}, std::make_shared<SystemClock>());
+                                      http::ConnectionSettings{}, std::make_shared<SystemClock>());
         return Bucket(std::move(session), {.single_limit = {part}, .part = {part}, .parallel = 3});
     }
 

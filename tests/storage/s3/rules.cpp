@@ -34,7 +34,7 @@ TEST(Location, RefusesOtherTexts)
         EXPECT_FALSE(parse_location(bad)) << bad;
 }
 
-Location at(std::string endpoint, std::optional<Addressing> addressing = {})
+Location at(std::string endpoint, std::optional<AddressingStyle> addressing = {})
 {
     return {.bucket = "bucket",
             .prefix = "p",
@@ -48,8 +48,8 @@ TEST(Location, ByPathAndByVirtualHost)
     EXPECT_EQ(by_path.scheme_and_host, "https://s3.example.org:8443");
     EXPECT_EQ(by_path.host, "s3.example.org:8443");
     EXPECT_EQ(by_path.path, "/bucket/p/k");
-    auto const by_host =
-        address_of(complete(at("https://s3.example.org", Addressing::virtual_host)).value(), "k");
+    auto const by_host = address_of(
+        complete(at("https://s3.example.org", AddressingStyle::virtual_host)).value(), "k");
     EXPECT_EQ(by_host.scheme_and_host, "https://bucket.s3.example.org");
     EXPECT_EQ(by_host.path, "/p/k");
     EXPECT_EQ(address_of(complete(at("")).value(), "").scheme_and_host,
@@ -73,14 +73,14 @@ TEST(Location, TheHostOfASignatureHasNoDefaultPort)
 
 TEST(Location, TheAddressingThatIsSetWinsOrIsRefused)
 {
-    auto const host_of = [](std::string endpoint, std::optional<Addressing> addressing,
+    auto const host_of = [](std::string endpoint, std::optional<AddressingStyle> addressing,
                             std::string const& bucket) -> std::string {
         auto const location =
             complete({.bucket = bucket, .endpoint = std::move(endpoint), .addressing = addressing});
         return location ? address_of(*location, "k").host : location.error().message();
     };
-    constexpr auto by_path = Addressing::path;
-    constexpr auto by_host = Addressing::virtual_host;
+    constexpr auto by_path = AddressingStyle::path;
+    constexpr auto by_host = AddressingStyle::virtual_host;
     std::string const amazon = "s3.us-east-1.amazonaws.com";
     EXPECT_EQ(host_of("", {}, "bucket"), "bucket." + amazon);
     EXPECT_EQ(host_of("", by_path, "bucket"), amazon);

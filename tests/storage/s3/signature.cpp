@@ -19,13 +19,13 @@ struct Signature : testing::Test {
                                   .key = Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
                                   .token = {}};
     Time const now = *parse_time("2013-05-24T00:00:00Z");
-    Unsigned request{.host = "examplebucket.s3.amazonaws.com",
-                     .path = "/",
-                     .query = {},
-                     .headers = {},
-                     .body_sha256 = sha256("").hex()};
+    RequestToSign request{.host = "examplebucket.s3.amazonaws.com",
+                          .path = "/",
+                          .query = {},
+                          .headers = {},
+                          .body_sha256 = sha256("").hex()};
 
-    [[nodiscard]] std::string authorization(Signed const& result) const
+    [[nodiscard]] std::string authorization(SignedRequest const& result) const
     {
         for (auto const& [name, value] : result.headers)
             if (name == "authorization") return value;

@@ -211,7 +211,7 @@ TEST_P(Store, AVerifiedReadDistinguishesGoodCorruptAndMissing)
 
 ObjectFolder folder(char const* text) { return *ObjectFolder::parse(text); }
 
-std::vector<std::string> names_of(std::vector<Listed> const& listing)
+std::vector<std::string> names_of(std::vector<ListedObject> const& listing)
 {
     std::vector<std::string> names;
     for (auto const& object : listing) names.push_back(object.name);
@@ -251,7 +251,7 @@ TEST_P(Store, AListingBeginsAfterANameAndEndsOnRequest)
     ASSERT_TRUE(store().put(payload, bytes_of("x")));
     auto const after = [&](char const* where, std::string const& name, std::size_t most) {
         std::vector<std::string> names;
-        EXPECT_TRUE(store().list(folder(where), name, [&](Listed const& object) {
+        EXPECT_TRUE(store().list(folder(where), name, [&](ListedObject const& object) {
             names.push_back(object.name);
             return names.size() < most;
         }));

@@ -192,7 +192,7 @@ class Bucket : public testing::Test {
             location.value(),
             std::make_shared<s3::CredentialSource>(
                 s3::CredentialOptions{.file = rgw->credentials()}, s3::Environment{}),
-            http::Connection{}, std::make_shared<SystemClock>()));
+            http::ConnectionSettings{}, std::make_shared<SystemClock>()));
     }
     static std::unique_ptr<test::Rgw> rgw;
 };
@@ -250,7 +250,7 @@ TEST_F(Bucket, OneWithVersioningKeepsVersions)
         location.value(),
         std::make_shared<s3::CredentialSource>(s3::CredentialOptions{.file = rgw->credentials()},
                                                s3::Environment{}),
-        http::Connection{}, std::make_shared<SystemClock>()));
+        http::ConnectionSettings{}, std::make_shared<SystemClock>()));
     S3Store store(objects);
     EXPECT_EQ(store.keeps_versions().value(), false);
     constexpr std::string_view enable =

@@ -114,7 +114,7 @@ TEST(DamagedTensorFile, RandomBytesAreRefused)
 }
 
 // Fills a file through HDF5 itself and returns why a reader refuses it, or "accepted".
-std::string refusal_of(std::function<void(hid_t)> const& fill, ReadLimits const& limits = {})
+std::string refusal_of(std::function<void(hid_t)> const& fill, FileLimits const& limits = {})
 {
     test::TemporaryFolder const folder;
     auto const path = folder / "hostile.h5";

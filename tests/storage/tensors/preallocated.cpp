@@ -34,7 +34,7 @@ class Preallocated : public testing::Test {
     test::TemporaryFolder folder_;
     std::filesystem::path path_{folder_ / "file.h5"};
     std::vector<TensorInfo> infos_{many_tensors()};
-    Head head_{encode_head(infos_, {{"format", "example"}, {"rank", 3}}, block)};
+    FileHead head_{encode_head(infos_, {{"format", "example"}, {"rank", 3}}, block)};
 };
 
 TEST_F(Preallocated, HasItsTensorsAndAttributes)

@@ -79,7 +79,7 @@ class Meeting : public testing::Test {
             .fetch(owner, sha256(text), std::ssize(text), take, {{}, monotonic_now() + long_enough})
             .map([&] { return found; });
     }
-    static Offered offer_of(std::string const& text)
+    static OfferedPayload offer_of(std::string const& text)
     {
         return {std::ssize(text), [text](std::size_t offset, std::span<std::byte> place) {
                     return Pieces(std::string_view(text)).copy(offset, place) == place.size();

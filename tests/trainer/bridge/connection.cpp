@@ -30,7 +30,7 @@ std::vector<std::byte> random_bytes(std::size_t count)
     return bytes;
 }
 
-Offered offer_of(std::vector<std::byte> const& bytes)
+OfferedPayload offer_of(std::vector<std::byte> const& bytes)
 {
     return {static_cast<std::int64_t>(bytes.size()),
             [bytes](std::size_t offset, std::span<std::byte> place) {
@@ -43,7 +43,7 @@ constexpr Seconds long_enough{20};
 
 // The side under test. It shows token b, and expects token a.
 struct Side {
-    explicit Side(std::unique_ptr<Stream> stream, Millis patience = long_enough)
+    explicit Side(std::unique_ptr<FrameStream> stream, Millis patience = long_enough)
         : connection(std::move(stream), offers,
                      {{token_a, token_b}, patience, [this](std::string const& why) {
                           std::lock_guard const lock(mutex);

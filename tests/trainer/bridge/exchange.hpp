@@ -14,8 +14,9 @@ class Exchange {
   public:
     bridge::Ends ends()
     {
-        return {[this](Call const&) { return wait(); },
-                [this](bridge::Address const& address, Call const&) { return connect(address); }};
+        return {
+            [this](Call const&) { return wait(); },
+            [this](bridge::ListenAddress const& address, Call const&) { return connect(address); }};
     }
     std::string server = "12.0;tcp://127.0.0.1:5000";
     std::atomic<int> connects{0};
@@ -23,7 +24,7 @@ class Exchange {
     std::atomic<int> most_at_once{0};  ///< of these
 
   private:
-    Result<std::unique_ptr<bridge::End>> wait()
+    Result<std::unique_ptr<bridge::UnconnectedStream>> wait()
     {
         std::lock_guard const lock(mutex_);
         auto [mine, theirs] = test::connected_sockets();
@@ -32,15 +33,16 @@ class Exchange {
         ++waits;
         most_at_once = std::max(most_at_once.load(), ++*open_);
         std::shared_ptr<void> const counted(nullptr, [open = open_](void*) { --*open; });
-        return std::make_unique<SocketEnd>(std::move(mine), bridge::Address{server, port}, counted);
+        return std::make_unique<SocketEnd>(std::move(mine), bridge::ListenAddress{server, port},
+                                           counted);
     }
-    Result<std::unique_ptr<bridge::End>> connect(bridge::Address const& address)
+    Result<std::unique_ptr<bridge::UnconnectedStream>> connect(bridge::ListenAddress const& address)
     {
         std::lock_guard const lock(mutex_);
         ++connects;
         auto found = waiting_.extract(address.port);
         if (!found) return fail(ExitCode::unavailable, "cannot connect", "no such port");
-        return std::make_unique<SocketEnd>(std::move(found.mapped()), bridge::Address{});
+        return std::make_unique<SocketEnd>(std::move(found.mapped()), bridge::ListenAddress{});
     }
     std::mutex mutex_;
     int ports_{0};

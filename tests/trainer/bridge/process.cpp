@@ -41,7 +41,10 @@ struct Job {
     std::unique_ptr<Connection> connection;
 };
 
-Tokens tokens(char own, char other) { return {std::string(64, own), std::string(64, other)}; }
+MeetingTokens tokens(char own, char other)
+{
+    return {std::string(64, own), std::string(64, other)};
+}
 
 void connect(Job& older, Job& newer)
 {
@@ -97,7 +100,7 @@ TEST(BridgeProcess, AnEndThatNobodyConnectsWithGivesUp)
 
 TEST(BridgeProcess, AStalePortGivesUpInTime)
 {
-    Address stale;
+    ListenAddress stale;
     {
         auto const waiting = process_ends(settings()).wait_at_port(within(long_enough));
         ASSERT_TRUE(waiting) << waiting.error().message();
@@ -150,7 +153,7 @@ TEST(BridgeProcess, AnMpirunThatDoesSomethingElseIsGivenUpInTime)
 {
     test::TemporaryFolder const folder;
     OtherPath const path(folder.path().string() + ":/usr/bin:/bin");
-    Address const address{"1.0;tcp://127.0.0.1:1", "1"};
+    ListenAddress const address{"1.0;tcp://127.0.0.1:1", "1"};
     write_program(folder / "mpirun", "echo ---; echo Something is wrong >&2; exit 3");
     auto end = process_ends(settings()).connect_to(address, within(long_enough));
     ASSERT_FALSE(end);

@@ -16,16 +16,16 @@
 namespace curtail::test {
 
 /// An end of a bridge in this process: a socket instead of MPI.
-class SocketEnd final : public bridge::End {
+class SocketEnd final : public bridge::UnconnectedStream {
   public:
     /// `owned` lives as long as the end.
-    SocketEnd(Fd socket, bridge::Address address, std::shared_ptr<void> owned = {})
+    SocketEnd(Fd socket, bridge::ListenAddress address, std::shared_ptr<void> owned = {})
         : socket_(std::move(socket), bridge::largest_frame),
           address_(std::move(address)),
           owned_(std::move(owned))
     {
     }
-    [[nodiscard]] bridge::Address const& address() const override { return address_; }
+    [[nodiscard]] bridge::ListenAddress const& address() const override { return address_; }
     [[nodiscard]] Result<std::string> wait_until_connected(Call const&) override
     {
         return "sockets";
@@ -45,7 +45,7 @@ class SocketEnd final : public bridge::End {
 
   private:
     bridge::MessageSocket socket_;
-    bridge::Address address_;
+    bridge::ListenAddress address_;
     std::shared_ptr<void> owned_;
 };
 
@@ -60,8 +60,8 @@ inline std::pair<Fd, Fd> connected_sockets()
 inline std::pair<std::unique_ptr<SocketEnd>, std::unique_ptr<SocketEnd>> connected_ends()
 {
     auto [one, other] = connected_sockets();
-    return {std::make_unique<SocketEnd>(std::move(one), bridge::Address{}),
-            std::make_unique<SocketEnd>(std::move(other), bridge::Address{})};
+    return {std::make_unique<SocketEnd>(std::move(one), bridge::ListenAddress{}),
+            std::make_unique<SocketEnd>(std::move(other), bridge::ListenAddress{})};
 }
 
 }  // namespace curtail::test

@@ -19,7 +19,7 @@
 #include "trainer/model/memory_limit.hpp"
 #include "trainer/model/update_error.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 constexpr auto nan = std::numeric_limits<float>::quiet_NaN();
@@ -122,7 +122,7 @@ TEST_F(EngineTest, LateOutcomesAreThoseOfTheSameSteps)
     ASSERT_TRUE(last);
     auto const all = outcomes(engine);
     EXPECT_EQ(last->loss, all.back().loss);
-    EXPECT_EQ(last->blocks, (rounds::Ranges{{8, 12}}));
+    EXPECT_EQ(last->blocks, (protocol::Ranges{{8, 12}}));
     EXPECT_TRUE(at::equal(engine.weights().flat(), late.weights().flat()));
 }
 
@@ -238,7 +238,7 @@ TEST_F(EngineTest, AStepThatAStopCutShortIsTheSameWithOverlap)
         int asked = 0;
         auto const begun = each->step({{0, 4}}, {}, [&] { return ++asked == 4; });
         ASSERT_TRUE(begun);
-        EXPECT_EQ(begun->blocks, (rounds::Ranges{{0, 3}}));
+        EXPECT_EQ(begun->blocks, (protocol::Ranges{{0, 3}}));
         ASSERT_TRUE(step(*each, 1));
     }
     overlapping.finish_steps();
@@ -275,7 +275,7 @@ TEST_F(EngineTest, ARankWithoutEnoughMemoryHalvesTheMicroBatchesOfAll)
     EXPECT_EQ(outcomes(engine).at(0).device_rows, 16);
     auto const found = outcomes(little).at(0);
     EXPECT_EQ(found.device_rows, 2);
-    EXPECT_EQ(found.blocks, (rounds::Ranges{{0, 4}}));
+    EXPECT_EQ(found.blocks, (protocol::Ranges{{0, 4}}));
     EXPECT_LT(error(little, engine), curtail::test::same_update);
 }
 
@@ -348,4 +348,4 @@ TEST_F(EngineTest, WithoutMemoryForOneRowTheStepFailsOnAllRanks)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -10,7 +10,7 @@
 #include "trainer/model/allocations.hpp"
 #include "trainer/model/memory_limit.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::HasSubstr;
@@ -145,4 +145,4 @@ TEST_F(FittingRowsTest, AreUsedByTheNextTrainingInLittleMemory)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

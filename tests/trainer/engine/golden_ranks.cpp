@@ -15,7 +15,7 @@
 #include "trainer/model/gpt.hpp"
 #include "trainer/model/optim/whole_optimizer.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using test::relative_to_update;
@@ -90,7 +90,7 @@ class GoldenRanks : public testing::Test {
     std::int64_t steps{golden.integer("steps")};
     at::Tensor inputs{golden.tensor("inputs")};
     at::Tensor targets{golden.tensor("targets")};
-    config::Optimizer settings;
+    config::OptimizerSettings settings;
     model::Gpt gpt{golden.parameters("step_0/weights")};
     model::Parameters start{gpt.weights().clone()};
     optim::Shards shards{optim::deal_shards(golden.shape(), ranks->size())};
@@ -125,4 +125,4 @@ TEST_F(GoldenRanks, HoldTheirShareOfTheState)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

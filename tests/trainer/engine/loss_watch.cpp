@@ -10,7 +10,7 @@
 #include "support/temporary_folder.hpp"
 #include "trainer/engine/recorder.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST(Recorder, WarnsOnceOfALossThatStaysHigh)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

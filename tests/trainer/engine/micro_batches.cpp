@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using data::RowRange;
@@ -62,4 +62,4 @@ TEST(MicroBatches, CoverTheBatchOnceWithinTheMemoryOfEachRank)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -7,7 +7,7 @@
 #include "trainer/job/small_training.hpp"
 #include "trainer/model/update_error.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // The wait number `at`, counted from 1, takes until the rank is asked to stop.
@@ -48,7 +48,7 @@ class PartialStep : public test::SmallTraining {
         model::Parameters weights;
         int asked{};  // how often the engine asked whether to stop
     };
-    Trained train(rounds::Ranges const& blocks, std::function<bool(int asked)> const& stop_here,
+    Trained train(protocol::Ranges const& blocks, std::function<bool(int asked)> const& stop_here,
                   comm::Collectives& ranks)
     {
         auto loader = training_data();
@@ -58,12 +58,12 @@ class PartialStep : public test::SmallTraining {
         EXPECT_TRUE(begun) << begun.error().message();
         trained.stop_requested = begun->stop_requested;
         trained.outcome = engine.take_outcome();
-        EXPECT_EQ(begun->blocks, trained.outcome ? trained.outcome->blocks : rounds::Ranges{});
+        EXPECT_EQ(begun->blocks, trained.outcome ? trained.outcome->blocks : protocol::Ranges{});
         trained.weights = engine.weights().clone();
         return trained;
     }
     // A step on `blocks`, in which rank `stopped` is asked to stop from the question `from` on.
-    Trained train(rounds::Ranges const& blocks, int stopped, int from)
+    Trained train(protocol::Ranges const& blocks, int stopped, int from)
     {
         return train(
             blocks, [&](int asked) { return asked >= from && ranks_->rank() == stopped; }, *ranks_);
@@ -83,7 +83,7 @@ class PartialStep : public test::SmallTraining {
 TEST_F(PartialStep, WithoutAStopRequestUsesAllBlocks)
 {
     auto const whole = train({{0, 4}}, 0, never);
-    EXPECT_EQ(whole.outcome->blocks, (rounds::Ranges{{0, 4}}));
+    EXPECT_EQ(whole.outcome->blocks, (protocol::Ranges{{0, 4}}));
     EXPECT_FALSE(whole.stop_requested);
     EXPECT_EQ(whole.asked, 5);
     EXPECT_DOUBLE_EQ(whole.outcome->lr_factor, 1);
@@ -92,7 +92,7 @@ TEST_F(PartialStep, WithoutAStopRequestUsesAllBlocks)
 TEST_F(PartialStep, EndsBeforeTheMicroBatchAtWhichAnyRankIsAskedToStop)
 {
     auto const partial = train({{0, 4}}, ranks_->size() - 1, 3);
-    EXPECT_EQ(partial.outcome->blocks, (rounds::Ranges{{0, 2}}));
+    EXPECT_EQ(partial.outcome->blocks, (protocol::Ranges{{0, 2}}));
     EXPECT_EQ(partial.outcome->tokens, Tokens{2 * 128});
     EXPECT_TRUE(partial.stop_requested);
     EXPECT_EQ(partial.asked, 3);
@@ -101,7 +101,7 @@ TEST_F(PartialStep, EndsBeforeTheMicroBatchAtWhichAnyRankIsAskedToStop)
 TEST_F(PartialStep, AfterTheLastMicroBatchIsWholeAllTheSame)
 {
     auto const whole = train({{0, 4}}, ranks_->size() - 1, 5);
-    EXPECT_EQ(whole.outcome->blocks, (rounds::Ranges{{0, 4}}));
+    EXPECT_EQ(whole.outcome->blocks, (protocol::Ranges{{0, 4}}));
     EXPECT_TRUE(whole.stop_requested);
 }
 
@@ -116,15 +116,15 @@ TEST_F(PartialStep, BeforeTheFirstMicroBatchIsNoStep)
 // The engine waits for a micro-batch before it enqueues the second one after it.
 TEST_F(PartialStep, AStopDuringTheWaitLeavesOutTheMicroBatchAfterIt)
 {
-    EXPECT_EQ(train_with_stop_during(1).outcome->blocks, (rounds::Ranges{{0, 2}}));
-    EXPECT_EQ(train_with_stop_during(2).outcome->blocks, (rounds::Ranges{{0, 3}}));
+    EXPECT_EQ(train_with_stop_during(1).outcome->blocks, (protocol::Ranges{{0, 2}}));
+    EXPECT_EQ(train_with_stop_during(2).outcome->blocks, (protocol::Ranges{{0, 3}}));
 }
 
 TEST_F(PartialStep, AStopDuringAWaitInsideABlockCompletesTheBlock)
 {
     run_.rounds.block_tokens = Tokens{4 * 128};  // four micro-batches of all ranks
     auto const partial = train_with_stop_during(1);
-    EXPECT_EQ(partial.outcome->blocks, (rounds::Ranges{{0, 1}}));
+    EXPECT_EQ(partial.outcome->blocks, (protocol::Ranges{{0, 1}}));
     EXPECT_EQ(partial.asked, 2);
 }
 
@@ -155,4 +155,4 @@ TEST_F(PartialStep, IsAStepOnItsBlocksWithASmallerLearningRate)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

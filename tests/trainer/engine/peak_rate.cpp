@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 TEST(PeakRate, OfAKnownGpuIsThatOfItsDataSheet)
@@ -21,4 +21,4 @@ TEST(PeakRate, OfAnyOtherDeviceIsUnknown)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -8,7 +8,7 @@
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 void wait_a_little()
@@ -22,14 +22,14 @@ void step(PhaseTimer& timer)
 {
     timer.begin_step();
     for (int i = 0; i < 2; ++i) {
-        timer.end(Phase::data);
+        timer.end(StepPhase::data);
         wait_a_little();
-        timer.end(Phase::compute);
+        timer.end(StepPhase::compute);
     }
-    timer.end(Phase::exchange);
+    timer.end(StepPhase::exchange);
     wait_a_little();
-    timer.end(Phase::update);
-    timer.end(Phase::exchange);
+    timer.end(StepPhase::update);
+    timer.end(StepPhase::exchange);
     timer.record(timer.times());
 }
 
@@ -79,4 +79,4 @@ TEST(PhaseTimer, KeepsTheErrorOfATraceThatCannotBeWritten)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

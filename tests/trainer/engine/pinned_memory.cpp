@@ -13,7 +13,7 @@
 
 #include "base/core/direct_io.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 TEST(PinnedBlock, IsAlignedAndZeroForAllSizes)
@@ -65,4 +65,4 @@ TEST(HostCopy, WithoutPinnedMemoryIsDirect)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -8,7 +8,7 @@
 #include "trainer/job/small_training.hpp"
 #include "trainer/model/allocations.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::HasSubstr;
@@ -109,4 +109,4 @@ TEST(FreeMemory, OfThisMachineIsKnown)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -11,7 +11,7 @@
 #include "trainer/comm/mpi_collectives.hpp"
 #include "trainer/job/small_training.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::HasSubstr;
@@ -146,4 +146,4 @@ TEST_F(RankWorkTest, WeightsThatDifferBetweenRanksEndTheTraining)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

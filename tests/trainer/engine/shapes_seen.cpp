@@ -6,7 +6,7 @@
 
 #include "trainer/job/small_training.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::ElementsAre;
@@ -40,4 +40,4 @@ TEST_F(NewShapes, OfTheLastStepAreInItsMetricsAndInTheLog)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

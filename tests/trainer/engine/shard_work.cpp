@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 constexpr std::int64_t elements = 600'000;
@@ -92,4 +92,4 @@ TEST(ShardWork, ASecondCutOfOneNumberIsAnError)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

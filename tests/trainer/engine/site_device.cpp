@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 std::string warnings_for(bool bfloat16, c10::Device device)
@@ -13,7 +13,7 @@ std::string warnings_for(bool bfloat16, c10::Device device)
     Log const log([&](Level level, std::string_view line) {
         if (level == Level::warning) text += line;
     });
-    config::Optimizer optimizer;
+    config::OptimizerSettings optimizer;
     optimizer.muon_bfloat16 = bfloat16;
     warn_of_float32_muon(optimizer, device, log);
     return text;
@@ -28,4 +28,4 @@ TEST(Float32Muon, IsWarnedOfOnAGpu)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

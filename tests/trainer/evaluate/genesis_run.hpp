@@ -22,7 +22,7 @@ inline config::Model small_shape() { return {"small", 2, 32, 2, 2, 16, 320}; }
 struct GenesisRun {
     /// `manifest` is the digest of the data's manifest.
     explicit GenesisRun(Digest const& manifest = sha256("manifest"),
-                        rounds::Params const& params = {})
+                        protocol::Params const& params = {})
     {
         run.rounds = params;
         run.run = {"small"};
@@ -34,18 +34,18 @@ struct GenesisRun {
         names.reserve(places.size());
         for (auto const& place : places) names.push_back(place.name);
         spec = config::make_run_spec(run, manifest, 100, names);
-        auto const encoded_run = rounds::encode(spec);
-        put(rounds::run_name, std::string_view(encoded_run.bytes));
+        auto const encoded_run = protocol::encode(spec);
+        put(protocol::run_name, std::string_view(encoded_run.bytes));
         MemberId const writer{"A.00000001.0"};
-        payload = rounds::model_name({1}, writer, 1, "w0");
+        payload = protocol::model_name({1}, writer, 1, "w0");
         auto const encoded = payload::encode(model::payload_layout(run.run, run.model), "w0",
                                              std::as_const(weights).values());
         auto const bytes = encoded.pieces();
         put(payload, bytes);
-        genesis = rounds::genesis(
+        genesis = protocol::genesis(
             spec, encoded_run.sha256, {writer, 1}, from_unix_ms(1'795'270'000'000),
             {"w0", payload, static_cast<std::int64_t>(bytes.size()), sha256_of(bytes)});
-        put(rounds::commit_name({1}), std::string_view(rounds::encode(genesis).bytes));
+        put(protocol::commit_name({1}), std::string_view(protocol::encode(genesis).bytes));
     }
     void put(std::string const& name, Pieces const& bytes)
     {
@@ -54,10 +54,10 @@ struct GenesisRun {
 
     store::MemoryStore objects;
     config::Run run;
-    rounds::RunSpec spec;
+    protocol::RunSpec spec;
     model::Parameters weights{model::initial_parameters(small_shape(), 5)};
     std::string payload;
-    rounds::Commit genesis;
+    protocol::Commit genesis;
 };
 
 /// Writes text whose words repeat, and prepares it as a run's data in the folder `data` of

@@ -67,7 +67,7 @@ class StoredRun : public testing::Test, protected test::GenesisRun {
         return writer.encode();
     }
     // Stores `bytes` as the payload of the commit that it returns.
-    rounds::Commit with_payload(std::string_view bytes)
+    protocol::Commit with_payload(std::string_view bytes)
     {
         auto commit = genesis;
         auto& part = commit.model.weights;

@@ -6,7 +6,7 @@
 
 #include "trainer/job/small_training.hpp"
 
-namespace curtail::train::test {
+namespace curtail::trainer::test {
 
 /// The parts behind train_site() on the leader, so that a test can use each of them.
 class LeaderTraining : public SmallTraining {
@@ -22,8 +22,8 @@ class LeaderTraining : public SmallTraining {
         loader_.emplace(training_data());
         engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
         site_ranks_.emplace(*engine_, *ranks_, stop_, files);
-        permission_.emplace(permission::Need::never, site_folder(), run_.run, SiteId{"A"}, stop_,
-                            log());
+        permission_.emplace(permission::Requirement::never, site_folder(), run_.run, SiteId{"A"},
+                            stop_, log());
         fitting_rows_.emplace(site_folder(), run_, RowFacts{});
         recorder_.emplace(site_folder(), "A", "1", log());
     }
@@ -54,4 +54,4 @@ class LeaderTraining : public SmallTraining {
     std::optional<FittingRows> fitting_rows_;
 };
 
-}  // namespace curtail::train::test
+}  // namespace curtail::trainer::test

@@ -5,7 +5,7 @@
 #include "support/memory_store.hpp"
 #include "trainer/job/leader_training.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::HasSubstr;
@@ -89,4 +89,4 @@ TEST_F(SpoiledTraining, AMemberOfARunSkipsStepsAndContinuesWithANewOptimizer)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -4,7 +4,7 @@
 
 #include "small_training.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::Each;
@@ -79,4 +79,4 @@ TEST_F(Pace, AStopRequestEndsThePause)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -9,14 +9,14 @@
 #include "run/runlog/metrics.hpp"
 #include "trainer/job/small_training.hpp"
 
-namespace curtail::train::test {
+namespace curtail::trainer::test {
 namespace {
 
-using permission::Need;
+using permission::Requirement;
 
 class PermissionTraining : public SmallTraining {
   protected:
-    Result<void> train_with(Need need)
+    Result<void> train_with(Requirement need)
     {
         StopSignal const stop;
         auto const ranks = comm::single_process();
@@ -52,7 +52,7 @@ TEST_F(PermissionTraining, NoStepStartsAfterTheEndOfThePermission)
 {
     configure(1, 0, 1000);
     auto const end = permit(Millis{1'500});
-    ASSERT_TRUE(train_with(Need::always));
+    ASSERT_TRUE(train_with(Requirement::always));
     ASSERT_GT(steps().size(), 2);
     auto const made = steps();
     for (auto const& step : made)
@@ -72,20 +72,20 @@ TEST_F(PermissionTraining, AWithdrawnPermissionStopsTheTraining)
             [&] { return given_up.stop_requested() || metrics().size() >= 3; }, Seconds{40});
         (void)permit(Millis{0}, 2, "the window is closed");
     });
-    ASSERT_TRUE(train_with(Need::always));
+    ASSERT_TRUE(train_with(Requirement::always));
     EXPECT_THAT(last_event("stop-requested"),
                 testing::HasSubstr("the poller ended the permission: the window is closed"));
 }
 
 TEST_F(PermissionTraining, AJobOfThePollerMakesNoStepWithoutAPermission)
 {
-    ASSERT_TRUE(train_with(Need::always));
+    ASSERT_TRUE(train_with(Requirement::always));
     EXPECT_TRUE(steps().empty());
 }
 
 TEST_F(PermissionTraining, AJobByHandTrainsWhereNoPollerHasServedTheSite)
 {
-    ASSERT_TRUE(train_with(Need::if_served));
+    ASSERT_TRUE(train_with(Requirement::if_served));
     EXPECT_FALSE(steps().empty());
     EXPECT_THAT(log_text_, testing::HasSubstr("no poller serves this site"));
 }
@@ -93,18 +93,18 @@ TEST_F(PermissionTraining, AJobByHandTrainsWhereNoPollerHasServedTheSite)
 TEST_F(PermissionTraining, AJobWithoutPollerIgnoresAnEndedPermission)
 {
     (void)permit(Millis{0});
-    ASSERT_TRUE(train_with(Need::never));
+    ASSERT_TRUE(train_with(Requirement::never));
     EXPECT_FALSE(steps().empty());
     EXPECT_THAT(log_text_, testing::HasSubstr("training without the poller"));
 }
 
 TEST_F(PermissionTraining, EachStepRecordsTheMonotonicTime)
 {
-    ASSERT_TRUE(train_with(Need::if_served));
+    ASSERT_TRUE(train_with(Requirement::if_served));
     ASSERT_GT(steps().size(), 1);
     for (std::size_t i = 1; i < steps().size(); ++i)
         EXPECT_GE(steps()[i].monotonic, steps()[i - 1].monotonic);
 }
 
 }  // namespace
-}  // namespace curtail::train::test
+}  // namespace curtail::trainer::test

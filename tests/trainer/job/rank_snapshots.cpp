@@ -9,7 +9,7 @@
 #include "trainer/comm/collectives.hpp"
 #include "trainer/job/small_training.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 constexpr snapshot::Place first{1, 0, 1};
@@ -112,4 +112,4 @@ TEST_F(SnapshotsTest, WithWeightsCanBeReadWithoutThem)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -6,7 +6,7 @@
 #include "trainer/engine/training_id.hpp"
 #include "trainer/job/small_training.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::HasSubstr;
@@ -115,4 +115,4 @@ TEST_F(Resume, HalfWrittenFilesOfAKilledTrainerAreRemoved)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -22,7 +22,7 @@
 #include "trainer/model/initialize.hpp"
 #include "trainer/snapshot/reader.hpp"
 
-namespace curtail::train::test {
+namespace curtail::trainer::test {
 
 /// A small run with one site, in its own folder, with data for about fifty blocks.
 class SmallTraining : public testing::Test {
@@ -128,4 +128,4 @@ class SmallTraining : public testing::Test {
     std::string log_text_;
 };
 
-}  // namespace curtail::train::test
+}  // namespace curtail::trainer::test

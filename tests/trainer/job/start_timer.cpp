@@ -5,7 +5,7 @@
 
 #include "base/core/clock.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::MatchesRegex;
@@ -36,4 +36,4 @@ TEST(StartTimer, BeginsWithTheProcess)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

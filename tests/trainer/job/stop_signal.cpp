@@ -7,7 +7,7 @@
 #include "base/core/clock.hpp"
 #include "support/eventually.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 TEST(StopSignal, ReportsTheTimeOfTheFirstSignal)
@@ -74,4 +74,4 @@ TEST(StopSignal, IsClearInEachInstance)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

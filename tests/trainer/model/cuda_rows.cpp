@@ -202,8 +202,8 @@ TEST_F(CudaRows, NormalizeSmallInputsWithTheEpsilonOfFloat32)
     for (auto const type : {at::kFloat, at::kBFloat16}) {
         launches = 0;
         auto const x = at::randn({8, 64}, at::kDouble).mul_(3e-4).to(type);
-        Normalized out;
-        Normalized expected;
+        NormalizationResult out;
+        NormalizationResult expected;
         rows->normalize(x, out);
         aten->normalize(x, expected);
         EXPECT_EQ(launches, 1);
@@ -258,7 +258,7 @@ TEST_F(CudaRows, KeepNan)
     for (auto const type : {at::kFloat, at::kBFloat16}) {
         auto const x = at::zeros({2, 64}, type);
         x[0][5].fill_(nan);
-        Normalized out;
+        NormalizationResult out;
         rows->normalize(x, out);
         EXPECT_TRUE(out.y[0].isnan().all().item<bool>());
         EXPECT_FALSE(out.y[1].isnan().any().item<bool>());
@@ -286,7 +286,7 @@ TEST_F(CudaRows, LossesMayHaveTheTypeOfTheLogits)
 // Rows that are no multiples of 16 bytes, double precision, and operations that are not in the set.
 TEST_F(CudaRows, LeaveOtherTensorsToAten)
 {
-    Normalized out;
+    NormalizationResult out;
     rows->normalize(at::ones({2, 7}, at::kFloat), out);
     rows->normalize(at::ones({2, 8}, at::kDouble), out = {});
     rows->normalize(at::ones({2, 4}, at::kBFloat16), out = {});
@@ -322,7 +322,7 @@ TEST_F(CudaRows, AKernelThatCannotStartIsAnError)
     table.single.normalize = [](void*, RowShape, float const*, float*, float*) -> char const* {
         return "no kernel image";
     };
-    Normalized out;
+    NormalizationResult out;
     auto const broken = kernels_of(table, CudaKernelSet::all());
     EXPECT_THROW(broken->normalize(at::ones({2, 8}, at::kFloat), out), std::runtime_error);
 }

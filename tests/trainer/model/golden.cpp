@@ -37,7 +37,7 @@ at::ScalarType scalar_type(tensors::Dtype dtype)
 
 tensors::TensorReader open_golden(std::string const& file)
 {
-    tensors::ReadLimits limits;
+    tensors::FileLimits limits;
     limits.compressed = true;
     return need(tensors::TensorReader::open(test::golden_folder() / file, limits));
 }

@@ -54,8 +54,8 @@ TEST_F(CpuKernels, NormalizeMatchesDoublePrecision)
     auto const x = random({tokens, width});
     auto const dy = random({tokens, width});
     auto const dx = random({tokens, width});
-    Normalized wide;
-    Normalized out;
+    NormalizationResult wide;
+    NormalizationResult out;
     exact->normalize(x, wide);
     fused->normalize(single(x), out);
     expect_close(out.y, wide.y, "y");
@@ -72,8 +72,8 @@ TEST_F(CpuKernels, EmbedMatchesDoublePrecision)
     auto const ids = at::randint(20, {tokens}, at::kLong);
     auto const dy = random({tokens, width});
     auto const dtable = random({20, width});
-    Normalized wide;
-    Normalized out;
+    NormalizationResult wide;
+    NormalizationResult out;
     exact->embed(table, ids, wide);
     fused->embed(single(table), ids, out);
     expect_close(out.y, wide.y, "y");
@@ -90,8 +90,8 @@ TEST_F(CpuKernels, MixMatchesDoublePrecision)
     auto const dy = random({tokens, width});
     MixGradients const d{random({tokens, width}), random({tokens, width}), random({}), random({})};
     MixGradients const sums{single(d.x), single(d.x0), single(d.a), single(d.b)};
-    Normalized wide;
-    Normalized out;
+    NormalizationResult wide;
+    NormalizationResult out;
     at::Tensor wide_mixed;
     at::Tensor mixed;
     exact->mix(in, wide_mixed, wide);
@@ -171,7 +171,7 @@ TEST_F(CpuKernels, KeepNan)
     auto const nan = std::numeric_limits<float>::quiet_NaN();
     auto const x = at::zeros({2, 64}, at::kFloat);
     x[0][5].fill_(nan);
-    Normalized out;
+    NormalizationResult out;
     fused->normalize(x, out);
     EXPECT_TRUE(out.y[0].isnan().all().item<bool>());
     EXPECT_FALSE(out.y[1].isnan().any().item<bool>());
@@ -195,7 +195,7 @@ TEST_F(CpuKernels, GiveTheSameResultForEveryNumberOfThreads)
     std::vector<at::Tensor> results;
     for (int const threads : {1, 2, 4}) {
         at::set_num_threads(threads);
-        Normalized out;
+        NormalizationResult out;
         at::Tensor mixed;
         fused->mix(in, mixed, out);
         MixGradients const d{at::ones({many, width}), at::zeros({many, width}), at::zeros({}),
@@ -212,7 +212,7 @@ TEST_F(CpuKernels, GiveTheSameResultForEveryNumberOfThreads)
 TEST_F(CpuKernels, RefuseIdsOutsideTheTable)
 {
     auto const table = at::zeros({4, 8}, at::kFloat);
-    Normalized out;
+    NormalizationResult out;
     EXPECT_THROW(fused->embed(table, at::full({1}, 4, at::kLong), out), std::out_of_range);
     EXPECT_THROW(fused->embed(table, at::full({1}, -1, at::kLong), out), std::out_of_range);
     auto const losses = at::zeros({1}, at::kFloat);
@@ -229,7 +229,7 @@ TEST_F(CpuKernels, OfTheBaselineMatchDoublePrecision)
     auto const r = at::zeros({tokens}, at::kFloat);
     cpu_rows_baseline.normalize({tokens, width}, single(x).const_data_ptr<float>(),
                                 y.mutable_data_ptr<float>(), r.mutable_data_ptr<float>());
-    Normalized wide;
+    NormalizationResult wide;
     exact->normalize(x, wide);
     expect_close(y, wide.y, "y");
 }

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <stdexcept>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST(AnswerInTime, CancelsWorkThatHeedsItsCall)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

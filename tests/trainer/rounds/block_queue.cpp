@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
-using rounds::Ranges;
+using protocol::Ranges;
 
 TEST(BlockQueue, GivesTheLowestBlocksOnce)
 {
@@ -51,4 +51,4 @@ TEST(BlockQueue, CountsTheBlocksSinceTheLastCut)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

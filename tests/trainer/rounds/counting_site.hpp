@@ -16,14 +16,14 @@
 #include "trainer/rounds/block_queue.hpp"
 #include "trainer/rounds/round_thread.hpp"
 
-namespace curtail::train::test {
+namespace curtail::trainer::test {
 
 inline constexpr Seconds long_enough{40};
 
 // The small run of the protocol's tests, fifty times faster.
-inline rounds::RunSpec fast_run(std::int64_t blocks)
+inline protocol::RunSpec fast_run(std::int64_t blocks)
 {
-    auto run = rounds::test::small_run(blocks, {{"A"}, {"B"}});
+    auto run = protocol::test::small_run(blocks, {{"A"}, {"B"}});
     run.tensors = {"w"};
     auto& p = run.params;
     p.grant_quantum = 2;
@@ -55,12 +55,12 @@ inline std::shared_ptr<store::ObjectStore> shared(store::ObjectStore& objects)
 // snapshots; a test may act for them with `gate`.
 class CountingSite {
   public:
-    CountingSite(std::string const& name, rounds::RunSpec const& run,
+    CountingSite(std::string const& name, protocol::RunSpec const& run,
                  std::shared_ptr<store::ObjectStore> objects, RoundExecutor::Limits limits = {},
                  std::function<Millis()> suspended = suspended_time,
                  std::shared_ptr<SnapshotGate> gate = nullptr)
         : recorder_(folder_.path(), name, "", {}),
-          thread_(rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
+          thread_(protocol::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
                   {std::move(objects),
                    {run.run, {{"w", {4}}}},
                    [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
@@ -84,10 +84,10 @@ class CountingSite {
     // Asks the site to leave within `grace`.
     void stop(Millis grace)
     {
-        thread_.post(rounds::StopRequested{monotonic_now() + grace, monotonic_now() + grace});
+        thread_.post(protocol::StopRequested{monotonic_now() + grace, monotonic_now() + grace});
     }
     // How the site left; empty if it did not leave in time.
-    std::optional<rounds::Exit> left()
+    std::optional<protocol::Exit> left()
     {
         if (!curtail::test::eventually([&] { return done_.load(); }, long_enough))
             return std::nullopt;
@@ -107,8 +107,8 @@ class CountingSite {
     {
         while (!abandoned_) {
             auto order = thread_.order_until(monotonic_now() + Millis{1});
-            if (order && std::holds_alternative<rounds::Exit>(*order)) {
-                exit_ = std::get<rounds::Exit>(*order);
+            if (order && std::holds_alternative<protocol::Exit>(*order)) {
+                exit_ = std::get<protocol::Exit>(*order);
                 done_ = true;
                 return;
             }
@@ -122,38 +122,39 @@ class CountingSite {
         if (blocks.empty()) return;
         x_.sub_(0.25);
         queue_.begin_step(blocks);
-        thread_.post(rounds::Stepped{blocks, FractionalSeconds{0.001}});
+        thread_.post(protocol::Stepped{blocks, FractionalSeconds{0.001}});
     }
-    void carry_out(WithModel<rounds::LoadModel> const& load)
+    void carry_out(WithModel<protocol::LoadModel> const& load)
     {
         queue_.pause_without_work();
         x_.copy_(tensor_of(*load.theta));
         work_.begin(x_);
-        thread_.post(rounds::Loaded{load.op});
+        thread_.post(protocol::Loaded{load.op});
     }
-    void carry_out(rounds::Cut const& cut)
+    void carry_out(protocol::Cut const& cut)
     {
         queue_.pause_without_work();
         auto const sums = work_.begin_cut(cut.seq, x_);
         work_.end_cut(cut.seq, true, x_);
         auto const anchor = cut.with_model ? values_of(work_.anchor()) : nullptr;
-        thread_.post(CutReady{cut.op, cut.seq, {values_of(work_.delta(cut.seq)), anchor, sums}});
+        thread_.post(
+            CutWithValues{cut.op, cut.seq, {values_of(work_.delta(cut.seq)), anchor, sums}});
     }
-    void carry_out(WithModel<rounds::Adopt> const& adopt)
+    void carry_out(WithModel<protocol::Adopt> const& adopt)
     {
         queue_.pause();
         work_.forget(adopt.dropped);
         if (adopt.theta) work_.adopt(tensor_of(*adopt.theta), queue_.since_cut() > 0, x_);
-        thread_.post(rounds::Adopted{adopt.op});
+        thread_.post(protocol::Adopted{adopt.op});
     }
-    void carry_out(rounds::Train const& train) { queue_.order(train); }
-    void carry_out(rounds::Discard const&)
+    void carry_out(protocol::Train const& train) { queue_.order(train); }
+    void carry_out(protocol::Discard const&)
     {
         queue_.pause_without_work();
         work_.discard();
     }
     void carry_out(IdentifyTraining const& training) { training_ids_.push_back(training.id); }
-    void carry_out(rounds::Exit const&) {}
+    void carry_out(protocol::Exit const&) {}
 
     curtail::test::TemporaryFolder folder_;
     std::vector<std::string> training_ids_;
@@ -163,10 +164,10 @@ class CountingSite {
     BlockQueue queue_;
     ShardWork work_;
     at::Tensor x_{at::zeros({4}, at::TensorOptions(at::kFloat))};
-    std::optional<rounds::Exit> exit_;
+    std::optional<protocol::Exit> exit_;
     std::atomic<bool> done_{false};
     std::atomic<bool> abandoned_{false};
     std::jthread trainer_;
 };
 
-}  // namespace curtail::train::test
+}  // namespace curtail::trainer::test

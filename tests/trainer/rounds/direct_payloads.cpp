@@ -11,7 +11,7 @@
 #include "trainer/bridge/exchange.hpp"
 #include "trainer/rounds/payload_transport.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using testing::HasSubstr;
@@ -48,18 +48,19 @@ class DirectWay : public testing::Test {
             });
         }));
     }
-    static rounds::Target delta_of(MemberId const& member)
+    static protocol::PayloadPlace delta_of(MemberId const& member)
     {
-        return {"d0", rounds::delta_name({1}, member, {1})};
+        return {"d0", protocol::delta_name({1}, member, {1})};
     }
     static Values values() { return std::make_shared<std::vector<float> const>(2, 1.5F); }
-    rounds::PartRef put(Site const& site, rounds::Target const& target, Values const& values)
+    protocol::PartRef put(Site const& site, protocol::PayloadPlace const& target,
+                          Values const& values)
     {
         auto const part = site.transport.put(target, values, {});
         EXPECT_TRUE(part);
         return *part;
     }
-    void remove(rounds::PartRef const& part)
+    void remove(protocol::PartRef const& part)
     {
         EXPECT_TRUE(store_->remove(*store::ObjectName::parse("runs/test/" + part.name)));
     }
@@ -147,4 +148,4 @@ TEST_F(DirectWay, AnOwnPayloadWhoseValuesHaveChangedIsReadFromTheStore)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

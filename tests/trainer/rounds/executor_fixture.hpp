@@ -8,73 +8,77 @@
 #include "support/temporary_folder.hpp"
 #include "trainer/rounds/round_executor.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 
 /// An executor on a store in memory, for a model of two values.
 class Executor : public testing::Test {
   protected:
-    rounds::PartRef put(std::string const& part, std::string const& name,
-                        std::vector<float> const& values)
+    protocol::PartRef put(std::string const& part, std::string const& name,
+                          std::vector<float> const& values)
     {
         auto const encoded = payload::encode(layout, part, values);
         auto const bytes = encoded.pieces();
         EXPECT_TRUE(objects.put(*store::ObjectName::parse("runs/test/" + name), bytes));
         return {part, name, static_cast<std::int64_t>(bytes.size()), sha256_of(bytes)};
     }
-    std::vector<float> values_of(rounds::PartRef const& ref)
+    std::vector<float> values_of(protocol::PartRef const& ref)
     {
         auto const content =
             objects.get(*store::ObjectName::parse("runs/test/" + ref.name), {1 << 20}).value();
         return *payload::decode(layout, ref.part, store::text_of(*content), ref.name).value();
     }
     // A contribution whose header is right about the values of the delta.
-    rounds::Merge::Included contribution(std::string const& member, std::int64_t number,
+    protocol::Merge::Source contribution(std::string const& member, std::int64_t number,
                                          float scale, std::vector<float> const& delta)
     {
         MemberId const id{member};
         double sumsq = 0;
         for (double const value : delta) sumsq += value * value;
-        auto const name = rounds::delta_name({number}, id, {number});
+        auto const name = protocol::delta_name({number}, id, {number});
         return {id, {number}, scale, {put("d0", name, delta), sumsq}};
     }
-    rounds::Merge average(std::vector<float> const& theta,
-                          std::vector<rounds::Merge::Included> include)
+    protocol::Merge average(std::vector<float> const& theta,
+                            std::vector<protocol::Merge::Source> include)
     {
-        rounds::Merge merge;
+        protocol::Merge merge;
         merge.op = 1;
         merge.model = {{1}, put("w0", "models/1/A.00000011.0-1/w0.h5", theta)};
         merge.include = std::move(include);
-        merge.weights = {"w0", rounds::model_name({2}, {"A.00000011.2"}, 1, "w0")};
+        merge.weights = {"w0", protocol::model_name({2}, {"A.00000011.2"}, 1, "w0")};
         return merge;
     }
     template <class Answer>
-    Answer answer_to(rounds::Output const& question)
+    Answer answer_to(protocol::Output const& question)
     {
         executor.carry_out(question);
-        std::vector<rounds::Input> answers;
+        std::vector<protocol::Input> answers;
         EXPECT_TRUE(curtail::test::eventually([&] {
             answers = executor.take_answers();
             return !answers.empty();
         }));
         return std::get<Answer>(answers.at(0));
     }
-    rounds::Merged answer(rounds::Merge const& merge) { return answer_to<rounds::Merged>(merge); }
-    rounds::Restored restore(std::vector<rounds::PartRef> parts,
-                             std::optional<rounds::Merge> recipe = {})
+    protocol::Merged answer(protocol::Merge const& merge)
     {
-        return answer_to<rounds::Restored>(rounds::Restore{7, std::move(parts), std::move(recipe)});
+        return answer_to<protocol::Merged>(merge);
     }
-    store::ObjectName object(rounds::PartRef const& ref)
+    protocol::Restored restore(std::vector<protocol::PartRef> parts,
+                               std::optional<protocol::Merge> recipe = {})
+    {
+        return answer_to<protocol::Restored>(
+            protocol::Restore{7, std::move(parts), std::move(recipe)});
+    }
+    store::ObjectName object(protocol::PartRef const& ref)
     {
         return *store::ObjectName::parse("runs/test/" + ref.name);
     }
-    std::string bytes_of(rounds::PartRef const& ref)
+    std::string bytes_of(protocol::PartRef const& ref)
     {
         auto const content = objects.get(object(ref), {1 << 20}).value();
         return content ? std::string(store::text_of(*content)) : "";
     }
     // Replaces the object by one of half its length.
-    void truncate(rounds::PartRef const& ref)
+    void truncate(protocol::PartRef const& ref)
     {
         auto const bytes = bytes_of(ref);
         EXPECT_TRUE(objects.put(object(ref), std::string_view(bytes).substr(0, bytes.size() / 2)));
@@ -92,24 +96,24 @@ class Executor : public testing::Test {
         }));
     }
     // An outer step of one delta on top of a model and, if any, its momentum.
-    rounds::Merged outer_step(rounds::Op op, rounds::PartRef const& model,
-                              std::optional<rounds::PartRef> const& momentum,
-                              std::vector<float> const& delta)
+    protocol::Merged outer_step(protocol::Op op, protocol::PartRef const& model,
+                                std::optional<protocol::PartRef> const& momentum,
+                                std::vector<float> const& delta)
     {
         Round const round{static_cast<std::int64_t>(op)};
         MemberId const member{"A.00000011.2"};
-        rounds::Merge merge;
+        protocol::Merge merge;
         merge.op = op;
         merge.model = {round, model};
-        if (momentum) merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov, *momentum};
+        if (momentum) merge.outer = protocol::OuterRef{protocol::Outer::Type::nesterov, *momentum};
         merge.include = {contribution(member.value, round.value, 1.0F, delta)};
         merge.outer_step = true;
         merge.eta = 0.5;
         merge.mu = 0.5;
         auto const attempt = static_cast<std::int64_t>(op);
-        merge.weights = {"w0", rounds::model_name(round.next(), member, attempt, "w0")};
+        merge.weights = {"w0", protocol::model_name(round.next(), member, attempt, "w0")};
         merge.momentum =
-            rounds::Target{"m0", rounds::model_name(round.next(), member, attempt, "m0")};
+            protocol::PayloadPlace{"m0", protocol::model_name(round.next(), member, attempt, "m0")};
         return answer(merge);
     }
 
@@ -125,11 +129,11 @@ class Executor : public testing::Test {
     {
         auto const keep = [this](Order const& order) { orders.push_back(order); };
         RoundExecutor::Parts parts{stored, layout, {}, keep, recorder, log};
-        parts.kept = std::make_shared<maintain::KeptPayloads>(kept);
+        parts.kept = std::make_shared<operate::KeptPayloads>(kept);
         return parts;
     }
     std::filesystem::path const kept{folder.path() / "kept"};
     RoundExecutor executor{parts(), [] {}};
 };
 
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -7,7 +7,7 @@
 #include "protocol/chain/chain.hpp"
 #include "trainer/rounds/counting_site.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using store::Faults;
@@ -63,11 +63,11 @@ class FaultyRun {
   private:
     [[nodiscard]] bool has_commit(std::int64_t number) const
     {
-        auto const name = rounds::commit_name({number});
+        auto const name = protocol::commit_name({number});
         return objects_.stat(*chain::object_name(run_.run, name)).value().has_value();
     }
     mutable store::MemoryStore objects_;
-    rounds::RunSpec run_;
+    protocol::RunSpec run_;
     store::FaultyStore faulty_;
     std::string log_;
 };
@@ -164,4 +164,4 @@ TEST(FaultyStore, OneThatReplacesObjectsIsRefusedAtTheStart)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

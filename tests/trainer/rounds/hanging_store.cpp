@@ -8,7 +8,7 @@
 #include "trainer/rounds/counting_site.hpp"
 #include "trainer/rounds/hanging_store.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using test::CountingSite;
@@ -22,10 +22,10 @@ class Hanging : public testing::Test {
     ~Hanging() override { gate->release(); }
     [[nodiscard]] bool has_commit(int number) const
     {
-        auto const name = rounds::commit_name({number});
+        auto const name = protocol::commit_name({number});
         return gate->inner.stat(*chain::object_name(run.run, name)).value().has_value();
     }
-    rounds::RunSpec run{fast_run(1'000'000)};
+    protocol::RunSpec run{fast_run(1'000'000)};
     std::shared_ptr<HangingStore> gate{std::make_shared<HangingStore>()};
 };
 
@@ -98,4 +98,4 @@ TEST_F(Hanging, TrainingGoesOnAndTheRunContinuesWhenTheStoreAnswersAgain)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

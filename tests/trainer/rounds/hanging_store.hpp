@@ -8,7 +8,7 @@
 #include "support/forwarding_store.hpp"
 #include "support/memory_store.hpp"
 
-namespace curtail::train::test {
+namespace curtail::trainer::test {
 
 // A store whose operations wait until the test releases them, as those of a file server that does
 // not answer. The threads that use it own it.
@@ -82,4 +82,4 @@ class HangingStore final : public InMemory, public curtail::test::ForwardingStor
     std::atomic<int> reads_{0};
 };
 
-}  // namespace curtail::train::test
+}  // namespace curtail::trainer::test

@@ -8,7 +8,7 @@
 #include "support/forwarding_store.hpp"
 #include "trainer/rounds/executor_fixture.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 TEST_F(Executor, ASecondOuterStepUsesTheMomentumOfTheFirst)
@@ -32,7 +32,7 @@ TEST_F(Executor, RefusesADeltaWhoseNormIsNotTheAnnouncedOne)
         answer(average({16, 8}, {contribution("A.00000011.2", 1, 0.5F, {1, 1}), wrong}));
     ASSERT_EQ(merged.refused.size(), 1U);
     EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
-    EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::norm);
+    EXPECT_EQ(merged.refused[0].reason, protocol::Refusal::norm);
     EXPECT_FALSE(merged.weights);
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_EQ(
@@ -49,7 +49,7 @@ TEST_F(Executor, RefusesADeltaWithAValueThatIsNotFinite)
         answer(average({16, 8}, {contribution("A.00000011.2", 1, 0.5F, {1, 1}), bad}));
     ASSERT_EQ(merged.refused.size(), 1U);
     EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
-    EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::nan);
+    EXPECT_EQ(merged.refused[0].reason, protocol::Refusal::nan);
 }
 
 // Their headers are right about size and digest.
@@ -74,7 +74,7 @@ TEST_F(Executor, RefusesDeltasOfOtherShapesAndRuns)
         auto const merged = answer(merge);
         ASSERT_EQ(merged.refused.size(), 1U) << number;
         EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
-        EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::digest);
+        EXPECT_EQ(merged.refused[0].reason, protocol::Refusal::digest);
         EXPECT_FALSE(merged.refused[0].absent) << number;
         merge.include.pop_back();
         EXPECT_TRUE(answer(merge).refused.empty()) << "the merge goes on without it";
@@ -88,7 +88,7 @@ TEST_F(Executor, NeverStoresAModelThatIsNotFinite)
     auto const merged = answer(merge);
     ASSERT_EQ(merged.refused.size(), 1U);
     EXPECT_EQ(merged.refused[0].member.value, "B.00000012.3");
-    EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::nan);
+    EXPECT_EQ(merged.refused[0].reason, protocol::Refusal::nan);
     EXPECT_FALSE(merged.weights);
     auto const name = store::ObjectName::parse("runs/test/" + merge.weights.name);
     EXPECT_FALSE(objects.stat(*name)->has_value());
@@ -126,25 +126,27 @@ class Chunked : public Executor {
   protected:
     Chunked() { layout.parameters[0].shape = {65'536}; }
     static std::vector<float> full(float value) { return std::vector<float>(65'536, value); }
-    rounds::Merge merge_of_two()
+    protocol::Merge merge_of_two()
     {
         auto merge = average(full(16), {contribution("A.00000011.2", 1, 0.5F, full(4)),
                                         contribution("B.00000012.3", 1, 0.5F, full(-2))});
-        merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov,
-                                       put("m0", "models/1/A.00000011.0-1/m0.h5", full(4))};
+        merge.outer = protocol::OuterRef{protocol::Outer::Type::nesterov,
+                                         put("m0", "models/1/A.00000011.0-1/m0.h5", full(4))};
         merge.outer_step = true;
         merge.eta = 0.5;
         merge.mu = 0.5;
-        merge.momentum = rounds::Target{"m0", rounds::model_name({2}, {"A.00000011.2"}, 1, "m0")};
+        merge.momentum =
+            protocol::PayloadPlace{"m0", protocol::model_name({2}, {"A.00000011.2"}, 1, "m0")};
         return merge;
     }
-    rounds::Merged merge_in(std::shared_ptr<store::ObjectStore> store, rounds::Merge const& merge)
+    protocol::Merged merge_in(std::shared_ptr<store::ObjectStore> store,
+                              protocol::Merge const& merge)
     {
         MergeWork::Byproducts byproducts;
         MergeWork const work(PayloadTransport(std::move(store), layout));
         auto const answer = work.merge(merge, byproducts, {});
         found = byproducts.warnings;
-        return std::get<rounds::Merged>(answer.value());
+        return std::get<protocol::Merged>(answer.value());
     }
     std::vector<std::string> found;
 };
@@ -173,7 +175,7 @@ TEST_F(Chunked, ADeltaThatIsDamagedAtItsEndIsRefusedAndTheOthersAreMerged)
     auto const merged = merge_in(stored, merge);
     ASSERT_EQ(merged.refused.size(), 1U);
     EXPECT_EQ(merged.refused[0].member.value, "A.00000011.2");
-    EXPECT_EQ(merged.refused[0].reason, rounds::Refusal::digest);
+    EXPECT_EQ(merged.refused[0].reason, protocol::Refusal::digest);
     EXPECT_FALSE(objects.stat(object({"w0", merge.weights.name, 0, {}})).value());
     merge.include = {merge.include[1]};
     EXPECT_EQ(values_of(merge_in(stored, merge).momentum.value()), full(1)) << "0.5 m + g, g = -1";
@@ -193,4 +195,4 @@ TEST_F(Executor, MergesAModelOfAnotherFormOfFile)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -11,7 +11,7 @@
 #include "support/slow_to_end.hpp"
 #include "trainer/rounds/hanging_store.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using test::HangingStore;
@@ -29,17 +29,17 @@ struct Table : testing::Test {
         }));
         return results;
     }
-    static OperationTable::Finish answer(rounds::Op op)
+    static OperationTable::Finish answer(protocol::Op op)
     {
-        return [op]() -> std::optional<rounds::Input> { return rounds::Missing{op}; };
+        return [op]() -> std::optional<protocol::Input> { return protocol::Missing{op}; };
     }
-    static OperationTable::Work answers_at_once(rounds::Op op)
+    static OperationTable::Work answers_at_once(protocol::Op op)
     {
         return [op](Call const&) { return answer(op); };
     }
-    static rounds::Op op_of(OperationTable::Finish const& finish)
+    static protocol::Op op_of(OperationTable::Finish const& finish)
     {
-        return std::get<rounds::Missing>(*finish()).op;
+        return std::get<protocol::Missing>(*finish()).op;
     }
     std::atomic<int> notified{0};
     OperationTable table{[this] { ++notified; }};
@@ -48,7 +48,7 @@ struct Table : testing::Test {
 TEST_F(Table, SeveralOperationsRunAtTheSameTime)
 {
     std::atomic<int> running{0};
-    for (rounds::Op op = 1; op <= 3; ++op)
+    for (protocol::Op op = 1; op <= 3; ++op)
         table.start(
             op, Seconds{20},
             [&, op](Call const&) {
@@ -57,9 +57,9 @@ TEST_F(Table, SeveralOperationsRunAtTheSameTime)
                 return answer(op);
             },
             answer(0));
-    std::set<rounds::Op> ops;
+    std::set<protocol::Op> ops;
     for (auto const& result : wait_for(3)) ops.insert(op_of(result));
-    EXPECT_EQ(ops, (std::set<rounds::Op>{1, 2, 3}));
+    EXPECT_EQ(ops, (std::set<protocol::Op>{1, 2, 3}));
     EXPECT_EQ(notified, 3);
     EXPECT_EQ(table.next_limit(), std::nullopt);
 }
@@ -74,7 +74,7 @@ TEST_F(Table, ALateResultIsDroppedAndFourThreadsAreAbandonedAtMost)
         (void)gate->get(*store::ObjectName::parse("runs/r/run.json"), {1});
         return answer(99);
     };
-    for (rounds::Op op = 1; op <= 6; ++op) table.start(op, Millis{1}, hangs, answer(op));
+    for (protocol::Op op = 1; op <= 6; ++op) table.start(op, Millis{1}, hangs, answer(op));
     EXPECT_EQ(wait_for(6).size(), 6U) << "operations without a thread end in time too";
     EXPECT_EQ(table.abandoned(), 4);
     EXPECT_EQ(begun, 4);
@@ -91,23 +91,23 @@ TEST_F(Table, ErrandsLeaveAThreadToQuestions)
     constexpr auto first = OperationTable::first_errand;
     std::atomic<bool> release{false};
     std::atomic<int> begun{0};
-    auto const waits = [&](rounds::Op op) {
+    auto const waits = [&](protocol::Op op) {
         return [&, op](Call const&) {
             ++begun;
             (void)curtail::test::eventually([&] { return release.load(); });
             return answer(op);
         };
     };
-    for (rounds::Op op = first; op < first + 5; ++op)
+    for (protocol::Op op = first; op < first + 5; ++op)
         table.start(op, Seconds{20}, waits(op), answer(0));
     table.start(1, Seconds{20}, answers_at_once(1), answer(0));
     EXPECT_EQ(op_of(wait_for(1).at(0)), 1U);
     EXPECT_TRUE(curtail::test::eventually([&] { return begun == OperationTable::most_errands; }));
     EXPECT_TRUE(table.has_errands());
     release = true;
-    std::set<rounds::Op> ops;
+    std::set<protocol::Op> ops;
     for (auto const& result : wait_for(5)) ops.insert(op_of(result));
-    EXPECT_EQ(ops, (std::set<rounds::Op>{first, first + 1, first + 2, first + 3, first + 4}));
+    EXPECT_EQ(ops, (std::set<protocol::Op>{first, first + 1, first + 2, first + 3, first + 4}));
     EXPECT_FALSE(table.has_errands());
 }
 
@@ -115,7 +115,7 @@ TEST_F(Table, ChoresLeaveAThreadToErrands)
 {
     std::atomic<bool> release{false};
     std::atomic<int> begun{0};
-    for (rounds::Op op = OperationTable::first_chore; op < OperationTable::first_chore + 5; ++op)
+    for (protocol::Op op = OperationTable::first_chore; op < OperationTable::first_chore + 5; ++op)
         table.start(
             op, Seconds{20},
             [&, op](Call const&) {
@@ -144,9 +144,9 @@ TEST_F(Table, AQuestionCancelsTheOneBefore)
     table.start(errand, Seconds{20}, answers_at_once(errand), answer(0));
     EXPECT_EQ(op_of(wait_for(1).at(0)), errand);
     table.start(2, Seconds{20}, answers_at_once(2), answer(0));
-    std::set<rounds::Op> ops;
+    std::set<protocol::Op> ops;
     for (auto const& result : wait_for(2)) ops.insert(op_of(result));
-    EXPECT_EQ(ops, (std::set<rounds::Op>{2, 7}));
+    EXPECT_EQ(ops, (std::set<protocol::Op>{2, 7}));
 }
 
 TEST_F(Table, AnExceptionReachesTheOwner)
@@ -250,4 +250,4 @@ TEST_F(Table, ItsEndCancelsWhatIsUnderWay)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

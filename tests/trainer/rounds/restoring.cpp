@@ -3,7 +3,7 @@
 #include "support/forwarding_store.hpp"
 #include "trainer/rounds/executor_fixture.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 // A merge with momentum, whose result is in the store.
@@ -14,25 +14,25 @@ class Restoring : public Executor {
         auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {16.3F, 8.1F});
         merge.op = 1;
         merge.model = {{1}, theta};
-        merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov,
-                                       put("m0", "models/1/A.00000011.0-1/m0.h5", {0.1F, 3})};
+        merge.outer = protocol::OuterRef{protocol::Outer::Type::nesterov,
+                                         put("m0", "models/1/A.00000011.0-1/m0.h5", {0.1F, 3})};
         merge.include = {contribution("A.00000011.2", 1, 0.3F, {1.1F, 1.7F}),
                          contribution("B.00000012.3", 1, 0.7F, {-2.9F, 1e-3F})};
         merge.outer_step = true;
         merge.eta = 0.7;
         merge.mu = 0.9;
         merge.weights = {"w0", "models/2/A.00000011.2-1/w0.h5"};
-        merge.momentum = rounds::Target{"m0", "models/2/A.00000011.2-1/m0.h5"};
+        merge.momentum = protocol::PayloadPlace{"m0", "models/2/A.00000011.2-1/m0.h5"};
         auto const merged = answer(merge);
         model = merged.weights.value();
         momentum = merged.momentum.value();
         model_bytes = bytes_of(model);
         momentum_bytes = bytes_of(momentum);
-        executor.carry_out(rounds::Keep{{model, momentum}});
+        executor.carry_out(protocol::Keep{{model, momentum}});
         wait_for_copies(2);
     }
-    rounds::Merge merge;
-    rounds::PartRef model, momentum;
+    protocol::Merge merge;
+    protocol::PartRef model, momentum;
     std::string model_bytes, momentum_bytes;
 };
 
@@ -90,14 +90,14 @@ TEST_F(Restoring, ADamagedCopyIsOfNoUse)
 
 TEST_F(Restoring, KeepDeletesAllOtherCopies)
 {
-    executor.carry_out(rounds::Keep{{momentum, model}});
+    executor.carry_out(protocol::Keep{{momentum, model}});
     EXPECT_TRUE(objects.remove(object(momentum)));
     EXPECT_EQ(restore({momentum}).stored, std::vector{momentum.name});
-    executor.carry_out(rounds::Keep{{merge.model.weights}});
+    executor.carry_out(protocol::Keep{{merge.model.weights}});
     EXPECT_TRUE(objects.remove(object(model)));
     EXPECT_EQ(restore({model}).stored, std::vector{model.name})
         << "without a copy of the model to keep, nothing may be deleted";
-    executor.carry_out(rounds::Keep{{model}});
+    executor.carry_out(protocol::Keep{{model}});
     wait_for_copies(1);
     EXPECT_TRUE(objects.remove(object(momentum)));
     EXPECT_EQ(restore({momentum}).damaged, std::vector{momentum.name});
@@ -106,12 +106,12 @@ TEST_F(Restoring, KeepDeletesAllOtherCopies)
 TEST_F(Restoring, AModelThatIsLoadedIsKept)
 {
     std::filesystem::remove_all(kept);
-    executor.carry_out(rounds::LoadModel{9, {{2}, {model}}});
+    executor.carry_out(protocol::LoadModel{9, {{2}, {model}}});
     EXPECT_TRUE(test::eventually([&] {
         (void)executor.take_answers();
         return !orders.empty();
     }));
-    executor.carry_out(rounds::Keep{{model}});
+    executor.carry_out(protocol::Keep{{model}});
     wait_for_copies(1);
     truncate(model);
     EXPECT_EQ(restore({model}).stored, std::vector{model.name});
@@ -131,15 +131,15 @@ class NotWritable : public test::ForwardingStore {
 TEST_F(Restoring, AnObjectThatTheSiteMustNotWriteStaysDamaged)
 {
     MergeWork const work(PayloadTransport(std::make_shared<NotWritable>(objects), layout));
-    maintain::KeptPayloads copies(kept);
+    operate::KeptPayloads copies(kept);
     truncate(model);
     std::vector<std::string> texts;
     auto const answer = work.restore({7, {model}, {}}, &copies, texts, {});
     ASSERT_TRUE(answer) << "the other sites must be asked";
-    EXPECT_EQ(std::get<rounds::Restored>(*answer).damaged, std::vector{model.name});
+    EXPECT_EQ(std::get<protocol::Restored>(*answer).damaged, std::vector{model.name});
     ASSERT_EQ(texts.size(), 1U);
     EXPECT_NE(texts[0].find("access denied"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

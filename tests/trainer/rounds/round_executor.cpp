@@ -9,14 +9,14 @@
 #include "support/forwarding_store.hpp"
 #include "trainer/rounds/executor_fixture.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 TEST_F(Executor, OverwritesARecordOfItsSite)
 {
     auto const name = *store::ObjectName::parse("runs/test/contrib/A.00000011.2/1.json");
     ASSERT_TRUE(objects.put(name, std::string_view("damaged")));
-    executor.carry_out(rounds::Overwrite{"contrib/A.00000011.2/1.json", "right"});
+    executor.carry_out(protocol::Overwrite{"contrib/A.00000011.2/1.json", "right"});
     EXPECT_TRUE(test::eventually([&] {
         (void)executor.take_answers();
         return store::text_of(*objects.get(name, {1 << 20}).value()) == "right";
@@ -43,7 +43,7 @@ TEST_F(Executor, WritesARecordAgainOnlyAfterTheWriteBeforeHasEnded)
     auto with_slow_store = parts();
     with_slow_store.store = slow;
     RoundExecutor slow_executor(with_slow_store, [] {});
-    rounds::Overwrite const status{rounds::status_name({"A"}), "alive"};
+    protocol::Overwrite const status{protocol::status_name({"A"}), "alive"};
     slow_executor.carry_out(status);
     ASSERT_TRUE(test::eventually([&] { return slow->puts == 1; }));
     slow_executor.carry_out(status);
@@ -66,14 +66,14 @@ TEST_F(Executor, TellsTheIdOfTheTrainingOnceTheFirstCommitCanBeRead)
     asks.limits.identify_again = Millis{0};
     RoundExecutor asking(asks, [] {});
     auto const step = [&] {
-        (void)asking.translate(rounds::Stepped{});
+        (void)asking.translate(protocol::Stepped{});
         (void)asking.take_answers();
     };
-    auto const name = rounds::commit_name({1});
+    auto const name = protocol::commit_name({1});
     auto const model = put("w0", "models/1/A.00000011.0-1/w0.h5", {8, 8});
     auto const first =
-        rounds::encode(rounds::genesis(rounds::test::small_run(100), sha256("run.json"),
-                                       {{"A.00000011.0"}, 1}, Time{}, model))
+        protocol::encode(protocol::genesis(protocol::test::small_run(100), sha256("run.json"),
+                                           {{"A.00000011.0"}, 1}, Time{}, model))
             .bytes;
     step();  // begins a read, which finds nothing
     ASSERT_TRUE(
@@ -91,22 +91,22 @@ TEST_F(Executor, TellsTheIdOfTheTrainingOnceTheFirstCommitCanBeRead)
 class Adopting : public Executor {
   protected:
     // Merges a delta of 2 into a model of 8 with a step of 1/2, so that the new model is 7.
-    rounds::PartRef merge()
+    protocol::PartRef merge()
     {
         auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {8, 8});
         return outer_step(1, theta, {}, {2, 2}).weights.value();
     }
     // Reads the model for the training loop. Returns null if the answer is something else.
-    Values adopt(rounds::PartRef const& model)
+    Values adopt(protocol::PartRef const& model)
     {
         orders.clear();
-        executor.carry_out(rounds::Adopt{2, {{2}, {model}}, false, {}, {3}});
-        std::vector<rounds::Input> answers;
+        executor.carry_out(protocol::Adopt{2, {{2}, {model}}, false, {}, {3}});
+        std::vector<protocol::Input> answers;
         EXPECT_TRUE(test::eventually([&] {
             answers = executor.take_answers();
             return !orders.empty() || !answers.empty();
         }));
-        return orders.empty() ? nullptr : std::get<WithModel<rounds::Adopt>>(orders.at(0)).theta;
+        return orders.empty() ? nullptr : std::get<WithModel<protocol::Adopt>>(orders.at(0)).theta;
     }
 };
 
@@ -125,9 +125,9 @@ TEST_F(Adopting, CopiesWaitUntilTheSiteKeepsTheModel)
     EXPECT_TRUE(adopt(model));
     executor.finish_errands(Seconds{30});
     EXPECT_FALSE(std::filesystem::exists(kept));
-    executor.carry_out(rounds::Keep{{model}});
+    executor.carry_out(protocol::Keep{{model}});
     executor.finish_errands(Seconds{30});
-    EXPECT_TRUE(maintain::KeptPayloads(kept).find(model));
+    EXPECT_TRUE(operate::KeptPayloads(kept).find(model));
 }
 
 TEST_F(Adopting, AModelThatNoCommitNamesIsNotCopied)
@@ -135,19 +135,19 @@ TEST_F(Adopting, AModelThatNoCommitNamesIsNotCopied)
     auto const lost = merge();
     auto const model = put("w0", "models/2/B.00000012.3-1/w0.h5", {1, 2});
     EXPECT_TRUE(adopt(model));
-    executor.carry_out(rounds::Keep{{model}});
-    executor.carry_out(rounds::Exit{});
+    executor.carry_out(protocol::Keep{{model}});
+    executor.carry_out(protocol::Exit{});
     executor.finish_errands(Seconds{30});
-    EXPECT_TRUE(maintain::KeptPayloads(kept).find(model));
-    EXPECT_FALSE(maintain::KeptPayloads(kept).find(lost));
+    EXPECT_TRUE(operate::KeptPayloads(kept).find(model));
+    EXPECT_FALSE(operate::KeptPayloads(kept).find(lost));
 }
 
 TEST_F(Adopting, TheLastModelIsCopiedBeforeTheSiteLeaves)
 {
     auto const model = merge();
-    executor.carry_out(rounds::Exit{});
+    executor.carry_out(protocol::Exit{});
     executor.finish_errands(Seconds{30});
-    EXPECT_TRUE(maintain::KeptPayloads(kept).find(model));
+    EXPECT_TRUE(operate::KeptPayloads(kept).find(model));
 }
 
 TEST_F(Adopting, ReadsAModelOfAnotherSiteFromTheStore)
@@ -155,11 +155,11 @@ TEST_F(Adopting, ReadsAModelOfAnotherSiteFromTheStore)
     auto const model = put("w0", "models/2/B.00000012.3-1/w0.h5", {1, 2});
     EXPECT_EQ(*adopt(model), (std::vector{1.0F, 2.0F}));
     orders.clear();
-    executor.carry_out(rounds::Keep{{model}});
+    executor.carry_out(protocol::Keep{{model}});
     executor.finish_errands(Seconds{30});
     EXPECT_TRUE(objects.remove(object(model)));
     EXPECT_FALSE(adopt(model)) << "nobody holds the values any more";
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -11,7 +11,7 @@
 #include "support/memory_store.hpp"
 #include "trainer/rounds/counting_site.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using test::CountingSite;
@@ -60,7 +60,8 @@ TEST(RoundThread, WithAFullStoreItStillLeavesOnRequest)
     };
     auto const leased = [&] {
         for (int round = 2; round < 50; ++round)
-            if (objects.stat(*chain::object_name(run.run, rounds::lease_name({round}, 1))).value())
+            if (objects.stat(*chain::object_name(run.run, protocol::lease_name({round}, 1)))
+                    .value())
                 return true;
         return merged();
     };
@@ -97,7 +98,7 @@ TEST(RoundThread, TheProtocolsClockCountsASuspensionOfTheMachine)
     chain::RunObjects const records(objects, run.run);
     auto const tip = [&] {
         auto const newest = chain::read_chain(records, chain::Check::links);
-        return newest && !newest->empty() ? newest->back() : rounds::Commit{};
+        return newest && !newest->empty() ? newest->back() : protocol::Commit{};
     };
     ASSERT_TRUE(curtail::test::eventually([&] { return tip().number.value > 3; }, long_enough));
     auto const before = tip();
@@ -157,7 +158,7 @@ class HangingLoop {
                          std::string_view run_json = {})
         : begun_(run_json.empty() || objects_.create(*chain::object_name({"test"}, "run.json"),
                                                      std::as_bytes(std::span(run_json)))),
-          thread_(rounds::Site({{{"A"}, 1}, fast_run(100), 0}),
+          thread_(protocol::Site({{{"A"}, 1}, fast_run(100), 0}),
                   {shared(objects_),
                    {{"test"}, {{"w", {4}}}},
                    [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
@@ -191,7 +192,7 @@ TEST(RoundThread, AHangingStepEndsTheProcessAfterTheGrace)
 TEST(RoundThread, AnUnansweredOrderToLeaveEndsTheProcess)
 {
     HangingLoop hanging([] { return std::nullopt; }, Millis{200});
-    hanging.thread().post(rounds::StopRequested{monotonic_now(), monotonic_now()});
+    hanging.thread().post(protocol::StopRequested{monotonic_now(), monotonic_now()});
     EXPECT_TRUE(curtail::test::eventually([&] { return hanging.ended() == 69; }, long_enough));
 }
 
@@ -199,8 +200,8 @@ TEST(RoundThread, WithoutASignalALongStepGetsMoreTime)
 {
     auto const start = monotonic_now();
     HangingLoop slow([] { return std::nullopt; }, Millis{100});
-    slow.thread().post(rounds::Stepped{{}, FractionalSeconds{0.25}});
-    slow.thread().post(rounds::StopRequested{monotonic_now(), monotonic_now()});
+    slow.thread().post(protocol::Stepped{{}, FractionalSeconds{0.25}});
+    slow.thread().post(protocol::StopRequested{monotonic_now(), monotonic_now()});
     EXPECT_TRUE(curtail::test::eventually([&] { return slow.ended() == 69; }, long_enough));
     EXPECT_GE(monotonic_now() - start, Millis{900});
 }
@@ -215,7 +216,7 @@ TEST(RoundThread, AnErrorOfTheProtocolEndsAHangingProcessToo)
 TEST(RoundThread, ALoopThatLeavesDoesNotEndTheProcess)
 {
     HangingLoop leaving([] { return std::nullopt; }, Seconds{30});
-    leaving.thread().post(rounds::StopRequested{monotonic_now(), monotonic_now()});
+    leaving.thread().post(protocol::StopRequested{monotonic_now(), monotonic_now()});
     auto const start = monotonic_now();
     (void)leaving.thread().join();
     EXPECT_LT(monotonic_now() - start, Seconds{10}) << "leaving must be quick";
@@ -223,4 +224,4 @@ TEST(RoundThread, ALoopThatLeavesDoesNotEndTheProcess)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

@@ -15,7 +15,7 @@
 #include "trainer/rounds/counting_site.hpp"
 #include "trainer/rounds/executor_fixture.hpp"
 
-namespace curtail::train {
+namespace curtail::trainer {
 namespace {
 
 using State = SnapshotGate::State;
@@ -52,23 +52,23 @@ class Gated : public Executor {
     void contribute(std::int64_t seq)
     {
         auto const values = std::make_shared<std::vector<float> const>(2, 1.0F);
-        (void)gated_executor.translate(CutReady{0, {seq}, {values, nullptr, {2, 0}}});
-        auto const name = rounds::delta_name({1}, {"A.00000011.2"}, {seq});
+        (void)gated_executor.translate(CutWithValues{0, {seq}, {values, nullptr, {2, 0}}});
+        auto const name = protocol::delta_name({1}, {"A.00000011.2"}, {seq});
         gated_executor.carry_out(
-            rounds::StoreDelta{static_cast<rounds::Op>(seq), {seq}, {"d0", name}});
+            protocol::StoreDelta{static_cast<protocol::Op>(seq), {seq}, {"d0", name}});
     }
     // The numbers of the questions that were answered with Stored since the last call.
-    std::vector<rounds::Op> stored()
+    std::vector<protocol::Op> stored()
     {
-        std::vector<rounds::Op> ops;
+        std::vector<protocol::Op> ops;
         for (auto const& answer : gated_executor.take_answers())
-            ops.push_back(std::get<rounds::Stored>(answer).op);
+            ops.push_back(std::get<protocol::Stored>(answer).op);
         return ops;
     }
     // Waits for the only answer. It must be to question `op`.
-    void expect_stored(rounds::Op op)
+    void expect_stored(protocol::Op op)
     {
-        std::vector<rounds::Op> ops;
+        std::vector<protocol::Op> ops;
         ASSERT_TRUE(curtail::test::eventually(
             [&] {
                 ops = stored();
@@ -104,9 +104,9 @@ TEST_F(Gated, OnlyContributionsWaitWhileTheRanksCopyTheirValues)
 {
     gate->set(State::announced);
     contribute(1);
-    for (rounds::Op op = 2; op <= 4; ++op) {
-        auto const name = rounds::model_name({1}, {"A.00000011.0"}, 1, "w" + std::to_string(op));
-        gated_executor.carry_out(rounds::MakeInitial{op, 0, {"w0", name}});
+    for (protocol::Op op = 2; op <= 4; ++op) {
+        auto const name = protocol::model_name({1}, {"A.00000011.0"}, 1, "w" + std::to_string(op));
+        gated_executor.carry_out(protocol::MakeInitial{op, 0, {"w0", name}});
         expect_stored(op);
     }
     gate->set(State::open);
@@ -243,4 +243,4 @@ TEST_F(Leader, TheGateOpensIfNoSnapshotBegins)
 }
 
 }  // namespace
-}  // namespace curtail::train
+}  // namespace curtail::trainer

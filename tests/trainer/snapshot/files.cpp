@@ -21,14 +21,14 @@ using testing::HasSubstr;
 constexpr std::chrono::milliseconds long_enough{30'000};
 
 // A tensor of several blocks, one of a few elements, and one of exactly a block.
-std::vector<Range> const tensors_of_model{{"weights/matrix", {100, 70}, 0, 7'000},
-                                          {"weights/scale", {3}, 0, 3},
-                                          {"optimizer/matrix/momentum", {1'024}, 0, 1'024}};
+std::vector<ElementRange> const tensors_of_model{{"weights/matrix", {100, 70}, 0, 7'000},
+                                                 {"weights/scale", {3}, 0, 3},
+                                                 {"optimizer/matrix/momentum", {1'024}, 0, 1'024}};
 
 // The ranges of a rank: each has an equal part of every tensor.
-std::vector<Range> ranges_of(int rank, int ranks)
+std::vector<ElementRange> ranges_of(int rank, int ranks)
 {
-    std::vector<Range> parts;
+    std::vector<ElementRange> parts;
     for (auto range : tensors_of_model) {
         auto const begin = range.count * rank / ranks;
         auto const end = range.count * (rank + 1) / ranks;
@@ -41,7 +41,7 @@ std::vector<Range> ranges_of(int rank, int ranks)
 using Values = std::vector<std::vector<float>>;
 
 // Element i of tensor t is 1000 t + i + offset.
-Values values_of(std::vector<Range> const& ranges, float offset)
+Values values_of(std::vector<ElementRange> const& ranges, float offset)
 {
     Values values;
     for (auto const& range : ranges) {
@@ -212,7 +212,7 @@ TEST_F(SnapshotFiles, ANonFiniteValueIsNotSavedAndTheOtherSlotIsWhole)
 // The first one is so much larger that a later one is noticed before it.
 TEST_F(SnapshotFiles, TheFirstOfSeveralRangesThatAreNotFiniteIsReported)
 {
-    std::vector<Range> ranges;
+    std::vector<ElementRange> ranges;
     Values values;
     for (int i = 0; i < 16; ++i) {
         std::int64_t const count = i == 4 ? 1 << 22 : 1 << 10;
@@ -230,7 +230,8 @@ TEST_F(SnapshotFiles, TheFirstOfSeveralRangesThatAreNotFiniteIsReported)
 
 TEST_F(SnapshotFiles, ARangeIsWrittenWhileALaterOneIsBeingCopied)
 {
-    std::vector<Range> const ranges{{"first", {1'024}, 0, 1'024}, {"second", {1'024}, 0, 1'024}};
+    std::vector<ElementRange> const ranges{{"first", {1'024}, 0, 1'024},
+                                           {"second", {1'024}, 0, 1'024}};
     Writer writer(folder_, ranges);
     bool written = false;
     auto const path = folder_ / file_name({1, 0, 1});
@@ -287,7 +288,7 @@ TEST_F(SnapshotFiles, AWriterMakesItsBlocksBeforeTheFirstSnapshot)
 TEST_F(SnapshotFiles, ARangeThatSpansBlocksIsWrittenAndCopiedInParts)
 {
     constexpr std::int64_t count = (std::int64_t{9} << 20) + 5;  // 32 MiB and 4 MiB
-    std::vector<Range> const ranges{{"small", {3}, 0, 3}, {"large", {count}, 0, count}};
+    std::vector<ElementRange> const ranges{{"small", {3}, 0, 3}, {"large", {count}, 0, count}};
     std::vector<std::size_t> blocks;
     Writer writer(folder_, ranges,
                   {[&](std::size_t bytes) {
@@ -310,7 +311,7 @@ TEST_F(SnapshotFiles, ARangeThatSpansBlocksIsWrittenAndCopiedInParts)
 // The memory may have held anything.
 TEST_F(SnapshotFiles, ZerosFillTheLastBlockOfATensor)
 {
-    std::vector<Range> const ranges{{"small", {3}, 0, 3}};
+    std::vector<ElementRange> const ranges{{"small", {3}, 0, 3}};
     Writer writer(folder_, ranges, {[](std::size_t bytes) {
                       AlignedMemory block(bytes);
                       std::ranges::fill(block.bytes(), std::byte{7});
@@ -345,7 +346,7 @@ TEST_F(SnapshotFiles, AWriterAsksAgainForABlockThatItCouldNotGet)
 TEST_F(SnapshotFiles, AFileOfAnotherModelIsReplaced)
 {
     save(1, 1);
-    std::vector<Range> const other{{"weights/matrix", {100, 71}, 0, 7'100}};
+    std::vector<ElementRange> const other{{"weights/matrix", {100, 71}, 0, 7'100}};
     Writer writer(folder_, other);
     Values const values{std::vector<float>(7'100, 1.0F)};
     ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of(values)));

@@ -6,7 +6,7 @@
 namespace curtail::snapshot {
 namespace {
 
-Header example()
+RankHeader example()
 {
     return {{RunId{"demo"}, "run abc", Tokens{512}, 4, 77, 3},
             {5, 1, 2},
@@ -52,8 +52,8 @@ TEST(SnapshotHeader, WithInvalidNumbersIsRefused)
         header.place = place;
         EXPECT_FALSE(decode(encode(header)));
     }
-    for (auto const& range : {Range{"w", {4}, 2, 3}, Range{"w", {4}, -1, 2}, Range{"w", {4}, 0, 0},
-                              Range{"w", {-4}, 0, 1}}) {
+    for (auto const& range : {ElementRange{"w", {4}, 2, 3}, ElementRange{"w", {4}, -1, 2},
+                              ElementRange{"w", {4}, 0, 0}, ElementRange{"w", {-4}, 0, 1}}) {
         auto header = example();
         header.ranges[0].range = range;
         EXPECT_FALSE(decode(encode(header))) << range.first << " " << range.count;
@@ -69,7 +69,7 @@ TEST(SnapshotHeader, FitsIntoItsSpace)
                                   999'999'999'999'999,
                                   999'999'999'999'999},
                                  sha256("a")});
-    std::vector<Range> ranges;
+    std::vector<ElementRange> ranges;
     for (auto const& stored : header.ranges) ranges.push_back(stored.range);
     EXPECT_LE(encode(header).size(), static_cast<std::size_t>(header_bytes(ranges)));
 }

@@ -58,7 +58,7 @@ class Follower {
     {
     }
 
-    Result<End> run()
+    Result<FollowOutcome> run()
     {
         while (!stop_.stop_requested()) {
             auto const complete = catch_up();
@@ -68,10 +68,10 @@ class Follower {
             if (!complete) trouble_.set(complete.error().message());
             else trouble_.clear();
             bool const is_published = lines_.publish({stop_, monotonic_now() + publish_limit});
-            if (complete && *complete && is_published) return End::complete;
+            if (complete && *complete && is_published) return FollowOutcome::complete;
             wait();
         }
-        return End::stopped;
+        return FollowOutcome::stopped;
     }
 
   private:
@@ -131,7 +131,7 @@ class Follower {
     }
 
     // Writes the line of one model.
-    Result<void> take(rounds::Commit const& commit)
+    Result<void> take(protocol::Commit const& commit)
     {
         if (begun_ != commit.number)
             log_.info("evaluating the model of commit " + std::to_string(commit.number.value));
@@ -152,7 +152,7 @@ class Follower {
         return {};
     }
 
-    Result<void> evaluate_into(HeldOutLine& line, rounds::Commit const& commit)
+    Result<void> evaluate_into(HeldOutLine& line, protocol::Commit const& commit)
     {
         auto weights = evaluate::read_weights(run_, objects_, commit, {stop_, {}});
         if (!weights && weights.error().cause == Cause::unavailable)
@@ -196,7 +196,7 @@ class Follower {
     Millis lost_for(CommitNumber commit)
     {
         auto const now = monotonic_now();
-        if (!lost_ || lost_->commit != commit) lost_ = Lost{commit, now};
+        if (!lost_ || lost_->commit != commit) lost_ = LostModel{commit, now};
         return std::chrono::duration_cast<Millis>(now - lost_->since);
     }
 
@@ -206,7 +206,7 @@ class Follower {
         never_.wait_for(lock, stop_, settings_.every, [] { return false; });
     }
 
-    struct Lost {
+    struct LostModel {
         CommitNumber commit;
         MonoTime since;
     };
@@ -220,7 +220,7 @@ class Follower {
     RunModels models_;
     Trouble trouble_;
     std::optional<CommitNumber> begun_;  // the model that was last read
-    std::optional<Lost> lost_;
+    std::optional<LostModel> lost_;
     int bad_updates_{0};  // since the last update without an error
     bool has_lines_{false};
     bool has_said_waiting_{false};
@@ -231,16 +231,17 @@ class Follower {
 
 }  // namespace
 
-Result<End> follow_run(config::Run const& run, SiteId const& site,
-                       std::shared_ptr<store::ObjectStore> store, Settings const& settings,
-                       Log const& log, std::stop_token const& stop)
+Result<FollowOutcome> follow_run(config::Run const& run, SiteId const& site,
+                                 std::shared_ptr<store::ObjectStore> store,
+                                 Settings const& settings, Log const& log,
+                                 std::stop_token const& stop)
 {
     auto lines = EvaluationLog::open(run, site, store, log);
     if (!lines) return tl::unexpected(lines.error());
     chain::RecordCache records(settings.cache, run.store, run.run);
     chain::RunObjects const objects(*store, run.run, &records);
     auto end = Follower(run, objects, *lines, settings, log, stop).run();
-    if (!end || *end == End::stopped)
+    if (!end || *end == FollowOutcome::stopped)
         if (!lines->publish({{}, monotonic_now() + last_publish_limit}))
             log.warning("the last lines are not published; the next process publishes them");
     return end;

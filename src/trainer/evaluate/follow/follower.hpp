@@ -22,7 +22,7 @@ struct Settings {
 };
 
 /// How a process ended that followed a run.
-enum class End {
+enum class FollowOutcome {
     complete,  ///< the run is complete, and its last model has a line in the store
     stopped    ///< a stop was requested
 };
@@ -39,9 +39,9 @@ enum class End {
 /// the run file or the data do not belong to the run. Fails with `protocol` if the chain is broken,
 /// and with `data` if its records have another format. Returns other errors that a person must
 /// remove.
-[[nodiscard]] Result<End> follow_run(config::Run const& run, SiteId const& site,
-                                     std::shared_ptr<store::ObjectStore> store,
-                                     Settings const& settings, Log const& log,
-                                     std::stop_token const& stop);
+[[nodiscard]] Result<FollowOutcome> follow_run(config::Run const& run, SiteId const& site,
+                                               std::shared_ptr<store::ObjectStore> store,
+                                               Settings const& settings, Log const& log,
+                                               std::stop_token const& stop);
 
 }  // namespace curtail::follow

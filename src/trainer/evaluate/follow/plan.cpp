@@ -7,7 +7,7 @@ namespace curtail::follow {
 namespace {
 
 // The place of the newest model that has a line.
-std::optional<std::size_t> newest_with_line(std::span<rounds::Commit const> models,
+std::optional<std::size_t> newest_with_line(std::span<protocol::Commit const> models,
                                             std::span<runlog::HeldOutLine const> lines)
 {
     for (std::size_t i = models.size(); i-- > 0;)
@@ -20,27 +20,28 @@ std::optional<std::size_t> newest_with_line(std::span<rounds::Commit const> mode
 
 }  // namespace
 
-bool makes_model(rounds::Commit const& commit)
+bool makes_model(protocol::Commit const& commit)
 {
-    return commit.kind != rounds::Commit::Kind::roster;
+    return commit.kind != protocol::Commit::Kind::roster;
 }
 
-Digest model_of(rounds::Commit const& commit) { return commit.model.weights.sha256; }
+Digest model_of(protocol::Commit const& commit) { return commit.model.weights.sha256; }
 
-std::span<rounds::Commit const> pending_models(std::span<rounds::Commit const> models,
-                                               std::span<runlog::HeldOutLine const> lines,
-                                               std::int64_t keep_models)
+std::span<protocol::Commit const> pending_models(std::span<protocol::Commit const> models,
+                                                 std::span<runlog::HeldOutLine const> lines,
+                                                 std::int64_t keep_models)
 {
     if (auto const newest = newest_with_line(models, lines)) return models.subspan(*newest + 1);
     auto const kept = std::min(models.size(), static_cast<std::size_t>(keep_models));
     return models.last(kept);
 }
 
-bool is_kept(std::span<rounds::Commit const> models, CommitNumber commit, std::int64_t keep_models)
+bool is_kept(std::span<protocol::Commit const> models, CommitNumber commit,
+             std::int64_t keep_models)
 {
     auto const kept = models.last(std::min(models.size(), static_cast<std::size_t>(keep_models)));
     return std::any_of(kept.begin(), kept.end(),
-                       [&](rounds::Commit const& c) { return c.number == commit; });
+                       [&](protocol::Commit const& c) { return c.number == commit; });
 }
 
 bool stays_lost(LostModel const& model)

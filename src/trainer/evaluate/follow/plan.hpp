@@ -14,10 +14,10 @@ namespace curtail::follow {
 
 /// Returns whether a commit made a model: the first commit did, and each merge. Other commits name
 /// the model of their parent.
-[[nodiscard]] bool makes_model(rounds::Commit const& commit);
+[[nodiscard]] bool makes_model(protocol::Commit const& commit);
 
 /// Returns the digest by which lines name the model of a commit: that of its first part.
-[[nodiscard]] Digest model_of(rounds::Commit const& commit);
+[[nodiscard]] Digest model_of(protocol::Commit const& commit);
 
 /// Returns the models that have no line yet, in order. `models` are the commits of the run that
 /// made a model, in order. `lines` are those that are already written. A line is of an earlier run
@@ -26,13 +26,13 @@ namespace curtail::follow {
 ///
 /// Without a line, the first model is the oldest that the run keeps: one of the newest
 /// `keep_models` ones. After a line, every later model follows, even if the run has deleted it.
-[[nodiscard]] std::span<rounds::Commit const> pending_models(
-    std::span<rounds::Commit const> models, std::span<runlog::HeldOutLine const> lines,
+[[nodiscard]] std::span<protocol::Commit const> pending_models(
+    std::span<protocol::Commit const> models, std::span<runlog::HeldOutLine const> lines,
     std::int64_t keep_models);
 
 /// Returns whether the run keeps the model of `commit`: whether it is one of the newest
 /// `keep_models` ones.
-[[nodiscard]] bool is_kept(std::span<rounds::Commit const> models, CommitNumber commit,
+[[nodiscard]] bool is_kept(std::span<protocol::Commit const> models, CommitNumber commit,
                            std::int64_t keep_models);
 
 /// A model that is missing or damaged in the store.

@@ -17,7 +17,7 @@ Result<bool> RunModels::update()
         if (!next) return tl::unexpected(next.error());
         if (!*next) return true;
         auto& commit = (*next)->commit;
-        if (auto bad = rounds::check(*spec_, *tip_, rounds::encode(*tip_).sha256, commit))
+        if (auto bad = protocol::check(*spec_, *tip_, protocol::encode(*tip_).sha256, commit))
             return tl::unexpected(*bad);
         add(std::move(commit));
     }
@@ -37,11 +37,11 @@ Result<bool> RunModels::read_first()
     return tip_.has_value();
 }
 
-void RunModels::add(rounds::Commit commit)
+void RunModels::add(protocol::Commit commit)
 {
     if (makes_model(commit)) {
         // The rest of a record may be large, and a run has many.
-        rounds::Commit model;
+        protocol::Commit model;
         model.run = commit.run;
         model.number = commit.number;
         model.kind = commit.kind;

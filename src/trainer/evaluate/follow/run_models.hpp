@@ -26,22 +26,22 @@ class RunModels {
 
     /// Returns the commits that made a model, in order. Only their run, number, kind, round, model
     /// and totals are set.
-    [[nodiscard]] std::span<rounds::Commit const> models() const { return models_; }
+    [[nodiscard]] std::span<protocol::Commit const> models() const { return models_; }
     /// The run's run.json. The run must have begun, as for the next three.
-    [[nodiscard]] rounds::RunSpec const& spec() const { return *spec_; }
+    [[nodiscard]] protocol::RunSpec const& spec() const { return *spec_; }
     [[nodiscard]] std::int64_t keep_models() const { return tip_->terms.params.keep_models; }
     [[nodiscard]] Millis repair_wait() const { return tip_->terms.params.repair_wait; }
     [[nodiscard]] bool is_complete() const { return tip_->complete; }
 
   private:
     [[nodiscard]] Result<bool> read_first();
-    void add(rounds::Commit commit);
+    void add(protocol::Commit commit);
 
     config::Run const& run_;
     chain::RunObjects const& objects_;
-    std::optional<rounds::RunSpec> spec_;  ///< empty: the run has not begun
-    std::optional<rounds::Commit> tip_;    ///< the newest commit
-    std::vector<rounds::Commit> models_;
+    std::optional<protocol::RunSpec> spec_;  ///< empty: the run has not begun
+    std::optional<protocol::Commit> tip_;    ///< the newest commit
+    std::vector<protocol::Commit> models_;
 };
 
 }  // namespace curtail::follow

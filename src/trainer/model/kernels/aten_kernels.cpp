@@ -63,24 +63,25 @@ void add_to(at::Tensor const& sum, at::Tensor const& term) { sum.add_(term.to(su
 
 class AtenKernels final : public Kernels {
   public:
-    void normalize(at::Tensor const& x, Normalized& out) const override
+    void normalize(at::Tensor const& x, NormalizationResult& out) const override
     {
         auto const r = factor_of(wide(x), epsilon_of(x));
         out.y = at::mul(wide(x), r).to(x.scalar_type());
         out.r = r.squeeze(-1).to(type_of_sums(x.scalar_type()));
     }
-    void normalize_backward(at::Tensor const& dy, Normalized const& out,
+    void normalize_backward(at::Tensor const& dy, NormalizationResult const& out,
                             at::Tensor const& dx) const override
     {
         add_to(dx, through_norm(dy, out.y, out.r.unsqueeze(-1)));
     }
 
-    void embed(at::Tensor const& table, at::Tensor const& ids, Normalized& out) const override
+    void embed(at::Tensor const& table, at::Tensor const& ids,
+               NormalizationResult& out) const override
     {
         check_ids(ids, 0, table.size(0));
         normalize(at::index_select(table, 0, ids), out);
     }
-    void embed_backward(at::Tensor const& dy, Normalized const& out, at::Tensor const& ids,
+    void embed_backward(at::Tensor const& dy, NormalizationResult const& out, at::Tensor const& ids,
                         at::Tensor const& dtable) const override
     {
         auto const dx = through_norm(dy, out.y, out.r.unsqueeze(-1));
@@ -91,14 +92,14 @@ class AtenKernels final : public Kernels {
         else dtable.index_put_({ids}, dx.to(dtable.scalar_type()), true);
     }
 
-    void mix(MixInput const& in, at::Tensor& mixed, Normalized& out) const override
+    void mix(MixInput const& in, at::Tensor& mixed, NormalizationResult& out) const override
     {
         mixed = at::mul(wide(in.x), wide(in.a))
                     .add_(at::mul(wide(in.x0), wide(in.b)))
                     .to(in.x.scalar_type());
         normalize(mixed, out);
     }
-    void mix_backward(at::Tensor const& dy, Normalized const& out, MixInput const& in,
+    void mix_backward(at::Tensor const& dy, NormalizationResult const& out, MixInput const& in,
                       MixGradients const& gradients) const override
     {
         auto const d =
@@ -147,7 +148,7 @@ class AtenKernels final : public Kernels {
     void cross_entropy(at::Tensor const& z, at::Tensor const& target, std::int64_t vocabulary,
                        double scale, at::Tensor const& losses) const override
     {
-        Capped const capped(z, target, vocabulary);
+        SoftcapResult const capped(z, target, vocabulary);
         losses.copy_(capped.losses());
         auto const p = at::mul(capped.tanh, softcap).sub_(capped.log_sum).exp_();
         p.scatter_add_(1, capped.index, capped.counts.neg());
@@ -158,7 +159,7 @@ class AtenKernels final : public Kernels {
     void cross_entropy_losses(at::Tensor const& z, at::Tensor const& target,
                               std::int64_t vocabulary, at::Tensor const& losses) const override
     {
-        losses.copy_(Capped(z, target, vocabulary).losses());
+        losses.copy_(SoftcapResult(z, target, vocabulary).losses());
     }
 
   private:
@@ -176,8 +177,8 @@ class AtenKernels final : public Kernels {
                 tables.sin.narrow(0, 0, sequence).unsqueeze(1)};
     }
 
-    struct Capped {
-        Capped(at::Tensor const& z, at::Tensor const& target, std::int64_t vocabulary)
+    struct SoftcapResult {
+        SoftcapResult(at::Tensor const& z, at::Tensor const& target, std::int64_t vocabulary)
             : tanh(at::div(z.narrow(1, 0, vocabulary).to(type_of_sums(z.scalar_type())), softcap)
                        .tanh_()),
               log_sum(at::logsumexp(at::mul(tanh, softcap), 1, true)),

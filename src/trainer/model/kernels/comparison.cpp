@@ -72,8 +72,8 @@ class Comparison {
         auto const ids = at::randint(rows, {sizes_.tokens},
                                      at::TensorOptions(at::kLong).device(subject_.device));
         auto const exact_ids = ids.to(subject_.exact_on);
-        Normalized out;
-        Normalized exact;
+        NormalizationResult out;
+        NormalizationResult exact;
         subject_.kernels.embed(table, ids, out);
         exact_->embed(exactly(table), exact_ids, exact);
         add("embed", {{out.y, exact.y}, {out.r, exact.r}},
@@ -93,8 +93,8 @@ class Comparison {
         auto const dy = random(x.sizes());
         auto const dx = random(x.sizes());
         auto const exact_dx = exactly(dx);
-        Normalized out;
-        Normalized exact;
+        NormalizationResult out;
+        NormalizationResult exact;
         subject_.kernels.normalize(x, out);
         exact_->normalize(exactly(x), exact);
         add("normalize", {{out.y, exact.y}, {out.r, exact.r}},
@@ -114,8 +114,8 @@ class Comparison {
         MixGradients const d{random(shape), random(shape), random_wide({}), random_wide({})};
         MixInput const exact_in{exactly(in.x), exactly(in.x0), exactly(in.a), exactly(in.b)};
         MixGradients const exact_d{exactly(d.x), exactly(d.x0), exactly(d.a), exactly(d.b)};
-        Normalized out;
-        Normalized exact;
+        NormalizationResult out;
+        NormalizationResult exact;
         at::Tensor mixed;
         at::Tensor exact_mixed;
         subject_.kernels.mix(in, mixed, out);
@@ -204,7 +204,7 @@ class Comparison {
     {
         return x.to(subject_.exact_on, at::kDouble, false, true);
     }
-    [[nodiscard]] Normalized exactly(Normalized const& out) const
+    [[nodiscard]] NormalizationResult exactly(NormalizationResult const& out) const
     {
         return {exactly(out.y), exactly(out.r)};
     }

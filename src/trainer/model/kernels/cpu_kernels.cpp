@@ -55,7 +55,7 @@ void for_rows(std::int64_t rows, std::int64_t width, Body const& body)
 
 class CpuKernels final : public Kernels {
   public:
-    void normalize(at::Tensor const& x, Normalized& out) const override
+    void normalize(at::Tensor const& x, NormalizationResult& out) const override
     {
         auto const width = x.size(1);
         make(out.y, x.sizes(), x);
@@ -68,7 +68,7 @@ class CpuKernels final : public Kernels {
             });
     }
 
-    void normalize_backward(at::Tensor const& dy, Normalized const& out,
+    void normalize_backward(at::Tensor const& dy, NormalizationResult const& out,
                             at::Tensor const& dx) const override
     {
         auto const width = dy.size(1);
@@ -81,7 +81,8 @@ class CpuKernels final : public Kernels {
             });
     }
 
-    void embed(at::Tensor const& table, at::Tensor const& ids, Normalized& out) const override
+    void embed(at::Tensor const& table, at::Tensor const& ids,
+               NormalizationResult& out) const override
     {
         check_ids(ids, 0, table.size(0));
         auto const width = table.size(1);
@@ -96,7 +97,7 @@ class CpuKernels final : public Kernels {
             });
     }
 
-    void embed_backward(at::Tensor const& dy, Normalized const& out, at::Tensor const& ids,
+    void embed_backward(at::Tensor const& dy, NormalizationResult const& out, at::Tensor const& ids,
                         at::Tensor const& dtable) const override
     {
         auto const width = dy.size(1);
@@ -117,7 +118,7 @@ class CpuKernels final : public Kernels {
                  });
     }
 
-    void mix(MixInput const& in, at::Tensor& mixed, Normalized& out) const override
+    void mix(MixInput const& in, at::Tensor& mixed, NormalizationResult& out) const override
     {
         auto const width = in.x.size(1);
         make(mixed, in.x.sizes(), in.x);
@@ -132,7 +133,7 @@ class CpuKernels final : public Kernels {
                  });
     }
 
-    void mix_backward(at::Tensor const& dy, Normalized const& out, MixInput const& in,
+    void mix_backward(at::Tensor const& dy, NormalizationResult const& out, MixInput const& in,
                       MixGradients const& gradients) const override
     {
         auto const width = dy.size(1);

@@ -22,7 +22,7 @@
 namespace curtail::model {
 
 /// A normalized tensor and what its derivative needs.
-struct Normalized {
+struct NormalizationResult {
     at::Tensor y;  ///< x r
     at::Tensor r;  ///< one factor for each vector that was normalized; type_of_sums()
 };
@@ -70,25 +70,26 @@ class Kernels {
     virtual ~Kernels() = default;
 
     /// Normalizes each row of x (N, C): out.y (N, C), out.r (N).
-    virtual void normalize(at::Tensor const& x, Normalized& out) const = 0;
+    virtual void normalize(at::Tensor const& x, NormalizationResult& out) const = 0;
     /// Adds the derivative of x to `dx`, where `dy` is the derivative of `out.y`.
-    virtual void normalize_backward(at::Tensor const& dy, Normalized const& out,
+    virtual void normalize_backward(at::Tensor const& dy, NormalizationResult const& out,
                                     at::Tensor const& dx) const = 0;
 
     /// Looks up the rows `ids` (N) of `table` (padded V, C) and normalizes them. Throws
     /// std::out_of_range if an id is negative or too large.
-    virtual void embed(at::Tensor const& table, at::Tensor const& ids, Normalized& out) const = 0;
+    virtual void embed(at::Tensor const& table, at::Tensor const& ids,
+                       NormalizationResult& out) const = 0;
     /// Adds the derivative of the table to `dtable`, of type_of_sums(). May overwrite `dy`, the
     /// derivative of `out.y`.
-    virtual void embed_backward(at::Tensor const& dy, Normalized const& out, at::Tensor const& ids,
-                                at::Tensor const& dtable) const = 0;
+    virtual void embed_backward(at::Tensor const& dy, NormalizationResult const& out,
+                                at::Tensor const& ids, at::Tensor const& dtable) const = 0;
 
     /// Computes mixed = a x + b x0 (N, C), and normalizes its rows.
-    virtual void mix(MixInput const& in, at::Tensor& mixed, Normalized& out) const = 0;
+    virtual void mix(MixInput const& in, at::Tensor& mixed, NormalizationResult& out) const = 0;
     /// Computes the derivatives of the mix. Its own derivative is the sum of `gradients.x` and of
     /// the derivative through the normalization; `dy` is the derivative of `out.y`.
-    virtual void mix_backward(at::Tensor const& dy, Normalized const& out, MixInput const& in,
-                              MixGradients const& gradients) const = 0;
+    virtual void mix_backward(at::Tensor const& dy, NormalizationResult const& out,
+                              MixInput const& in, MixGradients const& gradients) const = 0;
 
     /// Rotates the query and key heads of `qkv` by their positions in the row of T tokens, then
     /// normalizes each of these heads, in place. Sets r (N, H + K).

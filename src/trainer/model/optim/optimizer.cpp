@@ -26,8 +26,8 @@ double Rates::*adamw_rate(std::string const& name)
 
 }  // namespace
 
-Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens,
-                     std::vector<Piece> pieces, c10::Device device)
+Optimizer::Optimizer(config::Model const& shape, config::OptimizerSettings settings,
+                     Tokens batch_tokens, std::vector<ParameterRange> pieces, c10::Device device)
     : shape_(shape),
       settings_(settings),
       batch_tokens_(batch_tokens),
@@ -50,8 +50,8 @@ Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tok
 }
 
 at::Tensor Optimizer::step(std::span<at::Tensor const> weights,
-                           std::span<at::Tensor const> gradients, Progress at, double lr_share,
-                           StepMask const& mask)
+                           std::span<at::Tensor const> gradients, BudgetProgress at,
+                           double lr_share, StepMask const& mask)
 {
     auto now = rates(at);
     for (auto* const rate : {&now.muon, &now.head, &now.embedding, &now.resid, &now.x0})
@@ -95,12 +95,12 @@ at::Tensor Optimizer::apply(std::span<at::Tensor const> weights,
 }
 
 // A state that was restored began, as far as is known, where its steps alone would have led from.
-double Optimizer::began(Progress at) const
+double Optimizer::began(BudgetProgress at) const
 {
     return began_.value_or(at.position - static_cast<double>(begun_steps_));
 }
 
-Rates Optimizer::rates(Progress at) const
+Rates Optimizer::rates(BudgetProgress at) const
 {
     auto rates = rates_at(at, shape_, settings_, batch_tokens_);
     double const factor = warm_up(begun_steps_, began(at));

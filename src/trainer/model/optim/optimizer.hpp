@@ -31,22 +31,22 @@ class Optimizer {
     };
     /// Updates `pieces`, such as those of one rank (Shards::of). `shape` is that of the model;
     /// `batch_tokens` is the number of tokens in one step. The state is zero, and on `device`.
-    Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens,
-              std::vector<Piece> pieces, c10::Device device = at::kCPU);
+    Optimizer(config::Model const& shape, config::OptimizerSettings settings, Tokens batch_tokens,
+              std::vector<ParameterRange> pieces, c10::Device device = at::kCPU);
 
-    [[nodiscard]] std::vector<Piece> const& pieces() const { return pieces_; }
+    [[nodiscard]] std::vector<ParameterRange> const& pieces() const { return pieces_; }
     /// Makes one step. Both spans hold a tensor of one dimension for each of pieces(), in this
     /// order. The step changes `weights` in place. `gradients` are those of the mean loss over the
     /// batches of all ranks. All learning rates are multiplied by `lr_share`. Does not wait for the
     /// device. Returns the sum of the squares of the changes of all weights, a double scalar on the
     /// device.
     at::Tensor step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-                    Progress at, double lr_share = 1, StepMask const& mask = {});
+                    BudgetProgress at, double lr_share = 1, StepMask const& mask = {});
     /// Makes a step that changes neither weights nor state. It needs as much memory as step().
     void try_step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients);
     /// Returns the scheduled values for a step at the position `at` with this state, which may have
     /// to warm up.
-    [[nodiscard]] Rates rates(Progress at) const;
+    [[nodiscard]] Rates rates(BudgetProgress at) const;
 
     /// Returns the number of steps made with this state. Waits for the device.
     [[nodiscard]] std::int64_t steps() const;
@@ -59,7 +59,7 @@ class Optimizer {
     void reset();
 
   private:
-    [[nodiscard]] double began(Progress at) const;
+    [[nodiscard]] double began(BudgetProgress at) const;
     at::Tensor apply(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
                      Rates const& rates, StepMask const& mask);
 
@@ -76,9 +76,9 @@ class Optimizer {
     };
 
     config::Model shape_;
-    config::Optimizer settings_;
+    config::OptimizerSettings settings_;
     Tokens batch_tokens_;
-    std::vector<Piece> pieces_;
+    std::vector<ParameterRange> pieces_;
     at::Tensor steps_;             ///< float32 scalar: exact up to 2^24
     std::int64_t begun_steps_{0};  ///< with this state; masked ones included
     std::optional<double> began_;  ///< position where the state was new; empty before a step

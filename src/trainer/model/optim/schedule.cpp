@@ -6,12 +6,13 @@
 
 namespace curtail::optim {
 
-Progress progress_of(Tokens tokens, config::Optimizer const& settings, Tokens batch_tokens)
+BudgetProgress progress_of(Tokens tokens, config::OptimizerSettings const& settings,
+                           Tokens batch_tokens)
 {
     return {ratio(tokens, batch_tokens), ratio(settings.schedule, batch_tokens)};
 }
 
-double lr_factor(Progress at, double warmdown, double final_lr)
+double lr_factor(BudgetProgress at, double warmdown, double final_lr)
 {
     double const tail = std::nearbyint(warmdown * at.length);
     double const step = std::min(at.position, at.length);
@@ -26,13 +27,13 @@ double warm_up(std::int64_t steps, double began)
         1.0, static_cast<double>(steps + 1) / std::min(warm_up_steps, std::max(began, 0.0) + 1));
 }
 
-double muon_momentum(Progress at)
+double muon_momentum(BudgetProgress at)
 {
     double const share = std::min(at.position / 300, 1.0);
     return (1 - share) * 0.85 + share * 0.95;
 }
 
-double muon_weight_decay(Progress at, double base, std::int64_t layers)
+double muon_weight_decay(BudgetProgress at, double base, std::int64_t layers)
 {
     double const depth = 12.0 / static_cast<double>(layers);
     return base * depth * depth * (1 - std::min(at.position / at.length, 1.0));
@@ -43,8 +44,8 @@ double default_lr_scale(Tokens batch_tokens)
     return std::sqrt(ratio(batch_tokens, Tokens{524'288}));
 }
 
-Rates rates_at(Progress at, config::Model const& shape, config::Optimizer const& settings,
-               Tokens batch_tokens)
+Rates rates_at(BudgetProgress at, config::Model const& shape,
+               config::OptimizerSettings const& settings, Tokens batch_tokens)
 {
     double const factor = lr_factor(at, settings.warmdown, settings.final_lr);
     double const scale = settings.lr_scale.value_or(default_lr_scale(batch_tokens));

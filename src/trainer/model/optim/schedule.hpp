@@ -16,19 +16,19 @@ namespace curtail::optim {
 /// committed model and the tokens of its own work that no commit has decided yet. Rates therefore
 /// depend on progress and not on which sites are present. A trainer without a store counts all
 /// tokens that it has trained on. An s greater than S counts as S.
-struct Progress {
+struct BudgetProgress {
     double position{};  ///< s; 0 in the first step of a run
     double length{};    ///< S, the length of the schedule
 };
 /// Returns the position if s counts `tokens` tokens. `batch_tokens` is the number of tokens in one
 /// step.
-[[nodiscard]] Progress progress_of(Tokens tokens, config::Optimizer const& settings,
-                                   Tokens batch_tokens);
+[[nodiscard]] BudgetProgress progress_of(Tokens tokens, config::OptimizerSettings const& settings,
+                                         Tokens batch_tokens);
 
 /// Returns the factor of all learning rates. The factor is 1 except in the last W steps, where it
 /// falls linearly to `final_lr`. W is `warmdown` times S, rounded to the nearest integer (x.5: to
 /// the even one). At the beginning of a run there is no warm-up, as in nanochat.
-[[nodiscard]] double lr_factor(Progress at, double warmdown, double final_lr);
+[[nodiscard]] double lr_factor(BudgetProgress at, double warmdown, double final_lr);
 /// Number of steps in which a new state of the optimizer warms up within a run.
 inline constexpr double warm_up_steps = 10;
 /// Returns a second factor of all learning rates: (steps + 1) / min(warm_up_steps, began + 1), at
@@ -39,9 +39,9 @@ inline constexpr double warm_up_steps = 10;
 [[nodiscard]] double warm_up(std::int64_t steps, double began);
 /// Returns the factor of Muon's momentum. The factor rises linearly from 0.85 to 0.95 over the
 /// first 300 steps of the schedule.
-[[nodiscard]] double muon_momentum(Progress at);
+[[nodiscard]] double muon_momentum(BudgetProgress at);
 /// Returns the weight decay of Muon, which is `base` * (12 / layers)^2 * (1 - s / S).
-[[nodiscard]] double muon_weight_decay(Progress at, double base, std::int64_t layers);
+[[nodiscard]] double muon_weight_decay(BudgetProgress at, double base, std::int64_t layers);
 
 /// All scheduled values for one step. The learning rates `muon`, `head`, `embedding`, `resid` and
 /// `x0` include `lr_factor` and `lr_scale`.
@@ -60,7 +60,7 @@ struct Rates {
 [[nodiscard]] double default_lr_scale(Tokens batch_tokens);
 /// Returns the values for a step at the position `at`. Each learning rate is nanochat's
 /// (docs/model.md), times `lr_scale`, times `lr_factor`.
-[[nodiscard]] Rates rates_at(Progress at, config::Model const& shape,
-                             config::Optimizer const& settings, Tokens batch_tokens);
+[[nodiscard]] Rates rates_at(BudgetProgress at, config::Model const& shape,
+                             config::OptimizerSettings const& settings, Tokens batch_tokens);
 
 }  // namespace curtail::optim

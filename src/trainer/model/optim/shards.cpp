@@ -52,7 +52,7 @@ class Dealer {
     Shards deal()
     {
         Shards shards;
-        auto const add = [&](Bucket bucket, std::size_t sections) {
+        auto const add = [&](GradientBucket bucket, std::size_t sections) {
             shards.bucket_of.insert(shards.bucket_of.end(), sections, shards.buckets.size());
             shards.buckets.push_back(std::move(bucket));
         };
@@ -68,12 +68,15 @@ class Dealer {
     }
 
   private:
-    [[nodiscard]] Bucket empty() const { return {decltype(Bucket::of_rank)(work_.size()), 0}; }
+    [[nodiscard]] GradientBucket empty() const
+    {
+        return {decltype(GradientBucket::of_rank)(work_.size()), 0};
+    }
 
-    static void finish(Bucket& bucket)
+    static void finish(GradientBucket& bucket)
     {
         for (auto& pieces : bucket.of_rank) {
-            std::ranges::sort(pieces, {}, &Piece::offset);
+            std::ranges::sort(pieces, {}, &ParameterRange::offset);
             std::int64_t elements = 0;
             for (auto const& piece : pieces) elements += piece.count;
             auto const units = (elements + split_elements - 1) / split_elements;
@@ -82,7 +85,7 @@ class Dealer {
     }
 
     // The matrices [first, end), the largest first, each to the rank with the fewest elements.
-    [[nodiscard]] Bucket pack(std::size_t first, std::size_t end) const
+    [[nodiscard]] GradientBucket pack(std::size_t first, std::size_t end) const
     {
         std::vector<std::size_t> order(end - first);
         std::iota(order.begin(), order.end(), first);
@@ -92,7 +95,7 @@ class Dealer {
         std::vector<std::int64_t> elements(work_.size());
         for (auto const matrix : order) {
             auto const least = std::min_element(elements.begin(), elements.end());
-            Piece const piece{matrix, places_[matrix].offset, places_[matrix].numel()};
+            ParameterRange const piece{matrix, places_[matrix].offset, places_[matrix].numel()};
             bucket.of_rank[static_cast<std::size_t>(least - elements.begin())].push_back(piece);
             *least += piece.count;
         }
@@ -110,7 +113,7 @@ class Dealer {
     }
 
     // Multiplications in one step of Muon's iteration: x x^T, its square, and the product with x.
-    [[nodiscard]] double work_of(std::vector<Piece> const& matrices) const
+    [[nodiscard]] double work_of(std::vector<ParameterRange> const& matrices) const
     {
         double sum = 0;
         for (auto const& piece : matrices) {
@@ -121,7 +124,7 @@ class Dealer {
         return sum;
     }
 
-    Bucket deal_group(std::size_t first, std::size_t end)
+    GradientBucket deal_group(std::size_t first, std::size_t end)
     {
         auto packed = pack(first, end);
         std::ranges::stable_sort(packed.of_rank, std::greater{},
@@ -129,7 +132,7 @@ class Dealer {
         std::vector<std::size_t> ranks(work_.size());
         std::iota(ranks.begin(), ranks.end(), std::size_t{0});
         std::ranges::stable_sort(ranks, {}, [&](std::size_t rank) { return work_[rank]; });
-        Bucket bucket{std::vector<std::vector<Piece>>(ranks.size()), packed.chunk};
+        GradientBucket bucket{std::vector<std::vector<ParameterRange>>(ranks.size()), packed.chunk};
         for (std::size_t k = 0; k < ranks.size(); ++k) {
             work_[ranks[k]] += work_of(packed.of_rank[k]);
             bucket.of_rank[ranks[k]] = std::move(packed.of_rank[k]);
@@ -138,7 +141,7 @@ class Dealer {
     }
 
     // Every parameter in equal ranges, one per rank.
-    [[nodiscard]] Bucket split(std::vector<std::size_t> const& parameters) const
+    [[nodiscard]] GradientBucket split(std::vector<std::size_t> const& parameters) const
     {
         auto bucket = empty();
         auto const ranks = static_cast<std::int64_t>(work_.size());
@@ -165,9 +168,9 @@ class Dealer {
 
 }  // namespace
 
-std::vector<Piece> Shards::of(int rank) const
+std::vector<ParameterRange> Shards::of(int rank) const
 {
-    std::vector<Piece> all;
+    std::vector<ParameterRange> all;
     for (auto const& bucket : buckets) {
         auto const& pieces = bucket.of_rank.at(static_cast<std::size_t>(rank));
         all.insert(all.end(), pieces.begin(), pieces.end());

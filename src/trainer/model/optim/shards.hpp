@@ -9,18 +9,18 @@ namespace curtail::optim {
 
 /// A range of the buffer of parameters that one rank updates: a whole matrix of a layer, or a part
 /// of another parameter.
-struct Piece {
+struct ParameterRange {
     std::size_t parameter{};  ///< index in model::parameter_places()
     std::int64_t offset{};    ///< index of its first element in the buffer
     std::int64_t count{};     ///< number of elements
-    friend bool operator==(Piece const&, Piece const&) = default;
+    friend bool operator==(ParameterRange const&, ParameterRange const&) = default;
 };
 
 /// Parameters whose gradients the ranks exchange together: those of one section of a pass
 /// (model::PassObserver), or of a group of layers.
-struct Bucket {
+struct GradientBucket {
     /// The pieces of each rank, in the order of the buffer.
-    std::vector<std::vector<Piece>> of_rank;
+    std::vector<std::vector<ParameterRange>> of_rank;
     /// Elements in the largest share of a rank, rounded up to a multiple of 16. Exchanges of equal
     /// size fill up the others.
     std::int64_t chunk{};
@@ -31,13 +31,13 @@ struct Bucket {
 struct Shards {
     /// In the order in which a backward pass completes the gradients: the head, the groups of
     /// layers from the last to the first, the other parameters.
-    std::vector<Bucket> buckets;
+    std::vector<GradientBucket> buckets;
     /// The bucket of each section, in ascending order.
     std::vector<std::size_t> bucket_of;
     /// Returns whether a backward pass completes the section last of all sections in its bucket.
     [[nodiscard]] bool ends_bucket(std::size_t section) const;
     /// Returns the pieces of `rank` in the order of the buckets.
-    [[nodiscard]] std::vector<Piece> of(int rank) const;
+    [[nodiscard]] std::vector<ParameterRange> of(int rank) const;
 };
 
 /// Deals the parameters to `ranks` ranks. Matrices of the layers stay whole, because Muon needs

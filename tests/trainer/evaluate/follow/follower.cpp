@@ -36,7 +36,7 @@ class StopAfterLooks : public test::ForwardingStore {
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
                       Call const& call) override
     {
-        bool const is_look = name.text().ends_with(rounds::commit_name({2}));
+        bool const is_look = name.text().ends_with(protocol::commit_name({2}));
         if (is_look && --looks_ == 0) stop_.request_stop();
         return ForwardingStore::read(name, limit, sink, call);
     }
@@ -55,7 +55,7 @@ class DamagesTwoReads : public test::ForwardingStore {
     {
         for (std::size_t i = 0; i < left_.size(); ++i) {
             CommitNumber const number{static_cast<std::int64_t>(i) + 1};
-            if (!name.text().ends_with(rounds::commit_name(number)) || left_[i] == 0) continue;
+            if (!name.text().ends_with(protocol::commit_name(number)) || left_[i] == 0) continue;
             auto const damaged = [&](std::span<std::byte const> bytes, Bytes total) {
                 sink(bytes.first(bytes.size() - 1), total);
                 --left_[i];
@@ -77,7 +77,7 @@ class FollowerTest : public testing::Test {
         test::prepare_text(folder_.path());
         make_run({});
     }
-    void make_run(rounds::Params const& params)
+    void make_run(protocol::Params const& params)
     {
         stored_.emplace(data::manifest_digest(folder_ / "data").value(), params);
         stored_->run.folder = folder_ / "out";
@@ -94,12 +94,12 @@ class FollowerTest : public testing::Test {
     std::string complete_run()
     {
         auto const& first = stored_->genesis;
-        rounds::Process const process{{"A"}, 1};
-        auto const member = rounds::member_id(process, {2});
-        rounds::Intents intents;
-        intents.admit = rounds::Admission{process, 1'000'000'000};
+        protocol::Process const process{{"A"}, 1};
+        auto const member = protocol::member_id(process, {2});
+        protocol::Intents intents;
+        intents.admit = protocol::Admission{process, 1'000'000'000};
         auto const joined = append(first, {member, 1}, {}, intents);
-        rounds::Header header;
+        protocol::Header header;
         header.run = stored_->run.run;
         header.member = member;
         header.seq = {1};
@@ -109,30 +109,31 @@ class FollowerTest : public testing::Test {
         header.steps = 1;
         header.rate = 1'000'000'000;
         header.time = joined.time;
-        header.delta = {{"d0", rounds::delta_name({1}, member, {1}), 1, sha256("")}, 4};
+        header.delta = {{"d0", protocol::delta_name({1}, member, {1}), 1, sha256("")}, 4};
         auto const merged = append(joined, {member, 2}, {{header, {}, {}}}, {});
         EXPECT_TRUE(merged.complete);
         return merged.model.weights.name;
     }
     // The weights of a merge are those of the first model.
-    rounds::Commit append(rounds::Commit const& parent, rounds::Writer const& by,
-                          std::vector<rounds::Found> const& found, rounds::Intents const& intents)
+    protocol::Commit append(protocol::Commit const& parent, protocol::CommitWriter const& by,
+                            std::vector<protocol::KnownContribution> const& found,
+                            protocol::Intents const& intents)
     {
-        auto c = rounds::next(stored_->spec, parent, rounds::encode(parent).sha256, by,
-                              parent.time + Seconds{1}, found, intents)
+        auto c = protocol::next(stored_->spec, parent, protocol::encode(parent).sha256, by,
+                                parent.time + Seconds{1}, found, intents)
                      .value();
-        if (c.kind == rounds::Commit::Kind::merge) {
+        if (c.kind == protocol::Commit::Kind::merge) {
             auto part = stored_->genesis.model.weights;
-            part.name = rounds::model_name(c.round, by.member, by.attempt, "w0");
+            part.name = protocol::model_name(c.round, by.member, by.attempt, "w0");
             auto const first = *chain::object_name(stored_->run.run, stored_->payload);
             stored_->put(part.name, **stored_->objects.get(first, Bytes{1 << 24}));
             c.model = {c.round, part};
         }
-        stored_->put(rounds::commit_name(c.number), std::string_view(rounds::encode(c).bytes));
+        stored_->put(protocol::commit_name(c.number), std::string_view(protocol::encode(c).bytes));
         return c;
     }
     // Follows the run until a stop is requested, at the latest after some looks.
-    Result<End> follow(store::ObjectStore& store, int looks = 6)
+    Result<FollowOutcome> follow(store::ObjectStore& store, int looks = 6)
     {
         StopAfterLooks counting(store, stop_, looks);
         Settings settings;
@@ -148,7 +149,7 @@ class FollowerTest : public testing::Test {
         stop_ = std::stop_source();
         return end;
     }
-    Result<End> follow() { return follow(stored_->objects); }
+    Result<FollowOutcome> follow() { return follow(stored_->objects); }
     // Follows the run in a store that is good again from the first retry on.
     void expect_one_retry(store::FaultyStore& faulty)
     {
@@ -157,7 +158,7 @@ class FollowerTest : public testing::Test {
         };
         auto const end = follow(faulty);
         ASSERT_TRUE(end) << end.error().message();
-        EXPECT_EQ(*end, End::stopped);
+        EXPECT_EQ(*end, FollowOutcome::stopped);
         EXPECT_EQ(published(), lines_);
         EXPECT_EQ(lines_.size(), 1U);
         EXPECT_THAT(logged_, Contains(HasSubstr("(trying again)")).Times(1));
@@ -193,7 +194,7 @@ class FollowerTest : public testing::Test {
 
 TEST_F(FollowerTest, EvaluatesAModelOnceAndPublishesItsLoss)
 {
-    ASSERT_EQ(follow().value(), End::stopped);
+    ASSERT_EQ(follow().value(), FollowOutcome::stopped);
     ASSERT_EQ(lines_.size(), 1U);
     EXPECT_EQ(published(), lines_);
     auto const& line = lines_[0];
@@ -261,7 +262,7 @@ TEST_F(FollowerTest, CountsDamagedReadsAfreshAfterAGoodOne)
     };
     auto const end = follow(damaging, 100);
     ASSERT_TRUE(end) << end.error().message();
-    EXPECT_EQ(*end, End::complete);
+    EXPECT_EQ(*end, FollowOutcome::complete);
     EXPECT_EQ(damaging.left(), 0);
     EXPECT_EQ(published(), lines_);
     EXPECT_EQ(lines_.size(), 2U);
@@ -272,7 +273,7 @@ TEST_F(FollowerTest, WaitsForAModelThatTheRunKeeps)
     auto const name = *chain::object_name(stored_->run.run, stored_->payload);
     auto const bytes = **stored_->objects.get(name, Bytes{1 << 24});
     damage(stored_->payload);
-    ASSERT_EQ(follow().value(), End::stopped);
+    ASSERT_EQ(follow().value(), FollowOutcome::stopped);
     EXPECT_THAT(lines_, IsEmpty());
     EXPECT_THAT(logged_, Contains(HasSubstr("(trying again)")).Times(1));
     EXPECT_THAT(logged_, Contains(HasSubstr("evaluating the model of commit 1")).Times(1));
@@ -280,7 +281,7 @@ TEST_F(FollowerTest, WaitsForAModelThatTheRunKeeps)
     on_log_ = [&](std::string_view text) {
         if (text.find("trying again") != text.npos) stored_->put(stored_->payload, bytes);
     };
-    ASSERT_EQ(follow().value(), End::stopped);
+    ASSERT_EQ(follow().value(), FollowOutcome::stopped);
     ASSERT_EQ(lines_.size(), 1U);
     EXPECT_TRUE(lines_[0].loss);
     EXPECT_EQ(published(), lines_);
@@ -288,13 +289,13 @@ TEST_F(FollowerTest, WaitsForAModelThatTheRunKeeps)
 
 TEST_F(FollowerTest, NotesALostModelOfACompleteRunAfterTheWaitForARepair)
 {
-    rounds::Params params;
+    protocol::Params params;
     params.keep_models = 1;
     params.repair_wait = Millis{100};
     make_run(params);
     auto const payload = complete_run();
     damage(payload);
-    ASSERT_EQ(follow().value(), End::complete);
+    ASSERT_EQ(follow().value(), FollowOutcome::complete);
     ASSERT_EQ(lines_.size(), 1U);
     EXPECT_EQ(lines_[0].commit, CommitNumber{3});
     EXPECT_EQ(lines_[0].missing, runlog::model_damaged);
@@ -302,7 +303,7 @@ TEST_F(FollowerTest, NotesALostModelOfACompleteRunAfterTheWaitForARepair)
     std::filesystem::remove_all(stored_->run.folder);
     forget_published();
     ASSERT_TRUE(stored_->objects.remove(*chain::object_name(stored_->run.run, payload)));
-    ASSERT_EQ(follow().value(), End::complete);
+    ASSERT_EQ(follow().value(), FollowOutcome::complete);
     ASSERT_EQ(lines_.size(), 2U);
     EXPECT_EQ(lines_[1].missing, runlog::model_deleted);
     EXPECT_EQ(published(), std::vector{lines_[1]});
@@ -317,8 +318,8 @@ TEST_F(FollowerTest, ALossThatIsNotFiniteIsAbsentFromItsLine)
     auto const bytes = encoded.pieces();
     stored_->genesis.model.weights.sha256 = sha256_of(bytes);
     stored_->put(stored_->payload, bytes);
-    stored_->put(rounds::commit_name({1}),
-                 std::string_view(rounds::encode(stored_->genesis).bytes));
+    stored_->put(protocol::commit_name({1}),
+                 std::string_view(protocol::encode(stored_->genesis).bytes));
     ASSERT_TRUE(follow());
     ASSERT_EQ(lines_.size(), 1U);
     EXPECT_TRUE(lines_[0].is_evaluated());

@@ -7,15 +7,15 @@
 namespace curtail::follow {
 namespace {
 
-using Kind = rounds::Commit::Kind;
+using Kind = protocol::Commit::Kind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
 Digest model(std::int64_t commit) { return sha256("model " + std::to_string(commit)); }
 
-rounds::Commit commit(std::int64_t number, Kind kind = Kind::merge)
+protocol::Commit commit(std::int64_t number, Kind kind = Kind::merge)
 {
-    rounds::Commit c;
+    protocol::Commit c;
     c.number = {number};
     c.kind = kind;
     c.model.weights = {"w0", "w0.h5", 1, model(number)};
@@ -31,7 +31,8 @@ runlog::HeldOutLine line(std::int64_t number)
 }
 
 // The models of these commits.
-std::vector<rounds::Commit> const models{commit(1, Kind::genesis), commit(3), commit(4), commit(6)};
+std::vector<protocol::Commit> const models{commit(1, Kind::genesis), commit(3), commit(4),
+                                           commit(6)};
 
 std::vector<std::int64_t> pending(std::vector<runlog::HeldOutLine> const& lines,
                                   std::int64_t keep_models = 3)

@@ -52,16 +52,16 @@ class Replay {
     Rates rates;  // of the last step
 
   private:
-    [[nodiscard]] Progress progress() const
+    [[nodiscard]] BudgetProgress progress() const
     {
         return {static_cast<double>(done_), static_cast<double>(steps)};
     }
     // The file holds the decay for its depth, and a fixed scale instead of one from the batch
     // size.
-    [[nodiscard]] config::Optimizer settings(bool bfloat16) const
+    [[nodiscard]] config::OptimizerSettings settings(bool bfloat16) const
     {
         double const depth = 12.0 / static_cast<double>(golden.shape().layers);
-        config::Optimizer s;
+        config::OptimizerSettings s;
         s.lr_scale = golden.number("lr_scale");
         s.weight_decay = golden.number("weight_decay") / (depth * depth);
         s.muon_bfloat16 = bfloat16;

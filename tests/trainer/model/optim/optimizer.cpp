@@ -201,7 +201,7 @@ TEST(Schedule, MomentumRisesAndDecayFalls)
 TEST(Schedule, RatesScaleWithBatchAndWidth)
 {
     auto const shape = config::model_of_depth(12);  // C = 768
-    config::Optimizer settings;
+    config::OptimizerSettings settings;
     auto const reference = rates_at({0, 100}, shape, settings, Tokens{524'288});
     EXPECT_NEAR(reference.muon, 0.02, 1e-15);
     EXPECT_NEAR(reference.head, 0.004, 1e-15);
@@ -230,7 +230,7 @@ TEST(Schedule, WarmUpIsShorterNearTheBeginning)
 
 TEST(Schedule, ProgressIsCountedInTokens)
 {
-    config::Optimizer settings;
+    config::OptimizerSettings settings;
     settings.schedule = {1'000'000};
     auto const at = progress_of(Tokens{250'000}, settings, Tokens{2'000});
     EXPECT_EQ(at.position, 125);

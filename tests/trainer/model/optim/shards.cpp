@@ -19,7 +19,7 @@ namespace {
 
 config::Model small_shape() { return {"small", 3, 32, 2, 1, 16, 50}; }
 
-std::int64_t elements_of(std::vector<Piece> const& pieces)
+std::int64_t elements_of(std::vector<ParameterRange> const& pieces)
 {
     std::int64_t sum = 0;
     for (auto const& piece : pieces) sum += piece.count;
@@ -32,7 +32,7 @@ TEST(Shards, HoldEveryElementOnce)
          {small_shape(), config::model_of_depth(4, 256, 4096), config::model_of_depth(20)})
         for (int const ranks : {1, 2, 3, 4, 8, 16, 64}) {
             auto const shards = deal_shards(shape, ranks);
-            std::vector<Piece> all;
+            std::vector<ParameterRange> all;
             for (int rank = 0; rank < ranks; ++rank)
                 for (auto const& piece : shards.of(rank)) all.push_back(piece);
             std::sort(all.begin(), all.end(),
@@ -59,7 +59,7 @@ TEST(Shards, KeepMatricesOfTheLayersWhole)
 }
 
 // The sections (model::PassObserver) with a piece in the bucket.
-std::set<std::size_t> sections_of(Bucket const& bucket, config::Model const& shape)
+std::set<std::size_t> sections_of(GradientBucket const& bucket, config::Model const& shape)
 {
     auto const places = model::parameter_places(shape);
     std::set<std::size_t> sections;
@@ -225,7 +225,7 @@ class ThreeRanks : public testing::Test {
     void SetUp() override
     {
         for (int rank = 0; rank < 3; ++rank)
-            ranks.emplace_back(small_shape(), config::Optimizer{}, Tokens{2048},
+            ranks.emplace_back(small_shape(), config::OptimizerSettings{}, Tokens{2048},
                                deal_shards(small_shape(), 3).of(rank));
     }
     void step(int number, model::Parameters& buffer)

@@ -13,7 +13,7 @@
 namespace curtail::test {
 
 inline optim::Optimizer whole_optimizer(config::Model const& shape,
-                                        config::Optimizer const& settings = {},
+                                        config::OptimizerSettings const& settings = {},
                                         Tokens batch_tokens = Tokens{2048})
 {
     return {shape, settings, batch_tokens, optim::deal_shards(shape, 1).of(0)};
@@ -30,7 +30,7 @@ inline std::vector<at::Tensor> pieces_in(at::Tensor const& flat, optim::Optimize
 
 /// Makes one step on the pieces of `optimizer`.
 inline void step(optim::Optimizer& optimizer, model::Parameters const& weights,
-                 model::Parameters const& gradients, optim::Progress at)
+                 model::Parameters const& gradients, optim::BudgetProgress at)
 {
     (void)optimizer.step(pieces_in(weights.flat(), optimizer),
                          pieces_in(gradients.flat(), optimizer), at);

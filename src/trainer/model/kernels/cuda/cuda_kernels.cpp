@@ -86,7 +86,7 @@ class CudaKernels final : public Kernels {
   public:
     CudaKernels(CudaTable const& table, CudaKernelSet set) : table_(table), set_(set) {}
 
-    void normalize(at::Tensor const& x, Normalized& out) const override
+    void normalize(at::Tensor const& x, NormalizationResult& out) const override
     {
         make(out.y, x.sizes(), x);
         make_factors(out.r, {x.size(0)}, x);
@@ -95,7 +95,7 @@ class CudaKernels final : public Kernels {
         start_normalize("normalize", x, out);
     }
 
-    void normalize_backward(at::Tensor const& dy, Normalized const& out,
+    void normalize_backward(at::Tensor const& dy, NormalizationResult const& out,
                             at::Tensor const& dx) const override
     {
         if (!set_.normalize || !usable_as_packs({dy, out.y, dx}) || !usable_factors(out.r))
@@ -106,7 +106,8 @@ class CudaKernels final : public Kernels {
         });
     }
 
-    void embed(at::Tensor const& table, at::Tensor const& ids, Normalized& out) const override
+    void embed(at::Tensor const& table, at::Tensor const& ids,
+               NormalizationResult& out) const override
     {
         make(out.y, {ids.numel(), table.size(1)}, table);
         make_factors(out.r, {ids.numel()}, table);
@@ -114,7 +115,7 @@ class CudaKernels final : public Kernels {
             return aten_->embed(table, ids, out);
         start_normalize("embed", at::index_select(table, 0, ids), out);
     }
-    void embed_backward(at::Tensor const& dy, Normalized const& out, at::Tensor const& ids,
+    void embed_backward(at::Tensor const& dy, NormalizationResult const& out, at::Tensor const& ids,
                         at::Tensor const& dtable) const override
     {
         if (!set_.embed || !usable_as_packs({dy, out.y}) || !usable_factors(out.r))
@@ -127,7 +128,7 @@ class CudaKernels final : public Kernels {
         dtable.index_put_({ids}, dx.to(dtable.scalar_type()), true);
     }
 
-    void mix(MixInput const& in, at::Tensor& mixed, Normalized& out) const override
+    void mix(MixInput const& in, at::Tensor& mixed, NormalizationResult& out) const override
     {
         make(mixed, in.x.sizes(), in.x);
         make(out.y, in.x.sizes(), in.x);
@@ -141,7 +142,7 @@ class CudaKernels final : public Kernels {
         });
     }
 
-    void mix_backward(at::Tensor const& dy, Normalized const& out, MixInput const& in,
+    void mix_backward(at::Tensor const& dy, NormalizationResult const& out, MixInput const& in,
                       MixGradients const& gradients) const override
     {
         if (!set_.mix || !usable_as_packs({dy, out.y, in.x, in.x0, gradients.x, gradients.x0}) ||
@@ -241,7 +242,7 @@ class CudaKernels final : public Kernels {
     }
 
   private:
-    void start_normalize(char const* name, at::Tensor const& x, Normalized& out) const
+    void start_normalize(char const* name, at::Tensor const& x, NormalizationResult& out) const
     {
         start(name, x, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
             return kernels.normalize(stream, rows_of(x), read<T>(x), write<T>(out.y),

@@ -39,9 +39,9 @@ CURTAIL_DEVICE Bf16 to_bf16(float x)
 /// The type of sums over elements of type T, the epsilon of a normalization (kernels.hpp), and
 /// functions that are precise enough for results of type T.
 template <class T>
-struct Precision;
+struct PrecisionTraits;
 template <>
-struct Precision<float> {
+struct PrecisionTraits<float> {
     using Sum = double;  // as in cpu_rows.inl
     static constexpr double epsilon = 0x1p-23;
     CURTAIL_DEVICE static float power_of_2(float x) { return exp2f(x); }
@@ -53,7 +53,7 @@ struct Precision<float> {
 // On a GPU, each of these functions is one instruction with an error of about 2^-22, which a result
 // of bfloat16 does not show. (A slow path for denormal numbers would add four.)
 template <>
-struct Precision<Bf16> {
+struct PrecisionTraits<Bf16> {
     using Sum = float;
     static constexpr float epsilon = 0x1p-23F;
 #ifdef __CUDA_ARCH__
@@ -90,7 +90,7 @@ struct Precision<Bf16> {
     CURTAIL_DEVICE static float ratio(float a, float b) { return a * inverse(b); }
 };
 template <class T>
-using SumOf = typename Precision<T>::Sum;
+using SumOf = typename PrecisionTraits<T>::Sum;
 
 /// Two sums that are made together.
 template <class S>

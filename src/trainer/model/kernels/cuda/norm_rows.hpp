@@ -12,9 +12,9 @@ namespace curtail::model {
 template <class T>
 CURTAIL_DEVICE float factor_of(SumOf<T> squares, int width)
 {
-    SumOf<T> const mean =
-        Precision<T>::ratio(squares, static_cast<SumOf<T>>(width)) + Precision<T>::epsilon;
-    return Precision<T>::inverse_root(mean);
+    SumOf<T> const mean = PrecisionTraits<T>::ratio(squares, static_cast<SumOf<T>>(width)) +
+                          PrecisionTraits<T>::epsilon;
+    return PrecisionTraits<T>::inverse_root(mean);
 }
 
 template <class Group, class T>
@@ -51,9 +51,10 @@ template <class T>
 CURTAIL_DEVICE float along(Sums<SumOf<T>> of_products_and_squares, int width, float r)
 {
     SumOf<T> const wide_r = r;
-    SumOf<T> const eps = Precision<T>::epsilon * static_cast<SumOf<T>>(width) * wide_r * wide_r;
-    return static_cast<float>(
-        Precision<T>::ratio(of_products_and_squares.first, of_products_and_squares.second + eps));
+    SumOf<T> const eps =
+        PrecisionTraits<T>::epsilon * static_cast<SumOf<T>>(width) * wide_r * wide_r;
+    return static_cast<float>(PrecisionTraits<T>::ratio(of_products_and_squares.first,
+                                                        of_products_and_squares.second + eps));
 }
 
 template <class Group, class T>

@@ -23,7 +23,7 @@ CURTAIL_DEVICE void square_relu_backward_pack(T const* squares, T* gradient)
     auto const values = load(squares);
     auto derivatives = load(gradient);
     for (int i = 0; i < pack_size<T>; ++i)
-        derivatives.at[i] *= 2 * Precision<T>::root(values.at[i]);
+        derivatives.at[i] *= 2 * PrecisionTraits<T>::root(values.at[i]);
     store(gradient, derivatives);
 }
 

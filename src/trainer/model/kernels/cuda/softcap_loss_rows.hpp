@@ -17,7 +17,8 @@ constexpr float log2_of_e = 1.4426950408889634F;
 template <class T>
 CURTAIL_DEVICE float quotient_of(float z)
 {
-    return Precision<T>::inverse(1 + Precision<T>::power_of_2(z * (2 / logit_cap * log2_of_e)));
+    return PrecisionTraits<T>::inverse(
+        1 + PrecisionTraits<T>::power_of_2(z * (2 / logit_cap * log2_of_e)));
 }
 
 CURTAIL_DEVICE float logit_of(float q) { return logit_cap - 2 * logit_cap * q; }
@@ -27,7 +28,7 @@ template <class T>
 CURTAIL_DEVICE float weight_of(float q)
 {
     constexpr float cap = logit_cap * log2_of_e;
-    return Precision<T>::power_of_2(cap - 2 * cap * q);
+    return PrecisionTraits<T>::power_of_2(cap - 2 * cap * q);
 }
 
 /// Calls body(index in the pack) for the elements of a pack that are not padding. `left` is the
