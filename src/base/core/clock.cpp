@@ -3,13 +3,11 @@
 
 #include <time.h>
 
+#include <condition_variable>
+#include <mutex>
+
 namespace curtail {
 namespace {
-
-Millis scaled(Millis d, double factor)
-{
-    return std::chrono::round<Millis>(std::chrono::duration<double, std::milli>(d) * factor);
-}
 
 Millis reading(clockid_t clock)
 {
@@ -24,12 +22,21 @@ Time SystemClock::now() const
 {
     return std::chrono::floor<Millis>(std::chrono::system_clock::now());
 }
-Time TimeScale::from_real(Time real) const { return origin + scaled(real - real_origin, factor); }
-Time TimeScale::to_real(Time shown) const
+Time TimeScale::from_real(Time real) const
 {
-    return real_origin + scaled(shown - origin, 1 / factor);
+    std::chrono::duration<double, std::milli> const passed(real - real_origin);
+    return origin + std::chrono::round<Millis>(passed * factor);
 }
 MonoTime monotonic_now() { return std::chrono::floor<Millis>(std::chrono::steady_clock::now()); }
+
+bool sleep_unless_stopped(std::stop_token const& stop, Millis time)
+{
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any never;
+    never.wait_for(lock, stop, time, [] { return false; });
+    return !stop.stop_requested();
+}
 
 Millis suspended_time()
 {

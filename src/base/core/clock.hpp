@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <algorithm>
+#include <stop_token>
 
 #include "base/core/time.hpp"
 
@@ -29,8 +29,6 @@ struct TimeScale {
 
     /// Returns the time that the clock shows at `real`.
     [[nodiscard]] Time from_real(Time real) const;
-    /// Returns the real time at which the clock shows `shown`.
-    [[nodiscard]] Time to_real(Time shown) const;
     friend bool operator==(TimeScale const&, TimeScale const&) = default;
 };
 
@@ -46,20 +44,11 @@ class ScaledClock final : public Clock {
 
 [[nodiscard]] MonoTime monotonic_now();
 
+/// Waits for `time`, or until a stop request. Returns whether there is none.
+bool sleep_unless_stopped(std::stop_token const& stop, Millis time);
+
 /// Returns for how long this machine has been suspended since its start. The monotonic clock does
 /// not count this time.
 [[nodiscard]] Millis suspended_time();
-
-/// The time limit of an operation, on the monotonic clock. The time begins to run when the
-/// object is constructed.
-class Deadline {
-  public:
-    explicit Deadline(Millis total) : end_(monotonic_now() + total) {}
-    /// Returns the time that is left; zero if the limit has passed.
-    [[nodiscard]] Millis left() const { return std::max(Millis{0}, end_ - monotonic_now()); }
-
-  private:
-    MonoTime end_;
-};
 
 }  // namespace curtail

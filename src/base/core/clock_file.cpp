@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/core/clock_file.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
 
@@ -20,14 +16,6 @@ TimeScale read_scale(json::ObjectReader& r)
     r.require(real_origin.has_value(), "real_origin", "must be a time with a time zone");
     r.require(factor > 0 && factor <= 1e6, "factor", "must be more than 0 and at most 1e6");
     return {origin.value_or(Time{}), real_origin.value_or(Time{}), factor};
-}
-
-// 0 or errno.
-int link_unless_exists(std::filesystem::path const& from, std::filesystem::path const& to)
-{
-    int const error = link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
-    unlink(from.c_str());
-    return error == EEXIST ? 0 : error;
 }
 
 }  // namespace
@@ -48,11 +36,8 @@ Result<TimeScale> make_clock(std::filesystem::path const& run_folder, TimeScale 
     json::Object const content{{"origin", format_time(scale.origin)},
                                {"real_origin", format_time(scale.real_origin)},
                                {"factor", scale.factor}};
-    auto const temporary = run_folder / (".clock.json." + std::to_string(getpid()));
-    if (auto written = write_file(temporary, json::to_string(content) + "\n"); !written)
-        return tl::unexpected(written.error());
-    if (int const error = link_unless_exists(temporary, path))
-        return fail(ExitCode::cannot_create, "cannot create " + path.string(), errno_text(error));
+    if (auto created = create_file(path, json::to_string(content) + "\n"); !created)
+        return tl::unexpected(created.error());
     auto const clock = read_clock(run_folder);
     if (!clock) return tl::unexpected(clock.error());
     if (!*clock)

@@ -6,53 +6,6 @@
 namespace curtail::csv {
 namespace {
 
-// Splits a line into its fields, character by character.
-class FieldReader {
-  public:
-    explicit FieldReader(std::string_view line) : line_(line) {}
-
-    std::optional<std::vector<std::string>> read()
-    {
-        for (; at_ < line_.size(); ++at_)
-            if (!take(line_[at_])) return std::nullopt;
-        if (state_ == State::quoted) return std::nullopt;
-        return std::move(fields_);
-    }
-
-  private:
-    enum class State { start, plain, quoted, closed };
-
-    bool take(char c)
-    {
-        if (state_ == State::quoted) return take_quoted(c);
-        if (c == ',') {
-            fields_.emplace_back();
-            state_ = State::start;
-        } else if (c == '"' && state_ == State::start) {
-            state_ = State::quoted;
-        } else {
-            if (state_ == State::closed) return false;
-            fields_.back() += c;
-            state_ = State::plain;
-        }
-        return true;
-    }
-
-    bool take_quoted(char c)
-    {
-        bool const doubled = c == '"' && at_ + 1 < line_.size() && line_[at_ + 1] == '"';
-        if (c != '"' || doubled) fields_.back() += c;
-        else state_ = State::closed;
-        if (doubled) ++at_;
-        return true;
-    }
-
-    std::string_view line_;
-    std::size_t at_{0};
-    State state_{State::start};
-    std::vector<std::string> fields_{1};
-};
-
 std::string quoted(std::string const& field)
 {
     if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
@@ -76,7 +29,28 @@ std::optional<std::string_view> LineReader::next()
 
 std::optional<std::vector<std::string>> fields_of(std::string_view line)
 {
-    return FieldReader(line).read();
+    enum class State { start, plain, quoted, closed } state = State::start;
+    std::vector<std::string> fields(1);
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        char const c = line[i];
+        if (state == State::quoted) {
+            bool const doubled = line.substr(i).starts_with("\"\"");
+            if (c != '"' || doubled) fields.back() += c;
+            else state = State::closed;
+            if (doubled) ++i;
+        } else if (c == ',') {
+            fields.emplace_back();
+            state = State::start;
+        } else if (c == '"' && state == State::start) {
+            state = State::quoted;
+        } else {
+            if (state == State::closed) return std::nullopt;
+            fields.back() += c;
+            state = State::plain;
+        }
+    }
+    if (state == State::quoted) return std::nullopt;
+    return fields;
 }
 
 std::string line_of(std::vector<std::string> const& fields)

@@ -100,24 +100,7 @@ tl::unexpected<Error> not_readable(fs::path const& path, mode_t mode)
     return not_regular("read", path, mode, ExitCode::no_input, "name a regular file");
 }
 
-// The error of an open() that failed. Opening a socket fails with a misleading error.
-tl::unexpected<Error> cannot_open(fs::path const& path, int error)
-{
-    struct stat status {};
-    if (error == ENXIO && stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
-        return not_readable(path, status.st_mode);
-    return cannot("read", path, error, ExitCode::no_input);
-}
-
-tl::unexpected<Error> cannot_write(fs::path const& path, int error)
-{
-    if (error == ELOOP)
-        return fail(ExitCode::cannot_create, "cannot write " + path.string(),
-                    "it is a symbolic link", "remove the link");
-    return cannot("write", path, error, ExitCode::cannot_create);
-}
-
-// Whether the file ends in the middle of a line; or errno.
+// Tells whether the file ends in the middle of a line. Otherwise returns errno.
 tl::expected<bool, int> ends_mid_line(int fd)
 {
     char last = '\n';
@@ -155,8 +138,14 @@ Result<std::optional<Fd>> open_to_read(fs::path const& path)
     // O_NONBLOCK: opening a pipe must not wait for its writer.
     Fd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::optional<Fd>{};
-    if (!fd) return cannot_open(path, errno);
     struct stat status {};
+    if (!fd) {
+        int const error = errno;
+        // The error of a socket would mislead.
+        if (error == ENXIO && stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
+            return not_readable(path, status.st_mode);
+        return cannot("read", path, error, ExitCode::no_input);
+    }
     if (fstat(fd.get(), &status) != 0) return cannot("read", path, errno, ExitCode::io);
     if (!S_ISREG(status.st_mode)) return not_readable(path, status.st_mode);
     return std::optional(std::move(fd));
@@ -236,13 +225,27 @@ Result<void> write_file(fs::path const& path, std::string_view content, unsigned
     });
 }
 
+Result<void> create_file(fs::path const& path, std::string_view content)
+{
+    auto const temporary = temporary_for(path);
+    if (auto written = write_file(temporary, content); !written) return written;
+    int const error = link(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
+    unlink(temporary.c_str());
+    if (error != 0 && error != EEXIST)
+        return fail(ExitCode::cannot_create, "cannot create " + path.string(), errno_text(error));
+    return {};
+}
+
 // Somebody who may write to the folder could have put a link or a pipe in the file's place.
 Result<Fd> open_to_append(fs::path const& path)
 {
     constexpr int flags =
         O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     Fd fd(open(path.c_str(), flags, 0644));
-    if (!fd) return cannot_write(path, errno);
+    if (!fd && errno == ELOOP)
+        return fail(ExitCode::cannot_create, "cannot write " + path.string(),
+                    "it is a symbolic link", "remove the link");
+    if (!fd) return cannot("write", path, errno, ExitCode::cannot_create);
     struct stat status {};
     if (fstat(fd.get(), &status) != 0) return cannot("write", path, errno, ExitCode::io);
     if (!S_ISREG(status.st_mode))
@@ -290,7 +293,8 @@ std::string own_host()
     return host;
 }
 
-// Whether the process that has written its name into a lock was one of this host, and has ended.
+// Tells whether the process that has written its name into a lock was one of this host and has
+// ended.
 bool holder_has_ended(fs::path const& lock)
 {
     auto const holder = read_file(lock, 512).value_or("");

@@ -63,6 +63,9 @@ class Fd {
 /// temporary file remains.
 [[nodiscard]] Result<void> write_file(std::filesystem::path const& path, std::string_view content,
                                       unsigned mode = 0644);
+/// Creates a file, atomically and durably. Keeps an existing file, and then succeeds too. Fails
+/// like write_file(), and with `cannot_create` if the file system has no hard links.
+[[nodiscard]] Result<void> create_file(std::filesystem::path const& path, std::string_view content);
 /// Replaces `path` like write_file(), but calls `fill` to write the temporary file. `fill` receives
 /// the path of the temporary file. Use this function with a library that writes files itself, such
 /// as HDF5.

@@ -203,20 +203,6 @@ std::optional<std::string> find_problem(std::string_view text, Limits limits)
     return std::nullopt;
 }
 
-char const* script_escape(char c)
-{
-    switch (c) {
-        case '<':
-            return "\\u003c";
-        case '>':
-            return "\\u003e";
-        case '&':
-            return "\\u0026";
-        default:
-            return nullptr;
-    }
-}
-
 }  // namespace
 
 Object::Object(std::initializer_list<Member> members)
@@ -260,6 +246,13 @@ std::optional<double> Object::number_at(std::string_view key) const
 }
 
 Value text_or_null(std::string text) { return text.empty() ? Value() : Value(std::move(text)); }
+
+std::optional<bool> Object::bool_at(std::string_view key) const
+{
+    auto const* value = find(key);
+    auto const* flag = value != nullptr ? value->as_bool() : nullptr;
+    return flag != nullptr ? std::optional(*flag) : std::nullopt;
+}
 
 Value time_or_null(std::optional<Time> const& time)
 {
@@ -335,6 +328,14 @@ Result<Value> parse_file(std::filesystem::path const& path, Dialect dialect, Lim
             [&](std::string const& text) { return parse(text, path.string(), dialect, limits); });
 }
 
+Result<Value> parse_settings(std::filesystem::path const& path)
+{
+    return parse_file(path).map_error([](Error error) {
+        if (error.code == ExitCode::data) error.code = ExitCode::config;
+        return error;
+    });
+}
+
 Result<std::optional<Value>> parse_file_if_exists(std::filesystem::path const& path,
                                                   Dialect dialect, Limits limits)
 {
@@ -372,13 +373,20 @@ std::string canonical(Value const& value)
 
 std::string to_script(Value const& value)
 {
+    static constexpr std::pair<std::string_view, char const*> escapes[] = {
+        {"<", "\\u003c"},
+        {">", "\\u003e"},
+        {"&", "\\u0026"},
+        {"\xE2\x80\xA8", "\\u2028"},
+        {"\xE2\x80\xA9", "\\u2029"}};
     std::string out;
     auto const text = to_string(value);
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (char const* escape = script_escape(text[i])) out += escape;
-        else if (text.compare(i, 3, "\xE2\x80\xA8") == 0) out += "\\u2028", i += 2;
-        else if (text.compare(i, 3, "\xE2\x80\xA9") == 0) out += "\\u2029", i += 2;
-        else out += text[i];
+    for (std::string_view rest = text; !rest.empty();) {
+        auto const* const found = std::ranges::find_if(
+            escapes, [&](auto const& escape) { return rest.starts_with(escape.first); });
+        bool const is_escaped = found != std::end(escapes);
+        out += is_escaped ? std::string_view(found->second) : rest.substr(0, 1);
+        rest.remove_prefix(is_escaped ? found->first.size() : 1);
     }
     return out;
 }

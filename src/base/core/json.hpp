@@ -35,11 +35,12 @@ class Object {
     [[nodiscard]] static Object of_distinct(std::vector<std::pair<std::string, Value>> members);
     /// Returns a null pointer if there is no such member.
     [[nodiscard]] Value const* find(std::string_view key) const;
-    // Each of these four functions returns the value of `key` if such a member exists and has the
+    // Each of these five functions returns the value of `key` if such a member exists and has the
     // type in the function's name. If not, the result is empty. number_at() accepts an integer too.
     [[nodiscard]] std::string text_at(std::string_view key) const;
     [[nodiscard]] std::optional<std::int64_t> integer_at(std::string_view key) const;
     [[nodiscard]] std::optional<double> number_at(std::string_view key) const;
+    [[nodiscard]] std::optional<bool> bool_at(std::string_view key) const;
     [[nodiscard]] std::optional<Time> time_at(std::string_view key) const;  ///< see parse_time()
     Object& set(std::string key, Value value);  ///< adds a member, or replaces its value
     void erase(std::string_view key);           ///< does nothing if there is no such member
@@ -146,6 +147,9 @@ enum class Dialect {
                                        Dialect dialect = Dialect::comments,
                                        Limits limits = document_limits);
 
+/// Parses a configuration file like parse_file(). Fails with `config` if it is not valid JSON.
+[[nodiscard]] Result<Value> parse_settings(std::filesystem::path const& path);
+
 /// Parses a file like parse_file(). Returns an empty optional if the file does not exist.
 [[nodiscard]] Result<std::optional<Value>> parse_file_if_exists(std::filesystem::path const& path,
                                                                 Dialect dialect = Dialect::strict,
@@ -153,6 +157,12 @@ enum class Dialect {
 
 /// Returns a time as text, see format_time(), or null.
 [[nodiscard]] Value time_or_null(std::optional<Time> const& time);
+/// Returns the member `value` of an identifier or a quantity, or null.
+template <class T>
+[[nodiscard]] Value value_or_null(std::optional<T> const& of)
+{
+    return of ? Value(of->value) : Value();
+}
 
 /// Returns null if `text` is empty.
 [[nodiscard]] Value text_or_null(std::string text);
@@ -240,7 +250,14 @@ class ObjectReader {
   private:
     Value const* take(std::string const& key, bool required, char const* wanted);
     void wrong_type(std::string const& key, Value const& found, char const* wanted);
-    void adopt(std::optional<Error> const& error);
+    /// Returns the value of `key`. Returns an empty optional if it is absent or of another type.
+    template <class T>
+    std::optional<T> read(std::string const& key, bool required, char const* wanted);
+    /// Reads the value of `key` like read(). A value that is null counts as absent.
+    template <class T>
+    std::optional<T> read_optional(std::string const& key, char const* wanted);
+    void read_inner(std::string const& name, Value const& value,
+                    std::function<void(ObjectReader&)> const& read);
 
     Object const* object_{nullptr};
     std::string where_;

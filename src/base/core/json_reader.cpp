@@ -5,6 +5,17 @@
 #include "base/core/text.hpp"
 
 namespace curtail::json {
+namespace {
+
+template <class T>
+std::optional<T> value_as(Value const& value)
+{
+    if constexpr (std::is_same_v<T, double>) return value.as_number();
+    auto const* const found = std::get_if<T>(&value.variant());
+    return found != nullptr ? std::optional(*found) : std::nullopt;
+}
+
+}  // namespace
 
 ObjectReader::ObjectReader(Value const& value, std::string where, ExitCode code)
     : object_(value.as_object()), where_(std::move(where)), code_(code)
@@ -25,11 +36,6 @@ void ObjectReader::reject(Error error)
     if (!error_) error_ = std::move(error);
 }
 
-void ObjectReader::adopt(std::optional<Error> const& error)
-{
-    if (error) reject(*error);
-}
-
 void ObjectReader::wrong_type(std::string const& key, Value const& found, char const* wanted)
 {
     reject(
@@ -45,67 +51,58 @@ Value const* ObjectReader::take(std::string const& key, bool required, char cons
     return found;
 }
 
+template <class T>
+std::optional<T> ObjectReader::read(std::string const& key, bool required, char const* wanted)
+{
+    auto const* found = take(key, required, wanted);
+    if (found == nullptr) return std::nullopt;
+    if (auto value = value_as<T>(*found)) return value;
+    wrong_type(key, *found, wanted);
+    return std::nullopt;
+}
+
+template <class T>
+std::optional<T> ObjectReader::read_optional(std::string const& key, char const* wanted)
+{
+    auto const* found = object_ == nullptr ? nullptr : object_->find(key);
+    if (found == nullptr || !found->is_null()) return read<T>(key, false, wanted);
+    requested_.push_back(key);
+    return std::nullopt;
+}
+
 std::string ObjectReader::text(std::string const& key, std::optional<std::string> fallback)
 {
-    if (auto const* found = take(key, !fallback, "text")) {
-        if (auto const* value = found->as_text()) return *value;
-        wrong_type(key, *found, "text");
-    }
-    return std::move(fallback).value_or("");
+    return read<std::string>(key, !fallback, "text").value_or(std::move(fallback).value_or(""));
 }
 
 std::int64_t ObjectReader::integer(std::string const& key, std::optional<std::int64_t> fallback)
 {
-    if (auto const* found = take(key, !fallback, "an integer")) {
-        if (auto const* value = found->as_integer()) return *value;
-        wrong_type(key, *found, "an integer");
-    }
-    return fallback.value_or(0);
+    return read<std::int64_t>(key, !fallback, "an integer").value_or(fallback.value_or(0));
 }
 
 double ObjectReader::number(std::string const& key, std::optional<double> fallback)
 {
-    if (auto const* found = take(key, !fallback, "a number")) {
-        if (auto const value = found->as_number()) return *value;
-        wrong_type(key, *found, "a number");
-    }
-    return fallback.value_or(0);
+    return read<double>(key, !fallback, "a number").value_or(fallback.value_or(0));
 }
 
 bool ObjectReader::boolean(std::string const& key, std::optional<bool> fallback)
 {
-    if (auto const* found = take(key, !fallback, "true or false")) {
-        if (auto const* value = found->as_bool()) return *value;
-        wrong_type(key, *found, "true or false");
-    }
-    return fallback.value_or(false);
+    return read<bool>(key, !fallback, "true or false").value_or(fallback.value_or(false));
 }
 
 std::optional<std::string> ObjectReader::optional_text(std::string const& key)
 {
-    auto const* found = take(key, false, "text");
-    if (found == nullptr || found->is_null()) return std::nullopt;
-    if (auto const* value = found->as_text()) return *value;
-    wrong_type(key, *found, "text");
-    return std::nullopt;
+    return read_optional<std::string>(key, "text");
 }
 
 std::optional<std::int64_t> ObjectReader::optional_integer(std::string const& key)
 {
-    auto const* found = take(key, false, "an integer");
-    if (found == nullptr || found->is_null()) return std::nullopt;
-    if (auto const* value = found->as_integer()) return *value;
-    wrong_type(key, *found, "an integer");
-    return std::nullopt;
+    return read_optional<std::int64_t>(key, "an integer");
 }
 
 std::optional<double> ObjectReader::optional_number(std::string const& key)
 {
-    auto const* found = take(key, false, "a number");
-    if (found == nullptr || found->is_null()) return std::nullopt;
-    if (auto const value = found->as_number()) return value;
-    wrong_type(key, *found, "a number");
-    return std::nullopt;
+    return read_optional<double>(key, "a number");
 }
 
 std::optional<Time> ObjectReader::optional_time(std::string const& key)
@@ -149,10 +146,7 @@ void ObjectReader::object(std::string const& key, std::function<void(ObjectReade
     auto const* found = take(key, required, "an object");
     if (found == nullptr) return;
     if (found->as_object() == nullptr) return wrong_type(key, *found, "an object");
-    ObjectReader inner(*found, where_, code_);
-    inner.prefix_ = prefix_ + key + ".";
-    read(inner);
-    adopt(inner.finish());
+    read_inner(key, *found, read);
 }
 
 void ObjectReader::each(std::string const& key, std::function<void(ObjectReader&)> const& read,
@@ -162,11 +156,17 @@ void ObjectReader::each(std::string const& key, std::function<void(ObjectReader&
     for (auto const& element : list(key, required)) {
         auto const name = key + "[" + std::to_string(index++) + "]";
         if (element.as_object() == nullptr) return wrong_type(name, element, "an object");
-        ObjectReader inner(element, where_, code_);
-        inner.prefix_ = prefix_ + name + ".";
-        read(inner);
-        adopt(inner.finish());
+        read_inner(name, element, read);
     }
+}
+
+void ObjectReader::read_inner(std::string const& name, Value const& value,
+                              std::function<void(ObjectReader&)> const& read)
+{
+    ObjectReader inner(value, where_, code_);
+    inner.prefix_ = prefix_ + name + ".";
+    read(inner);
+    if (auto error = inner.finish()) reject(std::move(*error));
 }
 
 void ObjectReader::require(bool good, std::string_view key, std::string_view rule)

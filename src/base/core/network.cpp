@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/core/text.hpp"
 
@@ -12,13 +11,11 @@ namespace curtail {
 namespace {
 
 // A number from 0 to `most`, without sign and leading zeros.
-std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t most)
+std::optional<std::uint32_t> parse_up_to(std::uint32_t most, std::string_view text)
 {
-    if (text.empty() || text.size() > 5 || (text.size() > 1 && text.front() == '0')) return {};
-    std::uint32_t value = 0;
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value > most) return {};
-    return value;
+    if (text.size() > 1 && text.front() == '0') return {};
+    auto const value = parse_number<std::uint32_t>(text);
+    return value && *value <= most ? value : std::nullopt;
 }
 
 std::uint32_t mask_of(int bits) { return bits == 0 ? 0 : ~std::uint32_t{0} << (32 - bits); }
@@ -31,7 +28,7 @@ std::optional<Ipv4> Ipv4::parse(std::string_view text)
     if (parts.size() != 4) return {};
     Ipv4 address;
     for (auto const part : parts) {
-        auto const number = parse_number(part, 255);
+        auto const number = parse_up_to(255, part);
         if (!number) return {};
         address.value = address.value << 8 | *number;
     }
@@ -48,7 +45,7 @@ std::optional<Network> Network::parse(std::string_view text)
 {
     auto const slash = std::min(text.find('/'), text.size());
     auto const first = Ipv4::parse(text.substr(0, slash));
-    auto const bits = slash == text.size() ? 32 : parse_number(text.substr(slash + 1), 32);
+    auto const bits = slash == text.size() ? 32 : parse_up_to(32, text.substr(slash + 1));
     if (!first || !bits) return {};
     Network const network{*first, static_cast<int>(*bits)};
     return (first->value & ~mask_of(network.bits)) == 0 ? std::optional(network) : std::nullopt;
@@ -80,7 +77,7 @@ std::string PortRange::text() const { return fmt::format("{}-{}", first, last); 
 
 std::optional<std::uint16_t> parse_port(std::string_view text)
 {
-    auto const port = parse_number(text, 65'535);
+    auto const port = parse_up_to(65'535, text);
     if (!port || *port == 0) return {};
     return static_cast<std::uint16_t>(*port);
 }

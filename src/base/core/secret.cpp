@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 
 #include <cerrno>
-#include <ostream>
 
 namespace curtail {
 
@@ -23,17 +22,6 @@ void Secret::wipe()
 {
     if (!text_.empty()) explicit_bzero(text_.data(), text_.size());
 }
-
-bool operator==(Secret const& a, Secret const& b)
-{
-    if (a.text_.size() != b.text_.size()) return false;
-    unsigned char difference = 0;
-    for (std::size_t i = 0; i < a.text_.size(); ++i)
-        difference = static_cast<unsigned char>(difference | (a.text_[i] ^ b.text_[i]));
-    return difference == 0;
-}
-
-std::ostream& operator<<(std::ostream& out, Secret const&) { return out << "***"; }
 
 Result<void> hide_process_memory()
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <fmt/core.h>
-
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +8,8 @@
 
 namespace curtail {
 
-/// A password or token. It cannot be copied, prints as `***`, compares in constant time, and is
-/// overwritten in memory when it is destroyed.
+/// A password or token. It can be neither copied nor printed, and is overwritten in memory when it
+/// is destroyed.
 class Secret {
   public:
     Secret() = default;
@@ -30,7 +27,6 @@ class Secret {
     /// Returns the plain text, which ends with a NUL and belongs to this object. Pass the text only
     /// to functions that need it.
     [[nodiscard]] char const* reveal() const { return text_.empty() ? "" : text_.data(); }
-    friend bool operator==(Secret const& a, Secret const& b);
 
   private:
     void wipe();
@@ -38,8 +34,6 @@ class Secret {
     /// std::string would leave a copy of the text behind.
     std::vector<char> text_;
 };
-
-std::ostream& operator<<(std::ostream& out, Secret const&);
 
 /// Disables core files, and hides this process's memory from other processes of the same user. Call
 /// this function before reading a secret. Core files stay disabled in child processes, but the
@@ -50,12 +44,3 @@ std::ostream& operator<<(std::ostream& out, Secret const&);
 void wipe(std::string& text);
 
 }  // namespace curtail
-
-template <>
-struct fmt::formatter<curtail::Secret> : fmt::formatter<std::string_view> {
-    template <class Context>
-    auto format(curtail::Secret const&, Context& context) const
-    {
-        return fmt::formatter<std::string_view>::format("***", context);
-    }
-};

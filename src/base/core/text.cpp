@@ -189,6 +189,14 @@ std::string_view trim(std::string_view text)
     return text.substr(first, text.find_last_not_of(space) - first + 1);
 }
 
+std::string lower_case(std::string_view text)
+{
+    std::string out(text);
+    for (char& c : out)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return out;
+}
+
 std::optional<std::int64_t> leading_integer(std::string_view text)
 {
     std::int64_t number = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -37,6 +38,19 @@ inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 /// into `text`.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
+/// Returns the text with its letters A to Z in lower case.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
+/// Parses a text that is a number and nothing else: without a sign `+` and without spaces. Returns
+/// an empty optional for any other text, and if the number is too large for its type.
+template <class Number>
+[[nodiscard]] std::optional<Number> parse_number(std::string_view text)
+{
+    Number number{};
+    auto const* const end = text.data() + text.size();
+    auto const [rest, failed] = std::from_chars(text.data(), end, number);
+    return failed == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
 /// Returns the integer with which the text begins, in decimal. Text after it is ignored. Returns an
 /// empty optional if the text does not begin with one, or if it is too large.
 [[nodiscard]] std::optional<std::int64_t> leading_integer(std::string_view text);

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "base/core/text.hpp"
 
 namespace curtail {
@@ -39,6 +37,13 @@ class Scanner {
     {
         return !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9';
     }
+    // The digits of a fraction of a second. Ignores those beyond milliseconds.
+    int fraction_ms()
+    {
+        int ms = 0;
+        for (int weight = 100; next_is_digit(); weight /= 10) ms += digits(1) * weight;
+        return ms;
+    }
     [[nodiscard]] bool at_end() const { return rest_.empty(); }
     [[nodiscard]] bool good() const { return good_; }
 
@@ -46,47 +51,6 @@ class Scanner {
     std::string_view rest_;
     bool good_{true};
 };
-
-struct Date {
-    int year, month, day;
-};
-struct TimeOfDay {
-    int hour, minute, second, ms;
-};
-
-Date scan_date(Scanner& scan)
-{
-    Date date{};
-    date.year = scan.digits(4);
-    scan.expect('-');
-    date.month = scan.digits(2);
-    scan.expect('-');
-    date.day = scan.digits(2);
-    return date;
-}
-
-// Digits beyond milliseconds are ignored.
-int scan_fraction_ms(Scanner& scan)
-{
-    int ms = 0;
-    int weight = 100;
-    while (scan.next_is_digit()) {
-        ms += scan.digits(1) * weight;
-        weight /= 10;
-    }
-    return ms;
-}
-
-TimeOfDay scan_time_of_day(Scanner& scan)
-{
-    TimeOfDay time{};
-    time.hour = scan.digits(2);
-    scan.expect(':');
-    time.minute = scan.digits(2);
-    time.second = scan.accept(':') ? scan.digits(2) : 0;
-    time.ms = scan.accept('.') ? scan_fraction_ms(scan) : 0;
-    return time;
-}
 
 struct Problem {
     char const* why;
@@ -112,31 +76,31 @@ tl::expected<std::chrono::minutes, Problem> scan_offset(Scanner& scan)
     return east ? offset : -offset;
 }
 
-// The same digits read as UTC; empty if the calendar or the clock has no such time.
-std::optional<Time> to_time(Date const& date, TimeOfDay const& time)
-{
-    using namespace std::chrono;
-    year_month_day const day{year{date.year}, month{static_cast<unsigned>(date.month)},
-                             std::chrono::day{static_cast<unsigned>(date.day)}};
-    // A second of 60 is a leap second.
-    if (!day.ok() || time.hour > 23 || time.minute > 59 || time.second > 60) return std::nullopt;
-    return Time{sys_days{day}} + hours{time.hour} + minutes{time.minute} + seconds{time.second} +
-           milliseconds{time.ms};
-}
-
 tl::expected<Time, Problem> scan_time(std::string_view text)
 {
+    using namespace std::chrono;
     Scanner scan(text);
-    auto const date = scan_date(scan);
+    year const year{scan.digits(4)};
+    scan.expect('-');
+    month const month{static_cast<unsigned>(scan.digits(2))};
+    scan.expect('-');
+    day const day{static_cast<unsigned>(scan.digits(2))};
     if (!scan.accept('T')) scan.expect(' ');
-    auto const time = scan_time_of_day(scan);
+    int const hour = scan.digits(2);
+    scan.expect(':');
+    int const minute = scan.digits(2);
+    int const second = scan.accept(':') ? scan.digits(2) : 0;
+    int const ms = scan.accept('.') ? scan.fraction_ms() : 0;
     if (!scan.good()) return tl::unexpected(Problem{"not an ISO 8601 time"});
     auto const offset = scan_offset(scan);
     if (!offset) return tl::unexpected(offset.error());
     if (!scan.good() || !scan.at_end()) return tl::unexpected(Problem{"not an ISO 8601 time"});
-    auto const local = to_time(date, time);
-    if (!local) return tl::unexpected(Problem{"this date or time does not exist"});
-    return *local - *offset;
+    year_month_day const date{year, month, day};
+    // A second of 60 is a leap second.
+    if (!date.ok() || hour > 23 || minute > 59 || second > 60)
+        return tl::unexpected(Problem{"this date or time does not exist"});
+    return Time{sys_days{date}} + hours{hour} + minutes{minute} + seconds{second} +
+           milliseconds{ms} - *offset;
 }
 
 }  // namespace

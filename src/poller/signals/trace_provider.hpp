@@ -13,7 +13,6 @@ class TraceProvider final : public Provider {
   public:
     explicit TraceProvider(Trace trace) : trace_(std::move(trace)) {}
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;
-    [[nodiscard]] Trace const& trace() const { return trace_; }
 
   private:
     Trace trace_;

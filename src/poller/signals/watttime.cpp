@@ -26,18 +26,6 @@ Millis random_wait()
     return Millis{std::uniform_int_distribution<int>(500, 1500)(random)};
 }
 
-// Moves a text out of a parsed object into a secret and overwrites it there.
-Secret take_secret(json::Value& object, char const* key)
-{
-    auto const* members = object.as_object();
-    auto const* member = members == nullptr ? nullptr : members->find(key);
-    auto const* text = member == nullptr ? nullptr : member->as_text();
-    if (text == nullptr) return {};
-    Secret secret(*text);
-    wipe(const_cast<std::string&>(*text));  // `object` is not const, only its accessors are
-    return secret;
-}
-
 Result<Credentials> read_account(json::Value& value, std::string const& file)
 {
     json::ObjectReader r(value, file, ExitCode::config);
@@ -53,14 +41,13 @@ Result<Credentials> read_account(json::Value& value, std::string const& file)
     return credentials;
 }
 
-// Whether a later attempt may succeed.
-bool is_busy(Result<http::Response> const& response)
+// Returns whether a later attempt may succeed.
+bool may_pass(Result<http::Response> const& response)
 {
-    if (!response) return response.error().code == ExitCode::temporary;
-    return response->status == 429 || response->status >= 500;
+    return response ? is_busy(*response) : response.error().code == ExitCode::temporary;
 }
 
-// Whether `text` needs no escapes in JSON.
+// Returns whether `text` needs no escapes in JSON.
 bool is_plain_text(std::string_view text)
 {
     return std::all_of(text.begin(), text.end(),
@@ -87,7 +74,8 @@ Result<Credentials> read_credentials(std::filesystem::path const& file)
 // One query to the provider and its budget.
 struct AccountClient::Query {
     std::string url;  // without parameters
-    Deadline deadline;
+    MonoTime end;
+    [[nodiscard]] Millis time_left() const { return std::max(Millis{0}, end - monotonic_now()); }
     bool retried{false};
     bool logged_in{false};  // the token was obtained by this query
 };
@@ -125,16 +113,10 @@ Result<Points> AccountClient::live(RegionId const& region)
 
 Result<json::Value> AccountClient::fetch(std::string const& path, std::string const& parameters)
 {
-    Query query{options_.base_url + path, Deadline(options_.deadline)};
+    Query query{options_.base_url + path, monotonic_now() + options_.deadline};
     if (auto loaded = load_token(); !loaded) return tl::unexpected(loaded.error());
-    if (!has_valid_token()) {
+    if (!has_valid_token())
         if (auto done = log_in(query); !done) return tl::unexpected(done.error());
-    }
-    return fetch_with_token(parameters, query);
-}
-
-Result<json::Value> AccountClient::fetch_with_token(std::string const& parameters, Query& query)
-{
     for (;;) {
         http::Request request{.url = query.url + parameters, .username = {}};
         request.bearer = &token_->text;
@@ -171,7 +153,7 @@ Result<void> AccountClient::log_in(Query& query)
 Result<http::Response> AccountClient::get(http::Request request, Query& query)
 {
     for (;;) {
-        request.deadline = query.deadline.left();
+        request.deadline = query.time_left();
         if (request.deadline == Millis{0})
             return fail(ExitCode::temporary, "cannot get " + query.url,
                         "no complete response within " + format_duration(options_.deadline),
@@ -179,9 +161,9 @@ Result<http::Response> AccountClient::get(http::Request request, Query& query)
         auto response = http_.send(request);
         auto const requested_wait = response ? response->retry_after : std::nullopt;
         retry_after_ = requested_wait.value_or(Seconds{0});
-        if (!is_busy(response) || query.retried) return response;
+        if (!may_pass(response) || query.retried) return response;
         Millis const wait = requested_wait ? Millis(*requested_wait) : random_wait();
-        if (wait > max_wait || wait >= query.deadline.left()) return response;
+        if (wait > max_wait || wait >= query.time_left()) return response;
         query.retried = true;
         options_.pause(wait);
     }
@@ -199,18 +181,12 @@ bool AccountClient::has_valid_token() const
     return age >= Millis{0} && age < token_life - token_margin;
 }
 
-Result<std::optional<std::string>> AccountClient::read_token_file() const
-{
-    if (options_.writes)
-        if (auto checked = ensure_private_folder(options_.state_folder); !checked)
-            return tl::unexpected(checked.error());
-    return read_private_file(token_file());
-}
-
 Result<void> AccountClient::load_token()
 {
     if (token_loaded_) return {};
-    auto content = read_token_file();
+    if (options_.writes)
+        if (auto checked = ensure_private_folder(options_.state_folder); !checked) return checked;
+    auto content = read_private_file(token_file());
     if (!content) return tl::unexpected(content.error());
     token_loaded_ = true;
     if (!*content) return {};

@@ -71,11 +71,9 @@ class AccountClient {
         Time obtained;
     };
     [[nodiscard]] Result<json::Value> fetch(std::string const& path, std::string const& parameters);
-    [[nodiscard]] Result<json::Value> fetch_with_token(std::string const& parameters, Query& query);
     [[nodiscard]] Result<void> log_in(Query& query);
     [[nodiscard]] Result<http::Response> get(http::Request request, Query& query);
     [[nodiscard]] Result<void> load_token();
-    [[nodiscard]] Result<std::optional<std::string>> read_token_file() const;
     void store_token() const;
     [[nodiscard]] bool has_valid_token() const;
     [[nodiscard]] std::string account_hash() const;

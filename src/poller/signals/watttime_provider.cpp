@@ -14,7 +14,7 @@ constexpr Seconds max_backoff{300};
 // for days.
 constexpr Seconds max_retry_after{3600};
 
-// Whether `file` was written after or with `other`. False if either is missing.
+// Returns whether `file` was written after or with `other`. Returns false if either is missing.
 bool is_newer(std::filesystem::path const& file, std::filesystem::path const& other)
 {
     std::error_code missing;
@@ -26,8 +26,8 @@ bool is_newer(std::filesystem::path const& file, std::filesystem::path const& ot
 
 bool covers(std::vector<Sample> const& samples, Time now)
 {
-    return std::any_of(samples.begin(), samples.end(), [&](Sample const& s) {
-        return s.time <= now && now < s.time + watttime::data_period;
+    return std::ranges::any_of(samples, [&](Sample const& sample) {
+        return sample.time <= now && now < sample.time + watttime::data_period;
     });
 }
 
@@ -35,12 +35,6 @@ bool is_backing_off(watttime::RegionState const& state, Time now)
 {
     auto const max_wait = state.server_asked ? max_retry_after : max_backoff;
     return state.not_before && now < *state.not_before && *state.not_before <= now + max_wait;
-}
-
-// The account was rejected, and no Retry-After asks to wait.
-bool is_rejected(watttime::RegionState const& state)
-{
-    return state.problem && state.problem->code == ExitCode::permission && !state.server_asked;
 }
 
 }  // namespace
@@ -53,8 +47,9 @@ Answer WattTimeProvider::samples(RegionId const& region, Time from, Time to)
         store(region, state);
     }
     Answer answer{{}, state.problem};
-    std::copy_if(state.samples.begin(), state.samples.end(), std::back_inserter(answer.samples),
-                 [&](Sample const& sample) { return sample.time >= from && sample.time <= to; });
+    std::ranges::copy_if(
+        state.samples, std::back_inserter(answer.samples),
+        [&](Sample const& sample) { return sample.time >= from && sample.time <= to; });
     return answer;
 }
 
@@ -108,8 +103,9 @@ WattTimeProvider::State& WattTimeProvider::state_of(RegionId const& id)
     // The client reports an invalid name when it queries the server.
     if (!is_new || !is_plain_name(id.value)) return state;
     state = watttime::read_state(file_of(id), options().log);
-    if (is_rejected(state) && is_newer(options().credentials_file, file_of(id)))
-        state.not_before.reset();
+    bool const is_rejected =
+        state.problem && state.problem->code == ExitCode::permission && !state.server_asked;
+    if (is_rejected && is_newer(options().credentials_file, file_of(id))) state.not_before.reset();
     return state;
 }
 

@@ -10,23 +10,23 @@
 namespace curtail::signals::watttime {
 namespace {
 
-json::Value const* member_of(json::Value const& value, std::string_view key)
+// An empty object if `value` is of another type.
+json::Object const& object_of(json::Value const& value)
 {
+    static json::Object const none;
     auto const* object = value.as_object();
-    return object == nullptr ? nullptr : object->find(key);
+    return object == nullptr ? none : *object;
 }
 
 // A text member of an object, printable. Empty if it is missing or has another type.
 std::string text_of(json::Value const& value, std::string_view key)
 {
-    auto const* member = member_of(value, key);
-    auto const* text = member == nullptr ? nullptr : member->as_text();
-    return text == nullptr ? std::string() : printable(*text);
+    return printable(object_of(value).text_at(key));
 }
 
 json::Array const* list_of(json::Value const& value, std::string_view key)
 {
-    auto const* member = member_of(value, key);
+    auto const* member = object_of(value).find(key);
     return member == nullptr ? nullptr : member->as_array();
 }
 
@@ -61,7 +61,7 @@ std::vector<std::string> warnings_of(json::Value const& meta)
 Result<std::optional<GramsPerKwh>> read_intensity(json::Value const& point, Time time,
                                                   std::string const& source)
 {
-    auto const* value = member_of(point, "value");
+    auto const* value = object_of(point).find("value");
     if (value == nullptr)
         return unusable(source, "the point at " + format_time(time) + " has no value");
     if (value->is_null()) return std::optional<GramsPerKwh>{};
@@ -77,64 +77,35 @@ Result<std::optional<GramsPerKwh>> read_intensity(json::Value const& point, Time
     return std::optional(intensity);
 }
 
-// What the metadata of a response say about all its points.
-struct Common {
-    std::optional<Time> generated_at;
-    std::optional<Millis> period;
-};
-
-Common common_of(json::Value const& meta)
+// Returns what the metadata of a response say about all its points.
+Sample common_of(json::Value const& meta)
 {
-    Common common;
-    if (auto const time = parse_time(text_of(meta, "generated_at"))) common.generated_at = *time;
-    auto const* member = member_of(meta, "data_point_period_seconds");
-    auto const* seconds = member == nullptr ? nullptr : member->as_integer();
-    if (seconds != nullptr && *seconds > 0 && *seconds <= longest_period.count())
-        common.period = Seconds(*seconds);
+    Sample common;
+    common.provider = "watttime";
+    common.generated_at = object_of(meta).time_at("generated_at");
+    auto const seconds = object_of(meta).integer_at("data_point_period_seconds").value_or(0);
+    if (seconds > 0 && seconds <= longest_period.count()) common.period = Seconds(seconds);
     return common;
 }
 
-// Whether WattTime marks the point as imputed; empty if it does not say.
-std::optional<bool> estimated_in(json::Value const& point)
-{
-    auto const* imputed = member_of(point, "imputed_data_used");
-    auto const* is_imputed = imputed == nullptr ? nullptr : imputed->as_bool();
-    return is_imputed == nullptr ? std::nullopt : std::optional(*is_imputed);
-}
-
-Result<Sample> read_point(json::Value const& point, Common const& common, std::string const& source)
+Result<Sample> read_point(json::Value const& point, Sample sample, std::string const& source)
 {
     auto const time = parse_time(text_of(point, "point_time"));
     if (!time) return unusable(source, time.error().what + ": " + time.error().why);
     auto const intensity = read_intensity(point, *time, source);
     if (!intensity) return tl::unexpected(intensity.error());
-    return Sample{{*time, *intensity, common.period},
-                  "watttime",
-                  SignalType::marginal,
-                  common.generated_at,
-                  estimated_in(point)};
+    sample.time = *time;
+    sample.intensity = *intensity;
+    sample.estimated = object_of(point).bool_at("imputed_data_used");
+    return sample;
 }
 
-void sort_and_deduplicate(std::vector<Sample>& samples)
-{
-    std::stable_sort(samples.begin(), samples.end(),
-                     [](Sample const& a, Sample const& b) { return a.time < b.time; });
-    auto const end = std::unique(samples.begin(), samples.end(),
-                                 [](Sample const& a, Sample const& b) { return a.time == b.time; });
-    samples.erase(end, samples.end());
-}
-
-// What the provider says about a failure.
+// Returns what the provider says about a failure.
 std::string explanation_of(json::Value const& response)
 {
     auto const error = text_of(response, "error");
     auto const message = text_of(response, "message");
     return error + (error.empty() || message.empty() ? "" : ": ") + message;
-}
-
-bool is_busy(http::Response const& response)
-{
-    return response.status == 429 || response.status >= 500;
 }
 
 bool is_refusal(http::Response const& response)
@@ -150,14 +121,6 @@ Error busy_error(http::Response const& response, std::string const& what)
     return {ExitCode::temporary, what, why, "will retry"};
 }
 
-Error no_access_error(std::string const& what, std::string const& explanation)
-{
-    return {ExitCode::permission, what,
-            "this account has no access to that region or signal (" + explanation + ")",
-            "free accounts can access only CAISO_NORTH: use that region, or a WattTime plan that "
-            "includes yours"};
-}
-
 // For a status other than 200 that is not a sign of a busy server.
 Interpretation interpret_failure(http::Response const& response, std::string const& what,
                                  std::string const& explanation)
@@ -165,7 +128,12 @@ Interpretation interpret_failure(http::Response const& response, std::string con
     auto const why =
         fmt::format("HTTP {}{}{}", response.status, explanation.empty() ? "" : ", ", explanation);
     if (response.status == 403 && explanation.find("scope") != std::string::npos)
-        return {Interpretation::Kind::no_access, {}, no_access_error(what, explanation)};
+        return {Interpretation::Kind::no_access,
+                {},
+                {ExitCode::permission, what,
+                 "this account has no access to that region or signal (" + explanation + ")",
+                 "free accounts can access only CAISO_NORTH: use that region, or a WattTime plan "
+                 "that includes yours"}};
     if (is_refusal(response))
         return {Interpretation::Kind::log_in,
                 {},
@@ -178,10 +146,25 @@ Interpretation interpret_failure(http::Response const& response, std::string con
 
 }  // namespace
 
+Secret take_secret(json::Value& object, char const* key)
+{
+    auto const* member = object_of(object).find(key);
+    auto const* text = member == nullptr ? nullptr : member->as_text();
+    if (text == nullptr || text->find('\0') != std::string::npos) return {};
+    Secret secret(*text);
+    wipe(const_cast<std::string&>(*text));  // `object` is not const, only its accessors are
+    return secret;
+}
+
+bool is_busy(http::Response const& response)
+{
+    return response.status == 429 || response.status >= 500;
+}
+
 Result<Points> read_points(json::Value const& response, RegionId const& region,
                            std::string const& source)
 {
-    auto const* meta = member_of(response, "meta");
+    auto const* meta = object_of(response).find("meta");
     if (auto good = check_meta(meta, region, source); !good) return tl::unexpected(good.error());
     auto const* list = list_of(response, "data");
     if (list == nullptr) return unusable(source, "it has no list \"data\"");
@@ -193,7 +176,9 @@ Result<Points> read_points(json::Value const& response, RegionId const& region,
         if (!sample) return tl::unexpected(sample.error());
         points.samples.push_back(std::move(*sample));
     }
-    sort_and_deduplicate(points.samples);
+    std::ranges::stable_sort(points.samples, {}, &Sample::time);
+    auto const repeated = std::ranges::unique(points.samples, {}, &Sample::time);
+    points.samples.erase(repeated.begin(), repeated.end());
     return points;
 }
 
@@ -201,12 +186,8 @@ Result<Secret> read_token(std::string const& body, std::string const& source)
 {
     auto response = json::parse(body, source, json::Dialect::strict, json::record_limits);
     if (!response) return unusable(source, "it is not JSON");
-    auto const* member = member_of(*response, "token");
-    auto const* text = member == nullptr ? nullptr : member->as_text();
-    if (text == nullptr || text->empty() || text->find('\0') != std::string::npos)
-        return unusable(source, "it has no token");
-    Secret token(*text);
-    wipe(const_cast<std::string&>(*text));  // the document is ours; only its accessors are const
+    auto token = take_secret(*response, "token");
+    if (token.empty()) return unusable(source, "it has no token");
     return token;
 }
 

@@ -31,6 +31,11 @@ struct Points {
 [[nodiscard]] Result<Points> read_points(json::Value const& response, RegionId const& region,
                                          std::string const& source);
 
+/// Moves a text out of a parsed object into a secret, and overwrites it there. Returns an empty
+/// secret if the object has no such text.
+[[nodiscard]] Secret take_secret(json::Value& object, char const* key);
+/// Returns whether the server may answer a later attempt: status 429 or 5xx.
+[[nodiscard]] bool is_busy(http::Response const& response);
 /// Returns the token in a response of /login. Fails with `data` if the response has no token.
 [[nodiscard]] Result<Secret> read_token(std::string const& body, std::string const& source);
 

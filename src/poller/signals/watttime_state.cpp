@@ -15,13 +15,9 @@ constexpr std::size_t max_samples = 288;  // a day of five-minute values
 
 json::Object to_json(Sample const& sample)
 {
-    json::Value intensity;
-    if (sample.intensity) intensity = sample.intensity->value;
-    json::Value generated_at;
-    if (sample.generated_at) generated_at = format_time(*sample.generated_at);
     json::Object out{{"time", format_time(sample.time)},
-                     {"g_per_kwh", intensity},
-                     {"generated_at", generated_at}};
+                     {"g_per_kwh", json::value_or_null(sample.intensity)},
+                     {"generated_at", json::time_or_null(sample.generated_at)}};
     if (sample.period) out.set("period_s", floor<Seconds>(*sample.period).count());
     if (sample.estimated) out.set("estimated", *sample.estimated);
     return out;
@@ -35,12 +31,10 @@ json::Object to_json(Error const& error)
             {"remedy", error.remedy}};
 }
 
-// An optional time; empty if it is absent or invalid.
+// Returns an empty optional if the time is absent or invalid.
 std::optional<Time> read_optional_time(json::ObjectReader& r, std::string const& key)
 {
-    auto const text = r.optional_text(key);
-    if (!text) return std::nullopt;
-    auto const time = parse_time(*text);
+    auto const time = parse_time(r.optional_text(key).value_or(""));
     return time ? std::optional(*time) : std::nullopt;
 }
 
@@ -61,12 +55,6 @@ std::optional<Sample> read_sample(json::ObjectReader& r)
     return sample;
 }
 
-Error read_problem(json::ObjectReader& r)
-{
-    return {static_cast<ExitCode>(r.integer("code")), r.text("what"), r.text("why"),
-            r.text("remedy")};
-}
-
 RegionState read_fields(json::ObjectReader& r)
 {
     RegionState state;
@@ -77,8 +65,11 @@ RegionState read_fields(json::ObjectReader& r)
     state.failures = static_cast<int>(std::clamp<std::int64_t>(failures, 0, max_failures));
     state.not_before = read_optional_time(r, "not_before");
     state.server_asked = r.boolean("rest_asked", false);
-    r.object(
-        "trouble", [&](json::ObjectReader& o) { state.problem = read_problem(o); }, false);
+    auto const read_problem = [&](json::ObjectReader& o) {
+        state.problem = Error{static_cast<ExitCode>(o.integer("code")), o.text("what"),
+                              o.text("why"), o.text("remedy")};
+    };
+    r.object("trouble", read_problem, false);
     return state;
 }
 
@@ -86,8 +77,7 @@ RegionState read_fields(json::ObjectReader& r)
 
 void insert(std::vector<Sample>& samples, Sample sample)
 {
-    auto const place = std::lower_bound(samples.begin(), samples.end(), sample.time,
-                                        [](Sample const& s, Time t) { return s.time < t; });
+    auto const place = std::ranges::lower_bound(samples, sample.time, {}, &Sample::time);
     if (place != samples.end() && place->time == sample.time) *place = std::move(sample);
     else samples.insert(place, std::move(sample));
     if (samples.size() > max_samples) samples.erase(samples.begin());

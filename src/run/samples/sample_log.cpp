@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/samples/sample_log.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cmath>
 
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
@@ -15,45 +10,17 @@
 namespace curtail::signals {
 namespace {
 
-// How much of the end of a file load() reads. After a restart, samples are requested again from
+// load() reads so much of the end of a file. After a restart, samples are requested again from
 // the last hour or so, and this much of the file reaches back much further.
-constexpr off_t loaded_bytes = off_t{256} * 1024;
-
-// The last lines of a file, without a first line that is cut. A missing file has none.
-Result<std::string> read_tail(std::filesystem::path const& path)
-{
-    auto const opened = open_to_read(path);
-    if (!opened) return tl::unexpected(opened.error());
-    if (!*opened) return std::string();
-    int const fd = (*opened)->get();
-    auto const failed = [&] {
-        return fail(ExitCode::io, "cannot read " + path.string(), errno_text(errno));
-    };
-    off_t const size = lseek(fd, 0, SEEK_END);
-    if (size < 0) return failed();
-    off_t const begin = std::max<off_t>(0, size - loaded_bytes);
-    std::string text(static_cast<std::size_t>(size - begin), '\0');
-    for (std::size_t have = 0; have < text.size();) {
-        ssize_t const n =
-            pread(fd, text.data() + have, text.size() - have, begin + static_cast<off_t>(have));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return failed();
-        if (n == 0) text.resize(have);
-        have += static_cast<std::size_t>(n);
-    }
-    if (begin > 0) text.erase(0, text.find('\n'));
-    return text;
-}
+constexpr std::int64_t loaded_bytes = std::int64_t{256} * 1024;
 
 constexpr char const* intensity_key = "intensity_gco2_per_kwh";
 
 std::string line_of(RegionId const& region, Sample const& sample)
 {
-    json::Value intensity;
-    if (sample.intensity) intensity = sample.intensity->value;
     json::Object line{{"region", region.value},
                       {"time", format_time(sample.time)},
-                      {intensity_key, intensity},
+                      {intensity_key, json::value_or_null(sample.intensity)},
                       {"provider", sample.provider},
                       {"kind", to_string(sample.type)}};
     if (sample.period) line.set("period_s", FractionalSeconds(*sample.period).count());
@@ -68,27 +35,18 @@ struct Line {
     Sample sample;
 };
 
-// The kind that a line states. Curtail once wrote only marginal samples, without this key.
+// Curtail once wrote only marginal samples, without the key `kind`.
 std::optional<SignalType> kind_in(json::Object const& line)
 {
-    auto const* kind = line.find("kind");
-    if (kind == nullptr) return SignalType::marginal;
-    return kind->as_text() != nullptr ? signal_type_named(*kind->as_text()) : std::nullopt;
+    return line.find("kind") == nullptr ? SignalType::marginal
+                                        : signal_type_named(line.text_at("kind"));
 }
 
 std::optional<Millis> period_in(json::Object const& line)
 {
-    auto const* period = line.find("period_s");
-    auto const seconds = period != nullptr ? period->as_number() : std::nullopt;
-    if (!seconds || !(*seconds > 0 && *seconds <= 1e9)) return std::nullopt;
-    return std::chrono::round<Millis>(FractionalSeconds(*seconds));
-}
-
-std::optional<bool> estimated_in(json::Object const& line)
-{
-    auto const* estimated = line.find("estimated");
-    auto const* flag = estimated != nullptr ? estimated->as_bool() : nullptr;
-    return flag != nullptr ? std::optional(*flag) : std::nullopt;
+    auto const seconds = line.number_at("period_s").value_or(0);
+    if (!(seconds > 0 && seconds <= 1e9)) return std::nullopt;
+    return std::chrono::round<Millis>(FractionalSeconds(seconds));
 }
 
 std::optional<Line> parse_line(std::string_view text)
@@ -102,16 +60,14 @@ std::optional<Line> parse_line(std::string_view text)
     auto const* intensity = object->find(intensity_key);
     if (!time || !kind || region.empty() || intensity == nullptr) return std::nullopt;
     auto const number = intensity->as_number();
-    bool const is_plausible =
-        number && *number >= min_intensity.value && *number <= max_intensity.value;
-    if (!intensity->is_null() && !is_plausible) return std::nullopt;
+    if (!intensity->is_null() && !(number && is_plausible({*number}))) return std::nullopt;
     Line line{region, {}};
     line.sample.time = *time;
     if (number) line.sample.intensity = GramsPerKwh{*number};
     line.sample.period = period_in(*object);
     line.sample.provider = object->text_at("provider");
     line.sample.type = *kind;
-    line.sample.estimated = estimated_in(*object);
+    line.sample.estimated = object->bool_at("estimated");
     return line;
 }
 
@@ -167,12 +123,12 @@ SampleFile file_of(std::map<SignalType, SeriesBuilder>& series, int broken_lines
 
 Result<void> SampleLog::load()
 {
-    auto const text = read_tail(path_);
+    auto const text = read_end(path_, loaded_bytes);
     if (!text) return tl::unexpected(text.error());
     for (auto const line : split(*text, '\n')) {
         auto const value =
             json::parse(line, path_.string(), json::Dialect::strict, json::record_limits);
-        if (!value) continue;  // cut short by a crash
+        if (!value) continue;  // cut short, by a crash or as the first of these lines
         json::ObjectReader r(*value, path_.string());
         RegionId const region{r.text("region")};
         auto const time = parse_time(r.text("time"));

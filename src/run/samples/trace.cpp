@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "base/core/csv.hpp"
@@ -63,7 +62,7 @@ class TraceParser {
                     std::move(why), std::move(remedy));
     }
 
-    // The next line without its line ending; empty at the end of the text.
+    // Returns the next line without its line ending, and nothing at the end of the text.
     Result<std::optional<std::string_view>> next_line()
     {
         auto const line = lines_.next();
@@ -141,16 +140,15 @@ class TraceParser {
                                                  RegionId const& region) const
     {
         if (cell.empty()) return std::optional<GramsPerKwh>{};
-        double value{};
-        auto const [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-        if (error != std::errc{} || end != cell.data() + cell.size())
+        auto const value = parse_number<double>(cell);
+        if (!value)
             return bad(region.value + " is not a number: \"" + printable(cell.substr(0, 80)) + "\"",
                        "write g/kWh such as 463.6, or leave the cell empty for no signal");
-        if (!is_plausible({value}))
-            return bad(fmt::format("{} is {:g} g/kWh, outside {:g} to {:g}", region.value, value,
+        if (!is_plausible({*value}))
+            return bad(fmt::format("{} is {:g} g/kWh, outside {:g} to {:g}", region.value, *value,
                                    min_intensity.value, max_intensity.value),
                        "check the unit: traces are in g/kWh");
-        return std::optional(GramsPerKwh{value});
+        return std::optional(GramsPerKwh{*value});
     }
 
     csv::LineReader lines_;
@@ -160,18 +158,9 @@ class TraceParser {
 
 }  // namespace
 
-std::vector<RegionId> Trace::regions() const
-{
-    std::vector<RegionId> out;
-    out.reserve(series_.size());
-    for (auto const& series : series_) out.push_back(series.region);
-    return out;
-}
-
 Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Time to) const
 {
-    auto const series = std::find_if(series_.begin(), series_.end(),
-                                     [&](RegionSeries const& s) { return s.region == region; });
+    auto const series = std::ranges::find(series_, region, &RegionSeries::region);
     if (series == series_.end()) {
         std::vector<std::string> names;
         for (auto const& known : series_) names.push_back(known.region.value);
@@ -180,8 +169,7 @@ Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Ti
                     suggest_name(region.value, names));
     }
     auto const& points = series->points;
-    auto const first = std::lower_bound(points.begin(), points.end(), from,
-                                        [](SamplePoint const& r, Time t) { return r.time < t; });
+    auto const first = std::ranges::lower_bound(points, from, {}, &SamplePoint::time);
     std::vector<Sample> found;
     for (auto at = first; at != points.end() && at->time <= to; ++at)
         found.push_back({*at, "trace", SignalType::marginal, {}});

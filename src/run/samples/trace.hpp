@@ -23,9 +23,7 @@ class Trace {
     {
     }
 
-    [[nodiscard]] std::string const& source() const { return source_; }
     [[nodiscard]] std::vector<RegionSeries> const& series() const { return series_; }
-    [[nodiscard]] std::vector<RegionId> regions() const;
     [[nodiscard]] Time first_time() const { return series_.front().points.front().time; }
     [[nodiscard]] Time last_time() const { return series_.front().points.back().time; }
     /// Returns the samples of one region in [from, to]. Fails with `config` if the trace has no

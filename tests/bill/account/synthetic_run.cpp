@@ -146,8 +146,9 @@ class Maker {
     }
     [[nodiscard]] Time real(double trace_s) const
     {
-        return clock_.to_real(clock_.origin +
-                              std::chrono::round<Millis>(FractionalSeconds(trace_s)));
+        auto const shown = std::chrono::round<Millis>(FractionalSeconds(trace_s));
+        std::chrono::duration<double, std::milli> const passed(shown);
+        return clock_.real_origin + std::chrono::round<Millis>(passed * (1 / clock_.factor));
     }
     [[nodiscard]] std::string signal_text(double trace_s) const
     {

@@ -19,7 +19,9 @@ TEST(Trace, EmptyCellIsNoSignal)
         parse_trace("point_time,A,B\n2026-01-11 17:00:00+00:00,1.5,\n2026-01-11T17:05Z,,-20\r\n",
                     "t.csv")
             .value();
-    ASSERT_EQ(trace.regions(), (std::vector<RegionId>{{"A"}, {"B"}}));
+    ASSERT_EQ(trace.series().size(), 2U);
+    EXPECT_EQ(trace.series()[0].region, RegionId{"A"});
+    EXPECT_EQ(trace.series()[1].region, RegionId{"B"});
     auto const b = trace.samples({"B"}).value();
     ASSERT_EQ(b.size(), 2U);
     EXPECT_EQ(b[0].time, parse_time("2026-01-11T17:00Z").value());

@@ -40,7 +40,8 @@ TEST(RealDay, GivesExactlyEightDecisions)
 {
     auto const trace = signals::read_trace(test::source_path("signals/mci_2026-01-11.csv")).value();
     std::map<std::string, std::vector<std::string>> found;
-    for (auto const& region : trace.regions()) found[region.value] = decisions(trace, region);
+    for (auto const& [region, points] : trace.series())
+        found[region.value] = decisions(trace, region);
     std::map<std::string, std::vector<std::string>> const expected{
         {"CAISO_NORTH", {"300 open", "8100 closed", "8400 open", "23700 closed"}},
         {"NEM_SA", {"16800 open", "55200 closed"}},
