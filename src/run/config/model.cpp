@@ -19,16 +19,6 @@ std::int64_t heads_for(std::int64_t width)
             if (heads > 0 && width % heads == 0) return heads;
 }
 
-void require_valid_heads(json::ObjectReader& r, Model const& model)
-{
-    r.require(
-        model.heads >= 1 && model.width % model.heads == 0 && model.width / model.heads % 2 == 0,
-        "heads",
-        "must divide the width " + std::to_string(model.width) + " into heads of even size");
-    r.require(model.kv_heads >= 1 && model.heads % model.kv_heads == 0, "kv_heads",
-              "must divide heads");
-}
-
 }  // namespace
 
 std::int64_t Model::parameters() const
@@ -52,7 +42,7 @@ Model model_of_depth(std::int64_t depth, std::int64_t sequence, std::int64_t voc
 
 Result<Model> read_model(std::filesystem::path const& file)
 {
-    auto const json = config::read_file(file);
+    auto const json = json::parse_settings(file);
     if (!json) return tl::unexpected(json.error());
     json::ObjectReader r(*json, file.string(), ExitCode::config);
     // An invalid depth must not stop the reader here: finish() needs to know all allowed keys.
@@ -64,7 +54,12 @@ Result<Model> read_model(std::filesystem::path const& file)
     model.kv_heads = r.integer("kv_heads", model.heads);
     r.require(model.vocabulary >= 2 && model.vocabulary <= 65'536, "vocabulary",
               "must be 2 to 65536 (token ids are stored in 16 bits)");
-    require_valid_heads(r, model);
+    r.require(
+        model.heads >= 1 && model.width % model.heads == 0 && model.width / model.heads % 2 == 0,
+        "heads",
+        "must divide the width " + std::to_string(model.width) + " into heads of even size");
+    r.require(model.kv_heads >= 1 && model.heads % model.kv_heads == 0, "kv_heads",
+              "must divide heads");
     if (auto error = r.finish()) return tl::unexpected(*error);
     return model;
 }

@@ -10,10 +10,8 @@ Result<Site const*> named_site(Run const& run, std::string_view name)
     auto const id = parse_site_id(name);
     if (!id) return tl::unexpected(id.error().with_context("--site"));
     if (auto const* site = run.find_site(*id)) return site;
-    std::vector<std::string> names;
-    for (auto const& site : run.sites) names.push_back(site.site.value);
     return fail(ExitCode::config, "--site " + id->value, run.file.string() + " has no such site",
-                suggest_name(id->value, names));
+                suggest_name(id->value, run.site_names()));
 }
 
 }  // namespace curtail::config

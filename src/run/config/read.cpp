@@ -8,14 +8,6 @@
 
 namespace curtail::config {
 
-Result<json::Value> read_file(std::filesystem::path const& file)
-{
-    return json::parse_file(file).map_error([](Error error) {
-        if (error.code == ExitCode::data) error.code = ExitCode::config;
-        return error;
-    });
-}
-
 std::filesystem::path resolve(std::filesystem::path const& file, std::string const& path)
 {
     return (std::filesystem::absolute(file).parent_path() / path).lexically_normal();

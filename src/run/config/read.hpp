@@ -14,9 +14,6 @@ inline constexpr char const* plain_name_rule =
     "must be 1 to 32 characters long, only letters, digits, '_' and '-', and start with a letter "
     "or digit";
 
-/// Parses a configuration file. Fails with `config` if the file is not valid JSON, and with
-/// `no_input` if the file is missing.
-[[nodiscard]] Result<json::Value> read_file(std::filesystem::path const& file);
 /// Makes `path` absolute. `path` is a setting in the configuration file `file`. A relative `path`
 /// is relative to the folder of `file`.
 [[nodiscard]] std::filesystem::path resolve(std::filesystem::path const& file,

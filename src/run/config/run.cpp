@@ -137,15 +137,6 @@ protocol::Params read_rounds(json::ObjectReader& r)
     return p;
 }
 
-HeldOutBounds read_held_out(json::ObjectReader& r)
-{
-    HeldOutBounds bounds;
-    bounds.rise_nats = read_number(r, "warn_rise_nats", bounds.rise_nats, 0, 1e6);
-    bounds.behind_models =
-        read_integer(r, "warn_behind_models", bounds.behind_models, 0, max_count);
-    return bounds;
-}
-
 // The run's folder. It may be missing, but neither it nor its nearest existing parent may be a
 // file.
 std::filesystem::path read_folder(json::ObjectReader& r, std::filesystem::path const& file)
@@ -159,14 +150,6 @@ std::filesystem::path read_folder(json::ObjectReader& r, std::filesystem::path c
         r.reject({ExitCode::config, r.place("folder"), existing.string() + " is not a folder",
                   "name another folder"});
     return folder;
-}
-
-Data read_data(json::ObjectReader& r, std::filesystem::path const& file)
-{
-    Data data;
-    data.folder = read_path(r, file, "folder");
-    data.epochs = read_integer(r, "epochs", data.epochs, 1, max_epochs);
-    return data;
 }
 
 // The files that a run file names.
@@ -194,7 +177,10 @@ bool read_sections(json::ObjectReader& r, Run& run)
 {
     using Reader = json::ObjectReader;
     bool schedule_stated = false;
-    r.object("data", [&](Reader& o) { run.data = read_data(o, run.file); });
+    r.object("data", [&](Reader& o) {
+        run.data.folder = read_path(o, run.file, "folder");
+        run.data.epochs = read_integer(o, "epochs", run.data.epochs, 1, max_epochs);
+    });
     r.object(
         "training", [&](Reader& o) { run.training = read_training(o); }, false);
     r.object(
@@ -208,8 +194,12 @@ bool read_sections(json::ObjectReader& r, Run& run)
         "outer", [&](Reader& o) { run.outer = read_outer(o); }, false);
     r.object(
         "rounds", [&](Reader& o) { run.rounds = read_rounds(o); }, false);
-    r.object(
-        "held_out", [&](Reader& o) { run.held_out = read_held_out(o); }, false);
+    auto const read_held_out = [&bounds = run.held_out](Reader& o) {
+        bounds.rise_nats = read_number(o, "warn_rise_nats", bounds.rise_nats, 0, 1e6);
+        bounds.behind_models =
+            read_integer(o, "warn_behind_models", bounds.behind_models, 0, max_count);
+    };
+    r.object("held_out", read_held_out, false);
     return schedule_stated;
 }
 
@@ -255,11 +245,9 @@ std::optional<Error> unknown_reference(Run const& run)
 {
     auto const& named = run.reference_site;
     if (named.value.empty() || run.find_site(named) != nullptr) return std::nullopt;
-    std::vector<std::string> names;
-    for (auto const& site : run.sites) names.push_back(site.site.value);
     return Error{ExitCode::config, run.file.string() + ": reference_site",
                  "the run has no site \"" + printable(named.value) + "\"",
-                 suggest_name(named.value, names)};
+                 suggest_name(named.value, run.site_names())};
 }
 
 // Contradictions between sections or files.
@@ -287,9 +275,15 @@ std::optional<Error> contradiction(Run const& run)
 
 Site const* Run::find_site(SiteId const& site) const
 {
-    auto const it =
-        std::find_if(sites.begin(), sites.end(), [&](Site const& s) { return s.site == site; });
+    auto const it = std::ranges::find(sites, site, &Site::site);
     return it == sites.end() ? nullptr : &*it;
+}
+
+std::vector<std::string> Run::site_names() const
+{
+    std::vector<std::string> names;
+    for (auto const& site : sites) names.push_back(site.site.value);
+    return names;
 }
 
 Site const& Run::reference() const
@@ -302,7 +296,7 @@ Result<Run> read_run(std::filesystem::path const& file)
 {
     Run run;
     run.file = std::filesystem::absolute(file).lexically_normal();
-    auto const json = config::read_file(run.file);
+    auto const json = json::parse_settings(run.file);
     if (!json) return tl::unexpected(json.error());
     json::ObjectReader r(*json, file.string(), ExitCode::config);
     run.run = {r.text("run")};

@@ -110,6 +110,8 @@ struct Run {
 
     /// Returns a null pointer if the run has no such site.
     [[nodiscard]] Site const* find_site(SiteId const& site) const;
+    /// Returns the names of all sites, in order.
+    [[nodiscard]] std::vector<std::string> site_names() const;
     /// Returns the site that `reference_site` names. The run must have this site.
     [[nodiscard]] Site const& reference() const;
     /// Returns how `site` reaches the store.

@@ -39,22 +39,14 @@ constexpr std::string_view poller_options =
 // sbatch accepts any prefix of an option's name.
 bool is_poller_option(std::string_view name)
 {
-    auto const names = split(poller_options, ' ');
-    return std::any_of(names.begin(), names.end(),
-                       [&](std::string_view own) { return own.starts_with(name); });
+    return std::ranges::any_of(split(poller_options, ' '),
+                               [&](std::string_view own) { return own.starts_with(name); });
 }
 
 bool is_long_option(std::string const* text)
 {
     return text != nullptr && text->size() > 2 && text->starts_with("--") &&
            printable(*text) == *text;
-}
-
-bool sets_nodes(std::vector<std::string> const& options)
-{
-    return std::any_of(options.begin(), options.end(), [](std::string const& option) {
-        return option == "--nodes" || option.starts_with("--nodes=");
-    });
 }
 
 std::vector<std::string> read_sbatch_options(json::ObjectReader& r)
@@ -116,7 +108,10 @@ LaunchSettings read_launcher(json::ObjectReader& r, std::filesystem::path const&
               "sbatch_options", "requires kind slurm");
     r.require(launcher.kind == LaunchSettings::Kind::slurm || launcher.nodes <= 1, "nodes",
               "requires kind slurm");
-    r.require(launcher.nodes == 0 || !sets_nodes(launcher.sbatch_options), "nodes",
+    bool const sets_nodes = std::ranges::any_of(launcher.sbatch_options, [](auto const& option) {
+        return option == "--nodes" || option.starts_with("--nodes=");
+    });
+    r.require(launcher.nodes == 0 || !sets_nodes, "nodes",
               "must be absent if sbatch_options has --nodes");
     launcher.prologue = read_optional_path(r, file, "prologue");
     launcher.command_deadline = read_seconds(r, "command_deadline_s", launcher.command_deadline);
@@ -169,7 +164,7 @@ void read_permission(json::ObjectReader& r, Site& site)
 Result<Site> read_site(std::filesystem::path const& file)
 {
     using Reader = json::ObjectReader;
-    auto const json = config::read_file(file);
+    auto const json = json::parse_settings(file);
     if (!json) return tl::unexpected(json.error());
     Reader r(*json, file.string(), ExitCode::config);
     Site site;
