@@ -5,24 +5,14 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <array>
 
 namespace curtail::http {
 
 char const* name_of(Method method)
 {
-    switch (method) {
-        case Method::get:
-            return "GET";
-        case Method::head:
-            return "HEAD";
-        case Method::put:
-            return "PUT";
-        case Method::post:
-            return "POST";
-        case Method::remove:
-            return "DELETE";
-    }
-    return "GET";
+    static constexpr std::array names{"GET", "HEAD", "PUT", "POST", "DELETE"};
+    return names.at(static_cast<std::size_t>(method));
 }
 
 std::string_view Response::header(std::string_view name) const

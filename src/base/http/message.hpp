@@ -14,7 +14,7 @@
 
 namespace curtail::http {
 
-enum class Method { get, head, put, post, remove };
+enum class Method { get, head, put, post, remove };  // in the order of name_of()'s table
 /// Returns the method's name in HTTP, for example "DELETE" for Method::remove.
 [[nodiscard]] char const* name_of(Method method);
 

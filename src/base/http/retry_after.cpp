@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/http/retry_after.hpp"
 
-#include <curl/curl.h>
 #include <strings.h>
 
 #include <algorithm>
-#include <charconv>
-#include <string>
 
 #include "base/core/text.hpp"
+#include "base/http/message.hpp"
 
 namespace curtail::http {
 namespace {
@@ -28,12 +26,10 @@ std::optional<Seconds> parse_retry_after(std::string_view line, Time now)
     if (line.size() <= name.size() || strncasecmp(line.data(), name.data(), name.size()) != 0)
         return std::nullopt;
     auto const value = trim(line.substr(name.size()));
-    std::int64_t seconds = 0;
-    auto const [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-    if (error == std::errc{} && end == value.data() + value.size()) return positive(seconds);
-    auto const date = curl_getdate(std::string(value).c_str(), nullptr);
-    if (date == -1) return std::nullopt;
-    return positive(static_cast<std::int64_t>(date) - to_unix_ms(now) / 1000);
+    if (auto const seconds = parse_number<std::int64_t>(value)) return positive(*seconds);
+    auto const date = parse_date(value);
+    if (!date) return std::nullopt;
+    return positive(to_unix_ms(*date) / 1000 - to_unix_ms(now) / 1000);
 }
 
 }  // namespace curtail::http

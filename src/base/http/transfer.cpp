@@ -10,7 +10,7 @@
 namespace curtail::http {
 namespace {
 
-// "HTTP/1.1 200 OK" or "HTTP/2 200"; 0 for any other line.
+// Reads "HTTP/1.1 200 OK" or "HTTP/2 200". Returns 0 for any other line.
 long status_of(std::string_view line)
 {
     if (!line.starts_with("HTTP/")) return 0;
@@ -29,15 +29,13 @@ CURLcode Transfer::attach(CURL* handle)
         if (code == CURLE_OK) code = curl_easy_setopt(handle, option, value);
     };
     set(CURLOPT_WRITEFUNCTION, &on_body);
-    set(CURLOPT_WRITEDATA, static_cast<void*>(this));
     set(CURLOPT_HEADERFUNCTION, &on_header);
-    set(CURLOPT_HEADERDATA, static_cast<void*>(this));
     set(CURLOPT_READFUNCTION, &on_send);
-    set(CURLOPT_READDATA, static_cast<void*>(this));
     set(CURLOPT_SEEKFUNCTION, &on_seek);
-    set(CURLOPT_SEEKDATA, static_cast<void*>(this));
     set(CURLOPT_XFERINFOFUNCTION, &on_progress);
-    set(CURLOPT_XFERINFODATA, static_cast<void*>(this));
+    for (auto const data : {CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_READDATA,
+                            CURLOPT_SEEKDATA, CURLOPT_XFERINFODATA})
+        set(data, static_cast<void*>(this));
     set(CURLOPT_NOPROGRESS, 0L);
     return code;
 }
@@ -85,16 +83,13 @@ int Transfer::on_progress(void* self, curl_off_t, curl_off_t down, curl_off_t, c
 bool Transfer::receive(std::string_view bytes)
 {
     if (request_.sink && response_.is_success()) {
-        if (request_.sink(response_, std::as_bytes(std::span(bytes)))) return true;
-        end_ = End::sink;
-        return false;
-    }
-    if (bytes.size() > request_.body_limit - response_.body.size()) {
+        if (!request_.sink(response_, std::as_bytes(std::span(bytes)))) end_ = End::sink;
+    } else if (bytes.size() > request_.body_limit - response_.body.size()) {
         end_ = End::body_too_large;
-        return false;
+    } else {
+        response_.body.append(bytes);
     }
-    response_.body.append(bytes);
-    return true;
+    return end_ == End::none;
 }
 
 bool Transfer::receive_header(std::string_view line)

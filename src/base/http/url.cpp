@@ -12,15 +12,6 @@ namespace {
 
 constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view host_characters = "abcdefghijklmnopqrstuvwxyz0123456789.-";
-constexpr std::string_view digits = "0123456789";
-
-std::string lower(std::string_view text)
-{
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
 
 bool consists_of(std::string_view text, std::string_view characters)
 {
@@ -32,19 +23,15 @@ bool is_visible_ascii(std::string_view text)
     return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-bool is_ipv6(std::string const& host)
-{
-    in6_addr address{};
-    return host.size() > 2 && host.front() == '[' && host.back() == ']' &&
-           inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) == 1;
-}
-
 bool is_host(std::string const& host)
 {
-    return is_ipv6(host) || (!host.empty() && consists_of(host, host_characters));
+    in6_addr address{};
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+        return inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) == 1;
+    return !host.empty() && consists_of(host, host_characters);
 }
 
-// Where the port begins (its colon), or the end of the text.
+// Returns where the port begins, i.e. its colon, or the end of the text.
 std::size_t end_of_host(std::string_view host_and_port)
 {
     auto const bracket = host_and_port.rfind(']');
@@ -57,9 +44,10 @@ bool read_port(std::string_view text, std::optional<int>& port)
 {
     if (text.empty()) return true;
     text.remove_prefix(1);
-    if (text.empty() || text.size() > 5 || !consists_of(text, digits)) return false;
-    port = static_cast<int>(*leading_integer(text));
-    return *port <= 65'535;
+    auto const number = parse_number<std::uint32_t>(text);
+    if (!number || text.size() > 5 || *number > 65'535) return false;
+    port = static_cast<int>(*number);
+    return true;
 }
 
 }  // namespace
@@ -68,14 +56,14 @@ std::optional<Url> parse_url(std::string_view text)
 {
     auto const mark = text.find("://");
     if (mark == std::string_view::npos || !is_visible_ascii(text)) return std::nullopt;
-    Url url{lower(text.substr(0, mark)), {}};
+    Url url{lower_case(text.substr(0, mark)), {}};
     text.remove_prefix(mark + 3);
     auto authority = text.substr(0, text.find_first_of("/?#\\"));
     auto const at = authority.rfind('@');
     url.has_credentials = at != std::string_view::npos;
     if (url.has_credentials) authority.remove_prefix(at + 1);
     auto const end = end_of_host(authority);
-    url.host = lower(authority.substr(0, end));
+    url.host = lower_case(authority.substr(0, end));
     if (url.scheme.empty() || !consists_of(url.scheme, letters) || !is_host(url.host) ||
         !read_port(authority.substr(end), url.port))
         return std::nullopt;

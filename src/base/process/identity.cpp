@@ -30,8 +30,8 @@ bool signal_if(pid_t pid, int signal, Kernel const& kernel, Check check)
     return (fd ? send_signal(fd, signal) : kill(pid, signal)) == 0;
 }
 
-// Whether a process started with this variable in its environment. False for a process of another
-// user, whose environment is unreadable.
+// Returns whether a process started with this variable in its environment. Returns false for a
+// process of another user, whose environment is unreadable.
 bool has_variable(pid_t pid, std::string const& variable)
 {
     auto const environment =
@@ -41,7 +41,7 @@ bool has_variable(pid_t pid, std::string const& variable)
     return std::find(all.begin(), all.end(), variable) != all.end();
 }
 
-// Reads at most `size` bytes of /proc/PID/stat; 0 if there is no such process.
+// Reads at most `size` bytes of /proc/PID/stat. Returns 0 if there is no such process.
 std::size_t read_stat_file(pid_t pid, char* buffer, std::size_t size)
 {
     char name[32] = "/proc/";
@@ -54,12 +54,6 @@ std::size_t read_stat_file(pid_t pid, char* buffer, std::size_t size)
     return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
-template <class Number>
-void parse_number(std::string_view text, Number& into)
-{
-    std::from_chars(text.data(), text.data() + text.size(), into);
-}
-
 // Parses the fields after the process name: state is field 3, session 6, start time 22.
 std::optional<ProcessStat> parse_stat(std::string_view text)
 {
@@ -70,19 +64,11 @@ std::optional<ProcessStat> parse_stat(std::string_view text)
         text.remove_prefix(begin);
         auto const word = text.substr(0, text.find(' '));
         if (field == 3) stat.state = word[0];
-        else if (field == 6) parse_number(word, stat.session);
-        else if (field == 22) parse_number(word, stat.started);
+        if (field == 6) stat.session = parse_number<pid_t>(word).value_or(0);
+        if (field == 22) stat.started = parse_number<std::uint64_t>(word).value_or(0);
         text.remove_prefix(word.size());
     }
     return stat;
-}
-
-std::optional<pid_t> parse_pid(std::string const& name)
-{
-    pid_t pid = 0;
-    auto const [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
-    return pid;
 }
 
 }  // namespace
@@ -128,7 +114,7 @@ Sessions list_sessions()
     std::error_code error;
     for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end;
          it.increment(error)) {
-        auto const pid = parse_pid(it->path().filename().string());
+        auto const pid = parse_number<pid_t>(it->path().filename().string());
         if (!pid) continue;
         if (auto const stat = read_process_stat(*pid)) sessions.emplace(stat->session, *pid);
     }

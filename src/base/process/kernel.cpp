@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
+
+#include "base/core/text.hpp"
 
 namespace curtail::process {
 namespace {
@@ -32,14 +32,6 @@ void mark_close_on_exec(int fd)
     if (flags >= 0) fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
 }
 
-// The number that an entry of /proc/self/fd is named after; -1 for `.` and `..`.
-int descriptor_number(char const* name)
-{
-    int fd = -1;
-    auto const [end, error] = std::from_chars(name, name + std::strlen(name), fd);
-    return error == std::errc{} && *end == '\0' ? fd : -1;
-}
-
 // One record of getdents64(2); the name follows the fixed part.
 struct DirectoryEntry {
     std::uint64_t inode;
@@ -56,13 +48,14 @@ void apply_to_entries(char const* buffer, std::size_t size, int first, int folde
     for (std::size_t at = 0; at < size;) {
         DirectoryEntry entry{};
         std::memcpy(&entry, buffer + at, name_offset);
-        int const fd = descriptor_number(buffer + at + name_offset);
+        // -1 stands for the entries `.` and `..`.
+        int const fd = parse_number<int>(buffer + at + name_offset).value_or(-1);
         if (fd >= first && fd != folder) action(fd);
         at += entry.length;
     }
 }
 
-// Applies `action` to the descriptors that /proc/self/fd lists; false without a readable /proc.
+// Applies `action` to the descriptors that /proc/self/fd lists. Returns false if it is unreadable.
 // opendir(3) allocates, so this reads the folder by system calls.
 bool apply_to_listed(int first, DescriptorAction action)
 {
