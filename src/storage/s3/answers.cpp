@@ -27,9 +27,8 @@ tl::unexpected<Error> malformed(char const* expected)
 std::optional<Bytes> parse_size(pugi::xml_node node)
 {
     std::string_view const text = node.text().get();
-    auto const size = leading_integer(text);
-    if (!size || *size < 0 || std::to_string(*size) != text) return std::nullopt;
-    return Bytes{*size};
+    auto const size = parse_number<std::int64_t>(text);
+    return size && *size >= 0 ? std::optional(Bytes{*size}) : std::nullopt;
 }
 
 std::string text_of(pugi::xml_node parent, char const* name)

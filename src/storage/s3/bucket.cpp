@@ -55,16 +55,12 @@ Result<void> Bucket::put(std::string const& key, Pieces const& bytes, Call const
 {
     if (bytes.size() > static_cast<std::size_t>(sizes_.single_limit.value))
         return Uploader(*session_, key, bytes, sizes_, call).run();
-    auto const what = "cannot write " + key;
-    auto const response = session_->send({.method = http::Method::put,
-                                          .key = key,
-                                          .body = bytes,
-                                          .body_digest = sha256_of(bytes),
-                                          .what = what},
-                                         call);
-    if (!response) return tl::unexpected(response.error());
-    if (!response->is_success()) return unexpected_answer(*response, what);
-    return {};
+    UnsignedRequest const order{.method = http::Method::put,
+                                .key = key,
+                                .body = bytes,
+                                .body_digest = sha256_of(bytes),
+                                .what = "cannot write " + key};
+    return session_->expect_success(order, call).map([](http::Response const&) {});
 }
 
 Result<std::optional<ObjectHead>> Bucket::head(std::string const& key, Call const& call)
@@ -106,69 +102,51 @@ Result<bool> Bucket::get(std::string const& key, Bytes limit, Sink const& sink, 
     return read_in_order(*session_, key, **found, sizes_, sink, call);
 }
 
-Result<bool> Bucket::download(std::string const& key, std::span<std::byte> out, Call const& call)
-{
-    return s3::download(*session_, key, out, sizes_, call);
-}
-
 Result<void> Bucket::remove(std::string const& key, Call const& call)
 {
-    auto const what = "cannot remove " + key;
-    auto const response =
-        session_->send({.method = http::Method::remove, .key = key, .what = what}, call);
-    if (!response) return tl::unexpected(response.error());
-    if (!response->is_success() && response->status != 404)
-        return unexpected_answer(*response, what);
-    return {};
+    return session_->remove(
+        {.method = http::Method::remove, .key = key, .what = "cannot remove " + key}, call);
 }
 
 Result<ListPage> Bucket::list(std::string const& prefix, std::string const& token, Call const& call)
 {
-    auto const what = "cannot list " + prefix;
-    UnsignedRequest order{
-        .key = {},
-        .query = {{"list-type", "2"}, {"prefix", full_key(session_->location(), prefix)}},
-        .what = what};
-    if (!token.empty()) order.query.emplace_back("continuation-token", token);
-    auto const response = session_->send(order, call);
-    if (!response) return tl::unexpected(response.error());
-    if (!response->is_success()) return unexpected_answer(*response, what);
-    return parse_list(response->body);
+    return list_page(prefix, "continuation-token", token, call);
 }
 
 Result<ListPage> Bucket::list_after(std::string const& prefix, std::string const& after,
                                     Call const& call)
 {
-    if (after.empty()) return list(prefix, "", call);
-    auto const what = "cannot list " + prefix;
-    auto const& location = session_->location();
-    auto const response = session_->send({.key = {},
-                                          .query = {{"list-type", "2"},
-                                                    {"prefix", full_key(location, prefix)},
-                                                    {"start-after", full_key(location, after)}},
-                                          .what = what},
-                                         call);
-    if (!response) return tl::unexpected(response.error());
-    if (!response->is_success()) return unexpected_answer(*response, what);
-    return parse_list(response->body);
+    return list_page(prefix, "start-after",
+                     after.empty() ? "" : full_key(session_->location(), after), call);
+}
+
+Result<ListPage> Bucket::list_page(std::string const& prefix, std::string const& parameter,
+                                   std::string const& value, Call const& call)
+{
+    UnsignedRequest order{
+        .key = {},
+        .query = {{"list-type", "2"}, {"prefix", full_key(session_->location(), prefix)}},
+        .what = "cannot list " + prefix};
+    if (!value.empty()) order.query.emplace_back(parameter, value);
+    return session_->expect_success(order, call).and_then([](http::Response const& response) {
+        return parse_list(response.body);
+    });
 }
 
 Result<UploadPage> Bucket::list_uploads(std::string const& prefix, UploadPage const& page,
                                         Call const& call)
 {
-    auto const what = "cannot list the uploads of " + prefix;
     UnsignedRequest order{
         .key = {},
         .query = {{"uploads", ""}, {"prefix", full_key(session_->location(), prefix)}},
-        .what = what};
+        .what = "cannot list the uploads of " + prefix};
     if (!page.next_key.empty()) {
         order.query.emplace_back("key-marker", page.next_key);
         order.query.emplace_back("upload-id-marker", page.next_id);
     }
-    auto const response = session_->send(order, call);
-    if (!response) return tl::unexpected(response.error());
-    if (!response->is_success()) return unexpected_answer(*response, what);
-    return parse_uploads(response->body);
+    return session_->expect_success(order, call).and_then([](http::Response const& response) {
+        return parse_uploads(response.body);
+    });
 }
 
 Result<void> Bucket::abort(std::string const& key, std::string const& upload, Call const& call)
@@ -178,12 +156,12 @@ Result<void> Bucket::abort(std::string const& key, std::string const& upload, Ca
 
 Result<bool> Bucket::has_versioning(Call const& call)
 {
-    auto const what = "cannot find out whether the bucket has versioning";
-    auto const response =
-        session_->send({.key = {}, .query = {{"versioning", ""}}, .what = what}, call);
-    if (!response) return tl::unexpected(response.error());
-    if (!response->is_success()) return unexpected_answer(*response, what);
-    return parse_versioning(response->body);
+    UnsignedRequest const order{.key = {},
+                                .query = {{"versioning", ""}},
+                                .what = "cannot find out whether the bucket has versioning"};
+    return session_->expect_success(order, call).and_then([](http::Response const& response) {
+        return parse_versioning(response.body);
+    });
 }
 
 }  // namespace curtail::s3

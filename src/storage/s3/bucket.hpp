@@ -67,10 +67,6 @@ class Bucket {
     /// call `sink`. Fails with `temporary` if the object is replaced or removed while it is read.
     [[nodiscard]] Result<bool> get(std::string const& key, Bytes limit, Sink const& sink,
                                    Call const& call = {});
-    /// Reads an object into `out`, several ranges at a time if it is large. Returns false if the
-    /// object does not exist. Fails with `data` if its size is not that of `out`.
-    [[nodiscard]] Result<bool> download(std::string const& key, std::span<std::byte> out,
-                                        Call const& call = {});
     /// Removes an object. Succeeds also if the object does not exist.
     [[nodiscard]] Result<void> remove(std::string const& key, Call const& call = {});
 
@@ -97,6 +93,10 @@ class Bucket {
     [[nodiscard]] Session& session() const { return *session_; }
 
   private:
+    /// Lists a page with one more parameter, unless its `value` is empty.
+    [[nodiscard]] Result<ListPage> list_page(std::string const& prefix,
+                                             std::string const& parameter, std::string const& value,
+                                             Call const& call);
     /// Does what head() does, with a GET of one byte. Fails with `temporary` if the object exists
     /// and is empty.
     [[nodiscard]] Result<std::optional<ObjectHead>> head_by_get(std::string const& key,

@@ -127,7 +127,7 @@ Session::Attempt RangeReader::request_rest(Range& range, Call const& call)
     if (range.rest() < whole_)
         order.headers = {{"range", range_of(static_cast<std::int64_t>(range.requested_from),
                                             static_cast<std::int64_t>(range.rest()))}};
-    if (!etag_.empty()) order.headers.push_back({"if-match", etag_});
+    order.headers.push_back({"if-match", etag_});
     order.sink = [&](http::Response const& head, std::span<std::byte const> piece) {
         auto const extent = extent_of(head);
         if (!extent || extent->first != static_cast<std::int64_t>(range.requested_from) ||
@@ -154,25 +154,6 @@ Result<void> RangeReader::read(std::size_t offset, std::span<std::byte> out, Cal
     if (response->status == 416)
         return fail(ExitCode::data, what_, fmt::format("it has less than {} bytes", whole_));
     return tl::unexpected(failure_of(*response, what_).error);
-}
-
-Result<bool> download(Session& session, std::string const& key, std::span<std::byte> out,
-                      TransferSizes const& sizes, Call const& call)
-{
-    bool const whole = out.size() <= static_cast<std::size_t>(sizes.single_limit.value);
-    auto const part = whole ? out.size() : static_cast<std::size_t>(sizes.part.value);
-    auto const count = whole ? 1 : (out.size() + part - 1) / part;
-    RangeReader reader(session, key, out.size());
-    auto const read = for_each_part(
-        session, count, sizes.parallel, call, [&](std::size_t number, Call const& inner) {
-            auto const offset = number * part;
-            return reader.read(offset, out.subspan(offset, std::min(part, out.size() - offset)),
-                               inner);
-        });
-    if (reader.missing()) return false;
-    if (auto error = reader.size_error()) return tl::unexpected(std::move(*error));
-    if (!read) return tl::unexpected(read.error());
-    return true;
 }
 
 }  // namespace curtail::s3

@@ -37,9 +37,8 @@ class ObjectDownload {
 /// Reads ranges of one object. Thread-safe. Private to Bucket.
 class RangeReader {
   public:
-    /// `whole` is the size that the object must have. `etag` is the ETag that it must have; empty:
-    /// any.
-    RangeReader(Session& session, std::string const& key, std::size_t whole, std::string etag = {});
+    /// `whole` and `etag` are the size and the ETag that the object must have.
+    RangeReader(Session& session, std::string const& key, std::size_t whole, std::string etag);
     /// Reads the bytes from `offset` on into `out`. After a broken connection, goes on where it
     /// broke off.
     [[nodiscard]] Result<void> read(std::size_t offset, std::span<std::byte> out, Call const& call);
@@ -64,10 +63,6 @@ class RangeReader {
     std::atomic<std::int64_t> other_size_{-1};
 };
 
-/// Reads an object of known size into `out`. See Bucket::download().
-[[nodiscard]] Result<bool> download(Session& session, std::string const& key,
-                                    std::span<std::byte> out, TransferSizes const& sizes,
-                                    Call const& call);
 /// Reads the object that `found` describes in several ranges at a time, and passes its content to
 /// `sink` in order. Holds as many parts in memory as it requests at a time. Returns false if the
 /// object does not exist any more; then it has not called `sink`. Fails with `temporary` if the

@@ -42,13 +42,6 @@ bool is_amazon(http::Url const& url)
            (url.host.ends_with(".amazonaws.com") || url.host.ends_with(".amazonaws.com.cn"));
 }
 
-std::string without_default_port(http::Url const& url)
-{
-    int const usual = url.scheme == "https" ? 443 : 80;
-    bool const shown = url.port && *url.port != usual;
-    return url.scheme + "://" + url.host + (shown ? ":" + std::to_string(*url.port) : "");
-}
-
 Result<AddressingStyle> choose_addressing(Location const& location, http::Url const& url,
                                           bool is_default)
 {
@@ -97,7 +90,9 @@ Result<Location> complete(Location location)
     auto const after_scheme = location.endpoint.find("://") + 3;
     if (location.endpoint.find_first_of("/?#\\", after_scheme) != std::string::npos)
         return fail(ExitCode::config, what, "it has a path", "write only https://HOST");
-    location.endpoint = without_default_port(*url);
+    bool const has_usual_port = url->port == (url->scheme == "https" ? 443 : 80);
+    location.endpoint = url->scheme + "://" + url->host;
+    if (url->port && !has_usual_port) location.endpoint += ":" + std::to_string(*url->port);
     auto const addressing = choose_addressing(location, *url, is_default);
     if (!addressing) return tl::unexpected(addressing.error());
     location.addressing = *addressing;

@@ -2,7 +2,6 @@
 #include "storage/s3/session.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 
 #include "storage/s3/signature.hpp"
 
@@ -17,12 +16,6 @@ constexpr int most_parallel = 64;
 Millis deadline_for(std::size_t bytes)
 {
     return Millis{60'000} + Millis{static_cast<std::int64_t>(bytes >> 7)};
-}
-
-Error over_error(Error error, Call const& call)
-{
-    if (call.cancel.stop_requested()) error.why = "the operation was cancelled";
-    return error;
 }
 
 }  // namespace
@@ -146,14 +139,31 @@ Result<http::Response> Session::repeat(std::function<Attempt()> const& once, Cal
         if (failure.cure == Failure::Cure::slow_down) slow_down();
         bool const may_help =
             failure.cure == Failure::Cure::wait || failure.cure == Failure::Cure::slow_down;
-        if (!may_help || number == tries || !wait_before(number + 1, failure, call))
-            return tl::unexpected(over_error(std::move(failure.error), call));
+        if (may_help && number < tries && wait_before(number + 1, failure, call)) continue;
+        if (call.cancel.stop_requested()) failure.error.why = "the operation was cancelled";
+        return tl::unexpected(std::move(failure.error));
     }
 }
 
 Result<http::Response> Session::send(UnsignedRequest const& order, Call const& call)
 {
     return repeat([&] { return attempt(order, call); }, call);
+}
+
+Result<http::Response> Session::expect_success(UnsignedRequest const& order, Call const& call)
+{
+    auto response = send(order, call);
+    if (response && !response->is_success())
+        return tl::unexpected(failure_of(*response, order.what).error);
+    return response;
+}
+
+Result<void> Session::remove(UnsignedRequest const& order, Call const& call)
+{
+    auto const response = send(order, call);
+    if (!response) return tl::unexpected(response.error());
+    if (response->is_success() || response->status == 404) return {};
+    return tl::unexpected(failure_of(*response, order.what).error);
 }
 
 bool Session::wait_before(int attempt, Failure const& failure, Call const& call)
@@ -163,13 +173,9 @@ bool Session::wait_before(int attempt, Failure const& failure, Call const& call)
         std::lock_guard const guard(mutex_);
         random = std::uniform_real_distribution<>(0, 1)(random_);
     }
-    auto const now = monotonic_now();
     auto pause = pause_before(attempt, random, failure.retry_after);
-    if (call.until) pause = std::min(pause, (*call.until - now) / 2);
-    std::mutex mutex;
-    std::condition_variable_any stopped;
-    std::unique_lock lock(mutex);
-    stopped.wait_until(lock, call.cancel, now + pause, [] { return false; });
+    if (call.until) pause = std::min(pause, (*call.until - monotonic_now()) / 2);
+    sleep_unless_stopped(call.cancel, pause);
     return !call.is_over();
 }
 

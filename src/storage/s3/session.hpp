@@ -50,7 +50,12 @@ class Session {
     [[nodiscard]] Attempt attempt(UnsignedRequest const& order, Call const& call);
     /// Sends a request up to `tries` times, until there is an answer or repeating is useless.
     [[nodiscard]] Result<http::Response> send(UnsignedRequest const& order, Call const& call);
-    /// Calls `once` in the same way.
+    /// Sends a request in the same way. Fails if the status of the answer is not 200 to 299.
+    [[nodiscard]] Result<http::Response> expect_success(UnsignedRequest const& order,
+                                                        Call const& call);
+    /// Sends a request that removes something. Succeeds also if it does not exist.
+    [[nodiscard]] Result<void> remove(UnsignedRequest const& order, Call const& call);
+    /// Calls `once` in the same way as send().
     [[nodiscard]] Result<http::Response> repeat(std::function<Attempt()> const& once,
                                                 Call const& call);
 

@@ -10,21 +10,13 @@
 namespace curtail::s3 {
 namespace {
 
-std::string lower(std::string_view text)
-{
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
-
 bool is_skipped(std::string_view line)
 {
     return line.empty() || line[0] == '#' || line[0] == ';' || line[0] == ' ' || line[0] == '\t' ||
            line == "\r";
 }
 
-// The name in "[name]"; empty for any other line.
+// Returns the name in "[name]", and nothing for any other line.
 std::optional<std::string> section_name(std::string_view line)
 {
     line = trim(line);
@@ -53,7 +45,8 @@ Result<std::optional<Profile>> find_profile(std::string_view text, std::string c
             return fail(ExitCode::config, "cannot read credentials from " + source,
                         fmt::format("line {} is neither [profile] nor key = value", number),
                         "correct that line");
-        if (inside) (*profile)[lower(trim(line.substr(0, equals)))] = trim(line.substr(equals + 1));
+        if (inside)
+            (*profile)[lower_case(trim(line.substr(0, equals)))] = trim(line.substr(equals + 1));
     }
     return profile;
 }

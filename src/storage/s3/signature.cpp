@@ -26,13 +26,6 @@ std::string hmac(std::string_view key, std::string_view text)
     return result;
 }
 
-std::string lower(std::string text)
-{
-    for (char& c : text)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return text;
-}
-
 std::string canonical_query(std::vector<std::pair<std::string, std::string>> const& query)
 {
     std::vector<std::string> pairs;
@@ -62,14 +55,13 @@ std::vector<http::HeaderField> headers_to_sign(RequestToSign const& request,
                                                std::string const& time)
 {
     auto headers = request.headers;
-    for (auto& header : headers) header.name = lower(header.name);
+    for (auto& header : headers) header.name = lower_case(header.name);
     headers.push_back({"host", request.host});
     headers.push_back({"x-amz-content-sha256", request.body_sha256});
     headers.push_back({"x-amz-date", time});
     if (!credentials.token.empty())
         headers.push_back({"x-amz-security-token", credentials.token.reveal()});
-    std::sort(headers.begin(), headers.end(),
-              [](auto const& a, auto const& b) { return a.name < b.name; });
+    std::ranges::sort(headers, {}, &http::HeaderField::name);
     return headers;
 }
 

@@ -16,9 +16,7 @@ constexpr char const* mark_header = "x-amz-meta-curtail-upload";
 std::string random_mark()
 {
     std::random_device random;
-    std::string mark;
-    for (int i = 0; i < 4; ++i) mark += fmt::format("{:08x}", random());
-    return mark;
+    return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
 }  // namespace
@@ -53,15 +51,14 @@ Result<void> Uploader::run()
 
 Result<std::string> Uploader::begin()
 {
-    auto const response = session_.send({.method = http::Method::post,
-                                         .key = key_,
-                                         .query = {{"uploads", ""}},
-                                         .headers = {{mark_header, mark_}},
-                                         .what = what_},
-                                        call_);
-    if (!response) return tl::unexpected(response.error());
-    if (!response->is_success()) return tl::unexpected(failure_of(*response, what_).error);
-    return parse_upload_id(response->body);
+    UnsignedRequest const order{.method = http::Method::post,
+                                .key = key_,
+                                .query = {{"uploads", ""}},
+                                .headers = {{mark_header, mark_}},
+                                .what = what_};
+    return session_.expect_success(order, call_).and_then([](http::Response const& response) {
+        return parse_upload_id(response.body);
+    });
 }
 
 Result<void> Uploader::send_parts(std::string const& upload)
@@ -79,16 +76,15 @@ Result<std::string> Uploader::send_part(std::string const& upload, std::size_t p
                                         Call const& call)
 {
     auto const bytes = bytes_.slice(part * part_size_, part_size_);
-    auto const response =
-        session_.send({.method = http::Method::put,
-                       .key = key_,
-                       .query = {{"partNumber", std::to_string(part + 1)}, {"uploadId", upload}},
-                       .body = bytes,
-                       .body_digest = sha256_of(bytes),
-                       .what = what_},
-                      call);
+    auto const response = session_.expect_success(
+        {.method = http::Method::put,
+         .key = key_,
+         .query = {{"partNumber", std::to_string(part + 1)}, {"uploadId", upload}},
+         .body = bytes,
+         .body_digest = sha256_of(bytes),
+         .what = what_},
+        call);
     if (!response) return tl::unexpected(response.error());
-    if (!response->is_success()) return tl::unexpected(failure_of(*response, what_).error);
     std::string etag(response->header("etag"));
     if (etag.empty())
         return fail(ExitCode::protocol, what_, "the response has no ETag",
@@ -120,14 +116,11 @@ bool Uploader::is_stored()
 Result<void> abort_upload(Session& session, std::string const& key, std::string const& upload,
                           Call const& call)
 {
-    auto const what = "cannot abort the upload of " + key;
-    auto const response = session.send(
-        {.method = http::Method::remove, .key = key, .query = {{"uploadId", upload}}, .what = what},
-        call);
-    if (!response) return tl::unexpected(response.error());
-    if (!response->is_success() && response->status != 404)
-        return tl::unexpected(failure_of(*response, what).error);
-    return {};
+    return session.remove({.method = http::Method::remove,
+                           .key = key,
+                           .query = {{"uploadId", upload}},
+                           .what = "cannot abort the upload of " + key},
+                          call);
 }
 
 }  // namespace curtail::s3

@@ -26,9 +26,7 @@ TEST_F(Transfers, LargeObjectsTravelInParts)
     pieces.add(std::as_bytes(std::span(view.substr(1'234'567))));
     ASSERT_TRUE(b.put("k", pieces));
     EXPECT_THAT(server_.requests("PUT"), SizeIs(6));
-    std::vector<std::byte> back(content.size());
-    ASSERT_TRUE(*b.download("k", back));
-    EXPECT_TRUE(std::equal(back.begin(), back.end(), std::as_bytes(std::span(view)).begin()));
+    EXPECT_TRUE(*read(b, "k") == content);
     EXPECT_THAT(server_.requests("GET"), SizeIs(6));
     EXPECT_THAT(b.list_uploads("", {})->uploads, IsEmpty());
 }
@@ -55,9 +53,7 @@ TEST_F(Transfers, PartsSurviveFailuresOfTheServer)
     server_.control("method=POST&fault=status500&times=2");
     ASSERT_TRUE(b.put("k", std::string_view(content)));
     server_.control("method=GET&fault=cut_off:1000&times=3");
-    std::vector<std::byte> back(content.size());
-    ASSERT_TRUE(*b.download("k", back));
-    EXPECT_TRUE(std::memcmp(back.data(), content.data(), back.size()) == 0);
+    EXPECT_TRUE(*read(b, "k") == content);
 }
 
 TEST_F(Transfers, ACompletionWhoseReplyIsLostSucceeds)
@@ -149,20 +145,12 @@ TEST_F(Transfers, ASlowDownDuringAReadHalvesItsRequestsAtATime)
     EXPECT_TRUE(back == content);
 }
 
-TEST_F(Transfers, ADownloadTellsMissingObjectsFromThoseOfAnotherSize)
+TEST_F(Transfers, AMissingObjectAndAnEmptyOneAreToldApart)
 {
     auto b = bucket();
-    std::vector<std::byte> out(2'500'000);
-    EXPECT_FALSE(*b.download("none", out));
-    for (std::size_t const size : {0UL, 1UL, 2'499'999UL, 2'500'001UL}) {
-        ASSERT_TRUE(b.put("k", std::string_view(bytes(size))));
-        auto const refused = b.download("k", out);
-        ASSERT_FALSE(refused) << size;
-        EXPECT_EQ(refused.error().code, ExitCode::data) << refused.error().message();
-    }
-    std::vector<std::byte> nothing;
+    EXPECT_FALSE(*b.get("none", Bytes{10'000'000}, [](auto const&, Bytes) {}));
     ASSERT_TRUE(b.put("k", Pieces{}));
-    EXPECT_TRUE(*b.download("k", nothing));
+    EXPECT_EQ(*read(b, "k"), "");
 }
 
 }  // namespace
