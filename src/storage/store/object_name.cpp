@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/core/ids.hpp"
 #include "base/core/text.hpp"
@@ -53,8 +54,7 @@ bool is_attempt(std::string_view text, bool (*is_stem)(std::string_view))
 // `<stem><suffix>` where `is_stem(stem)`
 bool is_file(std::string_view text, std::string_view suffix, bool (*is_stem)(std::string_view))
 {
-    return text.size() > suffix.size() && text.substr(text.size() - suffix.size()) == suffix &&
-           is_stem(text.substr(0, text.size() - suffix.size()));
+    return text.ends_with(suffix) && is_stem(text.substr(0, text.size() - suffix.size()));
 }
 
 bool is_count(std::string_view text) { return is_number(text); }
@@ -72,9 +72,8 @@ bool is_piece_file(std::string_view text) { return is_file(text, ".jsonl", is_ei
 
 bool is_stream(std::string_view text)
 {
-    constexpr std::array<std::string_view, 5> streams{"poller", "signals", "trainer", "metrics",
-                                                      "evaluation"};
-    return std::find(streams.begin(), streams.end(), text) != streams.end();
+    return text == "poller" || text == "signals" || text == "trainer" || text == "metrics" ||
+           text == "evaluation";
 }
 
 bool is_folder_segment(std::string_view text)
@@ -95,15 +94,8 @@ struct Form {
     std::vector<IsSegment> rest;
 };
 
-bool has_form(std::vector<std::string_view> const& path, Form const& form)
-{
-    return path.size() == form.rest.size() + 1 && path[0] == form.first &&
-           std::equal(path.begin() + 1, path.end(), form.rest.begin(),
-                      [](std::string_view text, IsSegment is) { return is(text); });
-}
-
 // `path` follows `runs/<run>/` and is split at slashes.
-bool has_known_form(std::vector<std::string_view> const& path)
+bool has_known_form(std::span<std::string_view const> path)
 {
     static std::array<Form, 15> const forms{{
         {"run.json", {}},
@@ -122,8 +114,10 @@ bool has_known_form(std::vector<std::string_view> const& path)
         {"mpi", {is_check, is_member_file}},
         {"mpi", {is_check, is_member, is_member_file}},
     }};
-    return std::any_of(forms.begin(), forms.end(),
-                       [&](Form const& form) { return has_form(path, form); });
+    auto const matches = [](std::string_view text, IsSegment is) { return is(text); };
+    return std::ranges::any_of(forms, [&](Form const& form) {
+        return path[0] == form.first && std::ranges::equal(path.subspan(1), form.rest, matches);
+    });
 }
 
 }  // namespace
@@ -132,11 +126,10 @@ Result<ObjectName> ObjectName::parse(std::string_view text)
 {
     constexpr std::size_t longest = 256;
     if (text.size() <= longest) {
-        auto path = split(text, '/');
-        if (path.size() >= 3 && path[0] == "runs" && is_plain_name(path[1])) {
-            path.erase(path.begin(), path.begin() + 2);
-            if (has_known_form(path)) return ObjectName(text);
-        }
+        auto const path = split(text, '/');
+        if (path.size() >= 3 && path[0] == "runs" && is_plain_name(path[1]) &&
+            has_known_form(std::span(path).subspan(2)))
+            return ObjectName(text);
     }
     return fail(ExitCode::protocol, "object name \"" + printable(text.substr(0, longest)) + "\"",
                 "not the name of any object in a store");

@@ -42,7 +42,8 @@ bool all_of(std::string_view text, std::string_view alphabet)
     return !text.empty() && text.find_first_not_of(alphabet) == text.npos;
 }
 
-// Whether every name that begins with `folder`, which ends with a slash, is at most `after`.
+// Returns whether every name that begins with `folder`, which ends with a slash, is at most
+// `after`.
 bool is_before(std::string const& folder, std::string const& after)
 {
     return folder < after && !after.starts_with(folder);
@@ -59,7 +60,7 @@ class Walk {
     {
     }
 
-    // False: the walk has ended.
+    // Returns false if the walk has ended.
     Result<bool> folder(std::string const& path, int depth)
     {
         auto const entries = entries_of(path);
@@ -100,8 +101,7 @@ class Walk {
             if (found == nullptr) break;
             if (auto entry = entry_of(number, path, *found)) entries.push_back(std::move(*entry));
         }
-        std::sort(entries.begin(), entries.end(),
-                  [](Entry const& a, Entry const& b) { return a.name < b.name; });
+        std::ranges::sort(entries, {}, &Entry::name);
         return entries;
     }
 
@@ -143,13 +143,6 @@ std::string without_slash(std::string name)
 {
     if (name.ends_with('/')) name.pop_back();
     return name;
-}
-
-// False: errno says why.
-bool remove_file_or_folder(int parent, std::string const& name)
-{
-    return unlinkat(parent, name.c_str(), 0) == 0 ||
-           (errno == EISDIR && unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0);
 }
 
 std::string_view file_of(std::string_view name) { return name.substr(name.rfind('/') + 1); }
@@ -203,7 +196,10 @@ Result<void> remove_temporary(PosixRoot const& root, std::string const& name)
     auto const folder = ObjectFolder::parse(name.substr(0, slash));
     if (!folder) return tl::unexpected(folder.error());
     Fd const parent = root.open_below(folder->text(), O_RDONLY | O_DIRECTORY);
-    if (parent && remove_file_or_folder(parent.get(), std::string(file_of(name)))) return {};
+    std::string const file(file_of(name));
+    if (parent && (unlinkat(parent.get(), file.c_str(), 0) == 0 ||
+                   (errno == EISDIR && unlinkat(parent.get(), file.c_str(), AT_REMOVEDIR) == 0)))
+        return {};
     if (errno == ENOENT && !root.is_gone()) return {};
     auto const [code, remedy] = meaning_of(errno);
     return fail(code, what, errno_text(errno), remedy);

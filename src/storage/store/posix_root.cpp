@@ -2,11 +2,11 @@
 #include "storage/store/posix_root.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <random>
@@ -50,17 +50,6 @@ std::string host_name()
     for (char& c : name)
         if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-') c = '_';
     return name;
-}
-
-// Containers may share host name and process number, so 64 random bits tell processes apart.
-std::string process_name()
-{
-    std::random_device device;
-    auto const bits = std::uint64_t{device()} << 32 | device();
-    std::array<unsigned char, 8> bytes;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<unsigned char>(bits >> (8 * i));
-    return host_name() + "." + hex(bytes);
 }
 
 // Renames unless the new name exists. A file system that cannot promise this (NFS) replaces an
@@ -107,7 +96,11 @@ void DurableFolders::add(std::string_view path)
 
 std::string temporary_name(std::string_view file)
 {
-    static std::string const process = process_name();
+    // Containers may share host name and process number, so 64 random bits tell processes apart.
+    static std::string const process = [] {
+        std::random_device device;
+        return fmt::format("{}.{:08x}{:08x}", host_name(), device(), device());
+    }();
     static std::atomic<std::uint64_t> counter{0};
     return "." + std::string(file) + "." + process + "." + std::to_string(getpid()) + "." +
            std::to_string(counter++) + ".tmp";

@@ -30,8 +30,8 @@ struct PosixStore::Temporary {
         if (!name.empty()) unlinkat(folder.get(), name.c_str(), 0);
     }
 
-    // Whether the file has a second name. Opening the file makes an NFS client ask the server
-    // instead of its cache.
+    // Returns whether the file has a second name. Opening the file makes an NFS client ask the
+    // server instead of its cache.
     [[nodiscard]] std::optional<bool> is_linked() const
     {
         Fd const fd(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -54,30 +54,15 @@ Result<std::unique_ptr<PosixStore>> PosixStore::open(std::filesystem::path const
     return std::unique_ptr<PosixStore>(new PosixStore(std::move(*opened)));
 }
 
+std::string PosixStore::what(char const* act, ObjectName const& name) const
+{
+    return std::string("cannot ") + act + " " + name.text() + " in store " + root_.path().string();
+}
+
 tl::unexpected<Error> PosixStore::failure(char const* act, ObjectName const& name, int error) const
 {
     auto const [code, remedy] = meaning_of(error);
-    return fail(
-        code,
-        std::string("cannot ") + act + " " + name.text() + " in store " + root_.path().string(),
-        errno_text(error), remedy);
-}
-
-tl::unexpected<Error> PosixStore::bad_data(char const* act, ObjectName const& name,
-                                           std::string why) const
-{
-    return fail(
-        ExitCode::data,
-        std::string("cannot ") + act + " " + name.text() + " in store " + root_.path().string(),
-        std::move(why));
-}
-
-tl::unexpected<Error> PosixStore::cancelled(char const* act, ObjectName const& name) const
-{
-    return fail(
-        ExitCode::temporary,
-        std::string("cannot ") + act + " " + name.text() + " in store " + root_.path().string(),
-        "the operation was cancelled");
+    return fail(code, what(act, name), errno_text(error), remedy);
 }
 
 Result<std::pair<PosixStore::Temporary, Fd>> PosixStore::new_temporary(ObjectName const& name) const
@@ -106,7 +91,8 @@ Result<PosixStore::Temporary> PosixStore::write_temporary(ObjectName const& name
     int const fd = made->second.get();
     int const error = write_pieces(fd, bytes, call);
     if (error != 0 && error != ECANCELED) return failure("write", name, error);
-    if (call.is_over()) return cancelled("write", name);
+    if (call.is_over())
+        return fail(ExitCode::temporary, what("write", name), "the operation was cancelled");
     if (fchmod(fd, root_.mode() & 0666) != 0 || fsync(fd) != 0)
         return failure("write", name, errno);
     return std::move(made->first);
@@ -153,7 +139,8 @@ Result<std::optional<PosixStore::OpenFile>> PosixStore::open_object(char const* 
     OpenFile file{root_.open_current(name.text(), flags), {}};
     if (!file.fd && errno == ENOENT && !root_.is_gone()) return std::nullopt;
     if (!file.fd || fstat(file.fd.get(), &file.status) != 0) return failure(act, name, errno);
-    if (!S_ISREG(file.status.st_mode)) return bad_data(act, name, "it is not a regular file");
+    if (!S_ISREG(file.status.st_mode))
+        return fail(ExitCode::data, what(act, name), "it is not a regular file");
     return std::optional(std::move(file));
 }
 
@@ -165,16 +152,18 @@ Result<bool> PosixStore::read(ObjectName const& name, Bytes limit, Sink const& s
     if (!*file) return false;
     off_t const size = (*file)->status.st_size;
     if (size > limit.value)
-        return bad_data("read", name,
-                        "it has " + std::to_string(size) + " bytes, the limit is " +
-                            std::to_string(limit.value));
+        return fail(ExitCode::data, what("read", name),
+                    "it has " + std::to_string(size) + " bytes, the limit is " +
+                        std::to_string(limit.value));
     if (size == 0) sink({}, {0});
     PieceReader pieces((*file)->fd.get(), size);
     for (off_t left = size; left > 0;) {
-        if (call.is_over()) return cancelled("read", name);
+        if (call.is_over())
+            return fail(ExitCode::temporary, what("read", name), "the operation was cancelled");
         auto const piece = pieces.next();
         if (!piece) return failure("read", name, piece.error());
-        if (piece->empty()) return bad_data("read", name, "it was truncated while it was read");
+        if (piece->empty())
+            return fail(ExitCode::data, what("read", name), "it was truncated while it was read");
         sink(*piece, {size});
         left -= static_cast<off_t>(piece->size());
     }

@@ -61,11 +61,8 @@ class PosixStore final : public ObjectStore {
     /// Returns the error for the errno value `error`.
     [[nodiscard]] tl::unexpected<Error> failure(char const* act, ObjectName const& name,
                                                 int error) const;
-    /// Returns the error of an operation whose Call is over.
-    [[nodiscard]] tl::unexpected<Error> cancelled(char const* act, ObjectName const& name) const;
-    /// Returns an error with the code `data`.
-    [[nodiscard]] tl::unexpected<Error> bad_data(char const* act, ObjectName const& name,
-                                                 std::string why) const;
+    /// Returns `cannot read x in store y`.
+    [[nodiscard]] std::string what(char const* act, ObjectName const& name) const;
 
     PosixRoot root_;
 };

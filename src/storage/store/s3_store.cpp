@@ -9,15 +9,9 @@ Result<CreateOutcome> S3Store::create(ObjectName const& name, std::span<std::byt
                                       Call const& call)
 {
     return bucket_.create(name.text(), bytes, call).map([](s3::Creation creation) {
-        switch (creation) {
-            case s3::Creation::created:
-                return CreateOutcome::created;
-            case s3::Creation::exists:
-                return CreateOutcome::exists;
-            case s3::Creation::unknown:
-                break;
-        }
-        return CreateOutcome::unknown;
+        return creation == s3::Creation::created  ? CreateOutcome::created
+               : creation == s3::Creation::exists ? CreateOutcome::exists
+                                                  : CreateOutcome::unknown;
     });
 }
 

@@ -17,17 +17,6 @@ tl::unexpected<ReadFailure> failure(ReadFailure::Cause cause, ObjectName const& 
         ReadFailure{cause, {ExitCode::data, "cannot read " + name.text(), std::move(why), {}}});
 }
 
-// How the content differs from the record; empty: not at all.
-std::string difference(std::size_t found_size, Digest const& found, Bytes size,
-                       Digest const& digest)
-{
-    if (found_size != static_cast<std::size_t>(size.value))
-        return fmt::format("it has {} bytes, the record says {}", found_size, size.value);
-    if (found != digest)
-        return fmt::format("its sha256 is {}, the record says {}", found.hex(), digest.hex());
-    return {};
-}
-
 tl::expected<void, ReadFailure> read_once(
     ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest,
     std::function<void(std::span<std::byte const> piece)> const& sink, Call const& call)
@@ -46,8 +35,13 @@ tl::expected<void, ReadFailure> read_once(
         return failure(Cause::corrupt, name, found.error().message());
     if (!found) return tl::unexpected(ReadFailure{Cause::unavailable, found.error()});
     if (!*found) return failure(Cause::missing, name, "there is no such object");
-    auto why = difference(bytes, hash.finish(), size, digest);
-    if (!why.empty()) return failure(Cause::corrupt, name, std::move(why));
+    if (bytes != static_cast<std::size_t>(size.value))
+        return failure(Cause::corrupt, name,
+                       fmt::format("it has {} bytes, the record says {}", bytes, size.value));
+    if (auto const hashed = hash.finish(); hashed != digest)
+        return failure(
+            Cause::corrupt, name,
+            fmt::format("its sha256 is {}, the record says {}", hashed.hex(), digest.hex()));
     return {};
 }
 
