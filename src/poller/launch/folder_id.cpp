@@ -2,10 +2,6 @@
 #include "poller/launch/folder_id.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <optional>
 
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
@@ -40,28 +36,16 @@ FolderRecord read_record(json::ObjectReader& r)
     return record;
 }
 
-// Creates the file unless another process has created it meanwhile.
-Result<void> write_record(std::filesystem::path const& file, FolderRecord const& record)
-{
-    auto temporary = file;
-    temporary += "." + std::to_string(getpid());
-    json::Object const content{{"mark", record.id}, {"path", record.path}, {"inode", record.inode}};
-    if (auto written = write_file(temporary, json::to_string(content) + "\n"); !written)
-        return written;
-    int const error = link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;
-    unlink(temporary.c_str());
-    if (error != 0 && error != EEXIST)
-        return fail(ExitCode::cannot_create, "cannot create " + file.string(), errno_text(error));
-    return {};
-}
-
+// Another process may create the file meanwhile.
 Result<void> ensure_record(std::filesystem::path const& run_folder,
                            std::filesystem::path const& file)
 {
     if (auto made = make_folder(run_folder); !made) return made;
     std::error_code error;
     if (std::filesystem::exists(file, error)) return {};
-    return write_record(file, describe(run_folder));
+    auto const record = describe(run_folder);
+    json::Object const content{{"mark", record.id}, {"path", record.path}, {"inode", record.inode}};
+    return create_file(file, json::to_string(content) + "\n");
 }
 
 }  // namespace

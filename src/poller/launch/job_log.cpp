@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/launch/job_log.hpp"
 
-#include <fstream>
-
+#include "base/core/files.hpp"
 #include "base/core/text.hpp"
 
 namespace curtail::launch {
 namespace {
 
-constexpr std::streamoff tail_bytes = 64 * 1024;
+constexpr std::int64_t tail_bytes = 64 * 1024;
 constexpr std::size_t longest_cause = 300;
 
-// The message in a line that reports an error; empty for any other line.
+// Returns the message in a line that reports an error, and nothing for any other line.
 std::string_view error_message(std::string_view line)
 {
     constexpr std::string_view mark = "error: ";
@@ -19,19 +18,6 @@ std::string_view error_message(std::string_view line)
         return line.substr(at + mark.size());
     bool const is_final_error = line.starts_with("curtail-") || line.starts_with("site_train.sh: ");
     return is_final_error && line.find(": ") != std::string_view::npos ? line : std::string_view{};
-}
-
-// The end of a file; empty if it cannot be read.
-std::string read_tail(std::filesystem::path const& path)
-{
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    if (!file) return {};
-    auto const size = static_cast<std::streamoff>(file.tellg());
-    auto const begin = std::max<std::streamoff>(0, size - tail_bytes);
-    std::string text(static_cast<std::size_t>(size - begin), '\0');
-    file.seekg(begin);
-    file.read(text.data(), size - begin);
-    return file ? text : std::string();
 }
 
 }  // namespace
@@ -50,7 +36,7 @@ std::string last_error_in(std::string_view log)
 
 std::string cause_in_log(std::filesystem::path const& path)
 {
-    auto const cause = last_error_in(read_tail(path));
+    auto const cause = last_error_in(read_end(path, tail_bytes).value_or(""));
     return cause.empty() ? "log: " + path.string() : cause + " (log: " + path.string() + ")";
 }
 

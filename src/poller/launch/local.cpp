@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
@@ -24,13 +23,6 @@ std::optional<Time> modification_time(std::filesystem::path const& path)
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return std::nullopt;
     return Time{Millis{status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000}};
-}
-
-// The members of a JSON object, without its braces.
-std::string members(json::Object const& object)
-{
-    auto const text = json::to_string(object);
-    return text.substr(1, text.size() - 2);
 }
 
 process::ProcessIdentity read_identity(json::ObjectReader& r, std::string const& key)
@@ -63,12 +55,12 @@ std::vector<std::pair<std::string, std::string>> job_environment(JobSpec const& 
 
 std::string LocalLauncher::record_head(Comment const& comment) const
 {
-    return "{" +
-           members({{"comment", comment_text(spec_, comment)},
-                    {"host", process::host_name()},
-                    {"boot", process::boot_id()},
-                    {"started", format_time(SystemClock{}.now())}}) +
-           ",";
+    auto text = json::to_string(json::Object{{"comment", comment_text(spec_, comment)},
+                                             {"host", process::host_name()},
+                                             {"boot", process::boot_id()},
+                                             {"started", format_time(SystemClock{}.now())}});
+    text.back() = ',';
+    return text;
 }
 
 Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId const& intent)
@@ -80,15 +72,15 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
     auto const known = read_record(job);
     if (!known) return tl::unexpected(known.error().with_context(what));
     if (*known) return job;
-    SupervisedScript script;
-    script.arguments = {spec_.launcher.script.string(), spec_.run_file.string(), spec_.site.value};
-    script.environment = job_environment(spec_, job);
-    script.folder = spec_.folder.string();
-    script.log = (spec_.folder / ("job-" + job.value + ".log")).string();
-    script.record = file(job, ".json").string();
-    script.record_head = record_head({window, intent});
-    script.record_tail = "}\n";
-    script.exit_file = file(job, ".exit").string();
+    SupervisedScript const script{
+        .arguments = {spec_.launcher.script.string(), spec_.run_file.string(), spec_.site.value},
+        .environment = job_environment(spec_, job),
+        .folder = spec_.folder.string(),
+        .log = log_file(job).string(),
+        .record = file(job, ".json").string(),
+        .record_head = record_head({window, intent}),
+        .record_tail = "}\n",
+        .exit_file = file(job, ".exit").string()};
     if (auto started = start_supervised(script, kernel_); !started)
         return tl::unexpected(started.error().with_context(what));
     return job;
@@ -142,8 +134,7 @@ void LocalLauncher::set_ended(plan::Job& job, std::optional<std::string> const& 
     job.launcher_state = "LOST";
     job.end = plan::Job::End::unknown;
     if (!exit_code) return;
-    int code = 0;
-    std::from_chars(exit_code->data(), exit_code->data() + exit_code->size(), code);
+    auto const code = static_cast<int>(leading_integer(*exit_code).value_or(0));
     job.exit_code = code;
     job.launcher_state = code == 0 ? "COMPLETED" : "FAILED";
     job.end = code == 0 ? plan::Job::End::clean : plan::Job::End::failed;
@@ -187,8 +178,7 @@ Result<std::vector<plan::Job>> LocalLauncher::jobs()
     }
     if (error && error != std::errc::no_such_file_or_directory)
         return fail(ExitCode::io, "cannot list jobs in " + folder().string(), error.message());
-    std::sort(jobs.begin(), jobs.end(),
-              [](plan::Job const& a, plan::Job const& b) { return a.started < b.started; });
+    std::ranges::sort(jobs, {}, &plan::Job::started);
     return jobs;
 }
 

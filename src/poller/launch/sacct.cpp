@@ -1,37 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/launch/sacct.hpp"
 
-#include <charconv>
-
 #include "base/core/text.hpp"
 #include "poller/launch/slurm_states.hpp"
 
 namespace curtail::launch {
 namespace {
 
-std::optional<std::int64_t> number(std::string_view text)
-{
-    std::int64_t value{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    bool const whole = error == std::errc{} && end == text.data() + text.size();
-    return whole ? std::optional(value) : std::nullopt;
-}
-
-std::optional<Time> parse_seconds(std::string_view text)
-{
-    auto const seconds = number(text);
-    return seconds && *seconds > 0 ? std::optional(Time{Seconds{*seconds}}) : std::nullopt;
-}
-
 // Parses `3:0`, an exit code and the signal that ended the job.
 std::optional<int> parse_exit_code(std::string_view text)
 {
     auto const parts = split(text, ':');
     if (parts.size() != 2) return std::nullopt;
-    auto const code = number(parts[0]);
-    auto const signal = number(parts[1]);
+    auto const code = parse_number<int>(parts[0]);
+    auto const signal = parse_number<int>(parts[1]);
     if (!code || !signal) return std::nullopt;
-    return static_cast<int>(*signal > 0 ? 128 + *signal : *code);
+    return *signal > 0 ? 128 + *signal : *code;
 }
 
 std::optional<plan::Job> parse_line(std::string_view line)

@@ -2,7 +2,6 @@
 #include "poller/launch/slurm.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "base/core/files.hpp"
@@ -13,12 +12,6 @@
 
 namespace curtail::launch {
 namespace {
-
-// In the form of `sbatch --signal`: rounded up, 16 bits.
-std::int64_t whole_seconds(Millis duration)
-{
-    return std::min<std::int64_t>(std::chrono::ceil<Seconds>(duration).count(), 65'535);
-}
 
 // Slurm replaces %x in the names of log files.
 std::string escape_percent(std::string_view path)
@@ -56,15 +49,6 @@ tl::unexpected<Error> without_answer(Error const& why, std::string_view what)
     return tl::unexpected(std::move(error));
 }
 
-// Parses `id` or `id;cluster`, the output of `sbatch --parsable`.
-std::optional<plan::JobId> parse_job_id(std::string const& output)
-{
-    auto const id = trim(split(output, ';').front());
-    bool const is_number =
-        !id.empty() && id.find_first_not_of("0123456789") == std::string_view::npos;
-    return is_number ? std::optional(plan::JobId{std::string(id)}) : std::nullopt;
-}
-
 }  // namespace
 
 bool means_no_answer(std::string_view errors)
@@ -83,8 +67,8 @@ bool means_no_answer(std::string_view errors)
                                                  "Message receive failure",
                                                  "Invalid authentication",
                                                  "Protocol authentication"};
-    return std::any_of(std::begin(signs), std::end(signs),
-                       [&](auto sign) { return errors.find(sign) != std::string_view::npos; });
+    return std::ranges::any_of(
+        signs, [&](auto sign) { return errors.find(sign) != std::string_view::npos; });
 }
 
 process::ProgramCall SlurmLauncher::make_command(std::vector<std::string> arguments,
@@ -133,6 +117,9 @@ std::vector<std::string> SlurmLauncher::sbatch_arguments(
     Comment const& comment, std::optional<std::string> const& cluster) const
 {
     auto const& launcher = spec_.launcher;
+    // `sbatch --signal` takes whole seconds of 16 bits.
+    auto const grace_s =
+        std::min<std::int64_t>(std::chrono::ceil<Seconds>(launcher.grace).count(), 65'535);
     std::vector<std::string> arguments{
         "sbatch", "--parsable", "--job-name=" + job_name(spec_),
         "--comment=" + comment_text(spec_, comment), "--dependency=singleton",
@@ -142,7 +129,7 @@ std::vector<std::string> SlurmLauncher::sbatch_arguments(
         "--chdir=" + spec_.folder.string(), "--ntasks=" + std::to_string(spec_.ranks),
         "--time=" + launcher.time_limit,
         // Before its time limit a job has as long to stop as after its window closes.
-        "--signal=B:USR1@" + std::to_string(whole_seconds(launcher.grace)),
+        "--signal=B:USR1@" + std::to_string(grace_s),
         // The environment of sbatch is already an explicit list. With a list here slurmd would run
         // the user's login shell for the rest, which takes a second and exports its profile.
         "--export=ALL"};
@@ -163,7 +150,10 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
     auto const finished = run(sbatch_arguments({window, intent}, federated_cluster()), intent);
     if (!finished) return without_answer(finished.error(), what);
     if (finished->exit_code != 0) return failed(*finished, what);
-    if (auto const id = parse_job_id(finished->output)) return *id;
+    // `id` or `id;cluster`
+    auto const id = trim(split(finished->output, ';').front());
+    if (!id.empty() && id.find_first_not_of("0123456789") == std::string_view::npos)
+        return plan::JobId{std::string(id)};
     return fail(ExitCode::temporary, what,
                 "sbatch printed " + printable(finished->output.substr(0, 200)) +
                     " instead of a job number");

@@ -51,8 +51,7 @@ constexpr StateName state_names[] = {{"PENDING", State::pending},
 void set_state(plan::Job& job, std::string_view name)
 {
     job.launcher_state = printable(name);
-    auto const* const known = std::find_if(std::begin(state_names), std::end(state_names),
-                                           [&](auto const& one) { return one.name == name; });
+    auto const* const known = std::ranges::find(state_names, name, &StateName::name);
     if (known != std::end(state_names)) {
         job.state = known->state;
         job.end = known->end;
@@ -62,6 +61,12 @@ void set_state(plan::Job& job, std::string_view name)
     job.state = State::running;
     job.warning = "job " + job.id.value + " is in the unknown state " + job.launcher_state +
                   ", which counts as running";
+}
+
+std::optional<Time> parse_seconds(std::string_view text)
+{
+    auto const seconds = parse_number<std::int64_t>(text);
+    return seconds && *seconds > 0 ? std::optional(Time{Seconds{*seconds}}) : std::nullopt;
 }
 
 void correct_unstarted(plan::Job& job)

@@ -10,6 +10,9 @@ namespace curtail::launch {
 /// A job in an unknown state counts as running: the poller must neither start a second one nor
 /// leave it running when the window closes. In that case, also sets a warning.
 void set_state(plan::Job& job, std::string_view name);
+/// Parses seconds since 1970. Returns an empty optional for the text that Slurm's commands print
+/// where they have no time.
+[[nodiscard]] std::optional<Time> parse_seconds(std::string_view text);
 /// Corrects an ended job that left the queue without a start. Slurm shows such a job as if it had
 /// started at its end. If the job missed its deadline, also removes its exit code: Slurm shows 1,
 /// although no process ended.

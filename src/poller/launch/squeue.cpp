@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/core/text.hpp"
 #include "poller/launch/slurm_states.hpp"
@@ -18,16 +17,8 @@ using End = plan::Job::End;
 
 constexpr std::string_view job_end = "|end-of-job";
 
-template <class Number>
-std::optional<Number> number(std::string_view text)
-{
-    Number value{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                    : std::nullopt;
-}
-
-// Whether a pending job will start without intervention, for example after the end of other jobs.
+// Returns whether a pending job will start without intervention, for example after the end of other
+// jobs.
 bool resolves_by_itself(std::string_view reason)
 {
     static constexpr std::string_view lasting[] = {"PartitionTimeLimit",
@@ -49,8 +40,8 @@ bool resolves_by_itself(std::string_view reason)
                                                    "launch_failed_requeued_held",
                                                    "launch failed requeued held",
                                                    "job requeued in held state"};
-    bool const lasts = std::any_of(std::begin(lasting), std::end(lasting),
-                                   [&](auto name) { return reason.starts_with(name); });
+    bool const lasts =
+        std::ranges::any_of(lasting, [&](auto name) { return reason.starts_with(name); });
     return !lasts && reason.find("PerJob") == std::string_view::npos;
 }
 
@@ -63,20 +54,6 @@ void set_reason(plan::Job& job, std::string_view reason)
         job.warning = "job " + job.id.value + " waits for " + job.reason +
                       ", which may not resolve by itself: see `scontrol show job " + job.id.value +
                       "`";
-}
-
-// Parses seconds since 1970; empty for the text that squeue prints where it has no time.
-std::optional<Time> parse_seconds(std::string_view text)
-{
-    auto const seconds = number<std::int64_t>(text);
-    return seconds && *seconds > 0 ? std::optional(Time{Seconds{*seconds}}) : std::nullopt;
-}
-
-void set_end(plan::Job& job, std::string_view end_time, std::string_view wait_status)
-{
-    job.ended = parse_seconds(end_time);
-    if (auto const status = number<int>(wait_status)) job.exit_code = exit_code_of(*status);
-    correct_unstarted(job);
 }
 
 // One job as text: the fields before the reason, then reason and comment.
@@ -103,11 +80,11 @@ std::optional<JobText> split_fields(std::string_view text)
     return job;
 }
 
-// One job; empty if the text has another form, or the job belongs to another run.
+// Returns nothing if the text has another form, or if the job belongs to another run.
 std::optional<plan::Job> parse_job(JobSpec const& spec, std::string_view text)
 {
     auto const parts = split_fields(text);
-    auto const id = parts ? number<std::int64_t>(parts->field[0]) : std::nullopt;
+    auto const id = parts ? parse_number<std::int64_t>(parts->field[0]) : std::nullopt;
     if (!id) return std::nullopt;
     auto const parsed = parse_comment(spec, std::string(parts->comment));
     if (parsed.owner == ParsedComment::Owner::other) return std::nullopt;
@@ -120,7 +97,11 @@ std::optional<plan::Job> parse_job(JobSpec const& spec, std::string_view text)
     // A requeued job in its epilog has no end, and the start is not that of the run that ended.
     bool const is_requeued = job.state == State::ending && !parse_seconds(parts->field[4]);
     if (job.state != State::pending && !is_requeued) job.started = parse_seconds(parts->field[3]);
-    if (job.state == State::ended) set_end(job, parts->field[4], parts->field[2]);
+    if (job.state != State::ended) return job;
+    job.ended = parse_seconds(parts->field[4]);
+    if (auto const status = parse_number<int>(parts->field[2]))
+        job.exit_code = exit_code_of(*status);
+    correct_unstarted(job);
     return job;
 }
 
@@ -147,9 +128,7 @@ Result<std::vector<plan::Job>> parse_squeue(JobSpec const& spec, std::string_vie
         if (auto job = parse_job(spec, rest.substr(0, end))) jobs.push_back(std::move(*job));
         rest.remove_prefix(end + job_end.size());
     }
-    std::sort(jobs.begin(), jobs.end(), [](plan::Job const& a, plan::Job const& b) {
-        return number<std::int64_t>(a.id.value) < number<std::int64_t>(b.id.value);
-    });
+    std::ranges::sort(jobs, {}, [](plan::Job const& job) { return leading_integer(job.id.value); });
     return jobs;
 }
 

@@ -43,7 +43,7 @@ class Buffer {
     std::size_t size_{0};
 };
 
-// Creates `path` with this content atomically; false if it exists or cannot be created.
+// Creates `path` with this content atomically. Returns false if it exists or cannot be created.
 bool create_file(char const* path, char const* temporary, std::string_view content)
 {
     int const fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -94,18 +94,13 @@ void write_identity(Buffer& into, pid_t pid)
          << ",\"started\":" << (stat ? stat->started : 0) << "}";
 }
 
-// Releases the poller's output streams: their reader waits until every holder closes them.
-void release_output(int log)
-{
-    for (int const fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(log, fd);
-    int const null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null >= 0) dup2(null, STDIN_FILENO);
-}
-
 void detach(ForkInputs const& p)
 {
     setsid();
-    release_output(p.log);
+    // The reader of the poller's output streams waits until every holder closes them.
+    for (int const fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(p.log, fd);
+    int const null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) dup2(null, STDIN_FILENO);
     prctl(PR_SET_NAME, "job-supervisor");
     sigset_t none;
     sigemptyset(&none);
@@ -139,7 +134,7 @@ bool create_record(ForkInputs const& p, pid_t script)
     return create_file(p.script.record.c_str(), p.record_temporary.c_str(), record.text());
 }
 
-// Waits for the script and writes its exit code; false if either fails.
+// Waits for the script and writes its exit code. Returns false if either fails.
 bool record_exit(ForkInputs const& p, pid_t script)
 {
     auto const code = process::wait_for_exit(script);
