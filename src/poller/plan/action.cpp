@@ -18,8 +18,7 @@ char const* to_text(ActionType type) { return names.at(static_cast<std::size_t>(
 
 std::optional<ActionType> parse_action_type(std::string const& text)
 {
-    auto const* const found = std::find_if(names.begin(), names.end(),
-                                           [&](std::string_view name) { return name == text; });
+    auto const* const found = std::ranges::find(names, std::string_view(text));
     if (found == names.end()) return std::nullopt;
     return static_cast<ActionType>(found - names.begin());
 }

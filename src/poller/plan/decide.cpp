@@ -21,8 +21,8 @@ std::vector<LiveJob> live_jobs(SiteState const& state, std::vector<Job> const& j
     return live;
 }
 
-// Whether Slurm has been ending the job for too long. The next job need not wait for it: Slurm
-// decides where that one starts.
+// Returns whether Slurm has been ending the job for too long. The next job need not wait for it:
+// Slurm decides where that one starts.
 bool is_stuck(LiveJob const& job, Time now, JobLimits const& rules)
 {
     auto const& since = job.tracked->ending_since;
@@ -34,7 +34,7 @@ bool is_due(std::optional<Time> const& last, Millis interval, Time now)
     return !last || now - *last >= interval;
 }
 
-// Why a running job may be cancelled now; empty if it may not.
+// Returns why a running job may be cancelled now. Returns an empty text if it may not.
 std::string overdue(TrackedJob const& job, Time now, JobLimits const& rules)
 {
     if (job.drains < rules.drains_before_cancel || !job.asked_since) return {};
@@ -46,21 +46,6 @@ std::string overdue(TrackedJob const& job, Time now, JobLimits const& rules)
     return now - *job.asked_since >= longest
                ? "no drain signal was delivered within " + format_duration(longest)
                : std::string();
-}
-
-Action stop_ending(Action action, LiveJob const& job, bool may_cancel)
-{
-    action.why = job.listed->leftovers ? job.name() + " ended but left processes running"
-                                       : job.name() + " is ending";
-    if (job.listed->leftovers && may_cancel) action.type = ActionType::end_leftovers;
-    return action;
-}
-
-Action stop_pending(Action action, LiveJob const& job, bool may_cancel)
-{
-    if (may_cancel) action.type = ActionType::cancel_pending;
-    else action.why = job.name() + " was removed from the queue but is still listed";
-    return action;
 }
 
 Action stop_running(Action action, LiveJob const& job, bool may_cancel, Time now,
@@ -86,9 +71,14 @@ Action stop(LiveJob const& job, std::string const& why, Time now, JobLimits cons
     bool const may_cancel = is_due(job.tracked->last_cancel, rules.cancel_interval, now);
     switch (job.listed->state) {
         case Job::State::ending:
-            return stop_ending(std::move(action), job, may_cancel);
+            action.why = job.listed->leftovers ? job.name() + " ended but left processes running"
+                                               : job.name() + " is ending";
+            if (job.listed->leftovers && may_cancel) action.type = ActionType::end_leftovers;
+            return action;
         case Job::State::pending:
-            return stop_pending(std::move(action), job, may_cancel);
+            if (may_cancel) action.type = ActionType::cancel_pending;
+            else action.why = job.name() + " was removed from the queue but is still listed";
+            return action;
         case Job::State::running:
         case Job::State::ended:
             return stop_running(std::move(action), job, may_cancel, now, rules);
@@ -96,17 +86,13 @@ Action stop(LiveJob const& job, std::string const& why, Time now, JobLimits cons
     __builtin_unreachable();
 }
 
-bool may_stay(LiveJob const& job)
-{
-    return !job.tracked->asked_since && job.listed->state != Job::State::ending;
-}
-
 // The job that stays: a running one before a pending one, then the older one.
 LiveJob const* pick_job_to_keep(std::vector<LiveJob> const& live)
 {
     LiveJob const* kept = nullptr;
     for (auto const& candidate : live) {
-        if (!may_stay(candidate)) continue;
+        if (candidate.tracked->asked_since || candidate.listed->state == Job::State::ending)
+            continue;
         bool const runs = candidate.listed->state == Job::State::running;
         if (kept == nullptr || (runs && kept->listed->state != Job::State::running))
             kept = &candidate;
@@ -135,7 +121,8 @@ Action keep(LiveJob const& job)
 
 Action start(SiteState const& state, DesiredState const& desired, Time now)
 {
-    Action action{ActionType::wait, {}, desired.window, {}, {}};
+    Action action{ActionType::wait, {}, desired.window, {}, desired.why};
+    if (!desired.job) return action;
     if (state.intent) {
         action.why = "the last submission (" + state.intent->id.value + ") is unconfirmed";
     } else if (state.retry_at && now < *state.retry_at) {
@@ -143,15 +130,8 @@ Action start(SiteState const& state, DesiredState const& desired, Time now)
     } else {
         action.type = ActionType::submit;
         action.intent = {"i" + std::to_string(to_unix_ms(now))};
-        action.why = desired.why;
     }
     return action;
-}
-
-Action act_without_jobs(SiteState const& state, DesiredState const& desired, Time now)
-{
-    if (desired.job) return start(state, desired, now);
-    return {ActionType::wait, {}, desired.window, {}, desired.why};
 }
 
 }  // namespace
@@ -169,7 +149,7 @@ std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
         only_stuck = only_stuck && is_stuck(job, now, rules);
     }
     if (kept != nullptr) actions.push_back(keep(*kept));
-    else if (only_stuck) actions.push_back(act_without_jobs(state, desired, now));
+    else if (only_stuck) actions.push_back(start(state, desired, now));
     return actions;
 }
 

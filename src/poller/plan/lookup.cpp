@@ -13,26 +13,33 @@ bool is_same(TrackedJob const& tracked, Job const& job)
     return job.id == tracked.id && (job.intent == tracked.intent || job.intent.value.empty());
 }
 
+// Forbids submissions before `now` + `pause`, because of `failure`. Returns `pause`.
+Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now)
+{
+    state.retry_at = now + pause;
+    state.failure = std::move(failure);
+    return pause;
+}
+
 }  // namespace
 
 TrackedJob* find(SiteState& state, JobId const& id)
 {
-    auto const it = std::find_if(state.jobs.begin(), state.jobs.end(),
-                                 [&](TrackedJob const& job) { return job.id == id; });
+    auto const it = std::ranges::find(state.jobs, id, &TrackedJob::id);
     return it == state.jobs.end() ? nullptr : &*it;
 }
 
 Job const* find(std::vector<Job> const& jobs, TrackedJob const& tracked)
 {
-    auto const it = std::find_if(jobs.begin(), jobs.end(),
-                                 [&](Job const& job) { return is_same(tracked, job); });
+    auto const it =
+        std::ranges::find_if(jobs, [&](Job const& job) { return is_same(tracked, job); });
     return it == jobs.end() ? nullptr : &*it;
 }
 
 bool is_tracked(SiteState const& state, Job const& job)
 {
-    return std::any_of(state.jobs.begin(), state.jobs.end(),
-                       [&](TrackedJob const& tracked) { return is_same(tracked, job); });
+    return std::ranges::any_of(state.jobs,
+                               [&](TrackedJob const& tracked) { return is_same(tracked, job); });
 }
 
 void track(Update& update, JobId const& id, WindowId const& window, IntentId const& intent)
@@ -53,23 +60,14 @@ void forget_failures(SiteState& state)
     state.failure.clear();
 }
 
-Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now)
-{
-    state.retry_at = now + pause;
-    state.failure = std::move(failure);
-    return pause;
-}
-
 Millis count_failure(SiteState& state, std::string failure, Time now, JobLimits const& rules)
 {
-    auto const pause = backoff(++state.failures, rules);
-    return pause_after(state, std::move(failure), pause, now);
+    return pause_after(state, std::move(failure), backoff(++state.failures, rules), now);
 }
 
 Millis count_setback(SiteState& state, std::string setback, Time now, JobLimits const& rules)
 {
-    auto const pause = backoff(++state.setbacks, rules);
-    return pause_after(state, std::move(setback), pause, now);
+    return pause_after(state, std::move(setback), backoff(++state.setbacks, rules), now);
 }
 
 }  // namespace curtail::plan

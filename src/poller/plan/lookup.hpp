@@ -21,11 +21,8 @@ void track(Update& update, JobId const& id, WindowId const& window, IntentId con
 
 /// Sets the number of failures and setbacks to 0. The next job need not wait.
 void forget_failures(SiteState& state);
-/// Records `failure` in the state, and forbids submissions before `now` + `pause`. Does not count
-/// the failure. Returns `pause`. `now` is real time, here and below.
-Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now);
 /// Records `failure` in the state and counts it. Forbids submissions before `now` + the backoff.
-/// Returns the backoff.
+/// Returns the backoff. `now` is real time, here and below.
 Millis count_failure(SiteState& state, std::string failure, Time now, JobLimits const& rules);
 /// Records a setback, which is not a failure: counts it and forbids submissions before `now` + its
 /// backoff. Returns the backoff. `setback` describes it.

@@ -16,32 +16,19 @@ constexpr int try_later = static_cast<int>(ExitCode::temporary);
 // end in the same way.
 constexpr int bad_data = static_cast<int>(ExitCode::data);
 
-Job const* find_intent(std::vector<Job> const& jobs, IntentId const& intent)
-{
-    auto const it = std::find_if(jobs.begin(), jobs.end(),
-                                 [&](Job const& job) { return job.intent == intent; });
-    return it == jobs.end() ? nullptr : &*it;
-}
-
-// The submission arrived: its job is listed.
-void confirm_intent(Update& update, Job const& job)
-{
-    auto& state = update.state;
-    if (!is_tracked(state, job)) track(update, job.id, state.intent->window, state.intent->id);
-    state.retry_at.reset();
-    state.intent.reset();
-}
-
 void resolve_intent(Update& update, std::vector<Job> const& jobs, Time now, JobLimits const& rules)
 {
     auto& state = update.state;
     if (!state.intent) return;
-    if (auto const* job = find_intent(jobs, state.intent->id)) {
-        confirm_intent(update, *job);
-        return;
+    auto const arrived = std::ranges::find(jobs, state.intent->id, &Job::intent);
+    if (arrived != jobs.end()) {
+        if (!is_tracked(state, *arrived))
+            track(update, arrived->id, state.intent->window, state.intent->id);
+        state.retry_at.reset();
+        state.intent.reset();
+    } else if (state.intent->uncertain && now - state.intent->since >= rules.settle_time) {
+        state.intent.reset();
     }
-    if (!state.intent->uncertain || now - state.intent->since < rules.settle_time) return;
-    state.intent.reset();
 }
 
 // Jobs of this run, site and folder that the state does not know: the state file was lost, or an
@@ -70,8 +57,8 @@ void note_start(Update& update, TrackedJob& tracked, Job const* listed, Time now
                              .at = listed->started});
 }
 
-// Whether the end of a job without a stop request is no failure. A job that ended at once with exit
-// code 0 delays its successor, because that one could do the same.
+// Returns whether the end of a job without a stop request is no failure. A job that ended at once
+// with exit code 0 delays its successor, because that one could do the same.
 bool is_setback(Job const& job)
 {
     return job.end == Job::End::clean || job.end == Job::End::displaced ||
@@ -108,14 +95,6 @@ Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, 
     return pause;
 }
 
-// A person's cancel is not a failure, and nobody undoes it.
-void note_cancel(Update& update, TrackedJob const& tracked, Job const& job)
-{
-    update.hold = {HoldRequest::Cause::cancel,
-                   "job " + tracked.id.value + " was cancelled by a person or an administrator",
-                   job.ended};
-}
-
 void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time now,
               JobLimits const& rules)
 {
@@ -133,30 +112,25 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
     bool const ended_well = job.end == Job::End::clean && (!too_soon || job.stopped_on_request);
     if (ended_well || tracked.drained_since) forget_failures(update.state);
     if (ended_well || tracked.asked_since) return;  // after a stop request any end is expected
-    if (job.end == Job::End::cancelled) return note_cancel(update, tracked, job);
+    // A person's cancel is not a failure, and nobody undoes it.
+    if (job.end == Job::End::cancelled) {
+        update.hold = {HoldRequest::Cause::cancel,
+                       "job " + tracked.id.value + " was cancelled by a person or an administrator",
+                       job.ended};
+        return;
+    }
     event.type = JobChange::Type::failed;
     event.retry_after = judge_failure(update, tracked, job, too_soon, now, rules);
     update.events.push_back(std::move(event));
-}
-
-Job vanished_job()
-{
-    Job job;
-    job.launcher_state = "GONE";
-    job.end = Job::End::unknown;
-    return job;
-}
-
-void note_ending(TrackedJob& tracked, Job const& listed, Time now)
-{
-    if (listed.state != Job::State::ending) tracked.ending_since.reset();
-    else if (!tracked.ending_since) tracked.ending_since = now;
 }
 
 }  // namespace
 
 Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimits const& rules)
 {
+    Job vanished;
+    vanished.launcher_state = "GONE";
+    vanished.end = Job::End::unknown;
     Update update{std::move(before), {}, {}};
     resolve_intent(update, jobs, now, rules);
     adopt_unknown_jobs(update, jobs);
@@ -165,12 +139,14 @@ Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimi
     for (auto tracked : tracked_jobs) {
         auto const* listed = find(jobs, tracked);
         note_start(update, tracked, listed, now);
-        if (listed == nullptr) note_end(update, tracked, vanished_job(), now, rules);
-        else if (listed->state == Job::State::ended) note_end(update, tracked, *listed, now, rules);
-        else {
-            note_ending(tracked, *listed, now);
-            remaining.push_back(std::move(tracked));
+        if (listed == nullptr) listed = &vanished;
+        if (listed == &vanished || listed->state == Job::State::ended) {
+            note_end(update, tracked, *listed, now, rules);
+            continue;
         }
+        if (listed->state != Job::State::ending) tracked.ending_since.reset();
+        else if (!tracked.ending_since) tracked.ending_since = now;
+        remaining.push_back(std::move(tracked));
     }
     update.state.jobs = std::move(remaining);
     return update;

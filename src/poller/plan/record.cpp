@@ -31,15 +31,6 @@ void note_refusal(Update& update, Action const& action, Outcome const& outcome, 
                              .retry_after = pause});
 }
 
-void note_success(Update& update, Action const& action, Outcome const& outcome)
-{
-    // Failures stay counted until a job has shown that it works.
-    update.state.intent.reset();
-    update.state.retry_at.reset();
-    if (find(update.state, outcome.job) == nullptr)
-        track(update, outcome.job, action.window, action.intent);
-}
-
 Update finish_submission(SiteState before, Action const& action, Outcome const& outcome, Time now,
                          JobLimits const& rules)
 {
@@ -47,7 +38,11 @@ Update finish_submission(SiteState before, Action const& action, Outcome const& 
     auto failure = "submission failed (" + outcome.why + ")";
     switch (outcome.status) {
         case Outcome::Status::done:
-            note_success(update, action, outcome);
+            // Failures stay counted until a job has shown that it works.
+            update.state.intent.reset();
+            update.state.retry_at.reset();
+            if (find(update.state, outcome.job) == nullptr)
+                track(update, outcome.job, action.window, action.intent);
             break;
         case Outcome::Status::refused:
             note_refusal(update, action, outcome, std::move(failure), now, rules);
