@@ -15,13 +15,6 @@ Result<FileLock> lock_folder(std::filesystem::path const& folder, RunId const& r
         lock.error().with_context("another poller is active on run " + run.value));
 }
 
-std::vector<SiteId> site_ids(config::Run const& run)
-{
-    std::vector<SiteId> ids;
-    for (auto const& site : run.sites) ids.push_back(site.site);
-    return ids;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<StateStore>> open_store(config::Run const& run, Access access, Time now)
@@ -35,7 +28,9 @@ Result<std::unique_ptr<StateStore>> open_store(config::Run const& run, Access ac
     }
     auto contents = read_folder(folder);
     if (!contents) return tl::unexpected(contents.error());
-    auto recovered = recover(std::move(*contents), site_ids(run), now);
+    std::vector<SiteId> sites;
+    for (auto const& site : run.sites) sites.push_back(site.site);
+    auto recovered = recover(std::move(*contents), sites, now);
     return StateStore::open(folder, std::move(lock), std::move(recovered));
 }
 

@@ -7,46 +7,22 @@
 namespace curtail::poll {
 namespace {
 
-// Runs `one(i)` for each i < n, all at the same time.
-template <class One>
-void run_in_parallel(std::size_t n, One one)
-{
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < n; ++i) threads.emplace_back([&one, i] { one(i); });
-}
-
-bool is_unmanaged(config::Run const& run, SiteId const& site, SiteRecord const& record)
-{
-    bool const has_jobs = !record.jobs.jobs.empty() || record.jobs.intent;
-    return has_jobs && run.find_site(site) == nullptr;
-}
-
-Error unmanaged_error(RunId const& run, SiteId const& site, SiteRecord const& record)
-{
-    std::string jobs;
-    for (auto const& job : record.jobs.jobs) jobs += " " + job.id.value;
-    return {ExitCode::config, "site " + site.value + " is no longer in run " + run.value,
-            jobs.empty() ? "a pending submission may still appear" : "no poller manages job" + jobs,
-            "put it back into `sites` until its job has ended"};
-}
-
-void keep_first_error(Result<void>& first, Result<void> const& next)
-{
-    if (first && !next) first = next;
-}
-
-// Polls all sites at once; returns for each whether its changes were stored.
+// Polls all sites at the same time. Returns for each whether its changes were stored.
 std::vector<Result<void>> poll_all(SitePollers const& pollers, PollContext const& context,
                                    bool dry_run)
 {
     auto const stop = context.is_trace_over() ? StopReason::trace_over : StopReason::none;
     std::vector<Result<void>> stored(pollers.size());
-    run_in_parallel(pollers.size(), [&](std::size_t i) {
+    auto const poll = [&](SitePoller& site, Result<void>& result) {
         auto const now = context.signal_now();
-        stored[i] = pollers[i]->evaluate(now).stored;
-        if (!dry_run) keep_first_error(stored[i], pollers[i]->renew_permission(now, stop));
-        keep_first_error(stored[i], pollers[i]->manage_jobs(now, stop, dry_run).stored);
-    });
+        result = site.evaluate(now).stored;
+        if (!dry_run) result = first_error(result, site.renew_permission(now, stop));
+        result = first_error(result, site.manage_jobs(now, stop, dry_run).stored);
+    };
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < pollers.size(); ++i)
+        threads.emplace_back([&, i] { poll(*pollers[i], stored[i]); });
+    threads.clear();
     return stored;
 }
 
@@ -70,8 +46,8 @@ std::optional<Error> PollResult::error() const
         all.insert(all.end(), here.begin(), here.end());
     }
     if (all.empty()) return std::nullopt;
-    auto const lasting = std::find_if(all.begin(), all.end(),
-                                      [](Error const& e) { return e.code != ExitCode::temporary; });
+    auto const lasting =
+        std::ranges::find_if(all, [](Error const& e) { return e.code != ExitCode::temporary; });
     auto const& chosen = lasting == all.end() ? all.front() : *lasting;
     return names.empty() ? chosen : chosen.with_context("errors at " + names);
 }
@@ -94,8 +70,15 @@ std::vector<Error> find_unmanaged_jobs(PollContext const& context, StateStore co
 {
     std::vector<Error> found;
     for (auto const& [site, record] : store.sites()) {
-        if (!is_unmanaged(context.run, site, record)) continue;
-        found.push_back(unmanaged_error(context.run.run, site, record));
+        bool const has_jobs = !record.jobs.jobs.empty() || record.jobs.intent;
+        if (!has_jobs || context.run.find_site(site) != nullptr) continue;
+        std::string jobs;
+        for (auto const& job : record.jobs.jobs) jobs += " " + job.id.value;
+        found.push_back({ExitCode::config,
+                         "site " + site.value + " is no longer in run " + context.run.run.value,
+                         jobs.empty() ? "a pending submission may still appear"
+                                      : "no poller manages job" + jobs,
+                         "put it back into `sites` until its job has ended"});
         context.log.warning(found.back().message());
     }
     return found;

@@ -30,18 +30,7 @@ OpenJobs find_open_jobs(std::vector<runlog::Event> const& events)
     return open;
 }
 
-void note_written(StoredState& state, std::vector<runlog::Event> const& events)
-{
-    for (auto const& event : events) {
-        auto const time = runlog::signal_time_of(event);
-        if (!time) continue;
-        auto& written = state.sites[SiteId{event.site}].written_until;
-        auto& until = written.try_emplace(event.type, *time).first->second;
-        until = std::max(until, *time);
-    }
-}
-
-// Applies an entry to the site's jobs; returns the events that follow from it.
+// Applies an entry to the site's jobs. Returns the events that follow from it.
 std::vector<runlog::Event> apply(plan::SiteState& jobs, JournalEntry const& entry)
 {
     if (!entry.outcome) {
@@ -106,9 +95,15 @@ StoredState rebuild(FolderContents const& contents)
     replay_whole_journal(state, contents.journal);
     auto const open = find_open_jobs(contents.events);
     for (auto& [site, record] : state.sites) record.jobs = keep_open(site, record.jobs, open);
-    for (auto const& event : contents.events)
+    for (auto const& event : contents.events) {
+        SiteId const site{event.site};
         if (auto const change = runlog::hold_change_in(event))
-            apply(state.sites[SiteId{event.site}].holds, *change, event.time);
+            apply(state.sites[site].holds, *change, event.time);
+        auto const time = runlog::signal_time_of(event);
+        if (!time) continue;
+        auto& until = state.sites[site].written_until.try_emplace(event.type, *time).first->second;
+        until = std::max(until, *time);
+    }
     return state;
 }
 
@@ -135,7 +130,6 @@ StoredState recover(FolderContents contents, std::vector<SiteId> const& sites, T
         drop_written(state, contents.events);
     } else {
         state = rebuild(contents);
-        note_written(state, contents.events);
     }
     for (auto const& site : sites) state.sites.try_emplace(site);
     for (auto& [site, record] : state.sites) record.jobs = plan::recover(record.jobs, now);

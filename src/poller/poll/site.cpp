@@ -18,12 +18,6 @@ permission::IssueTimes terms_of(SiteParts const& parts)
                                   permission::default_lifetime(site.poll_period, close_delay))};
 }
 
-// The first error of two writes.
-Result<void> both(Result<void> const& first, Result<void> const& second)
-{
-    return first ? second : first;
-}
-
 }  // namespace
 
 SitePoller::SitePoller(SiteParts parts, StateStore& store, Log log)
@@ -195,7 +189,7 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
     if (dry_run) return {true, stored};
     for (auto const& action : status.actions)
         if (action.type != plan::ActionType::wait)
-            stored = both(carry_out(action, signal_now), stored);
+            stored = first_error(carry_out(action, signal_now), stored);
     return {true, stored};
 }
 
@@ -251,16 +245,6 @@ Result<void> SitePoller::store_observation(JobObservation seen, Time now, bool d
                            std::move(seen.events));
 }
 
-// What must be on disk before an action. A submission waits for its permission and its intent. A
-// stop waits for nothing: stopping a job twice does no harm.
-Result<void> SitePoller::prepare(plan::Action const& action, Time signal_now)
-{
-    if (action.type != plan::ActionType::submit) return store_intent(action);
-    if (auto permitted = renew_permission(signal_now, StopReason::none); !permitted)
-        return permitted;
-    return store_intent(action);
-}
-
 bool SitePoller::is_still_wanted(plan::Action const& submission) const
 {
     auto stop = StopReason::none;
@@ -274,15 +258,19 @@ bool SitePoller::is_still_wanted(plan::Action const& submission) const
 
 Result<void> SitePoller::carry_out(plan::Action const& action, Time signal_now)
 {
+    bool const submits = action.type == plan::ActionType::submit;
     // Listing the jobs may have taken seconds.
-    if (action.type == plan::ActionType::submit && !is_still_wanted(action)) return {};
-    auto intended = prepare(action, signal_now);
-    if (!intended && action.type == plan::ActionType::submit) return intended;
+    if (submits && !is_still_wanted(action)) return {};
+    // A submission waits until its permission and its intent are on disk. A stop waits for nothing:
+    // stopping a job twice does no harm.
+    auto intended = submits ? renew_permission(signal_now, StopReason::none) : Result<void>{};
+    if (intended) intended = store_intent(action);
+    if (!intended && submits) return intended;
     auto const outcome = launch(action);
     auto const text = action_text(id(), action, outcome);
     if (outcome.status == plan::Outcome::Status::done) log_.info(text);
     else log_.warning(text);
-    return both(intended, store_outcome(action, outcome));
+    return first_error(intended, store_outcome(action, outcome));
 }
 
 plan::Outcome SitePoller::launch(plan::Action const& action)

@@ -33,6 +33,12 @@ struct JobResult {
     Result<void> stored;
 };
 
+/// Returns the first error of two writes.
+[[nodiscard]] inline Result<void> first_error(Result<void> const& first, Result<void> const& second)
+{
+    return first ? second : first;
+}
+
 /// What is needed to poll one site. `site` must outlive this object.
 struct SiteParts {
     config::Site const& site;
@@ -98,7 +104,6 @@ class SitePoller {
     void add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const;
     [[nodiscard]] Result<void> store_observation(JobObservation seen, Time now, bool dry_run);
     [[nodiscard]] Result<void> carry_out(plan::Action const& action, Time signal_now);
-    [[nodiscard]] Result<void> prepare(plan::Action const& action, Time signal_now);
     [[nodiscard]] plan::Outcome launch(plan::Action const& action);
     [[nodiscard]] Result<void> store_intent(plan::Action const& action);
     [[nodiscard]] Result<void> store_outcome(plan::Action const& action,

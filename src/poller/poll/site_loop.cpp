@@ -63,16 +63,12 @@ WindowResult SiteLoop::evaluate(StopReason stop)
 {
     auto const now = context_.signal_now();
     auto result = site_.evaluate(now);
-    auto const permitted = site_.renew_permission(now, stop);
-    if (result.stored) result.stored = permitted;
+    result.stored = first_error(result.stored, site_.renew_permission(now, stop));
     return result;
 }
 
 void SiteLoop::run_windows(std::stop_token const& stop)
 {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any pause;
     while (!stop.stop_requested()) {
         auto const result = evaluate(StopReason::none);
         window_errors_.report(result.stored);
@@ -80,7 +76,7 @@ void SiteLoop::run_windows(std::stop_token const& stop)
             std::lock_guard const guard(mutex_);
             wake_locked();
         }
-        pause.wait_for(lock, stop, intervals_.windows, [] { return false; });
+        sleep_unless_stopped(stop, intervals_.windows);
     }
 }
 
@@ -96,15 +92,12 @@ void SiteLoop::run_jobs(std::stop_token const& stop)
         job_errors_.report(result.stored);
         if (result.listed && reason == stop_reason_)
             listed_since_stop_ = reason != StopReason::none;
-        changed_.wait_for(lock, stop, job_interval(), [this] { return list_now_; });
+        // Short while the watch waits for the end of all jobs.
+        auto const interval = stop_reason_ == StopReason::none
+                                  ? intervals_.jobs
+                                  : std::min(intervals_.jobs, Millis(1'000));
+        changed_.wait_for(lock, stop, interval, [this] { return list_now_; });
     }
-}
-
-// Short while the watch waits for the end of all jobs.
-Millis SiteLoop::job_interval() const
-{
-    return stop_reason_ == StopReason::none ? intervals_.jobs
-                                            : std::min(intervals_.jobs, Millis(1'000));
 }
 
 }  // namespace curtail::poll

@@ -55,7 +55,6 @@ class SiteLoop {
     void wake_locked();
     void run_windows(std::stop_token const& stop);
     void run_jobs(std::stop_token const& stop);
-    [[nodiscard]] Millis job_interval() const;
 
     SitePoller& site_;
     PollContext const& context_;

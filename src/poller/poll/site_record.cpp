@@ -77,12 +77,10 @@ std::optional<plan::HoldRequest::Cause> parse_cause(std::string_view text)
 json::Object to_json(SiteRecord const& site)
 {
     auto const& window = site.window;
-    json::Value open;
-    if (window.open) open = window.open->value;
     json::Object object{{"window", windows::to_json(window.state)},
                         {"evaluated_until", json::time_or_null(window.evaluated_until)},
                         {"polled", json::time_or_null(window.polled)},
-                        {"open_window", open},
+                        {"open_window", json::value_or_null(window.open)},
                         {"last_above", json::time_or_null(window.last_above)},
                         {"above_before_open", json::time_or_null(window.above_before_open)},
                         {"jobs", plan::to_json(site.jobs)}};

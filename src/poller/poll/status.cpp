@@ -80,8 +80,7 @@ json::Array to_json(std::vector<plan::Job> const& jobs)
 json::Value to_json(std::optional<OtherTrainer> const& trainer)
 {
     if (!trainer) return {};
-    auto const since = trainer->since ? json::Value(format_time(*trainer->since)) : json::Value();
-    return json::Object{{"job", trainer->job}, {"since", since}};
+    return json::Object{{"job", trainer->job}, {"since", json::time_or_null(trainer->since)}};
 }
 
 json::Array to_json(std::vector<plan::Action> const& actions)
@@ -98,22 +97,18 @@ json::Array to_json(std::vector<plan::Action> const& actions)
 json::Object to_json(PollFindings const& site)
 {
     auto const& signal = site.signal;
-    json::Value intensity;
-    if (signal.intensity) intensity = signal.intensity->value;
     json::Value age;
     if (signal.sample_time) age = seconds_between(*signal.sample_time, signal.time);
-    json::Value window;
-    if (site.jobs.window) window = site.jobs.window->value;
     json::Array trouble;
     for (auto const& problem : problems(site)) trouble.push_back(problem);
     return {{"site", site.site.value},
             {"region", site.region.value},
             {"signal_time", format_time(signal.time)},
-            {"intensity_gco2_per_kwh", intensity},
+            {"intensity_gco2_per_kwh", json::value_or_null(signal.intensity)},
             {"age_s", age},
             {"provider", signal.provider},
             {"phase", windows::to_string(signal.phase)},
-            {"window", window},
+            {"window", json::value_or_null(site.jobs.window)},
             {"why", signal.why},
             {"jobs", to_json(site.jobs.jobs)},
             {"other_trainer", to_json(site.jobs.other_trainer)},

@@ -41,15 +41,6 @@ Result<void> read_journal(std::filesystem::path const& path, std::int64_t after,
     return {};
 }
 
-Result<void> read_journals(std::filesystem::path const& folder, FolderContents& contents)
-{
-    if (!contents.state)
-        if (auto read = read_journal(folder / "journal.1.jsonl", 0, contents.journal); !read)
-            return read;
-    auto const after = contents.state ? contents.state->last_entry : 0;
-    return read_journal(folder / "journal.jsonl", after, contents.journal);
-}
-
 // The events of all sites. Earlier versions wrote them to one file.
 Result<std::vector<runlog::Event>> read_all_events(std::filesystem::path const& folder)
 {
@@ -64,11 +55,6 @@ Result<std::vector<runlog::Event>> read_all_events(std::filesystem::path const& 
         all.insert(all.end(), events->events.begin(), events->events.end());
     }
     return all;
-}
-
-bool needs_events(FolderContents const& contents)
-{
-    return !contents.state || !contents.state->outbox.empty() || !contents.journal.empty();
 }
 
 }  // namespace
@@ -133,8 +119,14 @@ Result<FolderContents> read_folder(std::filesystem::path const& folder)
     auto state = read_state(folder / "state.json");
     if (!state) return tl::unexpected(state.error());
     contents.state = std::move(*state);
-    if (auto read = read_journals(folder, contents); !read) return tl::unexpected(read.error());
-    if (!needs_events(contents)) return contents;
+    if (!contents.state)
+        if (auto read = read_journal(folder / "journal.1.jsonl", 0, contents.journal); !read)
+            return tl::unexpected(read.error());
+    auto const after = contents.state ? contents.state->last_entry : 0;
+    if (auto read = read_journal(folder / "journal.jsonl", after, contents.journal); !read)
+        return tl::unexpected(read.error());
+    if (contents.state && contents.state->outbox.empty() && contents.journal.empty())
+        return contents;
     auto events = read_all_events(folder);
     if (!events) return tl::unexpected(events.error());
     contents.events = std::move(*events);

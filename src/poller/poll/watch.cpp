@@ -14,8 +14,7 @@ constexpr Millis cancel_patience{15'000};
 
 bool all_done(SiteLoops const& loops)
 {
-    return std::all_of(loops.begin(), loops.end(),
-                       [](auto const& loop) { return loop->is_done(); });
+    return std::ranges::all_of(loops, [](auto const& loop) { return loop->is_done(); });
 }
 
 std::string names_of_unfinished(SiteLoops const& loops)
@@ -39,61 +38,34 @@ void wait_for_end(PollContext const& context, WatchOptions const& options, StopR
 
 // Drains the jobs of all sites and waits for their end. Cancels them at a second stop request or
 // when the time is up, and gives up some time after that.
-class Drain {
-  public:
-    Drain(SiteLoops const& loops, PollContext const& context, WatchOptions const& options,
-          StopRequest const& stop)
-        : loops_(loops),
-          context_(context),
-          options_(options),
-          stop_(stop),
-          cancel_level_(std::max(stop.level(), 1) + 1)
-    {
+Result<void> drain(SiteLoops const& loops, PollContext const& context, WatchOptions const& options,
+                   StopRequest const& stop, StopReason reason)
+{
+    int const cancel_level = std::max(stop.level(), 1) + 1;
+    bool cancelled = false;
+    auto const cancel = [&](char const* why) {
+        if (cancelled) return;
+        context.log.warning(why);
+        for (auto const& loop : loops) loop->site().skip_grace();
+        cancelled = true;
+    };
+    for (auto const& loop : loops) loop->stop_jobs(reason);
+    Millis grace{0};
+    for (auto const& site : context.run.sites) grace = std::max(grace, site.launcher.grace);
+    auto end = monotonic_now() + grace + options.patience;
+    while (!all_done(loops) && monotonic_now() < end) {
+        if (stop.level() >= cancel_level) cancel("second stop request: cancelling all jobs");
+        std::this_thread::sleep_for(Millis(20));
+        if (cancelled || monotonic_now() < end || all_done(loops)) continue;
+        cancel("jobs did not end in time: cancelling them");
+        end += std::min(options.patience, cancel_patience);
     }
-
-    Result<void> run(StopReason reason)
-    {
-        for (auto const& loop : loops_) loop->stop_jobs(reason);
-        auto end = monotonic_now() + longest_grace() + options_.patience;
-        while (!all_done(loops_) && monotonic_now() < end) {
-            if (stop_.level() >= cancel_level_) cancel("second stop request: cancelling all jobs");
-            std::this_thread::sleep_for(Millis(20));
-            if (cancelled_ || monotonic_now() < end || all_done(loops_)) continue;
-            cancel("jobs did not end in time: cancelling them");
-            end += std::min(options_.patience, cancel_patience);
-        }
-        return all_done(loops_) ? Result<void>{} : gave_up();
-    }
-
-  private:
-    [[nodiscard]] Millis longest_grace() const
-    {
-        Millis grace{0};
-        for (auto const& site : context_.run.sites) grace = std::max(grace, site.launcher.grace);
-        return grace;
-    }
-    void cancel(char const* reason)
-    {
-        if (cancelled_) return;
-        context_.log.warning(reason);
-        for (auto const& loop : loops_) loop->site().skip_grace();
-        cancelled_ = true;
-    }
-    [[nodiscard]] tl::unexpected<Error> gave_up() const
-    {
-        return fail(ExitCode::temporary, "cannot stop all jobs of run " + context_.run.run.value,
-                    "jobs may be left at " + names_of_unfinished(loops_),
-                    "see `curtail-poll " + context_.run.file.string() +
-                        " --dry-run --explain`, and run the poller again");
-    }
-
-    SiteLoops const& loops_;
-    PollContext const& context_;
-    WatchOptions const& options_;
-    StopRequest const& stop_;
-    int cancel_level_;
-    bool cancelled_{false};
-};
+    if (all_done(loops)) return {};
+    return fail(ExitCode::temporary, "cannot stop all jobs of run " + context.run.run.value,
+                "jobs may be left at " + names_of_unfinished(loops),
+                "see `curtail-poll " + context.run.file.string() +
+                    " --dry-run --explain`, and run the poller again");
+}
 
 SiteLoops start_loops(SitePollers const& pollers, PollContext const& context,
                       LoopIntervals const& intervals)
@@ -105,24 +77,20 @@ SiteLoops start_loops(SitePollers const& pollers, PollContext const& context,
     return loops;
 }
 
-Result<void> drain_if_wanted(SiteLoops const& loops, PollContext const& context,
-                             WatchOptions const& options, StopRequest const& stop, bool stopped)
-{
-    if (stopped && !options.drain_on_exit) return {};
-    context.log.info(stopped ? "stop requested: draining all jobs (repeat it to cancel them)"
-                             : "the trace has ended: draining all jobs");
-    return Drain(loops, context, options, stop)
-        .run(stopped ? StopReason::user_request : StopReason::trace_over);
-}
-
-// Runs all sites until the end of the watch; returns whether a request stopped it.
+// Runs all sites until the end of the watch. Returns whether a request stopped it.
 Result<bool> run_loops(SitePollers const& pollers, PollContext const& context,
                        WatchOptions const& options, StopRequest const& stop)
 {
     auto const loops = start_loops(pollers, context, options.intervals);
     wait_for_end(context, options, stop, context.signal_now());
     bool const stopped = stop.level() > 0;
-    auto const drained = drain_if_wanted(loops, context, options, stop, stopped);
+    Result<void> drained;
+    if (!stopped || options.drain_on_exit) {
+        context.log.info(stopped ? "stop requested: draining all jobs (repeat it to cancel them)"
+                                 : "the trace has ended: draining all jobs");
+        drained = drain(loops, context, options, stop,
+                        stopped ? StopReason::user_request : StopReason::trace_over);
+    }
     for (auto const& loop : loops) loop->request_stop();
     return drained.map([stopped] { return stopped; });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/poll/window_evaluation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "run/runlog/poller_events.hpp"
@@ -40,13 +42,6 @@ void apply_change(WindowEvaluation& result, WindowInput const& input,
     if (!can_run) open.reset();
 }
 
-std::string log_line(SiteId const& site, windows::PhaseChange const& change)
-{
-    return site.value + ": " + std::string(windows::to_string(change.from)) + " -> " +
-           std::string(windows::to_string(change.to)) + " at " + format_time(change.time) + ": " +
-           change.explanation;
-}
-
 SignalStatus signal_status(WindowInput const& input, windows::EvaluatedInterval const& evaluated)
 {
     SignalStatus status;
@@ -54,8 +49,8 @@ SignalStatus signal_status(WindowInput const& input, windows::EvaluatedInterval 
     status.intensity = evaluated.intensity;
     status.phase = evaluated.state.phase;
     status.why = evaluated.explanation;
-    auto const later = std::find_if(input.samples.begin(), input.samples.end(),
-                                    [&](auto const& s) { return s.time > input.signal_now; });
+    auto const later = std::ranges::find_if(
+        input.samples, [&](auto const& sample) { return sample.time > input.signal_now; });
     if (later == input.samples.begin()) return status;
     auto const& newest = *std::prev(later);
     status.sample_time = newest.time;
@@ -94,7 +89,9 @@ WindowEvaluation evaluate_window(WindowInput const& input)
     result.after.last_above = evaluated.last_above;
     for (auto const& change : evaluated.changes) {
         apply_change(result, input, change);
-        result.log.push_back(log_line(input.site, change));
+        result.log.push_back(fmt::format(
+            "{}: {} -> {} at {}: {}", input.site.value, windows::to_string(change.from),
+            windows::to_string(change.to), format_time(change.time), change.explanation));
     }
     result.status = signal_status(input, evaluated);
     return result;
