@@ -13,9 +13,6 @@ namespace curtail::programs::data {
 [[nodiscard]] Command inspect_command();
 [[nodiscard]] Command verify_command();
 
-/// Returns a callback that shows the progress of each stage of `curtail-data prepare` (such as
-/// "tokenizing") on a terminal.
-[[nodiscard]] curtail::data::StageCallback progress_of_stages();
 /// The vocabulary size, in tokens, that vocabulary_size() returns if the user gave none.
 constexpr std::int64_t default_vocabulary = 2048;
 /// Returns the option `--vocabulary`, for commands that train a tokenizer.

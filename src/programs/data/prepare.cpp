@@ -41,7 +41,7 @@ Result<void> take_target(Arguments const& arguments, PrepareOptions& options)
     return arguments.has("run") ? take_run(arguments, options) : Result<void>{};
 }
 
-PrepareOptions other_options(Arguments const& arguments)
+Result<void> prepare(Arguments const& arguments, Console const& console)
 {
     PrepareOptions options;
     for (auto const& text : arguments.values_of("TEXT")) options.text.emplace_back(text);
@@ -49,14 +49,14 @@ PrepareOptions other_options(Arguments const& arguments)
     options.held_out_share = arguments.number("held-out");
     options.shard_tokens = arguments.integer("shard-tokens");
     options.replace = arguments.flag("replace");
-    return options;
-}
-
-Result<void> prepare(Arguments const& arguments, Console const& console)
-{
-    auto options = other_options(arguments);
     if (auto taken = take_target(arguments, options); !taken) return taken;
-    auto const prepared = curtail::data::prepare(options, progress_of_stages());
+    // The line on the terminal ends with the work.
+    auto const prepared = curtail::data::prepare(
+        options,
+        [stages = std::make_shared<Stages>()](std::string const& stage, double done, double total) {
+            stages->update(stage, stage == "tokenizing" ? "documents" : "merges",
+                           static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
+        });
     if (!prepared) return tl::unexpected(prepared.error());
     console.log.info(options.out.string() + (prepared->up_to_date
                                                  ? " already contains this text; nothing to do"
@@ -69,28 +69,12 @@ Result<void> prepare(Arguments const& arguments, Console const& console)
 
 }  // namespace
 
-curtail::data::StageCallback progress_of_stages()
-{
-    struct Shown {
-        std::string stage;
-        std::unique_ptr<ProgressLine> progress;
-    };
-    return
-        [shown = std::make_shared<Shown>()](std::string const& stage, double done, double total) {
-            if (shown->stage != stage) {
-                shown->progress = std::make_unique<ProgressLine>(
-                    stage, stage == "tokenizing" ? "documents" : "merges");
-                shown->stage = stage;
-            }
-            shown->progress->update(done, total);
-        };
-}
-
 Option vocabulary_option()
 {
-    return {"vocabulary", OptionType::integer, "TOKENS", "",
-            fmt::format("Vocabulary size, including 9 special tokens; 265 to 65536 [{}]",
-                        default_vocabulary)};
+    return integer_option(
+        "vocabulary", "TOKENS",
+        fmt::format("Vocabulary size, including 9 special tokens; 265 to 65536 [{}]",
+                    default_vocabulary));
 }
 
 std::int64_t vocabulary_size(Arguments const& arguments)
@@ -100,27 +84,28 @@ std::int64_t vocabulary_size(Arguments const& arguments)
 
 Command prepare_command()
 {
-    return {"prepare",
-            "Turn text into a folder with tokenizer, token shards and manifest; the folder is "
-            "complete or does not appear at all",
-            {{"out", OptionType::text, "FOLDER", "", "Target folder; pass either --out or --run"},
-             {"run", OptionType::text, "RUN", "",
-              "Take target folder and seed from this run file, and the vocabulary size from its "
-              "model file"},
-             vocabulary_option(),
-             {"tokenizer", OptionType::text, "FILE", "",
-              "Use this tokenizer file (tiktoken's format) instead of training a tokenizer"},
-             {"held-out", OptionType::number, "SHARE", "0.05",
-              "Share of the documents that is held out for evaluation"},
-             {"seed", OptionType::integer, "NUMBER", "",
-              "Seed of the document order [1, or with --run the run's seed]"},
-             {"shard-tokens", OptionType::integer, "TOKENS", "67108864", "Tokens per shard"},
-             {"replace", OptionType::flag, "", "",
-              "Replace a folder that was prepared from other text or with other options"}},
-            {{"TEXT", "UTF-8 files, or folders with .txt files", true, true}},
-            prepare,
-            true,
-            "curtail-data prepare my_text/ --out data --vocabulary 2048"};
+    return {
+        "prepare",
+        "Turn text into a folder with tokenizer, token shards and manifest; the folder is complete "
+        "or does not appear at all",
+        {text_option("out", "FOLDER", "Target folder; pass either --out or --run"),
+         text_option("run", "RUN",
+                     "Take target folder and seed from this run file, and the vocabulary size from "
+                     "its model file"),
+         vocabulary_option(),
+         text_option("tokenizer", "FILE",
+                     "Use this tokenizer file (tiktoken's format) instead of training a tokenizer"),
+         number_option("held-out", "SHARE",
+                       "Share of the documents that is held out for evaluation", {}, "0.05"),
+         integer_option("seed", "NUMBER",
+                        "Seed of the document order [1, or with --run the run's seed]"),
+         integer_option("shard-tokens", "TOKENS", "Tokens per shard", {}, "67108864"),
+         flag_option("replace",
+                     "Replace a folder that was prepared from other text or with other options")},
+        {{"TEXT", "UTF-8 files, or folders with .txt files", true, true}},
+        prepare,
+        true,
+        "curtail-data prepare my_text/ --out data --vocabulary 2048"};
 }
 
 }  // namespace curtail::programs::data

@@ -3,8 +3,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <charconv>
-
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 #include "commands.hpp"
@@ -18,12 +16,9 @@ using curtail::data::Tokenizer;
 
 Option tokenizer_option()
 {
-    return {"tokenizer",
-            OptionType::text,
-            "PATH",
-            "",
-            "Tokenizer file in tiktoken's format, or a folder written by prepare",
-            true};
+    return required(
+        text_option("tokenizer", "PATH",
+                    "Tokenizer file in tiktoken's format, or a folder written by prepare"));
 }
 
 Result<Tokenizer> open_tokenizer(Arguments const& arguments)
@@ -54,15 +49,6 @@ Result<void> encode(Arguments const& arguments, Console const& console)
         });
 }
 
-Result<Token> parse_token(std::string_view word)
-{
-    Token token{};
-    auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), token);
-    if (error == std::errc{} && end == word.data() + word.size()) return token;
-    return fail(ExitCode::data, "cannot decode \"" + printable(word.substr(0, 40)) + "\"",
-                "it is not a token", "tokens are integers from 0 to 65535");
-}
-
 // Tokens separated by whitespace or commas; a JSON list is fine too.
 Result<std::vector<Token>> parse_tokens(std::string text)
 {
@@ -72,8 +58,10 @@ Result<std::vector<Token>> parse_tokens(std::string text)
     std::vector<Token> tokens;
     for (auto const word : split(text, ' ')) {
         if (word.empty()) continue;
-        auto const token = parse_token(word);
-        if (!token) return tl::unexpected(token.error());
+        auto const token = parse_number<Token>(word);
+        if (!token)
+            return fail(ExitCode::data, "cannot decode \"" + printable(word.substr(0, 40)) + "\"",
+                        "it is not a token", "tokens are integers from 0 to 65535");
         tokens.push_back(*token);
     }
     return tokens;

@@ -41,7 +41,7 @@ Command tokenizer_command()
 {
     return {"tokenizer",
             "Train a tokenizer on text and write it in tiktoken's format",
-            {{"out", OptionType::text, "FILE", "", "Output file", true}, vocabulary_option()},
+            {required(text_option("out", "FILE", "Output file")), vocabulary_option()},
             {{"TEXT", "UTF-8 files, or folders with .txt files", true, true}},
             write_tokenizer,
             true,

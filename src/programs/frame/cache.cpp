@@ -23,9 +23,10 @@ std::string default_folder()
 
 Option cache_option()
 {
-    return {"cache", OptionType::text, "FOLDER", default_folder(),
-            "Folder for copies of commits, so that the next call reads only new ones from the "
-            "store; `none`: keep no copies"};
+    return text_option("cache", "FOLDER",
+                       "Folder for copies of commits, so that the next call reads only new ones "
+                       "from the store; `none`: keep no copies",
+                       default_folder());
 }
 
 std::filesystem::path cache_folder(Arguments const& arguments)

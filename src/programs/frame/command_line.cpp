@@ -22,14 +22,6 @@ constexpr char const* common_notes =
     "Option values come from the command line, else the environment (CURTAIL_<OPTION>), else the\n"
     "--config file, else the default.\n";
 
-std::string help_line(Option const& option)
-{
-    auto text = option.help;
-    if (!option.fallback.empty()) text += " [" + option.fallback + "]";
-    if (option.required) text += " (required)";
-    return text;
-}
-
 std::string problem_if_empty(std::string const& text)
 {
     return text.empty() ? "must not be empty" : "";
@@ -40,18 +32,15 @@ void declare_flag(CLI::App& app, Option const& option)
     app.add_flag("--" + option.name, option.help);
 }
 
-std::string placeholder_of(Option const& option)
-{
-    auto const name = option.placeholder.empty() ? "TEXT" : option.placeholder;
-    return option.implied.empty() ? name : "[" + name + "]";
-}
-
 void declare_option(CLI::App& app, Option const& option)
 {
     auto const problem = [option](std::string const& text) { return problem_with(option, text); };
-    auto const help = help_line(option);
+    // CLI11 would write the value to a text that is not constant.
+    auto const help = option.help + (option.fallback.empty() ? "" : " [" + option.fallback + "]") +
+                      (option.required ? " (required)" : "");
+    auto const placeholder = option.placeholder.empty() ? "TEXT" : option.placeholder;
     app.add_option("--" + option.name, help)
-        ->type_name(placeholder_of(option))
+        ->type_name(option.implied.empty() ? placeholder : "[" + placeholder + "]")
         ->expected(1, option.repeated ? 1000 : 1)
         ->allow_extra_args(false)
         ->check(CLI::Validator(problem, ""));
@@ -77,7 +66,7 @@ void declare(CLI::App& app, Command const& command)
     for (auto const& positional : command.positionals) declare_positional(app, positional);
 }
 
-bool is_number(std::string const& word)
+bool is_number(std::string_view word)
 {
     double number{};
     auto const* const end = word.data() + word.size();
@@ -85,7 +74,7 @@ bool is_number(std::string const& word)
     return !word.empty() && parsed.ptr == end && parsed.ec != std::errc::invalid_argument;
 }
 
-// The option with an implied value that `word` names; null if there is none.
+// Returns the option with an implied value that `word` names, or null if there is none.
 Option const* find_implying(Program const& program, std::string const& word)
 {
     for (auto const& command : program.commands)
@@ -94,18 +83,14 @@ Option const* find_implying(Program const& program, std::string const& word)
     return nullptr;
 }
 
-bool is_value_of(Option const& option, std::string const& word)
-{
-    return option.type == OptionType::text ? is_plain_name(word) : is_number(word);
-}
-
 // Gives options their implied values. CLI11 would take any next word as a value, for example RUN.
 std::vector<std::string> with_implied_values(Program const& program, std::vector<std::string> words)
 {
     for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
         auto const* const option = find_implying(program, words[i]);
         if (option == nullptr) continue;
-        bool const has_value = i + 1 < words.size() && is_value_of(*option, words[i + 1]);
+        auto const is_value = option->type == OptionType::text ? is_plain_name : is_number;
+        bool const has_value = i + 1 < words.size() && is_value(words[i + 1]);
         if (!has_value) words[i] += "=" + option->implied;
     }
     return words;

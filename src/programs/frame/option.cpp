@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdint>
+
+#include "base/core/text.hpp"
 
 namespace curtail::programs {
 namespace {
@@ -24,37 +24,80 @@ std::string range_text(NumberRange const& range, char const* unlimited)
     return unlimited;
 }
 
-bool contains(NumberRange const& range, double value)
-{
-    return value >= range.min && value <= range.max && !(range.above_min && value == range.min);
-}
-
 // CLI11's own checks (2.1) accept numbers that overflow, octal and hexadecimal numbers, leading
 // spaces, nan and inf.
 template <class Number>
 bool is_number(std::string const& text, NumberRange const& range)
 {
-    Number number{};
-    auto const* const end = text.data() + text.size();
-    auto const parsed = std::from_chars(text.data(), end, number);
-    return parsed.ec == std::errc{} && parsed.ptr == end &&
-           contains(range, static_cast<double>(number));
+    auto const number = parse_number<Number>(text);
+    if (!number) return false;
+    auto const value = static_cast<double>(*number);
+    return value >= range.min && value <= range.max && !(range.above_min && value == range.min);
 }
 
-bool is_path(Option const& option)
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words)
 {
-    constexpr std::array paths{"FILE", "FOLDER", "PATH", "RUN"};
-    return std::find(paths.begin(), paths.end(), option.placeholder) != paths.end();
+    return std::ranges::find(words, word) != words.end();
 }
 
 }  // namespace
 
+Option flag_option(std::string name, std::string help)
+{
+    return {.name = std::move(name), .type = OptionType::flag, .help = std::move(help)};
+}
+
+Option text_option(std::string name, std::string placeholder, std::string help,
+                   std::string fallback)
+{
+    return {.name = std::move(name),
+            .type = OptionType::text,
+            .placeholder = std::move(placeholder),
+            .fallback = std::move(fallback),
+            .help = std::move(help)};
+}
+
+Option integer_option(std::string name, std::string placeholder, std::string help,
+                      NumberRange range, std::string fallback)
+{
+    auto option =
+        text_option(std::move(name), std::move(placeholder), std::move(help), std::move(fallback));
+    option.type = OptionType::integer;
+    option.range = range;
+    return option;
+}
+
+Option number_option(std::string name, std::string placeholder, std::string help, NumberRange range,
+                     std::string fallback)
+{
+    auto option = integer_option(std::move(name), std::move(placeholder), std::move(help), range,
+                                 std::move(fallback));
+    option.type = OptionType::number;
+    return option;
+}
+
+Option required(Option option)
+{
+    option.required = true;
+    return option;
+}
+
+Option repeated(Option option)
+{
+    option.repeated = true;
+    return option;
+}
+
+Option implying(Option option, std::string value)
+{
+    option.implied = std::move(value);
+    return option;
+}
+
 std::optional<bool> parse_flag(std::string const& word)
 {
-    constexpr std::array yes{"true", "yes", "on", "1"};
-    constexpr std::array no{"false", "no", "off", "0"};
-    if (std::find(yes.begin(), yes.end(), word) != yes.end()) return true;
-    if (std::find(no.begin(), no.end(), word) != no.end()) return false;
+    if (is_one_of(word, {"true", "yes", "on", "1"})) return true;
+    if (is_one_of(word, {"false", "no", "off", "0"})) return false;
     return std::nullopt;
 }
 
@@ -70,7 +113,9 @@ std::string problem_with(Option const& option, std::string const& text)
             if (is_number<double>(text, option.range)) return "";
             return "must be a number" + range_text(option.range, "");
         case OptionType::text:
-            return text.empty() && is_path(option) ? "must not be empty" : "";
+            return text.empty() && is_one_of(option.placeholder, {"FILE", "FOLDER", "PATH", "RUN"})
+                       ? "must not be empty"
+                       : "";
     }
     return "";
 }

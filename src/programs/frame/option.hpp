@@ -36,6 +36,21 @@ struct Option {
     std::string implied{};
 };
 
+/// Returns an option that has no value.
+[[nodiscard]] Option flag_option(std::string name, std::string help);
+[[nodiscard]] Option text_option(std::string name, std::string placeholder, std::string help,
+                                 std::string fallback = {});
+[[nodiscard]] Option integer_option(std::string name, std::string placeholder, std::string help,
+                                    NumberRange range = {}, std::string fallback = {});
+[[nodiscard]] Option number_option(std::string name, std::string placeholder, std::string help,
+                                   NumberRange range = {}, std::string fallback = {});
+/// Sets Option::required.
+[[nodiscard]] Option required(Option option);
+/// Sets Option::repeated.
+[[nodiscard]] Option repeated(Option option);
+/// Sets Option::implied.
+[[nodiscard]] Option implying(Option option, std::string value);
+
 /// An argument without an option name. Its text must not be empty.
 struct Positional {
     std::string name;  ///< name in the help page, such as `RUN`

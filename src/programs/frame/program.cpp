@@ -31,27 +31,21 @@ Result<void> print_page(Program const& program, std::string const& text)
     return finish_output(console);
 }
 
-Level log_level(Arguments const& arguments)
+Result<void> run_command(Program const& program, Invocation const& invocation)
 {
-    if (arguments.flag("verbose")) return Level::debug;
-    return arguments.flag("quiet") ? Level::error : Level::info;
-}
-
-// Every declared name gets an entry, so that Arguments recognises undeclared ones.
-Arguments to_arguments(Command const& command, OptionValues values)
-{
-    for (auto const& option : all_options(command)) values.try_emplace(option.name);
-    for (auto const& positional : command.positionals) values.try_emplace(positional.name);
-    return {std::move(values)};
-}
-
-Result<void> run_command(Program const& program, Invocation invocation)
-{
+    if (invocation.command == nullptr) return print_page(program, invocation.page);
     auto const& command = *invocation.command;
-    auto& values = invocation.values;
-    if (auto good = complete(all_options(command), invocation.config, values); !good) return good;
-    auto const arguments = to_arguments(command, std::move(values));
-    Console const console{Log::to_stderr(program.name, log_level(arguments)),
+    auto const options = all_options(command);
+    Arguments arguments{invocation.values};
+    if (auto good = complete(options, invocation.config, arguments.values); !good) return good;
+    // Every declared name gets an entry, so that Arguments recognises undeclared ones.
+    for (auto const& option : options) arguments.values.try_emplace(option.name);
+    for (auto const& positional : command.positionals)
+        arguments.values.try_emplace(positional.name);
+    auto const level = arguments.flag("verbose") ? Level::debug
+                       : arguments.flag("quiet") ? Level::error
+                                                 : Level::info;
+    Console const console{Log::to_stderr(program.name, level),
                           command.json && arguments.flag("json")};
     return command.run(arguments, console).and_then([&] { return finish_output(console); });
 }
@@ -80,15 +74,11 @@ std::vector<std::string> Arguments::values_of(std::string const& name) const
     return values.at(name);
 }
 
-Option json_option()
-{
-    return {"json", OptionType::flag, "", "", "Print one JSON document instead of text"};
-}
+Option json_option() { return flag_option("json", "Print one JSON document instead of text"); }
 
 std::vector<Option> common_options()
 {
-    return {{"verbose", OptionType::flag, "", "", "Log details as well"},
-            {"quiet", OptionType::flag, "", "", "Log errors only"}};
+    return {flag_option("verbose", "Log details as well"), flag_option("quiet", "Log errors only")};
 }
 
 std::vector<Option> all_options(Command const& command)
@@ -116,12 +106,10 @@ int run(Program const& program, int argc, char const* const* argv)
     // get the default back (base/process/command.cpp, poller/launch/supervisor.cpp).
     (void)std::signal(SIGPIPE, SIG_IGN);
     try {
-        auto const done = parse_command_line(program, argc, argv)
-                              .and_then([&](Invocation const& invocation) -> Result<void> {
-                                  if (invocation.command == nullptr)
-                                      return print_page(program, invocation.page);
-                                  return run_command(program, invocation);
-                              });
+        auto const done =
+            parse_command_line(program, argc, argv).and_then([&](Invocation const& invocation) {
+                return run_command(program, invocation);
+            });
         return done ? 0 : report(program, done.error());
     } catch (std::exception const& defect) {
         return report(program, {ExitCode::software, "internal error", defect.what(),

@@ -33,42 +33,28 @@ Result<void> add_environment(std::vector<Option> const& options, OptionValues& v
     return {};
 }
 
-char const* expected_type(OptionType type)
+// Returns the name of the type, and whether `value` has it.
+std::pair<char const*, bool> check_type(json::Value const& value, OptionType type)
 {
     switch (type) {
         case OptionType::flag:
-            return "true or false";
+            return {"true or false", value.as_bool() != nullptr};
         case OptionType::text:
-            return "text";
+            return {"text", value.as_text() != nullptr};
         case OptionType::integer:
-            return "an integer";
+            return {"an integer", value.as_integer() != nullptr};
         case OptionType::number:
-            return "a number";
+            return {"a number", value.as_number().has_value()};
     }
-    return "";
-}
-
-bool has_type(json::Value const& value, OptionType type)
-{
-    switch (type) {
-        case OptionType::flag:
-            return value.as_bool() != nullptr;
-        case OptionType::text:
-            return value.as_text() != nullptr;
-        case OptionType::integer:
-            return value.as_integer() != nullptr;
-        case OptionType::number:
-            return value.as_number().has_value();
-    }
-    return false;
+    __builtin_unreachable();
 }
 
 // The value as text of a command line. Reports a wrong type or value to `reader`.
 std::string option_text(Option const& option, json::Value const& value, json::ObjectReader& reader)
 {
-    reader.require(
-        has_type(value, option.type), option.name,
-        std::string("must be ") + expected_type(option.type) + ", found " + value.type_name());
+    auto const [wanted, is_right] = check_type(value, option.type);
+    reader.require(is_right, option.name,
+                   std::string("must be ") + wanted + ", found " + value.type_name());
     auto const* text = value.as_text();
     auto result = text != nullptr ? *text : json::to_string(value);
     auto const why = problem_with(option, result);
@@ -79,10 +65,7 @@ std::string option_text(Option const& option, json::Value const& value, json::Ob
 Result<void> add_file(std::string const& path, std::vector<Option> const& options,
                       OptionValues& values)
 {
-    auto const file = json::parse_file(path).map_error([](Error error) {
-        if (error.code == ExitCode::data) error.code = ExitCode::config;
-        return error;
-    });
+    auto const file = json::parse_settings(path);
     if (!file) return tl::unexpected(file.error());
     json::ObjectReader reader(*file, path, ExitCode::config);
     for (auto const& option : options) {

@@ -16,17 +16,15 @@ namespace {
 json::Object to_json(protocol::Commit const& commit, evaluate::HeldOutLoss const& loss,
                      std::string const& sample)
 {
-    runlog::Evaluation evaluation;
-    evaluation.commit = commit.number;
-    evaluation.round = commit.round;
-    evaluation.tokens = loss.tokens;
-    evaluation.trained_tokens = commit.totals.tokens;
-    evaluation.loss = loss.loss;
-    evaluation.standard_error = loss.standard_error;
-    evaluation.unigram_entropy = loss.unigram_entropy;
-    evaluation.bits_per_byte = loss.bits_per_byte;
-    evaluation.sample = sample;
-    return runlog::to_json(evaluation);
+    return runlog::to_json({.commit = commit.number,
+                            .round = commit.round,
+                            .tokens = loss.tokens,
+                            .trained_tokens = commit.totals.tokens,
+                            .loss = loss.loss,
+                            .standard_error = loss.standard_error,
+                            .unigram_entropy = loss.unigram_entropy,
+                            .bits_per_byte = loss.bits_per_byte,
+                            .sample = sample});
 }
 
 std::string to_text(protocol::Commit const& commit, evaluate::HeldOutLoss const& loss)
@@ -67,13 +65,6 @@ Result<Evaluation> compute(Opened& opened, std::string const& prompt)
         });
 }
 
-// An evaluation in `file` may be overwritten; other files may not. Empty: no file.
-Result<void> check_output(std::string const& file)
-{
-    if (file.empty()) return {};
-    return check_target(file, "an evaluation", runlog::evaluation_mark);
-}
-
 Result<void> evaluate(Arguments const& arguments, Console const& console)
 {
     if (arguments.flag("follow")) return follow(arguments, console);
@@ -82,7 +73,9 @@ Result<void> evaluate(Arguments const& arguments, Console const& console)
             return fail(ExitCode::usage, std::string("--") + option, "works only with --follow",
                         "add --follow");
     auto const out = arguments.text("out");
-    if (auto good = check_output(out); !good) return good;
+    if (!out.empty())
+        if (auto good = check_target(out, "an evaluation", runlog::evaluation_mark); !good)
+            return good;
     set_threads(arguments);
     auto opened = open_model_and_data(arguments.text("RUN"), arguments, console.log);
     if (!opened) return tl::unexpected(opened.error());
@@ -101,13 +94,13 @@ Result<void> evaluate(Arguments const& arguments, Console const& console)
 Command evaluate_command()
 {
     std::vector<Option> options{
-        commit_option(),
-        threads_option(),
-        {"out", OptionType::text, "FILE", "",
-         "Also write the result to this file as JSON; curtail-report reads evaluation.json in the "
-         "run's folder"},
-        {"prompt", OptionType::text, "TEXT", "The ",
-         "Prompt for the short sample in the result; without meaning with --follow"},
+        commit_option(), threads_option(),
+        text_option("out", "FILE",
+                    "Also write the result to this file as JSON; curtail-report reads "
+                    "evaluation.json in the run's folder"),
+        text_option("prompt", "TEXT",
+                    "Prompt for the short sample in the result; without meaning with --follow",
+                    "The "),
         cache_option()};
     for (auto& option : follow_options()) options.push_back(std::move(option));
     return {"evaluate",

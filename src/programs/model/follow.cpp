@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "programs/frame/signals.hpp"
 #include "run/config/named_site.hpp"
-#include "stop_on_signal.hpp"
 #include "storage/store/lazy_store.hpp"
 #include "trainer/evaluate/follow/follower.hpp"
 
@@ -26,26 +26,6 @@ std::string loss_text(HeldOutLine const& line)
                        line.tokens.value, line.duration.count());
 }
 
-std::string to_text(HeldOutLine const& line)
-{
-    return fmt::format("commit {}, round {}, trained on {} tokens: {}\n", line.commit.value,
-                       line.round.value, line.trained.value, loss_text(line));
-}
-
-// A progress line for each evaluation.
-class EvaluationProgress {
-  public:
-    void update(double done, double total)
-    {
-        if (!line_) line_.emplace("evaluating", "tokens");
-        line_->update(done, total);
-    }
-    void end() { line_.reset(); }
-
-  private:
-    std::optional<ProgressLine> line_;
-};
-
 Result<void> check_options(Arguments const& arguments)
 {
     for (auto const* option : {"commit", "out"})
@@ -62,27 +42,34 @@ Result<void> check_options(Arguments const& arguments)
 Result<void> follow(Arguments const& arguments, Console const& console)
 {
     if (auto good = check_options(arguments); !good) return good;
-    StopOnSignal const signals;
+    std::stop_source stop;
+    auto const listener = stop_on_signals({SIGUSR1, SIGTERM, SIGINT}, stop);
     set_threads(arguments);
     auto const run = config::read_run(arguments.text("RUN"));
     if (!run) return tl::unexpected(run.error());
     auto const site = config::named_site(*run, arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
-    EvaluationProgress progress;
+    std::optional<ProgressLine> progress;  // of one evaluation
     curtail::follow::Settings const settings{
         std::chrono::round<Millis>(FractionalSeconds(
             arguments.has("every") ? arguments.number("every") : default_every_s)),
         {cache_folder(arguments), console.log},
         [&](HeldOutLine const& line) {
-            progress.end();
-            console.print(console.json ? json::to_string(runlog::to_json(line)) + "\n"
-                                       : to_text(line));
+            progress.reset();
+            console.print(console.json
+                              ? json::to_string(runlog::to_json(line)) + "\n"
+                              : fmt::format("commit {}, round {}, trained on {} tokens: {}\n",
+                                            line.commit.value, line.round.value, line.trained.value,
+                                            loss_text(line)));
         },
-        [&](double done, double total) { progress.update(done, total); }};
+        [&](double done, double total) {
+            if (!progress) progress.emplace("evaluating", "tokens");
+            progress->update(done, total);
+        }};
     auto const end = curtail::follow::follow_run(
         *run, (*site)->site, std::make_shared<store::LazyStore>(run->store_for(**site)), settings,
-        console.log, signals.token());
-    progress.end();
+        console.log, stop.get_token());
+    progress.reset();
     if (!end) return tl::unexpected(end.error());
     console.log.info(*end == curtail::follow::FollowOutcome::complete
                          ? "the run is complete, and its last model is evaluated"
@@ -92,22 +79,18 @@ Result<void> follow(Arguments const& arguments, Console const& console)
 
 std::vector<Option> follow_options()
 {
-    return {{"follow", OptionType::flag, "", "",
-             "Evaluate each new model, until the run is complete or SIGUSR1, SIGTERM or SIGINT "
-             "arrives; publish the losses in the journal of SITE. With --json: one JSON object per "
-             "line"},
-            {"site", OptionType::text, "SITE", "",
-             "With --follow: the site of the run whose journal has the losses, and whose access to "
-             "the store is used"},
-            {"every",
-             OptionType::number,
-             "SECONDS",
-             "",
-             fmt::format("With --follow: look for a new commit every SECONDS; {:g} if absent",
-                         default_every_s),
-             false,
-             false,
-             {0.1, 86'400}}};
+    return {flag_option("follow",
+                        "Evaluate each new model, until the run is complete or SIGUSR1, SIGTERM or "
+                        "SIGINT arrives; publish the losses in the journal of SITE. With --json: "
+                        "one JSON object per line"),
+            text_option("site", "SITE",
+                        "With --follow: the site of the run whose journal has the losses, and "
+                        "whose access to the store is used"),
+            number_option(
+                "every", "SECONDS",
+                fmt::format("With --follow: look for a new commit every SECONDS; {:g} if absent",
+                            default_every_s),
+                {0.1, 86'400})};
 }
 
 }  // namespace curtail::programs::model

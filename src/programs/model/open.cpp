@@ -7,13 +7,10 @@ namespace curtail::programs::model {
 
 Option commit_option()
 {
-    return {"commit", OptionType::integer, "N", "", "Number of the run's commit [the newest]"};
+    return integer_option("commit", "N", "Number of the run's commit [the newest]");
 }
 
-Option threads_option()
-{
-    return {"threads", OptionType::integer, "N", "1", "CPU threads", false, false, {1, 4096}};
-}
+Option threads_option() { return integer_option("threads", "N", "CPU threads", {1, 4096}, "1"); }
 
 void set_threads(Arguments const& arguments)
 {

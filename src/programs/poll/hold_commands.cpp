@@ -24,15 +24,6 @@ std::string this_person()
     return printable(std::string(name) + "@" + host.data());
 }
 
-// Ends the permission at once. The poller would do so at its next poll.
-Result<void> withdraw(config::Run const& run, SiteId const& site, std::string const& why, Time now)
-{
-    auto const folder = run.site_folder(site);
-    auto const present = permission::read_permission(folder, run.run, site).value_or(std::nullopt);
-    auto const next = permission::renew(present, run.run, site, {false, {}, why}, {}, now);
-    return next ? permission::write_permission(folder, *next) : Result<void>{};
-}
-
 Result<permission::Hold> decide(config::Run const& run, SiteId const& site,
                                 HoldCommand const& command)
 {
@@ -59,8 +50,13 @@ Result<void> carry_out(config::Run const& run, SiteId const& site, HoldCommand c
     console.print(site.value +
                   (hold->held ? ": paused: " + hold->reason : std::string(": resumed")) + "\n");
     if (!hold->held) return {};
-    auto const ended =
-        withdraw(run, site, "paused by " + hold->by + ": " + hold->reason, hold->since);
+    // The poller would end the permission too, but only at its next poll.
+    auto const folder = run.site_folder(site);
+    auto const present = permission::read_permission(folder, run.run, site).value_or(std::nullopt);
+    auto const next = permission::renew(present, run.run, site,
+                                        {false, {}, "paused by " + hold->by + ": " + hold->reason},
+                                        {}, hold->since);
+    auto const ended = next ? permission::write_permission(folder, *next) : Result<void>{};
     if (ended) return {};
     return tl::unexpected(ended.error().with_context(
         "site " + site.value +

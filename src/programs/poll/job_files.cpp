@@ -12,14 +12,6 @@ namespace {
 
 enum class MissingFile { refused, allowed };
 
-// Why nobody can read the file; empty if somebody can.
-std::string why_unreadable(std::filesystem::path const& path, MissingFile missing)
-{
-    auto const opened = open_to_read(path);
-    if (!opened) return opened.error().why;
-    return *opened || missing == MissingFile::allowed ? "" : errno_text(ENOENT);
-}
-
 // A file that a launcher names by the key `key`.
 struct LauncherFile {
     char const* key;
@@ -30,12 +22,12 @@ struct LauncherFile {
 std::string why_bad(LauncherFile const& file, config::LaunchSettings const& launcher)
 {
     if (file.path.empty()) return "";
-    auto why = why_unreadable(file.path, file.missing);
+    auto const opened = open_to_read(file.path);
+    if (!opened) return opened.error().why;
+    if (!*opened && file.missing == MissingFile::refused) return errno_text(ENOENT);
     bool const must_execute =
         launcher.kind == config::LaunchSettings::Kind::local && file.path == launcher.script;
-    if (why.empty() && must_execute && access(file.path.c_str(), X_OK) != 0)
-        why = "it is not executable";
-    return why;
+    return must_execute && access(file.path.c_str(), X_OK) != 0 ? "it is not executable" : "";
 }
 
 std::optional<Error> find_bad_file(config::Site const& site)

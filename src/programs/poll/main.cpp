@@ -5,13 +5,13 @@
 #include "poller/poll/watch.hpp"
 #include "programs/frame/program.hpp"
 #include "programs/frame/progress.hpp"
+#include "programs/frame/signals.hpp"
 #include "programs/poll/hold_commands.hpp"
 #include "programs/poll/job_files.hpp"
 #include "programs/poll/options.hpp"
 #include "programs/poll/signal_source.hpp"
 #include "programs/poll/site_publishers.hpp"
 #include "programs/poll/sites.hpp"
-#include "programs/poll/stop_signals.hpp"
 #include "run/config/run.hpp"
 #include "storage/store/object_store.hpp"
 
@@ -52,14 +52,20 @@ Result<poll::PollResult> watch(config::Run const& run, Sites const& sites,
                                poll::PollContext context, PollOptions const& options)
 {
     constexpr Millis budget{10'000};
-    StopSignals const signals;
+    std::vector<int> signals{SIGINT, SIGTERM};
+    // A process under nohup ignores SIGHUP.
+    struct sigaction hangup {};
+    if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        signals.push_back(SIGHUP);
+    poll::StopRequest stop;
+    auto const listener = listen_for_signals(signals, [&](int) { stop.raise(); });
     SitePublishers publishers(run, sites, context.log);
     ProgressLine progress("replay", "s of trace");
     poll::WatchOptions watch;
     watch.intervals.jobs = options.job_interval;
     watch.drain_on_exit = options.drain_on_exit;
     watch.progress = [&](double done, double total) { progress.update(done, total); };
-    auto result = poll::watch(std::move(context), watch, signals.request());
+    auto result = poll::watch(std::move(context), watch, stop);
     publishers.finish(budget);
     return result;
 }

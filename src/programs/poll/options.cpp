@@ -23,26 +23,18 @@ struct Rule {
 bool pauses(Arguments const& a) { return a.flag("stop") || a.has("pause"); }
 bool decides(Arguments const& a) { return pauses(a) || a.has("resume"); }
 
-int decision_count(Arguments const& a)
-{
-    return (a.flag("stop") ? 1 : 0) + (a.has("pause") ? 1 : 0) + (a.has("resume") ? 1 : 0);
-}
-
-bool has_poll_options(Arguments const& a)
-{
-    return a.flag("watch") || a.flag("watttime") || a.has("trace") || a.has("site") ||
-           a.flag("dry-run");
-}
-
 constexpr std::size_t longest_reason = 1000;
 
 std::array<Rule, 6> hold_rules(Arguments const& a)
 {
     auto const reason = a.text("reason");
     bool const has_reason = !trim(reason).empty();
+    int const decisions = int{a.flag("stop")} + int{a.has("pause")} + int{a.has("resume")};
+    bool const polls = a.flag("watch") || a.flag("watttime") || a.has("trace") || a.has("site") ||
+                       a.flag("dry-run");
     return {{
-        {decision_count(a) > 1, "--pause, --stop and --resume", "exclude each other", "choose one"},
-        {decides(a) && has_poll_options(a), "--pause, --stop and --resume",
+        {decisions > 1, "--pause, --stop and --resume", "exclude each other", "choose one"},
+        {decides(a) && polls, "--pause, --stop and --resume",
          "exclude --watch, --site, --dry-run and signal sources",
          "omit those: the next poll follows the decision"},
         {pauses(a) && !has_reason, "--reason",
@@ -152,69 +144,49 @@ Result<PollOptions> parse_options(Arguments const& arguments)
 std::vector<Option> poll_option_table()
 {
     return {
-        {"once", OptionType::flag, "", "", "Poll once and exit (default; for cron)"},
-        {"watch", OptionType::flag, "", "", "Poll until stopped, or until the end of the trace"},
-        {"dry-run", OptionType::flag, "", "",
-         "Print what a poll would do, in the format of --explain, and change nothing"},
-        {"explain", OptionType::flag, "", "",
-         "Print signal, window, jobs and actions of each site, with reasons (with --watch: at the "
-         "end). Without a signal source, change nothing, and print the windows as the last poll "
-         "left them"},
-        {"watttime", OptionType::flag, "", "", "Read signals from WattTime; needs --credentials"},
-        {"credentials", OptionType::text, "FILE", "",
-         "WattTime account as JSON with username and password, mode 0600"},
-        {"watttime-url", OptionType::text, "URL", "https://api.watttime.org",
-         "Address of WattTime"},
-        {"ca-file", OptionType::text, "FILE", "",
-         "Trust the certificates in FILE for WattTime, instead of those of the system"},
-        {"trace", OptionType::text, "FILE", "",
-         "Replay a recorded trace (CSV). A new replay begins at the start of the trace; later "
-         "polls continue it"},
-        {"speed",
-         OptionType::number,
-         "FACTOR",
-         "",
-         "Trace seconds per real second, at most 1000000 [new replay: 1; a continued replay keeps "
-         "its speed]",
-         false,
-         false,
-         {0, 1e6, true}},
-        {"look-every",
-         OptionType::number,
-         "SECONDS",
-         "",
-         "With --watch: seconds between two queries of the jobs, 0.1 to 3600 [1 in a replay, else "
-         "10]",
-         false,
-         false,
-         {0.1, 3600}},
-        {"drain-on-exit", OptionType::flag, "", "",
-         "Before --watch exits, drain all jobs and wait for their end (a replay always does)"},
-        {"pause", OptionType::text, "SITE", "",
-         "Hold this site until --resume, and drain its job; needs --reason; repeatable", false,
-         true},
-        {"stop", OptionType::flag, "", "",
-         "Hold all sites until --resume, and drain their jobs; needs --reason"},
-        {"resume",
-         OptionType::text,
-         "SITE",
-         "",
-         "Let this site train again, or all sites",
-         false,
-         false,
-         {},
-         std::string(every_site)},
-        {"reason", OptionType::text, "TEXT", "", "Why a site is held; every poll shows it"},
-        {"site", OptionType::text, "SITE", "", "Poll only this site; repeatable", false, true},
-        {"job-line", OptionType::text, "NAME", "",
-         "Print `SITE RANKS NEED` for one site, and exit; for job scripts. NEED is the value of "
-         "curtail-train --permission. Exit with 75 if the job may not train now. NAME is the "
-         "site's "
-         "name; upper and lower case are treated alike"},
-        {"intent", OptionType::text, "ID", "",
-         "With --job-line: the poller submitted the job with this id"},
-        {"without-poller", OptionType::flag, "", "",
-         "With --job-line: the job trains even if the poller does not permit it"}};
+        flag_option("once", "Poll once and exit (default; for cron)"),
+        flag_option("watch", "Poll until stopped, or until the end of the trace"),
+        flag_option("dry-run",
+                    "Print what a poll would do, in the format of --explain, and change nothing"),
+        flag_option("explain",
+                    "Print signal, window, jobs and actions of each site, with reasons (with "
+                    "--watch: at the end). Without a signal source, change nothing, and print the "
+                    "windows as the last poll left them"),
+        flag_option("watttime", "Read signals from WattTime; needs --credentials"),
+        text_option("credentials", "FILE",
+                    "WattTime account as JSON with username and password, mode 0600"),
+        text_option("watttime-url", "URL", "Address of WattTime", "https://api.watttime.org"),
+        text_option("ca-file", "FILE",
+                    "Trust the certificates in FILE for WattTime, instead of those of the system"),
+        text_option("trace", "FILE",
+                    "Replay a recorded trace (CSV). A new replay begins at the start of the trace; "
+                    "later polls continue it"),
+        number_option("speed", "FACTOR",
+                      "Trace seconds per real second, at most 1000000 [new replay: 1; a continued "
+                      "replay keeps its speed]",
+                      {0, 1e6, true}),
+        number_option("look-every", "SECONDS",
+                      "With --watch: seconds between two queries of the jobs, 0.1 to 3600 [1 in a "
+                      "replay, else 10]",
+                      {0.1, 3600}),
+        flag_option(
+            "drain-on-exit",
+            "Before --watch exits, drain all jobs and wait for their end (a replay always does)"),
+        repeated(text_option(
+            "pause", "SITE",
+            "Hold this site until --resume, and drain its job; needs --reason; repeatable")),
+        flag_option("stop", "Hold all sites until --resume, and drain their jobs; needs --reason"),
+        implying(text_option("resume", "SITE", "Let this site train again, or all sites"),
+                 std::string(every_site)),
+        text_option("reason", "TEXT", "Why a site is held; every poll shows it"),
+        repeated(text_option("site", "SITE", "Poll only this site; repeatable")),
+        text_option("job-line", "NAME",
+                    "Print `SITE RANKS NEED` for one site, and exit; for job scripts. NEED is the "
+                    "value of curtail-train --permission. Exit with 75 if the job may not train "
+                    "now. NAME is the site's name; upper and lower case are treated alike"),
+        text_option("intent", "ID", "With --job-line: the poller submitted the job with this id"),
+        flag_option("without-poller",
+                    "With --job-line: the job trains even if the poller does not permit it")};
 }
 
 }  // namespace curtail::programs

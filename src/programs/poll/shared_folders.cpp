@@ -8,17 +8,6 @@
 #include <vector>
 
 namespace curtail::programs {
-namespace {
-
-// The permission bits of a folder; empty if there is no such folder.
-std::optional<unsigned> mode_of(std::filesystem::path const& folder)
-{
-    struct stat status {};
-    if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
-    return status.st_mode & 07777U;
-}
-
-}  // namespace
 
 std::string warning_of_shared_folders(config::Run const& run)
 {
@@ -26,12 +15,14 @@ std::string warning_of_shared_folders(config::Run const& run)
                                                run.folder / "sites"};
     for (auto const& site : run.sites) folders.push_back(run.site_folder(site.site));
     for (auto const& folder : folders) {
-        auto const mode = mode_of(folder);
-        if (!mode || !lets_others_replace_files(*mode)) continue;
+        struct stat status {};
+        if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+        auto const mode = status.st_mode & 07777U;
+        if (!lets_others_replace_files(mode)) continue;
         return fmt::format(
             "other users may write to {0} (mode {1:04o}): they could replace "
             "the run's files; chmod go-w {0}",
-            folder.string(), *mode);
+            folder.string(), mode);
     }
     return {};
 }

@@ -28,10 +28,9 @@ poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
                            std::unique_ptr<signals::Provider> provider,
                            std::optional<TimeScale> const& replay = {})
 {
-    plan::JobLimits rules;
-    rules.grace = site.launcher.grace;
-    rules.failures_before_hold = site.launcher.failures_before_hold;
-    rules.completing_time = site.launcher.completing_time;
+    plan::JobLimits const rules{.grace = site.launcher.grace,
+                                .failures_before_hold = site.launcher.failures_before_hold,
+                                .completing_time = site.launcher.completing_time};
     return {site,
             target.run.run,
             target.run.site_folder(site.site),
@@ -43,13 +42,15 @@ poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
             replay ? replay->factor : 1};
 }
 
-// Whether a poll has evaluated a window. A pause before the first poll writes the state too.
+// Returns whether a poll has evaluated a window. A pause before the first poll writes the state
+// too.
 bool has_evaluated(std::filesystem::path const& state)
 {
     auto const sites = runlog::read_poller_sites(state);
     if (!sites) return true;
-    return *sites && std::any_of((*sites)->begin(), (*sites)->end(),
-                                 [](auto const& site) { return site.evaluated_until.has_value(); });
+    return *sites && std::ranges::any_of(**sites, [](auto const& site) {
+        return site.evaluated_until.has_value();
+    });
 }
 
 // The replay's clock: the run's own, else `wanted`, which becomes the run's unless `dry_run`.
@@ -127,21 +128,15 @@ Result<std::unique_ptr<signals::Provider>> make_watttime(WattTimeSource const& s
 {
     auto credentials = signals::watttime::read_credentials(source.credentials_file);
     if (!credentials) return tl::unexpected(credentials.error());
-    signals::watttime::Options options;
-    options.base_url = source.base_url;
-    options.ca_file = source.ca_file;
-    options.state_folder = folder;
-    options.credentials_file = source.credentials_file;
-    options.writes = !dry_run;
-    options.log = log;
+    signals::watttime::Options options{.base_url = source.base_url,
+                                       .ca_file = source.ca_file,
+                                       .state_folder = folder,
+                                       .credentials_file = source.credentials_file,
+                                       .writes = !dry_run,
+                                       .pause = {},
+                                       .log = log};
     signals::watttime::AccountClient client(std::move(*credentials), std::move(options), clock);
     return std::make_unique<signals::WattTimeProvider>(std::move(client));
-}
-
-Result<void> make_watttime_folder(std::filesystem::path const& folder)
-{
-    if (auto made = ensure_private_folder(folder.parent_path()); !made) return made;
-    return ensure_private_folder(folder);
 }
 
 Result<void> connect(poll::PollContext& context, PollTarget const& target,
@@ -151,7 +146,8 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target,
     auto const folder = target.run.poller_folder() / "watttime";
     bool const dry_run = options.is_dry_run();
     if (!dry_run)
-        if (auto made = make_watttime_folder(folder); !made) return made;
+        for (auto const& needed : {folder.parent_path(), folder})
+            if (auto made = ensure_private_folder(needed); !made) return made;
     if (auto guarded = hide_process_memory(); !guarded) return guarded;
     context.clock = std::make_shared<SystemClock>();
     for (auto const* site : target.sites) {

@@ -12,27 +12,13 @@
 namespace curtail::programs {
 namespace {
 
-std::vector<std::string> site_names(config::Run const& run)
-{
-    std::vector<std::string> names;
-    for (auto const& site : run.sites) names.push_back(site.site.value);
-    return names;
-}
-
 config::Site const* find_ignoring_case(config::Run const& run, std::string const& name)
 {
     if (auto const* exact = run.find_site({name})) return exact;
-    auto const found = std::find_if(run.sites.begin(), run.sites.end(), [&](auto const& site) {
+    auto const found = std::ranges::find_if(run.sites, [&](auto const& site) {
         return strcasecmp(site.site.value.c_str(), name.c_str()) == 0;
     });
     return found == run.sites.end() ? nullptr : &*found;
-}
-
-permission::Requirement need_of(JobQuestion const& question)
-{
-    if (question.without_poller) return permission::Requirement::never;
-    return question.intent.empty() ? permission::Requirement::if_served
-                                   : permission::Requirement::always;
 }
 
 }  // namespace
@@ -40,14 +26,14 @@ permission::Requirement need_of(JobQuestion const& question)
 Result<std::vector<config::Site const*>> choose_sites(config::Run const& run,
                                                       std::vector<std::string> const& names)
 {
-    auto const known = site_names(run);
+    auto const known = run.site_names();
     std::vector<config::Site const*> chosen;
     for (auto const& name : names.empty() ? known : names) {
         auto const* site = run.find_site({name});
         if (site == nullptr)
             return fail(ExitCode::usage, "site " + printable(name),
                         "run " + run.run.value + " has no such site", suggest_name(name, known));
-        if (std::find(chosen.begin(), chosen.end(), site) == chosen.end()) chosen.push_back(site);
+        if (std::ranges::find(chosen, site) == chosen.end()) chosen.push_back(site);
     }
     return chosen;
 }
@@ -60,9 +46,11 @@ Result<void> print_job_line(config::Run const& run, JobQuestion const& question,
         return fail(ExitCode::usage,
                     "run " + run.run.value + " has no site \"" + printable(question.site) + "\"",
                     "",
-                    suggest_name(question.site, site_names(run)) +
+                    suggest_name(question.site, run.site_names()) +
                         " (a job script takes the site as its second argument)");
-    auto const need = need_of(question);
+    auto const need = question.without_poller   ? permission::Requirement::never
+                      : question.intent.empty() ? permission::Requirement::if_served
+                                                : permission::Requirement::always;
     auto const reading =
         permission::read_permission(run.site_folder(site->site), run.run, site->site);
     if (auto may = permission::check_start(need, reading, SystemClock{}.now()); !may) return may;

@@ -44,12 +44,6 @@ Result<void> check_targets(fs::path const& html)
     return programs::check_target(document_of(html), "a report", "\"schema\":\"curtail.report/1\"");
 }
 
-// How a table begins. Another version of the program may have other columns after these.
-std::string first_columns(report::Table const& table)
-{
-    return table.columns.at(0).title + "," + table.columns.at(1).title + ",";
-}
-
 // Checks that --csv overwrites nothing but earlier tables.
 Result<void> check_csv(programs::Arguments const& arguments,
                        std::vector<report::Table> const& tables)
@@ -60,12 +54,14 @@ Result<void> check_csv(programs::Arguments const& arguments,
     if (fs::exists(folder, error) && !fs::is_directory(folder, error))
         return fail(ExitCode::usage, "--csv " + folder.string(), "this is a file, not a folder",
                     "pass a folder; curtail-report creates it if it is missing");
-    for (auto const& table : tables)
-        if (auto good =
-                programs::check_target(folder / (table.name + ".csv"), "a table of a report",
-                                       first_columns(table), "--csv");
+    for (auto const& table : tables) {
+        // Another version of the program may have other columns after the first two.
+        auto const begin = table.columns.at(0).title + "," + table.columns.at(1).title + ",";
+        if (auto good = programs::check_target(folder / (table.name + ".csv"),
+                                               "a table of a report", begin, "--csv");
             !good)
             return good;
+    }
     return {};
 }
 
@@ -179,27 +175,32 @@ int main(int argc, char** argv)
         "always-on training.",
         {{"",
           "",
-          {{"reference", programs::OptionType::flag, "", "",
-            "Print the numbers published in arXiv:2602.22760. They are computed from the logs of "
-            "its "
-            "experiment"},
-           {"logs", programs::OptionType::text, "FOLDER", shipped("results/reference").string(),
-            "Logs of the experiment in arXiv:2602.22760, for --reference. The folder also holds "
-            "report.json, which was computed from them"},
-           {"trace", programs::OptionType::text, "FILE", "",
-            "Trace of carbon intensity (CSV) that the run followed. Default: the samples that the "
-            "pollers kept and published. Not with --reference"},
-           {"average-trace", programs::OptionType::text, "FILE", "",
-            "Trace of average carbon intensity (CSV), for location-based CO2 beside the marginal "
-            "figures. Default: the average samples that the pollers kept, if there are any"},
-           {"out", programs::OptionType::text, "FILE", "",
-            "HTML page to write; the JSON document has the same name with .json. Default: "
-            "report.html in the run's folder; with --reference, no page"},
-           {"csv", programs::OptionType::text, "DIR", "",
-            "Folder for the tables of the report as CSV files; created if it is missing"},
-           {"plotly", programs::OptionType::text, "FILE",
-            shipped(".deps/site/plotly/package_data/plotly.min.js").string(),
-            "plotly.js, embedded in the page"},
+          {programs::flag_option(
+               "reference",
+               "Print the numbers published in arXiv:2602.22760. They are computed "
+               "from the logs of its experiment"),
+           programs::text_option("logs", "FOLDER",
+                                 "Logs of the experiment in arXiv:2602.22760, for --reference. The "
+                                 "folder also holds report.json, which was computed from them",
+                                 shipped("results/reference").string()),
+           programs::text_option(
+               "trace", "FILE",
+               "Trace of carbon intensity (CSV) that the run followed. Default: the "
+               "samples that the pollers kept and published. Not with --reference"),
+           programs::text_option(
+               "average-trace", "FILE",
+               "Trace of average carbon intensity (CSV), for location-based CO2 "
+               "beside the marginal figures. Default: the average samples that the "
+               "pollers kept, if there are any"),
+           programs::text_option(
+               "out", "FILE",
+               "HTML page to write; the JSON document has the same name with .json. "
+               "Default: report.html in the run's folder; with --reference, no page"),
+           programs::text_option(
+               "csv", "DIR",
+               "Folder for the tables of the report as CSV files; created if it is missing"),
+           programs::text_option("plotly", "FILE", "plotly.js, embedded in the page",
+                                 shipped(".deps/site/plotly/package_data/plotly.min.js").string()),
            programs::cache_option()},
           {{"RUN", "Run file, such as inputs/runs/demo.json", false}},
           run,

@@ -10,8 +10,8 @@
 #include "programs/frame/cache.hpp"
 #include "programs/frame/program.hpp"
 #include "programs/frame/progress.hpp"
+#include "programs/frame/signals.hpp"
 #include "programs/frame/target.hpp"
-#include "programs/status/watch.hpp"
 #include "protocol/chain/chain.hpp"
 #include "run/config/run.hpp"
 #include "run/config/run_spec.hpp"
@@ -82,14 +82,15 @@ Result<void> show(config::Run const& run, Output const& output, std::string_view
 void watch(config::Run const& run, Output const& output, Millis every,
            programs::Console const& console)
 {
-    programs::Interrupts const interrupts;
+    std::stop_source stop;
+    auto const listener = programs::stop_on_signals({SIGINT, SIGTERM}, stop);
     bool const terminal = isatty(STDOUT_FILENO) == 1 && !console.json;
     std::string_view before = terminal ? clear_screen : "";
     do {
         if (auto shown = show(run, output, before, console); !shown)
             console.log.error(shown.error().message());
         else if (!terminal) before = "\n";
-    } while (*console.output_error == 0 && interrupts.wait(every));
+    } while (*console.output_error == 0 && sleep_unless_stopped(stop.get_token(), every));
 }
 
 // For scripts: the absolute paths of the run. Does not access the store.
@@ -146,30 +147,24 @@ Result<void> run_status(programs::Arguments const& arguments, programs::Console 
 
 std::vector<programs::Option> options()
 {
-    using programs::OptionType;
-    return {{"verify", OptionType::flag, "", "",
-             "Recompute the run from its store: check that the chain and the sites' journals are "
-             "unbroken, that all digests match and that no block is in the model twice, and merge "
-             "again "
-             "what is still kept. At the "
-             "first fault, exit with 76 and "
-             "name the object and the reason"},
-            {"watch",
-             OptionType::number,
-             "SECONDS",
-             "",
-             "Show the run again every SECONDS (default 5) until interrupted",
-             false,
-             false,
-             {0.1, 86'400},
-             "5"},
-            {"prometheus", OptionType::text, "FILE", "",
-             "Instead of printing, write metrics for Prometheus to FILE, which the textfile "
-             "collector of node_exporter reads"},
-            {"paths", OptionType::flag, "", "",
-             "Print the paths of the run's folder, data and store; read none of them (for "
-             "scripts)"},
-            programs::cache_option()};
+    using namespace programs;
+    return {
+        flag_option("verify",
+                    "Recompute the run from its store: check that the chain and the sites' "
+                    "journals are unbroken, that all digests match and that no block is in the "
+                    "model twice, and merge again what is still kept. At the first fault, exit "
+                    "with 76 and name the object and the reason"),
+        implying(number_option("watch", "SECONDS",
+                               "Show the run again every SECONDS (default 5) until interrupted",
+                               {0.1, 86'400}),
+                 "5"),
+        text_option("prometheus", "FILE",
+                    "Instead of printing, write metrics for Prometheus to FILE, which the textfile "
+                    "collector of node_exporter reads"),
+        flag_option(
+            "paths",
+            "Print the paths of the run's folder, data and store; read none of them (for scripts)"),
+        cache_option()};
 }
 
 }  // namespace

@@ -13,14 +13,6 @@
 namespace curtail::programs::store_program {
 namespace {
 
-json::Object json_of(operate::PreparedAmendment const& prepared, bool created)
-{
-    json::Array changes;
-    for (auto const& change : prepared.changes) changes.emplace_back(change);
-    return {
-        {"amendment", prepared.amendment.n}, {"created", created}, {"changes", std::move(changes)}};
-}
-
 Result<void> amend(Arguments const& arguments, Console const& console)
 {
     auto const run = config::read_run(arguments.text("RUN_FILE"));
@@ -38,7 +30,10 @@ Result<void> amend(Arguments const& arguments, Console const& console)
         if (auto created = operate::create_amendment(objects, prepared->amendment); !created)
             return created;
     if (console.json) {
-        console.print_json(json_of(*prepared, create));
+        console.print_json(json::Object{
+            {"amendment", prepared->amendment.n},
+            {"created", create},
+            {"changes", json::Array(prepared->changes.begin(), prepared->changes.end())}});
         return {};
     }
     for (auto const& change : prepared->changes) console.print(change + "\n");
@@ -51,17 +46,15 @@ Result<void> amend(Arguments const& arguments, Console const& console)
 
 Command amend_command()
 {
-    return {
-        "amend",
-        "Change the terms of a run to those of its run file: sites, rounds, outer, tokens",
-        {{"reason", OptionType::text, "TEXT", "", "Why, for the people of the other sites", true},
-         {"zero-momentum", OptionType::flag, "", "",
-          "Also reset the momentum of the outer optimizer"},
-         {"dry-run", OptionType::flag, "", "", "Only print what would change"}},
-        {{"RUN_FILE", "The run file with the new terms", true}},
-        amend,
-        true,
-        "curtail-store amend inputs/mine/run.json --reason \"site D joins\""};
+    return {"amend",
+            "Change the terms of a run to those of its run file: sites, rounds, outer, tokens",
+            {required(text_option("reason", "TEXT", "Why, for the people of the other sites")),
+             flag_option("zero-momentum", "Also reset the momentum of the outer optimizer"),
+             flag_option("dry-run", "Only print what would change")},
+            {{"RUN_FILE", "The run file with the new terms", true}},
+            amend,
+            true,
+            "curtail-store amend inputs/mine/run.json --reason \"site D joins\""};
 }
 
 }  // namespace curtail::programs::store_program

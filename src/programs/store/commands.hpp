@@ -41,10 +41,17 @@ struct NamedStore {
 /// Returns whether two addresses name the same store in the same way.
 [[nodiscard]] bool same_place(store::Address const& a, store::Address const& b);
 
-/// Returns the folder of `--cache`, and shows in `stages` how many commits were read. Both must
-/// outlive the cache.
-[[nodiscard]] chain::CacheSettings cache_settings(Arguments const& arguments,
-                                                  Console const& console, Stages& stages);
+/// The records of a run, with copies in the folder of `--cache`. Shows how many commits were read.
+struct CachedRun {
+    /// `named` must outlive this object.
+    CachedRun(NamedStore const& named, Arguments const& arguments, Console const& console);
+    CachedRun(CachedRun const&) = delete;
+    CachedRun& operator=(CachedRun const&) = delete;
+
+    Stages stages;
+    chain::RecordCache cache;
+    chain::RunObjects objects;
+};
 
 /// `12.3 MB`
 [[nodiscard]] std::string size_text(Bytes size);

@@ -58,11 +58,10 @@ Result<void> copy(Arguments const& arguments, Console const& console)
     if (same_place(from->address, to->address))
         return fail(ExitCode::usage, "cannot copy run " + from->run.value,
                     "source and destination are the same store", "name another destination");
-    Stages stages;
-    chain::RecordCache cache(cache_settings(arguments, console, stages), from->address, from->run);
-    auto const copied = operate::copy_run(
-        {*from->store, from->run, &cache}, *to->store, [&](operate::CopyProgress const& now) {
-            stages.update(std::string("copying ") + now.stage, now.unit, now.done, now.total);
+    CachedRun run(*from, arguments, console);
+    auto const copied =
+        operate::copy_run(run.objects, *to->store, [&](operate::CopyProgress const& now) {
+            run.stages.update(std::string("copying ") + now.stage, now.unit, now.done, now.total);
         });
     if (!copied) return tl::unexpected(copied.error());
     print(*from, *to, *copied, console);

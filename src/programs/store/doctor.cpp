@@ -54,14 +54,9 @@ Command doctor_command()
 {
     return {"doctor",
             "Examine whether a store is fit for a run; leave no object in it",
-            with_access_options({{"size",
-                                  OptionType::integer,
-                                  "MIB",
-                                  "128",
-                                  "Size of the object that is stored and read; 0: none",
-                                  false,
-                                  false,
-                                  {0, 16384}}}),
+            with_access_options({integer_option(
+                "size", "MIB", "Size of the object that is stored and read; 0: none", {0, 16384},
+                "128")}),
             {store_positional()},
             examine,
             true,

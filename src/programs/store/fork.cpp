@@ -57,13 +57,13 @@ Result<void> fork(Arguments const& arguments, Console const& console)
     if (!to) return tl::unexpected(to.error());
     operate::ForkOptions options{{}, arguments.flag("reset-momentum"), manifest_of(*run)};
     if (arguments.has("commit")) options.number = CommitNumber{arguments.integer("commit")};
-    Stages stages;
-    chain::RecordCache cache(cache_settings(arguments, console, stages), from->address, from->run);
-    auto const forked = operate::fork_run(
-        {*from->store, from->run, &cache}, **to, config::make_run_spec(*run, {}, 0, {}), options,
-        [&](operate::CopyProgress const& now) {
-            stages.update(std::string("copying ") + now.stage, now.unit, now.done, now.total);
-        });
+    CachedRun origin(*from, arguments, console);
+    auto const forked =
+        operate::fork_run(origin.objects, **to, config::make_run_spec(*run, {}, 0, {}), options,
+                          [&](operate::CopyProgress const& now) {
+                              origin.stages.update(std::string("copying ") + now.stage, now.unit,
+                                                   now.done, now.total);
+                          });
     if (!forked) return tl::unexpected(forked.error());
     print(*run, *forked, console);
     return {};
@@ -75,17 +75,11 @@ Command fork_command()
 {
     return {"fork",
             "Start a run from the model of another run's commit, or resume that",
-            with_access_options({{"commit",
-                                  OptionType::integer,
-                                  "NUMBER",
-                                  "",
-                                  "Commit to continue from. Default: the newest",
-                                  false,
-                                  false,
-                                  {1, 99'999'999}},
-                                 {"reset-momentum", OptionType::flag, "", "",
-                                  "Begin without the momentum of the outer optimizer"},
-                                 cache_option()}),
+            with_access_options(
+                {integer_option("commit", "NUMBER", "Commit to continue from. Default: the newest",
+                                {1, 99'999'999}),
+                 flag_option("reset-momentum", "Begin without the momentum of the outer optimizer"),
+                 cache_option()}),
             {{"FROM", "Source: run file or address, as STORE of the other commands"},
              {"RUN_FILE", "The run file of the new run", true}},
             fork,

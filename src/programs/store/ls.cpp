@@ -130,8 +130,8 @@ Command ls_command()
 {
     return {"ls",
             "List the runs of a store, or count the objects of one run",
-            with_access_options({{"long", OptionType::flag, "", "",
-                                  "List each object of the run: size in bytes, time, name"}}),
+            with_access_options(
+                {flag_option("long", "List each object of the run: size in bytes, time, name")}),
             {store_positional()},
             list,
             true,

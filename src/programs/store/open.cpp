@@ -9,42 +9,30 @@
 namespace curtail::programs::store_program {
 namespace {
 
-bool is_address(std::string const& text) { return text.find("://") != text.npos; }
-
-// Fails with `usage` if there is a run file and also an option for addresses.
-Result<void> check_run_file(Arguments const& arguments)
+// The store's address and, perhaps, the run.
+Result<NamedStore> parse(std::string const& text, Arguments const& arguments)
 {
+    if (text.find("://") != text.npos) {
+        auto const run = arguments.text("run");
+        if (!run.empty() && !is_plain_name(run))
+            return fail(ExitCode::usage, "--run " + printable(run), "not the name of a run",
+                        "a name has 1 to 32 letters, digits, '_' and '-'");
+        store::S3Access const access{.endpoint = arguments.text("endpoint"),
+                                     .credentials = {.file = arguments.text("credentials"),
+                                                     .profile = arguments.text("profile")},
+                                     .connection = {.ca_file = arguments.text("ca-file")}};
+        return NamedStore{{.url = text,
+                           .access = access,
+                           .region = arguments.text("region"),
+                           .allow_http = arguments.flag("allow-http")},
+                          {run},
+                          nullptr};
+    }
     for (auto const& option : access_options())
         if (arguments.has(option.name))
             return fail(ExitCode::usage, "--" + option.name,
                         "goes with the address of a store, not with a run file",
                         "state it in the run file");
-    return {};
-}
-
-store::Address address_of(std::string const& url, Arguments const& arguments)
-{
-    store::Address address{.url = url};
-    address.access.endpoint = arguments.text("endpoint");
-    address.access.credentials.file = arguments.text("credentials");
-    address.access.credentials.profile = arguments.text("profile");
-    address.access.connection.ca_file = arguments.text("ca-file");
-    address.region = arguments.text("region");
-    address.allow_http = arguments.flag("allow-http");
-    return address;
-}
-
-// The store's address and, perhaps, the run.
-Result<NamedStore> parse(std::string const& text, Arguments const& arguments)
-{
-    if (is_address(text)) {
-        auto const run = arguments.text("run");
-        if (!run.empty() && !is_plain_name(run))
-            return fail(ExitCode::usage, "--run " + printable(run), "not the name of a run",
-                        "a name has 1 to 32 letters, digits, '_' and '-'");
-        return NamedStore{address_of(text, arguments), {run}, nullptr};
-    }
-    if (auto good = check_run_file(arguments); !good) return tl::unexpected(good.error());
     auto const run = config::read_run(text);
     if (!run && run.error().code == ExitCode::no_input)
         return tl::unexpected(Error{run.error().code, run.error().what, run.error().why,
@@ -71,18 +59,15 @@ Positional store_positional()
 
 std::vector<Option> access_options()
 {
-    return {{"run", OptionType::text, "NAME", "",
-             "Name of the run, if STORE is an address. Default: the only run in the store"},
-            {"endpoint", OptionType::text, "URL", "",
-             "S3 server, if STORE is an address. Default: Amazon S3"},
-            {"region", OptionType::text, "NAME", "", "Region of the bucket"},
-            {"credentials", OptionType::text, "FILE", "",
-             "Private file with the S3 key, as ~/.aws/credentials"},
-            {"profile", OptionType::text, "NAME", "", "Profile in that file"},
-            {"ca-file", OptionType::text, "FILE", "",
-             "PEM file of the certificate authorities to trust"},
-            {"allow-http", OptionType::flag, "", "",
-             "Accept an endpoint with plain http on another machine"}};
+    return {
+        text_option("run", "NAME",
+                    "Name of the run, if STORE is an address. Default: the only run in the store"),
+        text_option("endpoint", "URL", "S3 server, if STORE is an address. Default: Amazon S3"),
+        text_option("region", "NAME", "Region of the bucket"),
+        text_option("credentials", "FILE", "Private file with the S3 key, as ~/.aws/credentials"),
+        text_option("profile", "NAME", "Profile in that file"),
+        text_option("ca-file", "FILE", "PEM file of the certificate authorities to trust"),
+        flag_option("allow-http", "Accept an endpoint with plain http on another machine")};
 }
 
 std::vector<Option> with_access_options(std::vector<Option> more)
@@ -123,12 +108,14 @@ bool same_place(store::Address const& a, store::Address const& b)
     return a.url == b.url && a.access.endpoint == b.access.endpoint;
 }
 
-chain::CacheSettings cache_settings(Arguments const& arguments, Console const& console,
-                                    Stages& stages)
+CachedRun::CachedRun(NamedStore const& named, Arguments const& arguments, Console const& console)
+    : cache({cache_folder(arguments), console.log,
+             [this](std::int64_t done, std::int64_t total) {
+                 stages.update("reading", "commits", done, total);
+             }},
+            named.address, named.run),
+      objects(*named.store, named.run, &cache)
 {
-    return {cache_folder(arguments), console.log, [&stages](std::int64_t done, std::int64_t total) {
-                stages.update("reading", "commits", done, total);
-            }};
 }
 
 std::string size_text(Bytes size)

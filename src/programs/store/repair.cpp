@@ -62,7 +62,7 @@ Command repair_command()
 {
     return {"repair",
             "Store the newest model of a run again if it is damaged or lost",
-            {{"site", OptionType::text, "SITE", "", "The site whose copies to use", true}},
+            {required(text_option("site", "SITE", "The site whose copies to use"))},
             {{"RUN_FILE", "The run file of this machine", true}},
             repair,
             true,

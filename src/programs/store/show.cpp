@@ -81,13 +81,10 @@ Result<void> show(Arguments const& arguments, Console const& console)
 {
     auto const named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
-    Stages stages;
-    chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
-                             named->run);
-    chain::RunObjects const objects{*named->store, named->run, &cache};
+    CachedRun const run(*named, arguments, console);
     auto const name = arguments.has("OBJECT")
                           ? Result<std::string>(name_of(arguments.text("OBJECT")))
-                          : newest_name(objects);
+                          : newest_name(run.objects);
     if (!name) return tl::unexpected(name.error());
     if (auto const valid = chain::object_name(named->run, *name); !valid)
         return fail(
@@ -96,8 +93,8 @@ Result<void> show(Arguments const& arguments, Console const& console)
             "pass the number of a commit, `run`, or a name that `ls --long` prints, without "
             "runs/" +
                 named->run.value + "/");
-    return name->ends_with(".h5") ? show_payload(objects, *name, console)
-                                  : show_record(objects, *name, console);
+    return name->ends_with(".h5") ? show_payload(run.objects, *name, console)
+                                  : show_record(run.objects, *name, console);
 }
 
 }  // namespace

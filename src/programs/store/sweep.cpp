@@ -10,40 +10,11 @@
 namespace curtail::programs::store_program {
 namespace {
 
-Option age_option()
-{
-    return {"older-than",
-            OptionType::number,
-            "HOURS",
-            "24",
-            "Age, by the store's clock, of what may be deleted; at least 1",
-            false,
-            false,
-            {1, 1e6}};
-}
-
 upkeep::SweepRules rules_of(Arguments const& arguments)
 {
     auto const hours =
         std::chrono::duration<double, std::ratio<3600>>(arguments.number("older-than"));
     return {std::chrono::ceil<Millis>(hours)};
-}
-
-// Objects with the same reason.
-struct Group {
-    std::int64_t objects{};
-    Bytes size;
-};
-
-std::map<upkeep::SweepReason, Group> groups_of(operate::SweepPlan const& plan)
-{
-    std::map<upkeep::SweepReason, Group> groups;
-    for (auto const& verdict : plan.verdicts) {
-        auto& group = groups[verdict.reason];
-        ++group.objects;
-        group.size += verdict.object.size;
-    }
-    return groups;
 }
 
 json::Object verdict_json(operate::SweptObject const& verdict)
@@ -82,7 +53,17 @@ void print_objects(operate::SweepPlan const& plan, bool all, Console const& cons
 
 void print_groups(operate::SweepPlan const& plan, Console const& console)
 {
-    for (auto const& [reason, group] : groups_of(plan))
+    struct Group {
+        std::int64_t objects{};
+        Bytes size;
+    };
+    std::map<upkeep::SweepReason, Group> groups;
+    for (auto const& verdict : plan.verdicts) {
+        auto& group = groups[verdict.reason];
+        ++group.objects;
+        group.size += verdict.object.size;
+    }
+    for (auto const& [reason, group] : groups)
         console.print(fmt::format("{:<6} {:>6} object{} {:>10}  {}: {}\n",
                                   upkeep::is_deletion(reason) ? "delete" : "keep", group.objects,
                                   group.objects == 1 ? " " : "s", size_text(group.size),
@@ -96,12 +77,9 @@ Result<void> gc(Arguments const& arguments, Console const& console)
                     "add --dry-run; to delete it, use `curtail-store sweep`");
     auto const named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
-    Stages stages;
-    chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
-                             named->run);
+    CachedRun const run(*named, arguments, console);
     // Reading the store's clock would write to the store.
-    auto const plan = operate::plan_sweep({*named->store, named->run, &cache}, SystemClock{}.now(),
-                                          rules_of(arguments));
+    auto const plan = operate::plan_sweep(run.objects, SystemClock{}.now(), rules_of(arguments));
     if (!plan) return tl::unexpected(plan.error());
     if (console.json) {
         console.print_json(plan_json(*named, *plan));
@@ -116,8 +94,7 @@ Result<void> gc(Arguments const& arguments, Console const& console)
 
 std::int64_t deletions_in(operate::SweepPlan const& plan)
 {
-    return std::count_if(plan.verdicts.begin(), plan.verdicts.end(),
-                         [](auto const& verdict) { return upkeep::is_deletion(verdict.reason); });
+    return std::ranges::count_if(plan.verdicts, upkeep::is_deletion, &operate::SweptObject::reason);
 }
 
 void print_result(NamedStore const& named, operate::SweepPlan const& plan,
@@ -149,19 +126,16 @@ Result<void> sweep(Arguments const& arguments, Console const& console)
 {
     auto const named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
-    Stages stages;
-    chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
-                             named->run);
-    chain::RunObjects const objects{*named->store, named->run, &cache};
+    CachedRun run(*named, arguments, console);
     // A store that has no such run must not get an object of it.
-    if (auto good = check_run(objects); !good) return good;
+    if (auto good = check_run(run.objects); !good) return good;
     auto const time = operate::read_store_time(*named->store, named->run);
     if (!time) return tl::unexpected(time.error());
-    auto const plan = operate::plan_sweep(objects, time->time, rules_of(arguments));
+    auto const plan = operate::plan_sweep(run.objects, time->time, rules_of(arguments));
     if (!plan) return tl::unexpected(plan.error());
     auto const total = deletions_in(*plan);
-    auto const result = operate::carry_out(objects, *plan, [&](std::int64_t done) {
-        stages.update("sweeping", "objects", done, total);
+    auto const result = operate::carry_out(run.objects, *plan, [&](std::int64_t done) {
+        run.stages.update("sweeping", "objects", done, total);
     });
     print_result(*named, *plan, result, console);
     for (auto const& error : result.errors) console.log.error(error.message());
@@ -172,7 +146,9 @@ Result<void> sweep(Arguments const& arguments, Console const& console)
 
 std::vector<Option> options(std::vector<Option> own)
 {
-    own.push_back(age_option());
+    own.push_back(number_option("older-than", "HOURS",
+                                "Age, by the store's clock, of what may be deleted; at least 1",
+                                {1, 1e6}, "24"));
     own.push_back(cache_option());
     return with_access_options(std::move(own));
 }
@@ -183,8 +159,8 @@ Command gc_command()
 {
     return {"gc",
             "Show which payloads of a run may be deleted and why; delete nothing",
-            options({{"dry-run", OptionType::flag, "", "", "Delete nothing; required"},
-                     {"long", OptionType::flag, "", "", "Name also what is kept, and why"}}),
+            options({flag_option("dry-run", "Delete nothing; required"),
+                     flag_option("long", "Name also what is kept, and why")}),
             {store_positional()},
             gc,
             true,

@@ -14,17 +14,15 @@ Result<void> verify(Arguments const& arguments, Console const& console)
 {
     auto named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
-    Stages stages;
-    chain::RecordCache cache(cache_settings(arguments, console, stages), named->address,
-                             named->run);
-    std::shared_ptr<store::ObjectStore> const store(std::move(named->store));
+    CachedRun run(*named, arguments, console);
     auto const summary = chain::verify_run(
-        {*store, named->run, &cache},
+        run.objects,
         [&](char const* stage, char const* unit, std::int64_t done, std::int64_t total) {
-            stages.update(stage, unit, done, total);
+            run.stages.update(stage, unit, done, total);
         },
         config::parameters_of);
     if (!summary) return tl::unexpected(summary.error());
+    std::shared_ptr<store::ObjectStore> const store(std::move(named->store));
     journal::Reader const reader(store, named->run, journal::Cache({}));
     auto const journal = journal::verify_journals(reader, summary->run.sites);
     if (!journal) return tl::unexpected(journal.error());

@@ -16,31 +16,17 @@ using namespace curtail;
 
 namespace {
 
-// The progress line of the terminal. The speed is that of this step.
-class StepLine {
-  public:
-    std::string after(trainer::StepMetrics const& step, Tokens target)
-    {
-        if (!progress_) progress_.emplace(target);
-        progress_->add(step);
-        auto const now = progress_->now();
-        double const speed =
-            static_cast<double>(step.tokens) / std::max(step.duration.count(), 1e-9);
-        auto const round = step.round > 0 ? fmt::format("  round {}", step.round) : "";
-        auto const left = now.training_left();
-        return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}  {:.1f} %{}", step.step,
-                           step.loss.value_or(NAN), speed, round, 100 * now.share(),
-                           left ? "  " + account::training_text(*left) + " left" : "");
-    }
-
-  private:
-    std::optional<account::TrainerProgress> progress_;
-};
-
-std::optional<Millis> kill_wait_of(programs::Arguments const& arguments)
+// Returns the progress line of the terminal. The speed is that of this step.
+std::string step_line(account::TrainerProgress& progress, trainer::StepMetrics const& step)
 {
-    if (!arguments.has("kill-wait")) return std::nullopt;
-    return std::chrono::round<Millis>(FractionalSeconds(arguments.number("kill-wait")));
+    progress.add(step);
+    auto const now = progress.now();
+    double const speed = static_cast<double>(step.tokens) / std::max(step.duration.count(), 1e-9);
+    auto const round = step.round > 0 ? fmt::format("  round {}", step.round) : "";
+    auto const left = now.training_left();
+    return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}  {:.1f} %{}", step.step,
+                       step.loss.value_or(NAN), speed, round, 100 * now.share(),
+                       left ? "  " + account::training_text(*left) + " left" : "");
 }
 
 Result<void> check_connection(programs::Arguments const& arguments, SiteId const& site,
@@ -88,20 +74,23 @@ Result<void> train_this_site(programs::Arguments const& arguments, programs::Con
         model::parse_gpu_choice(arguments.text("gpu-kernels"), arguments.text("gpu-attention"));
     if (!gpu) return tl::unexpected(gpu.error());
     programs::ProgressLine progress("training", "");
-    StepLine line;
-    trainer::TrainOptions options{arguments.text("RUN"),
-                                  *site,
-                                  arguments.text("job"),
-                                  arguments.flag("alone"),
-                                  static_cast<int>(arguments.integer("threads")),
-                                  {},
-                                  [&](trainer::StepMetrics const& step, Tokens target) {
-                                      progress.show_text(line.after(step, target));
-                                  },
-                                  *need,
-                                  kill_wait_of(arguments),
-                                  arguments.integer("profile"),
-                                  *gpu};
+    std::optional<account::TrainerProgress> speed;
+    auto const watch = [&](trainer::StepMetrics const& step, Tokens target) {
+        if (!speed) speed.emplace(target);
+        progress.show_text(step_line(*speed, step));
+    };
+    trainer::TrainOptions options{.run = arguments.text("RUN"),
+                                  .site = *site,
+                                  .job = arguments.text("job"),
+                                  .alone = arguments.flag("alone"),
+                                  .threads = static_cast<int>(arguments.integer("threads")),
+                                  .watcher = watch,
+                                  .permission = *need,
+                                  .profiled_steps = arguments.integer("profile"),
+                                  .gpu = *gpu};
+    if (arguments.has("kill-wait"))
+        options.kill_wait =
+            std::chrono::round<Millis>(FractionalSeconds(arguments.number("kill-wait")));
     if (!comm::started_by_launcher())
         return trainer::train_site(options, *comm::single_process(), stop, console.log);
     auto session = comm::MpiSession::start();
@@ -118,11 +107,41 @@ Result<void> train_this_site(programs::Arguments const& arguments, programs::Con
     return fail(done.error().code, "", "");  // the rank that failed has logged the error
 }
 
+std::vector<programs::Option> options()
+{
+    using namespace programs;
+    return {
+        required(text_option("site", "SITE", "Name of this site in the run")),
+        text_option("job", "ID", "Id of this Slurm or local job; recorded in events"),
+        flag_option("alone",
+                    "Train without a store; continue from this site's snapshot if there is one"),
+        flag_option("mpi-check",
+                    "Do not train: try the MPI connection with another site that runs the same "
+                    "check, for up to 10 min. Exits with 69 if this site would use the store"),
+        text_option("permission", "WHEN",
+                    "Whether to train only while the poller permits it: always, if-served "
+                    "(only if a poller has served this site) or never",
+                    "if-served"),
+        number_option("kill-wait", "SECONDS",
+                      "Slurm's KillWait: after SIGTERM, leave within 80 % of it", {0, 1e6, true}),
+        integer_option("threads", "N", "CPU threads per rank", {1, 1024}, "1"),
+        integer_option("profile", "N",
+                       "Write a trace of N steps of each rank, for Chrome or Perfetto, to the "
+                       "site's folder",
+                       {0, 1'000'000}, "0"),
+        text_option("gpu-kernels", "LIST",
+                    "Kernels on a GPU: ours, aten, or a list of operations that are ours, such "
+                    "as rotate,mix",
+                    "ours"),
+        text_option(
+            "gpu-attention", "NAME",
+            "Attention on a GPU: cudnn or flash; default: the faster one that the GPU has")};
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
 {
-    using programs::OptionType;
     // Threads of store operations may still run (trainer/rounds/operation_table.hpp).
     programs::end_at_once(programs::run(
         {"curtail-train",
@@ -130,46 +149,7 @@ int main(int argc, char** argv)
          "slurm/site_train.sh.",
          {{"",
            "",
-           {{"site", OptionType::text, "SITE", "", "Name of this site in the run", true},
-            {"job", OptionType::text, "ID", "",
-             "Id of this Slurm or local job; recorded in events"},
-            {"alone", OptionType::flag, "", "",
-             "Train without a store; continue from this site's snapshot if there is one"},
-            {"mpi-check", OptionType::flag, "", "",
-             "Do not train: try the MPI connection with another site that runs the same check, for "
-             "up to 10 min. Exits with 69 if this site would use the store"},
-            {"permission", OptionType::text, "WHEN", "if-served",
-             "Whether to train only while the poller permits it: always, if-served (only if a "
-             "poller has served this site) or never"},
-            {"kill-wait",
-             OptionType::number,
-             "SECONDS",
-             "",
-             "Slurm's KillWait: after SIGTERM, leave within 80 % of it",
-             false,
-             false,
-             {0, 1e6, true}},
-            {"threads",
-             OptionType::integer,
-             "N",
-             "1",
-             "CPU threads per rank",
-             false,
-             false,
-             {1, 1024}},
-            {"profile",
-             OptionType::integer,
-             "N",
-             "0",
-             "Write a trace of N steps of each rank, for Chrome or Perfetto, to the site's folder",
-             false,
-             false,
-             {0, 1'000'000}},
-            {"gpu-kernels", OptionType::text, "LIST", "ours",
-             "Kernels on a GPU: ours, aten, or a list of operations that are ours, such as "
-             "rotate,mix"},
-            {"gpu-attention", OptionType::text, "NAME", "",
-             "Attention on a GPU: cudnn or flash; default: the faster one that the GPU has"}},
+           options(),
            {{"RUN", "Run file, such as inputs/runs/demo.json"}},
            train_this_site}},
          "\nExamples:\n"

@@ -92,12 +92,12 @@ void print_outcome(Campaign const& campaign, Outcome const& outcome, double seco
 {
     for (auto const& failure : outcome.failures) print_failure(failure, campaign, console);
     auto const& amount = outcome.amount;
-    console.print(fmt::format(
-        "seeds {}-{}: {} runs, {} steps, {} events, {} commits in {:.1f} s: {:.0f} steps/s in {} "
-        "threads; {} seeds failed\n",
-        campaign.first, campaign.last, amount.runs, amount.steps, amount.events, amount.commits,
-        seconds, static_cast<double>(amount.steps) / seconds, campaign.threads,
-        outcome.failures.size()));
+    console.print(
+        fmt::format("seeds {}-{}: {} runs, {} steps, {} events, {} commits in {:.1f} s: {:.0f} "
+                    "steps/s in {} threads; {} seeds failed\n",
+                    campaign.first, campaign.last, amount.runs, amount.steps, amount.events,
+                    amount.commits, seconds, static_cast<double>(amount.steps) / seconds,
+                    campaign.threads, outcome.failures.size()));
 }
 
 std::string row_text(protocol::simulator::Detection const& detection)
@@ -186,30 +186,18 @@ Result<void> simulate(Arguments const& arguments, Console const& console)
 
 std::vector<Option> options()
 {
-    return {
-        {"seeds", OptionType::text, "A-B", "0-99", "Seeds to run, both included"},
-        {"steps",
-         OptionType::integer,
-         "N",
-         "2000",
-         "Steps per seed, at least: operations on the store and events of trainers. A seed "
-         "simulates whole runs until then",
-         false,
-         false,
-         {1, 1e12}},
-        {"threads",
-         OptionType::integer,
-         "N",
-         "0",
-         "Seeds that run at the same time; 0: one per core",
-         false,
-         false,
-         {0, 1024}},
-        {"faults", OptionType::flag, "", "",
-         "Instead, give all sites one deliberate fault after the other, and print which invariant "
-         "finds it and after how many steps. Begins with seed A"},
-        {"log", OptionType::text, "FOLDER", "",
-         "Write every input and output of every site to FOLDER/SEED.log"}};
+    return {text_option("seeds", "A-B", "Seeds to run, both included", "0-99"),
+            integer_option("steps", "N",
+                           "Steps per seed, at least: operations on the store and events of "
+                           "trainers. A seed simulates whole runs until then",
+                           {1, 1e12}, "2000"),
+            integer_option("threads", "N", "Seeds that run at the same time; 0: one per core",
+                           {0, 1024}, "0"),
+            flag_option("faults",
+                        "Instead, give all sites one deliberate fault after the other, and print "
+                        "which invariant finds it and after how many steps. Begins with seed A"),
+            text_option("log", "FOLDER",
+                        "Write every input and output of every site to FOLDER/SEED.log")};
 }
 
 }  // namespace
