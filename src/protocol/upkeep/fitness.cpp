@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/core/time.hpp"
 
 namespace curtail::upkeep {
@@ -23,12 +25,6 @@ Finding fault(std::string text, std::string remedy, ExitCode code = ExitCode::pr
 constexpr char const* other_store =
     "use a store that creates an object only if it is absent (docs/store.md)";
 
-Finding judge_create(bool refused)
-{
-    return refused ? good("the store refuses a second create of an object")
-                   : fault("the store accepts a second create of an object", other_store);
-}
-
 Finding judge_race(CreateRace const& race)
 {
     if (race.won_twice > 0)
@@ -45,28 +41,6 @@ Finding judge_race(CreateRace const& race)
         fmt::format("of {} writers that create the same name at a time, one succeeds ({} "
                     "names)",
                     race.writers, race.names));
-}
-
-Finding judge_versions(bool keeps)
-{
-    return keeps ? fault(
-                       "the bucket has versioning, or had it once; some servers then ignore "
-                       "If-None-Match",
-                       "use another bucket, on which versioning was never enabled")
-                 : good("the store keeps no earlier versions of objects");
-}
-
-Finding judge_missing(bool missing)
-{
-    return missing ? good("an object that does not exist is reported as missing")
-                   : fault("an object that nobody has created exists", other_store);
-}
-
-Finding judge_listing(bool listed)
-{
-    return listed ? good("a new object appears in a listing")
-                  : warning("a new object does not appear in a listing",
-                            "wait before a sweep or a copy: both use listings as a hint");
 }
 
 Finding judge_clock(ClockDifference const& clock)
@@ -105,14 +79,6 @@ Finding judge_transfer(LargeTransfer const& transfer)
                    "store");
 }
 
-Finding judge_removal(bool removed)
-{
-    return removed
-               ? good("a removed object is missing")
-               : warning("a removed object is still there",
-                         "free space by other means; check the rights and the life cycle rules");
-}
-
 Finding judge_open_writes(OpenWrites const& writes)
 {
     constexpr Millis old = std::chrono::hours(24);
@@ -123,9 +89,9 @@ Finding judge_open_writes(OpenWrites const& writes)
     return warning(std::move(text), "run `curtail-store sweep`");
 }
 
-template <class T>
+template <class T, class Judge>
 void add(std::vector<Finding>& findings, char const* check,
-         Measurements::Measured<T> const& measured, Finding (*judge)(T))
+         Measurements::Measured<T> const& measured, Judge const& judge)
 {
     if (!measured) return;
     auto finding = *measured ? judge(**measured)
@@ -139,41 +105,51 @@ void add(std::vector<Finding>& findings, char const* check,
 
 char const* to_text(Finding::Level level)
 {
-    switch (level) {
-        case Level::good:
-            return "good";
-        case Level::warning:
-            return "warning";
-        case Level::fault:
-            break;
-    }
-    return "fault";
+    static constexpr char const* words[] = {"good", "warning", "fault"};
+    return words[static_cast<int>(level)];
 }
 
 std::vector<Finding> findings_of(Measurements const& measured)
 {
     std::vector<Finding> findings;
-    add<bool>(findings, "create", measured.second_create_refused, judge_create);
-    add<CreateRace>(findings, "concurrent-create", measured.race,
-                    [](CreateRace race) { return judge_race(race); });
-    add<bool>(findings, "versioning", measured.keeps_versions, judge_versions);
-    add<bool>(findings, "missing", measured.missing_is_missing, judge_missing);
-    add<bool>(findings, "listing", measured.listed, judge_listing);
-    add<ClockDifference>(findings, "clock", measured.clock,
-                         [](ClockDifference clock) { return judge_clock(clock); });
-    add<LargeTransfer>(findings, "transfer", measured.transfer,
-                       [](LargeTransfer transfer) { return judge_transfer(transfer); });
-    add<bool>(findings, "removal", measured.removed, judge_removal);
-    add<OpenWrites>(findings, "unfinished-writes", measured.open_writes,
-                    [](OpenWrites writes) { return judge_open_writes(writes); });
+    add<bool>(findings, "create", measured.second_create_refused, [](bool refused) {
+        return refused ? good("the store refuses a second create of an object")
+                       : fault("the store accepts a second create of an object", other_store);
+    });
+    add<CreateRace>(findings, "concurrent-create", measured.race, judge_race);
+    add<bool>(findings, "versioning", measured.keeps_versions, [](bool keeps) {
+        return keeps ? fault(
+                           "the bucket has versioning, or had it once; some servers then ignore "
+                           "If-None-Match",
+                           "use another bucket, on which versioning was never enabled")
+                     : good("the store keeps no earlier versions of objects");
+    });
+    add<bool>(findings, "missing", measured.missing_is_missing, [](bool missing) {
+        return missing ? good("an object that does not exist is reported as missing")
+                       : fault("an object that nobody has created exists", other_store);
+    });
+    add<bool>(findings, "listing", measured.listed, [](bool listed) {
+        return listed ? good("a new object appears in a listing")
+                      : warning("a new object does not appear in a listing",
+                                "wait before a sweep or a copy: both use listings as a hint");
+    });
+    add<ClockDifference>(findings, "clock", measured.clock, judge_clock);
+    add<LargeTransfer>(findings, "transfer", measured.transfer, judge_transfer);
+    add<bool>(findings, "removal", measured.removed, [](bool removed) {
+        return removed
+                   ? good("a removed object is missing")
+                   : warning(
+                         "a removed object is still there",
+                         "free space by other means; check the rights and the life cycle rules");
+    });
+    add<OpenWrites>(findings, "unfinished-writes", measured.open_writes, judge_open_writes);
     return findings;
 }
 
 Finding const* first_fault(std::vector<Finding> const& findings)
 {
-    for (auto const& finding : findings)
-        if (finding.level == Level::fault) return &finding;
-    return nullptr;
+    auto const found = std::ranges::find(findings, Level::fault, &Finding::level);
+    return found == findings.end() ? nullptr : &*found;
 }
 
 }  // namespace curtail::upkeep

@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "protocol/records/reading.hpp"
+
 namespace curtail::upkeep {
 namespace {
 
@@ -22,8 +24,8 @@ void NeededPayloads::add(protocol::Commit const& commit)
     newest_ = commit.number;
     round_ = commit.round;
     for (auto const& part : commit.payloads()) named_[part.name] = commit.round;
-    auto const every = params_.milestone_every;
-    if (every > 0 && commit.round.value % every == 0) milestones_.insert(commit.model.weights.name);
+    if (protocol::is_milestone(params_, commit.round))
+        milestones_.insert(commit.model.weights.name);
     for (auto const& d : commit.decided) decided_[{d.member, d.seq}] = commit.round;
     auto before = std::move(members_);
     members_.clear();

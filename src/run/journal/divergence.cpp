@@ -18,16 +18,10 @@ Result<Piece> read_existing(StreamObjects const& objects, PieceNumber number, Ca
     return std::move((*stored)->piece);
 }
 
-// The bytes of the file at the place of the piece.
-Result<std::string> bytes_at(LocalFile const& file, Piece const& piece)
-{
-    return file.read(piece.tip.header.range);
-}
-
 // The offset up to which the file agrees with the piece; empty if they have no line in common.
 Result<std::optional<std::int64_t>> agreement_in(LocalFile const& file, Piece const& piece)
 {
-    auto const local = bytes_at(file, piece);
+    auto const local = file.read(piece.tip.header.range);
     if (!local) return tl::unexpected(local.error());
     auto const common = static_cast<std::int64_t>(common_lines(*local, piece.content));
     if (common == 0) return std::optional<std::int64_t>{};
@@ -68,18 +62,12 @@ Result<std::optional<std::int64_t>> agreement_with(StreamObjects const& objects,
     return std::optional(next->tip.header.range.from);
 }
 
-// The first piece of the continuation of `tip`.
-Result<Piece> first_piece(StreamObjects const& objects, Tip const& tip, Call const& call)
-{
-    return read_existing(objects, tip.header.first, call);
-}
-
 // The first piece of the newest local file: that of the last continuation that begins with the
 // file's first byte, up to `tip`.
 Result<Piece> root_of(StreamObjects const& objects, Tip tip, Call const& call)
 {
     for (;;) {
-        auto first = first_piece(objects, tip, call);
+        auto first = read_existing(objects, tip.header.first, call);
         if (!first || first->tip.header.range.from == 0 || first->tip.header.number.value == 1)
             return first;
         auto before = read_existing(objects, {first->tip.header.number.value - 1}, call);
@@ -129,7 +117,7 @@ Result<std::int64_t> common_end(StreamObjects const& objects, LocalFile const& f
         auto const agreed = agreement_with(objects, file, at, call);
         if (!agreed) return tl::unexpected(agreed.error());
         if (*agreed) return **agreed;
-        auto const first = first_piece(objects, at, call);
+        auto const first = read_existing(objects, at.header.first, call);
         if (!first) return tl::unexpected(first.error());
         auto const& header = first->tip.header;
         if (header.range.from == 0 || header.number.value == 1) return 0;

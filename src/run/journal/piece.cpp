@@ -22,12 +22,6 @@ std::string relative_name(StreamId const& id, PieceNumber number)
     return fmt::format("{}/{:08}.jsonl", id.text(), number.value);
 }
 
-// Records contain no real numbers: a factor is the hex digits of its bits.
-std::string hex_of(double value)
-{
-    return fmt::format("{:016x}", std::bit_cast<std::uint64_t>(value));
-}
-
 std::optional<double> parse_hex(std::string_view text)
 {
     std::uint64_t bits = 0;
@@ -40,9 +34,11 @@ std::optional<double> parse_hex(std::string_view text)
 json::Value to_json(std::optional<TimeScale> const& clock)
 {
     if (!clock) return {};
-    return json::Object{{"origin", to_unix_ms(clock->origin)},
-                        {"real_origin", to_unix_ms(clock->real_origin)},
-                        {"factor", hex_of(clock->factor)}};
+    return json::Object{
+        {"origin", to_unix_ms(clock->origin)},
+        {"real_origin", to_unix_ms(clock->real_origin)},
+        // Records contain no real numbers: a factor is the hex digits of its bits.
+        {"factor", fmt::format("{:016x}", std::bit_cast<std::uint64_t>(clock->factor))}};
 }
 
 json::Value to_json(std::optional<Digest> const& digest)
@@ -171,14 +167,6 @@ std::string header_line(StreamId const& id, PieceHeader const& header)
     return json::canonical(object) + "\n";
 }
 
-// Whether the header can be that of piece `number` and has a valid range.
-bool is_possible(PieceHeader const& header, PieceNumber number)
-{
-    return header.number == number && header.first <= number &&
-           header.continuation <= header.first.value && header.range.size() > 0 &&
-           header.range.size() <= content_limit;
-}
-
 Result<PieceHeader> decode_header(StreamId const& id, PieceNumber number, std::string_view line)
 {
     auto const where = relative_name(id, number);
@@ -190,7 +178,10 @@ Result<PieceHeader> decode_header(StreamId const& id, PieceNumber number, std::s
     (void)r.text("self");
     auto const header = HeaderReader(r).read(id);
     if (auto error = r.finish()) return damaged(id, number, error->message());
-    if (!is_possible(header, number))
+    bool const is_possible = header.number == number && header.first <= number &&
+                             header.continuation <= header.first.value && header.range.size() > 0 &&
+                             header.range.size() <= content_limit;
+    if (!is_possible)
         return damaged(id, number, "its header belongs to another piece or states a wrong range");
     return header;
 }
@@ -199,19 +190,8 @@ Result<PieceHeader> decode_header(StreamId const& id, PieceNumber number, std::s
 
 char const* name(Stream stream)
 {
-    switch (stream) {
-        case Stream::poller:
-            return "poller";
-        case Stream::signals:
-            return "signals";
-        case Stream::trainer:
-            return "trainer";
-        case Stream::metrics:
-            return "metrics";
-        case Stream::evaluation:
-            break;
-    }
-    return "evaluation";
+    static constexpr std::array names{"poller", "signals", "trainer", "metrics", "evaluation"};
+    return names.at(static_cast<std::size_t>(stream));
 }
 
 std::string StreamId::text() const

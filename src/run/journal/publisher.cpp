@@ -41,16 +41,13 @@ bool Publisher::publish(Call const& call)
         lock_ = std::move(*lock);
     }
     bool is_complete = true;
-    for (auto& writer : writers_) is_complete = publish_one(writer, call) && is_complete;
+    for (auto& writer : writers_) {
+        auto const pass = writer.writer.publish(call);
+        report(writer, pass ? std::string() : pass.error().message());
+        is_complete = is_complete && pass && pass->complete;
+    }
     if (hold_ == Hold::briefly) lock_.reset();
     return is_complete;
-}
-
-bool Publisher::publish_one(Writer& writer, Call const& call)
-{
-    auto const pass = writer.writer.publish(call);
-    report(writer, pass ? std::string() : pass.error().message());
-    return pass && pass->complete;
 }
 
 void Publisher::report(Writer& writer, std::string const& trouble) const

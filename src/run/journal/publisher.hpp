@@ -48,7 +48,6 @@ class Publisher {
         std::filesystem::path trouble_file;
         std::optional<std::string> trouble{};  ///< the error that was logged last, empty text: none
     };
-    [[nodiscard]] bool publish_one(Writer& writer, Call const& call);
     void report(Writer& writer, std::string const& trouble) const;
 
     std::filesystem::path folder_;

@@ -68,7 +68,10 @@ class BackwardReader {
                 if (auto added = add_stored({next - count + 1}, count); !added) return added;
                 next -= count;
             }
-            if (bytes_ > limits_.bytes) return too_large();
+            if (bytes_ > limits_.bytes)
+                return fail(ExitCode::data, "cannot read " + objects_.id().text(),
+                            "it has more than " + std::to_string(limits_.bytes) + " bytes",
+                            "ask the site's owner");
         }
         return {};
     }
@@ -142,13 +145,6 @@ class BackwardReader {
     {
         expected_.reset();
         entries_.emplace_back(tl::unexpected(std::move(why)));
-    }
-
-    [[nodiscard]] Result<void> too_large() const
-    {
-        return fail(ExitCode::data, "cannot read " + objects_.id().text(),
-                    "it has more than " + std::to_string(limits_.bytes) + " bytes",
-                    "ask the site's owner");
     }
 
     StreamObjects const& objects_;

@@ -18,21 +18,6 @@ std::string what(StreamObjects const& objects)
     return "cannot publish in " + objects.id().text();
 }
 
-Error taken_by_another(StreamObjects const& objects, std::filesystem::path const& file)
-{
-    return {ExitCode::protocol, what(objects),
-            "another folder has continued this stream since " + file.string() + " was published",
-            "let only one folder poll and train the site; to publish from here again, move " +
-                file.string() + " away"};
-}
-
-Error in_use(StreamObjects const& objects)
-{
-    return {ExitCode::temporary, what(objects),
-            "another folder published in this stream a short time ago",
-            "let only one folder poll and train the site"};
-}
-
 }  // namespace
 
 StreamWriter::StreamWriter(StreamObjects objects, std::filesystem::path file, WriterOptions options)
@@ -138,9 +123,16 @@ Result<Start> StreamWriter::choose_start(LocalFile const& file, StreamEnd const&
     if (*common > 0) return Start{*common, true};
     auto const superseded = is_superseded(objects_, file, *end.good, call);
     if (!superseded) return tl::unexpected(superseded.error());
-    if (*superseded) return tl::unexpected(taken_by_another(objects_, file_));
+    if (*superseded)
+        return fail(
+            ExitCode::protocol, what(objects_),
+            "another folder has continued this stream since " + file_.string() + " was published",
+            "let only one folder poll and train the site; to publish from here again, move " +
+                file_.string() + " away");
     if (options_.now() - end.good->header.time < options_.takeover_after)
-        return tl::unexpected(in_use(objects_));
+        return fail(ExitCode::temporary, what(objects_),
+                    "another folder published in this stream a short time ago",
+                    "let only one folder poll and train the site");
     return Start{0, true};
 }
 

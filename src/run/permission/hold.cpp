@@ -59,19 +59,12 @@ Result<std::optional<Hold>> read_hold(std::filesystem::path const& site_folder, 
                                       SiteId const& site)
 {
     auto const file = hold_file(site_folder);
-    auto const text = read_file_if_exists(file, json::record_limits.bytes);
-    if (!text) return unusable(file, text.error().why);
-    if (!*text) return std::optional<Hold>{};
-    auto const value =
-        json::parse(**text, file.string(), json::Dialect::strict, json::record_limits);
-    if (!value) return unusable(file, value.error().why);
-    json::ObjectReader r(*value, file.string());
-    auto hold = parse(r);
-    if (auto const error = r.finish()) return unusable(file, error->why);
-    if (hold.run != run || hold.site != site)
-        return unusable(file,
-                        "it belongs to site " + hold.site.value + " of run " + hold.run.value);
-    return std::optional(std::move(hold));
+    auto hold = json::read_record(file, parse);
+    if (!hold) return unusable(file, hold.error().why);
+    if (*hold && ((*hold)->run != run || (*hold)->site != site))
+        return unusable(
+            file, "it belongs to site " + (*hold)->site.value + " of run " + (*hold)->run.value);
+    return hold;
 }
 
 }  // namespace curtail::permission

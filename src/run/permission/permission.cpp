@@ -69,19 +69,12 @@ Result<std::optional<Permission>> read_permission(std::filesystem::path const& s
                                                   RunId const& run, SiteId const& site)
 {
     auto const file = permission_file(site_folder);
-    auto const text = read_file_if_exists(file, json::record_limits.bytes);
-    if (!text) return unusable(file, text.error().why);
-    if (!*text) return std::optional<Permission>{};
-    auto const value =
-        json::parse(**text, file.string(), json::Dialect::strict, json::record_limits);
-    if (!value) return unusable(file, value.error().why);
-    json::ObjectReader r(*value, file.string());
-    auto permission = parse(r);
-    if (auto const error = r.finish()) return unusable(file, error->why);
-    if (permission.run != run || permission.site != site)
-        return unusable(file, "it belongs to site " + permission.site.value + " of run " +
-                                  permission.run.value);
-    return std::optional(std::move(permission));
+    auto permission = json::read_record(file, parse);
+    if (!permission) return unusable(file, permission.error().why);
+    if (*permission && ((*permission)->run != run || (*permission)->site != site))
+        return unusable(file, "it belongs to site " + (*permission)->site.value + " of run " +
+                                  (*permission)->run.value);
+    return permission;
 }
 
 }  // namespace curtail::permission

@@ -35,15 +35,8 @@ tl::unexpected<Error> refuse(std::string why)
 
 char const* to_text(Requirement need)
 {
-    switch (need) {
-        case Requirement::always:
-            return "always";
-        case Requirement::if_served:
-            return "if-served";
-        case Requirement::never:
-            return "never";
-    }
-    __builtin_unreachable();
+    static constexpr char const* words[] = {"always", "if-served", "never"};
+    return words[static_cast<int>(need)];
 }
 
 std::optional<Requirement> parse_need(std::string_view text)

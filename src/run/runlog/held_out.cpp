@@ -33,11 +33,6 @@ struct LineReader {
     }
 };
 
-bool is_known(std::string const& missing)
-{
-    return missing.empty() || missing == model_deleted || missing == model_damaged;
-}
-
 std::optional<HeldOutLine> parse_line(std::string_view text)
 {
     auto const value = json::parse(text, "evaluation");
@@ -53,7 +48,9 @@ std::optional<HeldOutLine> parse_line(std::string_view text)
     line.model = reader.digest("model");
     line.data = reader.digest("data");
     line.missing = object->text_at("missing");
-    if (!reader.good || !is_known(line.missing)) return std::nullopt;
+    bool const known =
+        line.is_evaluated() || line.missing == model_deleted || line.missing == model_damaged;
+    if (!reader.good || !known) return std::nullopt;
     line.duration = FractionalSeconds(object->number_at("duration_s").value_or(0));
     if (!line.is_evaluated()) return line;
     line.tokens = {reader.integer("tokens")};

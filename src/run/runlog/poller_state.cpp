@@ -21,12 +21,6 @@ json::Array list_at(json::Object const& object, char const* key)
     return list != nullptr ? *list : json::Array{};
 }
 
-PollerJob job_in(json::Object const& stored)
-{
-    return {printable(stored.text_at("id")), stored.time_at("running_since"),
-            stored.time_at("asked_since").has_value()};
-}
-
 PollerSite site_in(json::Object const& stored)
 {
     PollerSite site;
@@ -38,7 +32,11 @@ PollerSite site_in(json::Object const& stored)
     site.polled = stored.time_at("polled");
     site.hold = printable(object_in(stored.find("hold")).text_at("why"));
     auto const jobs = object_in(stored.find("jobs"));
-    for (auto const& job : list_at(jobs, "jobs")) site.jobs.push_back(job_in(object_in(&job)));
+    for (auto const& value : list_at(jobs, "jobs")) {
+        auto const job = object_in(&value);
+        site.jobs.push_back({printable(job.text_at("id")), job.time_at("running_since"),
+                             job.time_at("asked_since").has_value()});
+    }
     auto const* intent = jobs.find("intent");
     site.submitting = intent != nullptr && intent->as_object() != nullptr;
     site.failures = static_cast<int>(jobs.integer_at("failures").value_or(0));

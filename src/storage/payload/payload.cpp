@@ -24,17 +24,6 @@ Result<void> check_attribute(tensors::TensorReader const& reader, std::string co
                 key + " is " + (text == nullptr ? "missing" : *text) + ", expected " + expected);
 }
 
-Result<void> read_parameter(tensors::TensorReader const& reader, Parameter const& parameter,
-                            std::span<float> out, std::string const& source)
-{
-    auto const info = reader.info(parameter.name);
-    if (!info) return tl::unexpected(info.error());
-    if (info->shape != parameter.shape)
-        return fail(ExitCode::protocol, "cannot use payload " + source,
-                    parameter.name + " has a different shape than in the run's model");
-    return reader.read_into(parameter.name, tensors::Dtype::float32, std::as_writable_bytes(out));
-}
-
 void require_size_of(Layout const& layout, std::span<float const> values)
 {
     if (values.size() != layout.elements())
@@ -102,8 +91,14 @@ Result<void> decode_into(std::span<float> place, Layout const& layout, std::stri
         if (auto good = check_attribute(*reader, key, expected, source); !good)
             return tl::unexpected(good.error());
     for (auto const& parameter : layout.parameters) {
-        auto const out = place.first(parameter.elements());
-        if (auto read = read_parameter(*reader, parameter, out, source); !read) return read;
+        auto const info = reader->info(parameter.name);
+        if (!info) return tl::unexpected(info.error());
+        if (info->shape != parameter.shape)
+            return fail(ExitCode::protocol, "cannot use payload " + source,
+                        parameter.name + " has a different shape than in the run's model");
+        auto const out = std::as_writable_bytes(place.first(parameter.elements()));
+        auto read = reader->read_into(parameter.name, tensors::Dtype::float32, out);
+        if (!read) return read;
         place = place.subspan(parameter.elements());
     }
     return {};

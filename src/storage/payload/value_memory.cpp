@@ -12,14 +12,6 @@ struct ValueMemory::FreeBlock {
     std::size_t most;
     std::mutex mutex;
     std::vector<std::vector<float>> list;
-
-    void add(std::vector<float> values)
-    {
-        std::lock_guard const lock(mutex);
-        if (values.capacity() == 0 || list.size() >= most) return;
-        let_kernel_reclaim(std::as_writable_bytes(std::span(values)));
-        list.push_back(std::move(values));
-    }
 };
 
 ValueMemory::ValueMemory(std::size_t most_unused) : unused_(std::make_shared<FreeBlock>())
@@ -48,8 +40,11 @@ Values ValueMemory::share(std::vector<float> values) const
 {
     // The vector returns to the memory as a whole, and only its empty shell is deleted.
     auto const give_back = [unused = unused_](std::vector<float>* shared) {
-        unused->add(std::move(*shared));
-        delete shared;
+        std::unique_ptr<std::vector<float>> const owner(shared);
+        std::lock_guard const lock(unused->mutex);
+        if (shared->capacity() == 0 || unused->list.size() >= unused->most) return;
+        let_kernel_reclaim(std::as_writable_bytes(std::span(*shared)));
+        unused->list.push_back(std::move(*shared));
     };
     return {new std::vector<float>(std::move(values)), give_back};
 }

@@ -12,14 +12,6 @@ std::filesystem::path file_of(config::Run const& run, SiteId const& site)
     return journal::local_file(run, site, journal::Stream::evaluation);
 }
 
-journal::WriterOptions options_of(config::Run const& run)
-{
-    // The replay's clock is for people who read the stream.
-    journal::WriterOptions options;
-    options.clock = read_clock(run.folder).value_or(std::nullopt);
-    return options;
-}
-
 }  // namespace
 
 EvaluationLog::EvaluationLog(config::Run const& run, SiteId site,
@@ -31,7 +23,8 @@ EvaluationLog::EvaluationLog(config::Run const& run, SiteId site,
       log_(log),
       lock_(std::move(lock)),
       publisher_(run_, site_, journal::Source::evaluator, journal::Publisher::Hold::always, store_,
-                 options_of(run_), log_)
+                 // The replay's clock is for people who read the stream.
+                 {.clock = read_clock(run_.folder).value_or(std::nullopt)}, log_)
 {
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include "trainer/evaluate/committed_model.hpp"
 #include "trainer/evaluate/follow/evaluation_log.hpp"
@@ -69,7 +70,8 @@ class Follower {
             else trouble_.clear();
             bool const is_published = lines_.publish({stop_, monotonic_now() + publish_limit});
             if (complete && *complete && is_published) return FollowOutcome::complete;
-            wait();
+            std::unique_lock lock(mutex_);
+            never_.wait_for(lock, stop_, settings_.every, [] { return false; });
         }
         return FollowOutcome::stopped;
     }
@@ -78,10 +80,17 @@ class Follower {
     // Evaluates all models that have no line. Returns whether the run is complete.
     Result<bool> catch_up()
     {
-        if (auto read = read_lines(); !read) return tl::unexpected(read.error());
+        // Without the lines that exist, models would be evaluated twice.
+        if (!has_lines_)
+            if (auto read = lines_.read(); !read) return tl::unexpected(read.error());
+        has_lines_ = true;
         auto const has_begun = update();
         if (!has_begun) return tl::unexpected(has_begun.error());
-        if (!*has_begun) return wait_for_begin();
+        if (!*has_begun) {
+            if (!std::exchange(has_said_waiting_, true))
+                log_.info("waiting: the run has no commit yet");
+            return false;
+        }
         if (auto good = check_data(); !good) return tl::unexpected(good.error());
         for (;;) {
             auto const pending =
@@ -104,22 +113,6 @@ class Follower {
             if (bad_updates_ < max_bad_updates) updated.error().code = ExitCode::temporary;
         }
         return updated;
-    }
-
-    // Without the lines that exist, models would be evaluated twice.
-    Result<void> read_lines()
-    {
-        if (has_lines_) return {};
-        auto read = lines_.read();
-        has_lines_ = read.has_value();
-        return read;
-    }
-
-    bool wait_for_begin()
-    {
-        if (!has_said_waiting_) log_.info("waiting: the run has no commit yet");
-        has_said_waiting_ = true;
-        return false;
     }
 
     Result<void> check_data()
@@ -176,11 +169,14 @@ class Follower {
     {
         // The run may have deleted the model while it was read.
         if (auto more = update(); !more) return tl::unexpected(more.error());
-        LostModel lost;
-        lost.is_kept = is_kept(models_.models(), line.commit, models_.keep_models());
-        lost.is_newest = !models_.is_complete() && models_.models().back().number == line.commit;
-        lost.lost_for = lost_for(line.commit);
-        lost.repair_wait = models_.repair_wait();
+        auto const now = monotonic_now();
+        if (!lost_ || lost_->commit != line.commit) lost_ = LostModel{line.commit, now};
+        bool const goes_on = !models_.is_complete();
+        LostModel const lost{
+            .is_kept = is_kept(models_.models(), line.commit, models_.keep_models()),
+            .is_newest = goes_on && models_.models().back().number == line.commit,
+            .lost_for = std::chrono::duration_cast<Millis>(now - lost_->since),
+            .repair_wait = models_.repair_wait()};
         if (!stays_lost(lost)) {
             auto error = failure.error;
             error.code = ExitCode::temporary;
@@ -190,20 +186,6 @@ class Follower {
         line.missing =
             failure.cause == Cause::missing ? runlog::model_deleted : runlog::model_damaged;
         return {};
-    }
-
-    // The time since the model was first found lost.
-    Millis lost_for(CommitNumber commit)
-    {
-        auto const now = monotonic_now();
-        if (!lost_ || lost_->commit != commit) lost_ = LostModel{commit, now};
-        return std::chrono::duration_cast<Millis>(now - lost_->since);
-    }
-
-    void wait()
-    {
-        std::unique_lock lock(mutex_);
-        never_.wait_for(lock, stop_, settings_.every, [] { return false; });
     }
 
     struct LostModel {

@@ -40,8 +40,7 @@ bool is_kept(std::span<protocol::Commit const> models, CommitNumber commit,
              std::int64_t keep_models)
 {
     auto const kept = models.last(std::min(models.size(), static_cast<std::size_t>(keep_models)));
-    return std::any_of(kept.begin(), kept.end(),
-                       [&](protocol::Commit const& c) { return c.number == commit; });
+    return std::ranges::count(kept, commit, &protocol::Commit::number) > 0;
 }
 
 bool stays_lost(LostModel const& model)

@@ -41,14 +41,13 @@ void RunModels::add(protocol::Commit commit)
 {
     if (makes_model(commit)) {
         // The rest of a record may be large, and a run has many.
-        protocol::Commit model;
+        auto& model = models_.emplace_back();
         model.run = commit.run;
         model.number = commit.number;
         model.kind = commit.kind;
         model.round = commit.round;
         model.model = commit.model;
         model.totals = commit.totals;
-        models_.push_back(std::move(model));
     }
     tip_ = std::move(commit);
 }
