@@ -12,10 +12,10 @@
 namespace curtail::operate {
 namespace {
 
-tl::unexpected<Error> refused(chain::RunObjects const& objects, std::string why, std::string remedy)
+tl::unexpected<Error> refused(chain::RunObjects const& objects, std::string why, std::string remedy,
+                              ExitCode code = ExitCode::data)
 {
-    return fail(ExitCode::data, "cannot amend run " + objects.run().value, std::move(why),
-                std::move(remedy));
+    return fail(code, "cannot amend run " + objects.run().value, std::move(why), std::move(remedy));
 }
 
 // The end of the list of amendments in the store.
@@ -44,18 +44,13 @@ std::vector<std::string> site_changes(protocol::Terms const& old, protocol::Term
 {
     std::vector<std::string> changes;
     auto const has = [](protocol::Terms const& terms, SiteId const& site) {
-        return std::find(terms.sites.begin(), terms.sites.end(), site) != terms.sites.end();
+        return std::ranges::count(terms.sites, site) > 0;
     };
     for (auto const& site : ours.sites)
         if (!has(old, site)) changes.push_back("site " + site.value + " may enter");
     for (auto const& site : old.sites)
         if (!has(ours, site)) changes.push_back("site " + site.value + " is retired");
     return changes;
-}
-
-std::string what_of(chain::RunObjects const& objects)
-{
-    return "cannot amend run " + objects.run().value;
 }
 
 }  // namespace
@@ -68,8 +63,8 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
     auto const tip = chain::newest_commit(objects);
     if (!tip) return tl::unexpected(tip.error());
     if (!*record || !*tip)
-        return fail(ExitCode::no_input, what_of(objects), "the store has no commit of it",
-                    "check the name of the run and the store");
+        return refused(objects, "the store has no commit of it",
+                       "check the name of the run and the store", ExitCode::no_input);
     auto const run = protocol::decode_run(**record);
     if (!run) return tl::unexpected(run.error());
     if ((*tip)->complete)

@@ -17,27 +17,6 @@ namespace {
 
 using Cause = store::ReadFailure::Cause;
 
-// Keeps the first error of several threads.
-class FirstError {
-  public:
-    void set(Error const& error)
-    {
-        std::lock_guard const guard(mutex_);
-        if (!error_) error_ = error;
-        failed_ = true;
-    }
-    [[nodiscard]] bool failed() const { return failed_; }
-    [[nodiscard]] Result<void> result() const
-    {
-        return error_ ? Result<void>(tl::unexpect, *error_) : Result<void>();
-    }
-
-  private:
-    std::mutex mutex_;
-    std::optional<Error> error_;
-    std::atomic<bool> failed_{false};
-};
-
 // Writes the objects of a copy, stage by stage.
 class Copier {
   public:
@@ -167,16 +146,19 @@ class Copier {
     Result<void> all(char const* stage, std::size_t count,
                      std::function<Result<void>(std::size_t i)> const& act) const
     {
-        FirstError error;
         std::mutex mutex;
         std::int64_t done = 0;
+        Result<void> result;
+        std::atomic<bool> failed{false};
         chain::in_parallel(count, 16, [&](std::size_t i) {
-            if (error.failed()) return;
-            if (auto const acted = act(i); !acted) error.set(acted.error());
+            if (failed) return;
+            auto const acted = act(i);
             std::lock_guard const guard(mutex);
+            if (result) result = acted;
+            failed = !result;
             report({stage, "objects", ++done, static_cast<std::int64_t>(count)});
         });
-        return error.result();
+        return result;
     }
 
     // `missing` and `corrupt` are faults of the source, `unavailable` is one of either store.

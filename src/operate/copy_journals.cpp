@@ -93,14 +93,6 @@ class StreamCopier {
     JournalCopy copied_;
 };
 
-void add(JournalCopy& sum, JournalCopy const& more)
-{
-    sum.pieces += more.pieces;
-    sum.damaged += more.damaged;
-    sum.written += more.written;
-    sum.bytes += more.bytes;
-}
-
 }  // namespace
 
 Result<JournalCopy> copy_journals(
@@ -118,8 +110,12 @@ Result<JournalCopy> copy_journals(
     chain::in_parallel(streams.size(), 1, [&](std::size_t i) {
         auto const copied = StreamCopier(from, to, streams[i]).run();
         std::lock_guard const guard(mutex);
-        if (copied) add(sum, *copied);
-        else if (!error) error = copied.error();
+        if (copied) {
+            sum.pieces += copied->pieces;
+            sum.damaged += copied->damaged;
+            sum.written += copied->written;
+            sum.bytes += copied->bytes;
+        } else if (!error) error = copied.error();
         if (progress) progress(++done, std::ssize(streams));
     });
     if (error) return tl::unexpected(*error);

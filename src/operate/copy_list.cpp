@@ -3,6 +3,7 @@
 
 #include "protocol/chain/pending.hpp"
 #include "protocol/records/names.hpp"
+#include "protocol/records/reading.hpp"
 #include "protocol/records/terms.hpp"
 
 namespace curtail::operate {
@@ -21,7 +22,8 @@ class Collector {
     {
         bool const kept = commit.round.value >= oldest_kept_;
         if (commit.kind != protocol::Commit::Kind::roster) {
-            if (kept || is_milestone(commit.round)) payload(commit.model.weights);
+            if (kept || protocol::is_milestone(params_, commit.round))
+                payload(commit.model.weights);
             if (kept && commit.outer) payload(commit.outer->momentum);
         }
         for (auto const& d : commit.decided)
@@ -46,12 +48,6 @@ class Collector {
     }
 
   private:
-    [[nodiscard]] bool is_milestone(Round round) const
-    {
-        auto const every = params_.milestone_every;
-        return every > 0 && round.value % every == 0;
-    }
-
     void payload(protocol::PartRef const& part)
     {
         if (seen_.insert(part.name).second) list_.payloads.push_back(part);

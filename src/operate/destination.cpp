@@ -20,29 +20,23 @@ Result<void> Destination::record(std::string const& name, std::string const& byt
     constexpr int tries = 5;
     constexpr Millis pause{200};
     auto const digest = sha256(bytes);
+    auto const object = chain::object_name(objects_.run(), name);
+    if (!object) return tl::unexpected(object.error());
     for (int attempt = 1; attempt <= tries; ++attempt) {
         if (attempt > 2) std::this_thread::sleep_for(pause);
-        auto const created = create(name, bytes);
-        if (!created) return tl::unexpected(created.error());
-        if (*created) return {};
+        auto const outcome = objects_.store().create(*object, store::bytes_of(bytes));
+        if (!outcome) return tl::unexpected(outcome.error());
+        if (*outcome == store::CreateOutcome::created) {
+            count_written(bytes.size());
+            return {};
+        }
+        // The record existed, or there was no answer.
         auto const there = has(name, digest);
         if (!there) return tl::unexpected(there.error());
         if (*there) return {};
     }
     return fail(ExitCode::temporary, "cannot write " + name, "the store does not answer",
                 "repeat the " + act_ + " to resume it");
-}
-
-// False: the record existed, or there was no answer.
-Result<bool> Destination::create(std::string const& name, std::string const& bytes)
-{
-    auto const object = chain::object_name(objects_.run(), name);
-    if (!object) return tl::unexpected(object.error());
-    auto const outcome = objects_.store().create(*object, store::bytes_of(bytes));
-    if (!outcome) return tl::unexpected(outcome.error());
-    bool const created = *outcome == store::CreateOutcome::created;
-    if (created) count_written(bytes.size());
-    return created;
 }
 
 Result<bool> Destination::has(protocol::PartRef const& part)

@@ -40,7 +40,6 @@ class Destination {
     [[nodiscard]] Counts counts() const;
 
   private:
-    [[nodiscard]] Result<bool> create(std::string const& name, std::string const& bytes);
     void count_written(std::size_t bytes);
     void count_found();
 

@@ -119,9 +119,7 @@ Result<bool> missing_is_missing(store::ObjectStore& store, Probes& probes)
 {
     auto const name = probes.next();
     if (!name) return tl::unexpected(name.error());
-    auto const content = text_at(store, *name);
-    if (!content) return tl::unexpected(content.error());
-    return !*content;
+    return text_at(store, *name).map([](auto const& content) { return !content; });
 }
 
 Result<bool> is_listed(store::ObjectStore& store, Probes& probes)
@@ -139,13 +137,6 @@ Result<bool> is_listed(store::ObjectStore& store, Probes& probes)
     });
     if (!listed) return tl::unexpected(listed.error());
     return found;
-}
-
-Result<upkeep::ClockDifference> clock_of(store::ObjectStore& store, RunId const& run)
-{
-    auto const time = read_store_time(store, run);
-    if (!time) return tl::unexpected(time.error());
-    return upkeep::ClockDifference{time->ahead(), time->precision()};
 }
 
 store::Content random_content(Bytes size)
@@ -184,9 +175,7 @@ Result<bool> is_removed(store::ObjectStore& store, Probes& probes)
     if (auto const put = store.put(*name, store::bytes_of("x")); !put)
         return tl::unexpected(put.error());
     if (auto const removed = store.remove(*name); !removed) return tl::unexpected(removed.error());
-    auto const content = text_at(store, *name);
-    if (!content) return tl::unexpected(content.error());
-    return !*content;
+    return text_at(store, *name).map([](auto const& content) { return !content; });
 }
 
 Result<upkeep::OpenWrites> open_writes(store::ObjectStore& store)
@@ -224,7 +213,9 @@ upkeep::Measurements examine(store::ObjectStore& store, RunId const& run,
     step("listing");
     measured.listed = is_listed(store, probes);
     step("reading the clock");
-    measured.clock = clock_of(store, run);
+    measured.clock = read_store_time(store, run).map([](StoreTime const& time) {
+        return upkeep::ClockDifference{time.ahead(), time.precision()};
+    });
     step("transferring an object");
     if (options.size.value > 0) measured.transfer = transfer(store, probes, options.size);
     measured.removed = is_removed(store, probes);

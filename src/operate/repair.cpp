@@ -2,6 +2,7 @@
 #include "operate/repair.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "protocol/chain/newest.hpp"
 #include "protocol/chain/recompute.hpp"
@@ -36,45 +37,22 @@ Result<bool> put_again(chain::RunObjects const& objects, PartRef const& part, Pi
     return true;
 }
 
-// The commit that made the tip's model, and the commit before it. Empty: no merge made it.
-struct Merge {
-    Commit parent;
-    Commit made;
-};
-Result<std::optional<Merge>> merge_of(chain::RunObjects const& objects, Commit const& tip)
+// The bytes of the tip's payloads, computed once more. A damaged input is no error of the store.
+Result<chain::RemadePayloads> remake(chain::RunObjects const& objects, protocol::RunSpec const& run,
+                                     Commit const& tip, std::int64_t elements)
 {
-    using None = std::optional<Merge>;
     auto const number = tip.kind == Commit::Kind::roster ? tip.recent.back().number : tip.number;
-    if (number.value <= 1) return None();
+    if (number.value <= 1) return chain::RemadePayloads{};
     auto const made = objects.commit(number);
     if (!made) return tl::unexpected(made.error());
     auto const parent = objects.commit({number.value - 1});
     if (!parent) return tl::unexpected(parent.error());
     bool const merges = *made && *parent && (*made)->kind == Commit::Kind::merge;
-    return merges ? None(Merge{**parent, **made}) : None();
-}
-
-// The bytes of the tip's payloads, computed once more. A damaged input is no error of the store.
-Result<chain::RemadePayloads> remake(chain::RunObjects const& objects, protocol::RunSpec const& run,
-                                     Commit const& tip, std::int64_t elements)
-{
-    auto const merge = merge_of(objects, tip);
-    if (!merge) return tl::unexpected(merge.error());
-    if (!*merge) return chain::RemadePayloads{};
-    auto remade = chain::remake_payloads(objects, run, elements, (*merge)->parent, (*merge)->made);
+    if (!merges) return chain::RemadePayloads{};
+    auto remade = chain::remake_payloads(objects, run, elements, **parent, **made);
     if (!remade && !protocol::is_bad_record(remade.error().code))
         return tl::unexpected(remade.error());
     return remade && *remade ? std::move(**remade) : chain::RemadePayloads{};
-}
-
-Result<void> copy(chain::RunObjects const& objects, KeptPayloads& kept, RepairedPart& part)
-{
-    auto const bytes = kept.find(part.part);
-    if (!bytes) return {};
-    auto const stored = put_again(objects, part.part, std::string_view(*bytes));
-    if (!stored) return tl::unexpected(stored.error());
-    if (*stored) part.outcome = Outcome::copied;
-    return {};
 }
 
 void note(RepairResult& repaired, Error const& error)
@@ -91,7 +69,11 @@ void examine(chain::RunObjects const& objects, KeptPayloads& kept, PartRef const
     if (!good) return note(repaired, good.error());
     part.outcome = *good ? Outcome::intact : Outcome::lost;
     if (*good) return;
-    if (auto done = copy(objects, kept, part); !done) note(repaired, done.error());
+    auto const bytes = kept.find(ref);
+    if (!bytes) return;
+    auto const stored = put_again(objects, ref, std::string_view(*bytes));
+    if (!stored) note(repaired, stored.error());
+    else if (*stored) part.outcome = Outcome::copied;
 }
 
 void recompute(chain::RunObjects const& objects, protocol::RunSpec const& run, Commit const& tip,
@@ -113,19 +95,9 @@ void recompute(chain::RunObjects const& objects, protocol::RunSpec const& run, C
 
 std::string_view to_word(Outcome outcome)
 {
-    switch (outcome) {
-        case Outcome::intact:
-            return "intact";
-        case Outcome::copied:
-            return "copied";
-        case Outcome::recomputed:
-            return "recomputed";
-        case Outcome::lost:
-            return "lost";
-        case Outcome::unread:
-            return "unread";
-    }
-    __builtin_unreachable();
+    static constexpr std::array<std::string_view, 5> words{"intact", "copied", "recomputed", "lost",
+                                                           "unread"};
+    return words.at(static_cast<std::size_t>(outcome));
 }
 
 Result<RepairResult> repair(chain::RunObjects const& objects, KeptPayloads& kept,
@@ -141,9 +113,7 @@ Result<RepairResult> repair(chain::RunObjects const& objects, KeptPayloads& kept
     auto const& commit = (*tip)->commit;
     RepairResult repaired{commit.number, {}};
     for (auto const& ref : commit.payloads()) examine(objects, kept, ref, repaired);
-    bool const lost =
-        std::any_of(repaired.parts.begin(), repaired.parts.end(),
-                    [](RepairedPart const& part) { return part.outcome == Outcome::lost; });
+    bool const lost = std::ranges::count(repaired.parts, Outcome::lost, &RepairedPart::outcome) > 0;
     if (lost && elements) recompute(objects, **run, commit, *elements, repaired);
     return repaired;
 }

@@ -33,13 +33,6 @@ Round round_of(protocol::PartRef const& part)
     return upkeep::model_round(part.name).value_or(Round{});
 }
 
-// The round in the name of a copy; 0 for another name.
-Round round_of(std::filesystem::path const& copy)
-{
-    auto const name = copy.filename().string();
-    return Round{leading_integer(name).value_or(0)};
-}
-
 }  // namespace
 
 std::filesystem::path KeptPayloads::path_of(protocol::PartRef const& part) const
@@ -67,9 +60,12 @@ void KeptPayloads::keep_only(std::vector<protocol::PartRef> const& parts)
     std::set<std::filesystem::path> kept;
     for (auto const& part : parts) kept.insert(path_of(part));
     std::vector<std::filesystem::path> others;
-    for (auto const& entry : std::filesystem::directory_iterator(folder_, ignored))
-        if (!kept.contains(entry.path()) && round_of(entry.path()) <= round_of(parts.front()))
+    for (auto const& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+        // The round in the name of a copy; 0 for another name.
+        Round const round{leading_integer(entry.path().filename().string()).value_or(0)};
+        if (!kept.contains(entry.path()) && round <= round_of(parts.front()))
             others.push_back(entry.path());
+    }
     for (auto const& path : others) std::filesystem::remove(path, ignored);
 }
 
