@@ -73,13 +73,6 @@ json::Array list_of(std::vector<T> const& values)
     return list;
 }
 
-json::Array exact_list(std::vector<double> const& values)
-{
-    json::Array list;
-    for (double const value : values) list.emplace_back(exact(value));
-    return list;
-}
-
 json::Value of(std::optional<OuterRef> const& outer)
 {
     if (!outer) return {};
@@ -94,6 +87,8 @@ json::Value of(ModelRef const& model)
 
 json::Object content(Commit const& c)
 {
+    json::Array norms;
+    for (double const norm : c.norms) norms.emplace_back(exact(norm));
     return json::Object{
         {"amended", of(c.amended)},
         {"by", json::Object{{"attempt", c.by.attempt}, {"member", c.by.member.value}}},
@@ -104,7 +99,7 @@ json::Object content(Commit const& c)
         {"kind", to_text(c.kind)},
         {"members", list_of(c.members)},
         {"model", of(c.model)},
-        {"norms", exact_list(c.norms)},
+        {"norms", std::move(norms)},
         {"number", c.number.value},
         {"outer", of(c.outer)},
         {"outer_step", c.outer_step},
@@ -201,16 +196,6 @@ Quarantine read_quarantine(json::ObjectReader& r)
     return q;
 }
 
-std::optional<AmendmentRef> read_amended(json::ObjectReader& r)
-{
-    if (fields::is_null(r, "amended")) return std::nullopt;
-    AmendmentRef amended;
-    r.object("amended", [&](json::ObjectReader& o) {
-        amended = {fields::count(o, "n", 1), fields::digest(o, "sha256")};
-    });
-    return amended;
-}
-
 void read_tables(json::ObjectReader& r, Commit& c)
 {
     r.each("members", [&](json::ObjectReader& o) { c.members.push_back(read_member(o)); });
@@ -276,7 +261,10 @@ Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
             c.totals = {{fields::count(o, "tokens")}, fields::count(o, "steps")};
         });
         r.object("terms", [&](json::ObjectReader& o) { c.terms = fields::terms(o); });
-        c.amended = read_amended(r);
+        if (!fields::is_null(r, "amended"))
+            r.object("amended", [&](json::ObjectReader& o) {
+                c.amended = {fields::count(o, "n", 1), fields::digest(o, "sha256")};
+            });
         r.object("data", [&](json::ObjectReader& o) {
             c.done = fields::ranges(o, "done");
             c.aside = fields::ranges(o, "aside");

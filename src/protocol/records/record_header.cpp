@@ -26,17 +26,6 @@ std::optional<DeltaRef> read_delta(json::ObjectReader& r)
     return delta;
 }
 
-// A commit copies ranges and steps of every decided contribution, even of a refused one. So no
-// header may cause an invalid commit.
-void require_bounds(json::ObjectReader& r, Header const& h)
-{
-    r.require(h.steps <= h.tokens.value, "steps", "must be at most the number of tokens");
-    for (auto const& [key, ranges] :
-         {std::pair("ranges", h.ranges), std::pair("skipped", h.skipped)})
-        r.require(ranges.list().size() <= header_ranges_limit, key,
-                  "must be at most " + std::to_string(header_ranges_limit));
-}
-
 }  // namespace
 
 EncodedRecord encode(Header const& h)
@@ -78,7 +67,13 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
         h.rate = fields::count(r, "rate");
         r.require(!r.boolean("mpi"), "mpi", "must be false");
         h.time = fields::time(r, "time");
-        require_bounds(r, h);
+        // A commit copies ranges and steps of every decided contribution, even of a refused one. So
+        // no header may cause an invalid commit.
+        r.require(h.steps <= h.tokens.value, "steps", "must be at most the number of tokens");
+        for (auto const& [key, ranges] :
+             {std::pair("ranges", h.ranges), std::pair("skipped", h.skipped)})
+            r.require(ranges.list().size() <= header_ranges_limit, key,
+                      "must be at most " + std::to_string(header_ranges_limit));
     });
 }
 

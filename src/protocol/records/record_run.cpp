@@ -14,18 +14,6 @@ namespace {
 // All tensors of a model are in one payload. Its name in run.json:
 constexpr char const* only_group = "0";
 
-std::optional<ForkRef> read_fork(json::ObjectReader& r)
-{
-    if (r.any("fork") == nullptr) return std::nullopt;
-    ForkRef fork;
-    r.object("fork", [&](json::ObjectReader& o) {
-        fork = {{fields::plain_name(o, "run")},
-                {fields::count(o, "number", 1)},
-                fields::digest(o, "sha256")};
-    });
-    return fork;
-}
-
 // What no amendment can change.
 json::Object fixed(RunSpec const& run)
 {
@@ -105,7 +93,12 @@ Result<RunSpec> decode_run(std::string_view bytes)
 {
     return fields::decode<RunSpec>(bytes, run_name, [&](json::ObjectReader& r, RunSpec& run) {
         run.run = {fields::plain_name(r, "run")};
-        run.fork = read_fork(r);
+        if (r.any("fork") != nullptr)
+            r.object("fork", [&](json::ObjectReader& o) {
+                run.fork = {{fields::plain_name(o, "run")},
+                            {fields::count(o, "number", 1)},
+                            fields::digest(o, "sha256")};
+            });
         run.model = read_object(r, "model");
         r.object("data", [&](json::ObjectReader& o) { read_data(o, run); });
         run.seed = r.integer("seed");
@@ -133,11 +126,6 @@ json::Object const& object_in(json::Value const* value)
     return object != nullptr ? *object : empty;
 }
 
-bool equal(json::Value const* a, json::Value const* b)
-{
-    return a != nullptr && b != nullptr && json::canonical(*a) == json::canonical(*b);
-}
-
 // The keys of one object only come first, because other differences may follow from them.
 std::vector<std::string> keys_of(json::Object const& a, json::Object const& b)
 {
@@ -159,7 +147,8 @@ std::vector<Difference> all_differences(json::Object const& stored, json::Object
     for (auto const& key : keys_of(stored, ours)) {
         auto const* theirs = stored.find(key);
         auto const* mine = ours.find(key);
-        if (equal(theirs, mine)) continue;
+        bool const both = theirs != nullptr && mine != nullptr;
+        if (both && json::canonical(*theirs) == json::canonical(*mine)) continue;
         auto inner = all_differences(object_in(theirs), object_in(mine), prefix + key + ".");
         if (inner.empty()) inner.push_back({prefix + key, theirs, mine});
         all.insert(all.end(), inner.begin(), inner.end());

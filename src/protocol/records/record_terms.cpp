@@ -45,26 +45,6 @@ std::int64_t raw(Millis value) { return value.count(); }
 void put(std::int64_t& to, std::int64_t value) { to = value; }
 void put(Millis& to, std::int64_t value) { to = Millis{value}; }
 
-Outer read_outer(json::ObjectReader& r)
-{
-    Outer outer;
-    outer.type = static_cast<Outer::Type>(r.one_of("kind", {"average", "nesterov"}));
-    outer.eta = real(r, "eta");
-    outer.mu = real(r, "mu");
-    return outer;
-}
-
-void read_params(json::ObjectReader& r, Params& p)
-{
-    each_param(p, [&](char const* name, auto& value) { put(value, count(r, name)); });
-    r.require(p.grant_quantum >= 1, "grant_quantum", "must be at least 1");
-    r.require(p.max_undecided >= 1 && p.max_undecided <= max_undecided_limit, "max_undecided",
-              fmt::format("must be 1 to {}", max_undecided_limit));
-    r.require(p.max_missed >= 1, "max_missed", "must be at least 1");
-    r.require(p.keep_models >= 1 && p.keep_models <= keep_models_limit, "keep_models",
-              fmt::format("must be 1 to {}", keep_models_limit));
-}
-
 std::vector<SiteId> read_sites(json::ObjectReader& r)
 {
     std::vector<SiteId> sites;
@@ -101,8 +81,21 @@ json::Object of(Terms const& terms)
 Terms terms(json::ObjectReader& r)
 {
     Terms terms;
-    r.object("outer", [&](json::ObjectReader& o) { terms.outer = read_outer(o); });
-    r.object("params", [&](json::ObjectReader& o) { read_params(o, terms.params); });
+    r.object("outer", [&](json::ObjectReader& o) {
+        terms.outer.type = static_cast<Outer::Type>(o.one_of("kind", {"average", "nesterov"}));
+        terms.outer.eta = real(o, "eta");
+        terms.outer.mu = real(o, "mu");
+    });
+    r.object("params", [&](json::ObjectReader& o) {
+        auto& p = terms.params;
+        each_param(p, [&](char const* name, auto& value) { put(value, count(o, name)); });
+        o.require(p.grant_quantum >= 1, "grant_quantum", "must be at least 1");
+        o.require(p.max_undecided >= 1 && p.max_undecided <= max_undecided_limit, "max_undecided",
+                  fmt::format("must be 1 to {}", max_undecided_limit));
+        o.require(p.max_missed >= 1, "max_missed", "must be at least 1");
+        o.require(p.keep_models >= 1 && p.keep_models <= keep_models_limit, "keep_models",
+                  fmt::format("must be 1 to {}", keep_models_limit));
+    });
     terms.sites = read_sites(r);
     if (!is_null(r, "tokens")) terms.budget = Tokens{count(r, "tokens", 1)};
     return terms;

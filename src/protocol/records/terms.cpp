@@ -4,18 +4,6 @@
 #include <fmt/format.h>
 
 namespace curtail::protocol {
-namespace {
-
-// The blocks that a run can no longer give up.
-Ranges needed(Commit const& state)
-{
-    auto blocks = state.done + state.aside;
-    for (auto const& m : state.members) blocks += m.held;
-    return blocks;
-}
-
-}  // namespace
-
 Terms terms_of(RunSpec const& run)
 {
     Terms terms{run.sites, run.params, run.outer, run.budget};
@@ -47,7 +35,10 @@ std::optional<std::string> obstacle(RunSpec const& run, Commit const& state,
             "its budget of {} tokens is larger than the data of all epochs, {} tokens",
             amendment.terms.budget.value_or(Tokens{}).value,
             (run.data_blocks() * run.params.block_tokens).value);
-    if (!Ranges::between(0, changed.stream_blocks()).contains(needed(state)))
+    // The blocks that the run can no longer give up.
+    auto needed = state.done + state.aside;
+    for (auto const& m : state.members) needed += m.held;
+    if (!Ranges::between(0, changed.stream_blocks()).contains(needed))
         return "its budget ends before blocks that are done, aside or held by a member";
     return std::nullopt;
 }

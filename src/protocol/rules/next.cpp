@@ -39,7 +39,12 @@ class Decisions {
         auto const reason = found.bad ? found.bad : refusal(run_, parent_, member->held, header);
         out_.decided.push_back(decision(found, reason));
         if (!reason) include(header);
-        update(*member, header, reason);
+        member->held -= header.ranges + header.skipped;
+        count_refusal(reason, *member);
+        member->seq = header.seq;
+        member->missed = 0;
+        member->seen = out_.time;
+        if (!reason && header.rate > 0) member->rate = header.rate;
         decided_.insert(header.member);
         bool const strikes_out = member->refused >= refusals_until_quarantine;
         if (!header.leaving && !strikes_out) return;
@@ -63,15 +68,6 @@ class Decisions {
         d.norm = delta_norm(header);
         d.inlined = !found.sha256;
         return d;
-    }
-    void update(Member& member, Header const& header, std::optional<Refusal> refused) const
-    {
-        member.held -= header.ranges + header.skipped;
-        count_refusal(refused, member);
-        member.seq = header.seq;
-        member.missed = 0;
-        member.seen = out_.time;
-        if (!refused && header.rate > 0) member.rate = header.rate;
     }
     void include(Header const& header)
     {
@@ -145,9 +141,8 @@ std::vector<KnownContribution const*> in_order(std::span<KnownContribution const
 {
     std::vector<KnownContribution const*> list;
     for (auto const& f : found) list.push_back(&f);
-    std::sort(list.begin(), list.end(), [](KnownContribution const* a, KnownContribution const* b) {
-        return std::tie(a->header.member, a->header.seq) <
-               std::tie(b->header.member, b->header.seq);
+    std::ranges::sort(list, {}, [](KnownContribution const* f) {
+        return std::tie(f->header.member, f->header.seq);
     });
     return list;
 }
@@ -199,15 +194,6 @@ bool take_in(RunSpec const& run, std::optional<TakeIn> const& amend, Commit& out
     return true;
 }
 
-// Tokens that the members of `parent` can do in round_time.
-double capacity(RunSpec const& run, Commit const& parent)
-{
-    double rate = 0;
-    for (auto const& m : parent.members) rate += static_cast<double>(m.rate);
-    return static_cast<double>(run.params.block_tokens) *
-           static_cast<double>(run.params.round_time.count()) * rate / 1e9;
-}
-
 }  // namespace
 
 std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
@@ -254,8 +240,12 @@ bool makes_outer_step(RunSpec const& run, Commit const& parent,
         if (d.staleness == 0) fresh.insert(member_parts(d.member).process.site);
     }
     if (fresh.size() < 2) return false;
-    auto const least = static_cast<double>(run.params.outer_min_permille) / 1000;
-    return tokens >= least * capacity(run, parent);
+    double rate = 0;
+    for (auto const& m : parent.members) rate += static_cast<double>(m.rate);
+    // Tokens that the members of `parent` can do in round_time.
+    double const capacity = static_cast<double>(run.params.block_tokens) *
+                            static_cast<double>(run.params.round_time.count()) * rate / 1e9;
+    return tokens >= static_cast<double>(run.params.outer_min_permille) / 1000 * capacity;
 }
 
 void set_scales(RunSpec const& run, std::vector<ContributionDecision>& decided)

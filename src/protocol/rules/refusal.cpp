@@ -10,18 +10,16 @@
 namespace curtail::protocol {
 namespace {
 
-// True if the delta has the name that the rules give it.
-bool names_its_delta(Header const& header)
-{
-    if (!header.delta) return header.ranges.empty() || header.nonfinite > 0;
-    return header.delta->payload.name == delta_name(header.base_round, header.member, header.seq);
-}
-
 // True if the header belongs to this run and to a round up to the parent's.
 bool fits_run(RunSpec const& run, Commit const& parent, Header const& header)
 {
+    bool const no_delta = header.ranges.empty() || header.nonfinite > 0;
+    bool const names_delta =
+        header.delta
+            ? header.delta->payload.name == delta_name(header.base_round, header.member, header.seq)
+            : no_delta;
     return header.run == run.run && header.encoding == "fp32" && header.base_round.value >= 1 &&
-           header.base_round <= parent.round && names_its_delta(header);
+           header.base_round <= parent.round && names_delta;
 }
 
 // True if a delta is far longer than those that the model included last.
@@ -31,7 +29,7 @@ bool is_outlier(std::vector<double> const& norms, double norm)
     constexpr double factor = 6;
     if (norms.size() < known_norms) return false;
     auto sorted = norms;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     auto const median = sorted[sorted.size() / 2];
     return median > 0 && norm > factor * median;
 }

@@ -14,19 +14,15 @@ void after_commit(Parts& p)
     p.machine.go(p.member ? Phase::adopt_forward : Phase::find_commit);
 }
 
-// The store's time is divided into periods of `sweep_after`. The member that writes the first
-// commit of a period sweeps, so each period has at most one sweep. A lost sweep does no harm.
-bool begins_period(Time before, Time now, Millis period)
-{
-    return now.time_since_epoch() / period > before.time_since_epoch() / period;
-}
-
 // `before` is the time of the commit before the tip.
 void landed(Parts& p, Time before)
 {
     p.payloads.abandon(p.machine);
     auto const sweep_after = p.chain.run().params.sweep_after;
-    if (p.member && begins_period(before, p.chain.tip()->time, sweep_after))
+    // The store's time is divided into periods of `sweep_after`. The member that writes the first
+    // commit of a period sweeps, so each period has at most one sweep. A lost sweep does no harm.
+    auto const period_of = [&](Time time) { return time.time_since_epoch() / sweep_after; };
+    if (p.member && period_of(p.chain.tip()->time) > period_of(before))
         p.machine.send(Sweep{store_now(p), sweep_after});
     if (p.chain.tip()->kind == Commit::Kind::merge) {
         p.machine.send(merged_note(*p.chain.tip()));
@@ -36,10 +32,11 @@ void landed(Parts& p, Time before)
     after_commit(p);
 }
 
-// True if the stored weights contain exactly the work to be included, on top of this round's
-// model.
+// True if the next commit is no lone one, or if the stored weights contain exactly the work to be
+// included, on top of this round's model.
 bool lone_valid(Parts const& p, Commit const& next)
 {
+    if (p.proposal.mode() != Mode::lone) return true;
     std::vector<std::tuple<MemberId, Seq, float>> included;
     for (auto const& d : next.decided) {
         if (d.refused) return false;
@@ -60,7 +57,7 @@ bool draft_commit(Parts& p)
     p.proposal.discard_draft();
     auto commit = build(p);
     bool const lone = p.proposal.mode() == Mode::lone;
-    if (!commit || (lone && !lone_valid(p, *commit))) {
+    if (!commit || !lone_valid(p, *commit)) {
         p.payloads.abandon(p.machine);
         auto const otherwise = p.member ? Phase::adopt_forward : Phase::find_commit;
         // If a commit of others has decided own work, the trainer must drop it before all else.

@@ -28,17 +28,6 @@ void retry_absent(Parts& p, Input const& input, CommitNumber absent)
                     "restore the object from a backup, or start a new run from the newest model"});
 }
 
-// `curtail-store fork` creates run.json last. So commit 1 of a fork was there, and no site may
-// create another one.
-void miss_first_of_fork(Parts& p)
-{
-    if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::find_commit);
-    finish(p, Error{ExitCode::protocol, "cannot read the run's chain",
-                    "the run is a fork, but " + commit_name({1}) + " is missing",
-                    "restore the object from a backup, or repeat `curtail-store fork` with another "
-                    "name"});
-}
-
 // Takes the answer about the commit `number`, which exists. Empty: the process reads it again, or
 // exits.
 std::optional<Commit> known_commit(Parts& p, Input const& input, CommitNumber number)
@@ -74,7 +63,17 @@ void start_chain(Parts& p, std::optional<Error> error)
 void found_newest(Parts& p)
 {
     if (p.chain.tip()) return p.machine.go(Phase::find_sent);
-    if (p.search.newest().value == 0 && p.chain.run().fork) return miss_first_of_fork(p);
+    if (p.search.newest().value == 0 && p.chain.run().fork) {
+        // `curtail-store fork` creates run.json last. So commit 1 of a fork was there, and no site
+        // may create another one.
+        if (++p.failures.misses < misses_limit) return p.machine.retry(Phase::find_commit);
+        return finish(
+            p,
+            Error{ExitCode::protocol, "cannot read the run's chain",
+                  "the run is a fork, but " + commit_name({1}) + " is missing",
+                  "restore the object from a backup, or repeat `curtail-store fork` with another "
+                  "name"});
+    }
     p.failures.misses = 0;
     if (p.search.newest().value == 0) return p.machine.go(Phase::genesis_store);
     if (p.search.newest().value > 1) return p.machine.go(Phase::find_parent);

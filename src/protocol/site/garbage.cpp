@@ -47,22 +47,17 @@ void Garbage::begin(Commit const& tip, RunSpec const& run)
 
 void Garbage::advance(std::optional<Commit> commit, RunSpec const& run, Machine& machine)
 {
-    if (commit && step(std::move(*commit), run, machine)) return;
-    walk_.reset();
-}
-
-bool Garbage::step(Commit commit, RunSpec const& run, Machine& machine)
-{
+    if (!commit) return walk_.reset();
     if (walk_->newer) {
-        delete_between(commit, *walk_->newer, run.params, machine);
-        if (commit.kind != Commit::Kind::roster) --walk_->rounds;
+        delete_between(*commit, *walk_->newer, run.params, machine);
+        if (commit->kind != Commit::Kind::roster) --walk_->rounds;
     }
     --walk_->reads;
-    bool const more = walk_->rounds > 0 && commit.number.value > 1 && walk_->reads >= 0;
+    bool const more = walk_->rounds > 0 && commit->number.value > 1 && walk_->reads >= 0;
+    if (!more) return walk_.reset();
     // The last read jumps over roster commits to the next model, the largest payload.
-    walk_->next = walk_->reads > 0 ? CommitNumber{commit.number.value - 1} : model_before(commit);
+    walk_->next = walk_->reads > 0 ? CommitNumber{commit->number.value - 1} : model_before(*commit);
     walk_->newer = std::move(commit);
-    return more;
 }
 
 }  // namespace curtail::protocol::site

@@ -38,9 +38,6 @@ class Garbage {
         /// commit that made a model, and ends.
         int reads{1};
     };
-    /// Takes the commit just read. Returns false if the walk has no further commit to read.
-    [[nodiscard]] bool step(Commit commit, RunSpec const& run, Machine& machine);
-
     std::optional<Walk> walk_;
     bool walked_before_{};  ///< an earlier begin() started a walk
 };

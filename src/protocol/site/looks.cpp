@@ -33,19 +33,16 @@ void LivenessScan::take_unread() { unread_.insert(sites_[at_++]); }
 
 void LivenessScan::end(MonoTime now)
 {
-    if (same_as_first()) return;
+    // The first look may have seen more sites: this process has removed their members since.
+    bool const same =
+        first_tip_ == tip_ && std::ranges::all_of(statuses_, [this](auto const& seen) {
+            auto const it = first_.find(seen.first);
+            return it != first_.end() && it->second == seen.second;
+        });
+    if (same) return;
     first_tip_ = tip_;
     first_ = statuses_;
     since_ = now;
-}
-
-// The first look may have seen more sites: this process has removed their members since.
-bool LivenessScan::same_as_first() const
-{
-    return first_tip_ == tip_ && std::ranges::all_of(statuses_, [this](auto const& seen) {
-               auto const it = first_.find(seen.first);
-               return it != first_.end() && it->second == seen.second;
-           });
 }
 
 Time LivenessScan::last_sign(Member const& member, Time latest) const

@@ -46,7 +46,6 @@ class LivenessScan {
         friend bool operator==(Sighting const& a, Sighting const& b) { return a.bytes == b.bytes; }
     };
     using Statuses = std::map<SiteId, Sighting>;
-    [[nodiscard]] bool same_as_first() const;
 
     std::vector<SiteId> sites_;
     std::size_t at_{0};

@@ -84,6 +84,13 @@ bool refused_at_start(Parts& p, Input const& input)
     return true;
 }
 
+// True if the store refuses this site's credentials, or if there are none any more.
+bool denies(std::optional<StoreFailure> const& failure)
+{
+    return failure &&
+           (failure->code == ExitCode::permission || failure->code == ExitCode::no_input);
+}
+
 // True if a member has blocks that it can train without the store.
 bool can_train(Parts const& p)
 {
@@ -98,12 +105,9 @@ bool denied_for_long(Parts& p, Input const& input)
 {
     auto& since = p.failures.denied_since;
     auto const failure = failure_in(input);
-    // The store refuses the credentials, or there are none any more.
-    bool const denies =
-        failure && (failure->code == ExitCode::permission || failure->code == ExitCode::no_input);
     // The trainer answers a cut, not the store.
-    if (!denies && p.machine.last_question() != Question::cut) since.reset();
-    if (!denies || !p.member) return false;
+    if (!denies(failure) && p.machine.last_question() != Question::cut) since.reset();
+    if (!denies(failure) || !p.member) return false;
     if (!since) since = p.machine.now();
     auto const denied = p.machine.now() - *since;
     auto const& params = p.chain.run().params;

@@ -18,12 +18,14 @@ class MergeLease {
     [[nodiscard]] MonoTime until() const { return until_; }
     /// Records that the lease with the number next() exists. `mine`: this process created the
     /// lease. `until`: the time at which the lease ends.
-    void seen(bool mine, MonoTime until) { *this = MergeLease(k_ + 1, mine, until); }
-    MergeLease() = default;
+    void seen(bool mine, MonoTime until)
+    {
+        ++k_;
+        mine_ = mine;
+        until_ = until;
+    }
 
   private:
-    MergeLease(std::int64_t k, bool mine, MonoTime until) : k_(k), mine_(mine), until_(until) {}
-
     std::int64_t k_{};  ///< number of the newest lease seen; 0: none
     bool mine_{};       ///< this process created that lease
     MonoTime until_;    ///< time at which that lease ends

@@ -16,11 +16,6 @@ constexpr char const* header_restored = "header-restored";
 constexpr char const* repaired = "repaired";
 constexpr char const* members_silent = "members-silent";
 
-Note member_note(char const* type, MemberId const& member, CommitNumber commit)
-{
-    return {type, {{"member", member.value}, {"commit", commit.value}}};
-}
-
 Note contribution_note(char const* type, Header const& header)
 {
     return {type,
@@ -33,7 +28,7 @@ Note contribution_note(char const* type, Header const& header)
 
 Note joined_note(MemberId const& member, CommitNumber commit)
 {
-    return member_note("joined", member, commit);
+    return {"joined", {{"member", member.value}, {"commit", commit.value}}};
 }
 
 Note cut_note(Header const& header) { return contribution_note("cut", header); }
@@ -63,7 +58,7 @@ Note adopted_note(Commit const& commit)
 
 Note left_note(MemberId const& member, CommitNumber commit)
 {
-    return member_note("left", member, commit);
+    return {"left", {{"member", member.value}, {"commit", commit.value}}};
 }
 
 Note header_unreadable_note(MemberId const& member, std::string name, std::string why)

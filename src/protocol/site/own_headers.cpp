@@ -18,12 +18,6 @@ bool is_intact(OwnContribution const& own, Input const& input)
     return got != nullptr && got->bytes == own.encoded->bytes;
 }
 
-// A header that the store says is missing was there once, or this answer is out of date.
-bool shows_damage(OwnContribution const& own, Input const& input)
-{
-    return !is_intact(own, input) && !std::holds_alternative<Unknown>(input);
-}
-
 // Asks for the first header to read back. False: all are read back.
 bool read_back(Parts& p)
 {
@@ -37,7 +31,8 @@ bool took_intact(Parts& p, Input const& input)
 {
     auto& own = *p.contributions.next_doubtful();
     if (is_intact(own, input)) own.doubtful = false;
-    else if (shows_damage(own, input)) store_header_again(p, own);
+    // A header that the store says is missing was there once, or this answer is out of date.
+    else if (!std::holds_alternative<Unknown>(input)) store_header_again(p, own);
     return !own.doubtful;
 }
 

@@ -129,13 +129,6 @@ static_assert([] {
     return std::size(rows) == static_cast<std::size_t>(Phase::exited) + 1;
 }());
 
-// This member's row at the tip; null: none.
-Member const* own_row(Parts const& p)
-{
-    auto const& tip = p.chain.tip();
-    return tip && p.member ? tip->find(*p.member) : nullptr;
-}
-
 // The row that people see: a look for requests is only a short break.
 PhaseRow const& shown_row(Parts const& p)
 {
@@ -166,7 +159,7 @@ PhaseRow const& row(Parts const& p) { return rows[static_cast<std::size_t>(p.mac
 
 Status status(Parts const& p)
 {
-    auto const* me = own_row(p);
+    auto const* me = p.chain.tip() && p.member ? p.chain.tip()->find(*p.member) : nullptr;
     Status s;
     s.state = state(p);
     s.waiting_for = waiting_for(p, me != nullptr);

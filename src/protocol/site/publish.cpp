@@ -77,17 +77,6 @@ OwnContribution contribution_of(Parts const& p, CutReady const& ready)
     return own;
 }
 
-void delta_stored(Parts& p, PartRef const& stored)
-{
-    auto& own = *p.contributions.next_unpublished();
-    auto& payload = own.header.delta->payload;
-    if (stored.name != payload.name)
-        throw std::logic_error("stored another payload than requested");
-    payload = stored;
-    own.stored = true;
-    p.machine.go(Phase::publish_header);
-}
-
 // True if the weights at the last cut contain the round's model and this member's undecided work,
 // and no other member has any.
 bool lone_possible(Parts const& p)
@@ -161,7 +150,14 @@ void act_publish_read(Parts& p)
 
 void answered_publish(Parts& p, Input const& input)
 {
-    if (auto const* stored = std::get_if<Stored>(&input)) return delta_stored(p, stored->payload);
+    if (auto const* stored = std::get_if<Stored>(&input)) {
+        auto& own = *p.contributions.next_unpublished();
+        if (stored->payload.name != own.header.delta->payload.name)
+            throw std::logic_error("stored another payload than requested");
+        own.header.delta->payload = stored->payload;
+        own.stored = true;
+        return p.machine.go(Phase::publish_header);
+    }
     if (std::holds_alternative<Created>(input)) return contributed(p);
     if (std::holds_alternative<Exists>(input)) return p.machine.go(Phase::publish_read);
     if (auto const* got = std::get_if<Got>(&input)) return header_exists(p, got->bytes);

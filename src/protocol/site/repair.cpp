@@ -84,19 +84,6 @@ void continue_need(Parts& p)
     else read_again(p);
 }
 
-void took(Parts& p, Restored const& restored)
-{
-    if (!restored.stored.empty()) p.machine.send(repaired_note(restored.stored));
-    if (!p.repairs.serving) {
-        if (restored.damaged.empty()) p.machine.go(p.repairs.need->back);
-        else continue_need(p);
-        return;
-    }
-    if (!restored.stored.empty()) ++p.repairs.stored;
-    if (restored.damaged.empty() || p.repairs.service->tried()) end_service(p);
-    else begin_recompute(p);
-}
-
 }  // namespace
 
 CommitNumber commit_of_model(Commit const& tip)
@@ -165,7 +152,14 @@ void act_repair_restore(Parts& p)
 
 void answered_repair_restore(Parts& p, Input const& input)
 {
-    if (auto const* restored = std::get_if<Restored>(&input)) return took(p, *restored);
+    if (auto const* restored = std::get_if<Restored>(&input)) {
+        bool const whole = restored->damaged.empty();
+        if (!restored->stored.empty()) p.machine.send(repaired_note(restored->stored));
+        if (!p.repairs.serving)
+            return whole ? p.machine.go(p.repairs.need->back) : continue_need(p);
+        if (!restored->stored.empty()) ++p.repairs.stored;
+        return whole || p.repairs.service->tried() ? end_service(p) : begin_recompute(p);
+    }
     if (p.repairs.serving) return end_service(p);
     // The store failed, so the next attempt may succeed.
     auto& need = *p.repairs.need;

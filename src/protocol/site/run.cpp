@@ -8,6 +8,8 @@
 namespace curtail::protocol::site {
 namespace {
 
+bool must_leave(Parts const& p) { return p.machine.stopping() || retired(p) || replaced(p); }
+
 // True if it is time for a cut. Having nothing left to train is another reason for one.
 bool due(Parts& p)
 {
@@ -197,7 +199,7 @@ bool round_over(Parts& p)
 
 void act_run(Parts& p)
 {
-    if (p.machine.stopping() || retired(p) || replaced(p)) return leave(p);
+    if (must_leave(p)) return leave(p);
     bool const cuts = wants_cut(p);
     if (!cuts && p.amendments.due() && p.machine.reached(p.schedule.amendment))
         p.machine.switch_to(Phase::run_amendment);

@@ -55,17 +55,13 @@ bool Scan::retry(Unknown const& unknown, Params const& params, bool is_member, M
         unread_.try_emplace(asked_, UnreadableHeader{machine.now(), {}}).first->second.why =
             unknown.why;
     else unread_.erase(asked_);
-    // A starter scans rarely and leaves the removal to members.
-    if (!is_member || !unread_for_long(params, machine.now())) unresolved_.insert(asked_.first);
-    return false;
-}
-
-// True if no scan could read it for as long as makes a silent member suspect. Further waiting
-// would block the member's blocks forever.
-bool Scan::unread_for_long(Params const& params, MonoTime now) const
-{
+    // No scan could read it for as long as makes a silent member suspect. Further waiting would
+    // block the member's blocks forever. A starter scans rarely and leaves the removal to members.
     auto const it = unread_.find(asked_);
-    return it != unread_.end() && now - it->second.since >= params.drop_after + params.skew;
+    bool const for_long =
+        it != unread_.end() && machine.now() - it->second.since >= params.drop_after + params.skew;
+    if (!is_member || !for_long) unresolved_.insert(asked_.first);
+    return false;
 }
 
 // False: the bytes are invalid.

@@ -67,7 +67,6 @@ class Scan {
         std::string why;  ///< what is wrong with the bytes
     };
     bool retry(Unknown const& unknown, Params const& params, bool is_member, Machine& machine);
-    [[nodiscard]] bool unread_for_long(Params const& params, MonoTime now) const;
     bool take(std::string const& bytes, PendingContributions& pending, MonoTime now);
 
     std::shared_ptr<RecordDecoder const> decoder_;
