@@ -6,6 +6,7 @@
 #include "protocol/records/terms.hpp"
 #include "protocol/rules/quarantine.hpp"
 #include "simulator/small_run.hpp"
+#include "simulator/verify_objects.hpp"
 
 namespace curtail::protocol::simulator {
 namespace {
@@ -125,7 +126,7 @@ void continue_without_faults(Simulator& s, std::vector<SiteId> const& sites)
 
 void verify(Simulator& s)
 {
-    auto const summary = chain::verify_objects(s.store().source());
+    auto const summary = verify_objects(s.store().source());
     require(summary.has_value(), Invariant::commit,
             [&] { return "the chain is invalid: " + summary.error().message(); });
 }

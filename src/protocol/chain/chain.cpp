@@ -20,14 +20,6 @@ CommitNumber start_of_search(RunObjects const& objects)
     return objects.cache() != nullptr ? objects.cache()->greatest_commit() : CommitNumber{0};
 }
 
-Result<void> check_rules(RunObjects const& objects, std::vector<LinkedCommit> const& chain)
-{
-    if (chain.empty()) return {};
-    auto const run = read_run(objects.source());
-    if (!run) return tl::unexpected(run.error());
-    return check_commits(*run, chain);
-}
-
 // The bytes of the newest commit in the cache. An earlier call has read them from this store.
 std::optional<std::string> newest_in_cache(RunObjects const& objects, CommitNumber number)
 {
@@ -94,7 +86,7 @@ VerifySource quick_source(RunObjects const& objects, ReadAhead& headers)
     source.record = [&](std::string const& name) { return headers.record(name); };
     if (auto listed = listed_payloads(objects))
         source.may_exist = [names = std::move(*listed)](std::string const& name) {
-            return names.count(name) > 0;
+            return names.contains(name);
         };
     return source;
 }
@@ -119,8 +111,11 @@ Result<std::vector<protocol::Commit>> read_chain(RunObjects const& objects, Chec
     if (!*newest) return std::vector<protocol::Commit>{};
     auto chain = read_commits(objects, std::move(**newest), UseCache::yes);
     if (!chain) return tl::unexpected(chain.error());
-    if (check == Check::rules)
-        if (auto good = check_rules(objects, *chain); !good) return tl::unexpected(good.error());
+    if (check == Check::rules) {
+        auto const run = read_run(objects.source());
+        if (!run) return tl::unexpected(run.error());
+        if (auto good = check_commits(*run, *chain); !good) return tl::unexpected(good.error());
+    }
     std::vector<protocol::Commit> commits;
     commits.reserve(chain->size());
     for (auto& link : *chain) commits.push_back(std::move(link.commit));

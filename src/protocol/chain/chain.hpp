@@ -37,9 +37,9 @@ using VerifyProgress =
     std::function<void(char const* stage, char const* unit, std::int64_t done, std::int64_t total)>;
 
 /// Verifies the whole run in its store. Reads every object from the store, none from the cache.
-/// First checks that the chain has no gap. Then performs all checks of verify_objects(VerifySource
-/// const&) (protocol/chain/verify.hpp). Fails with `protocol` if a check fails; the message names
-/// the object and the reason. Compares the chain with the newest commit in the cache: see
+/// First checks that the chain has no gap. Then performs all checks of verify_chain()
+/// (protocol/chain/verify.hpp). Fails with `protocol` if a check fails; the message names the
+/// object and the reason. Compares the chain with the newest commit in the cache: see
 /// ChainSummary::warning.
 ///
 /// `elements` returns the number of values of a run's model; empty: unknown. With it, computes the

@@ -73,7 +73,10 @@ class Reader {
     // The commits, if each names its parent; otherwise the first error.
     Result<std::vector<LinkedCommit>> finish()
     {
-        if (auto const error = store_error()) return tl::unexpected(*error);
+        // After an error of the store, some commits were not read.
+        for (auto const& slot : slots_)
+            if (slot.error && !protocol::is_bad_record(slot.error->code))
+                return tl::unexpected(*slot.error);
         std::vector<LinkedCommit> chain;
         chain.reserve(slots_.size());
         for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -112,14 +115,6 @@ class Reader {
         auto error = stored ? gap_at(number_of(i), number_of(i + 1)).value() : stored.error();
         if (!protocol::is_bad_record(error.code)) store_failed_ = true;
         slots_[i] = {{}, std::move(error), false};
-    }
-
-    // After an error of the store, some commits were not read.
-    [[nodiscard]] std::optional<Error> store_error() const
-    {
-        for (auto const& slot : slots_)
-            if (slot.error && !protocol::is_bad_record(slot.error->code)) return slot.error;
-        return std::nullopt;
     }
 
     RunObjects const& objects_;

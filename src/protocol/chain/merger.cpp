@@ -19,26 +19,6 @@ std::string name_of(protocol::Merge::Source const& contribution)
            contribution.member.value;
 }
 
-// Returns why a merge must refuse a contribution whose values have this sum of squares.
-std::optional<protocol::Refusal> fault_of(protocol::Merge::Source const& contribution, double sumsq)
-{
-    if (!std::isfinite(sumsq)) return protocol::Refusal::nan;
-    bool const same = protocol::is_same_sumsq(sumsq, contribution.delta.sumsq);
-    return same ? std::nullopt : std::optional(protocol::Refusal::norm);
-}
-
-std::string text_of(protocol::Merge::Source const& contribution, protocol::Refusal fault,
-                    double sumsq)
-{
-    auto const why = fault == protocol::Refusal::nan
-                         ? std::string("some of its values are not finite")
-                         : fmt::format(
-                               "the sum of the squares of its values is {}, but its header "
-                               "says {}",
-                               sumsq, contribution.delta.sumsq);
-    return "refusing " + name_of(contribution) + ": " + why;
-}
-
 // The place of some values of a result. Appends zeros if it is new, so that they are still in the
 // processor's cache when they are used.
 std::span<float> place_in(std::vector<float>& result, std::size_t first, std::size_t count)
@@ -109,10 +89,16 @@ std::vector<protocol::Merged::UnusableContribution> Merger::faults()
     std::vector<protocol::Merged::UnusableContribution> refused;
     for (std::size_t i = 0; i < sumsq_.size(); ++i) {
         auto const& included = question_.include[i];
-        auto const fault = fault_of(included, sumsq_[i]);
-        if (!fault) continue;
-        warnings_.push_back(text_of(included, *fault, sumsq_[i]));
-        refused.push_back({included.member, included.seq, *fault});
+        bool const finite = std::isfinite(sumsq_[i]);
+        if (finite && protocol::is_same_sumsq(sumsq_[i], included.delta.sumsq)) continue;
+        auto const why =
+            finite
+                ? fmt::format("the sum of the squares of its values is {}, but its header says {}",
+                              sumsq_[i], included.delta.sumsq)
+                : std::string("some of its values are not finite");
+        warnings_.push_back("refusing " + name_of(included) + ": " + why);
+        refused.push_back({included.member, included.seq,
+                           finite ? protocol::Refusal::norm : protocol::Refusal::nan});
     }
     return refused;
 }

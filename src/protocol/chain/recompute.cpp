@@ -19,7 +19,7 @@ using Outcome = RecomputedModel::Outcome;
 
 bool is_lone(Commit const& c)
 {
-    return std::any_of(c.decided.begin(), c.decided.end(), [](ContributionDecision const& d) {
+    return std::ranges::any_of(c.decided, [](ContributionDecision const& d) {
         return protocol::adds_work(d) && d.inlined;
     });
 }
@@ -92,7 +92,7 @@ class Recomputation {
     {
     }
 
-    // Whether the attempt is worth a request.
+    // Returns true if the attempt is worth a request.
     [[nodiscard]] bool may_succeed() const
     {
         if (is_lone(commit_)) return false;
@@ -132,11 +132,8 @@ class Recomputation {
         return obstacle(tl::unexpected(made.error().error()));
     }
 
-    // The result as a payload.
-    [[nodiscard]] RemadePayload payload(char const* part, std::vector<float> values) const
-    {
-        return {inputs_.head(part), std::move(values)};
-    }
+    // The head of the payloads of a part that were read.
+    [[nodiscard]] std::string head(char const* part) const { return inputs_.head(part); }
 
   private:
     static tl::unexpected<Result<Outcome>> obstacle(Result<Outcome> why)
@@ -216,9 +213,8 @@ Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
     auto made = recomputation.make();
     if (!made && !made.error()) return tl::unexpected(made.error().error());
     if (!made) return std::nullopt;
-    return RemadePayloads{
-        recomputation.payload(protocol::weights_part, std::move(made->weights)),
-        recomputation.payload(protocol::momentum_part, std::move(made->momentum))};
+    return RemadePayloads{{recomputation.head(protocol::weights_part), std::move(made->weights)},
+                          {recomputation.head(protocol::momentum_part), std::move(made->momentum)}};
 }
 
 Result<std::vector<RecomputedModel>> recompute_models(

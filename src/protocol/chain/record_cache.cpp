@@ -13,14 +13,6 @@ namespace {
 // So a program that is killed loses little of what it has read.
 constexpr std::size_t flush_bytes = std::size_t{4} << 20;
 
-// One file per run and store.
-std::filesystem::path path_in(std::filesystem::path const& folder, store::Address const& address,
-                              RunId const& run)
-{
-    auto const place = sha256(address.url + "\n" + address.access.endpoint);
-    return folder / "records" / (run.value + "-" + place.hex().substr(0, 16));
-}
-
 // The number in the name of a commit; 0 for any other name.
 CommitNumber number_of(std::string const& name)
 {
@@ -37,7 +29,9 @@ RecordCache::RecordCache(CacheSettings const& settings, store::Address const& ad
     : log_(settings.log), progress_(settings.progress)
 {
     if (settings.folder.empty()) return;
-    path_ = path_in(settings.folder, address, run);
+    // One file per run and store.
+    auto const place = sha256(address.url + "\n" + address.access.endpoint).hex();
+    path_ = settings.folder / "records" / (run.value + "-" + place.substr(0, 16));
     if (auto opened = open(); !opened) disable(opened.error());
 }
 

@@ -23,21 +23,9 @@ constexpr std::size_t head_bytes = format.size() + 16 + 1;
 constexpr std::int64_t longest_line = 400;  // name, size and digest of a record
 constexpr std::int64_t most_bytes = protocol::record_bytes_limit;
 
-// The random number tells a reader that the file is not the one that it knows.
-std::string new_head()
-{
-    std::random_device device;
-    return fmt::format("{}{:08x}{:08x}\n", format, device(), device());
-}
-
 bool is_head(std::string_view text)
 {
     return text.size() == head_bytes && text.starts_with(format) && text.back() == '\n';
-}
-
-std::string line_of(NewRecord const& record)
-{
-    return fmt::format("{} {} {}\n", record.name, record.bytes.size(), record.sha256.hex());
 }
 
 // The line before a record's bytes. Empty: it is no such line.
@@ -163,7 +151,9 @@ Result<RecordLog::News> RecordLog::read_news()
 
 Result<void> RecordLog::empty()
 {
-    head_ = new_head();
+    // The random number tells a reader that the file is not the one that it knows.
+    std::random_device device;
+    head_ = fmt::format("{}{:08x}{:08x}\n", format, device(), device());
     end_ = 0;
     if (ftruncate(fd_.get(), 0) != 0) return failure("empty", errno);
     if (auto written = write(head_); !written) return written;
@@ -199,7 +189,7 @@ Result<RecordLog::News> RecordLog::append(std::vector<NewRecord> const& records)
     std::vector<LoggedRecord> appended;
     for (auto const& record : records) {
         if (!known.emplace(record.name, record.sha256).second) continue;
-        bytes += line_of(record);
+        bytes += fmt::format("{} {} {}\n", record.name, record.bytes.size(), record.sha256.hex());
         appended.push_back({record.name, record.sha256, static_cast<std::int64_t>(bytes.size()),
                             static_cast<std::int64_t>(record.bytes.size())});
         bytes += record.bytes;

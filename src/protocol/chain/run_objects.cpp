@@ -18,6 +18,11 @@ tl::unexpected<Error> as_damage(Error error)
     return tl::unexpected(std::move(error));
 }
 
+tl::unexpected<store::ReadFailure> bad_name(Error error)
+{
+    return tl::unexpected(store::ReadFailure{store::ReadFailure::Cause::corrupt, std::move(error)});
+}
+
 }  // namespace
 
 Result<store::ObjectName> object_name(RunId const& run, std::string_view relative)
@@ -81,9 +86,7 @@ tl::expected<store::Content, store::ReadFailure> RunObjects::payload(protocol::P
                                                                      Call const& call) const
 {
     auto const object = object_name(run_, part.name);
-    if (!object)
-        return tl::unexpected(
-            store::ReadFailure{store::ReadFailure::Cause::corrupt, object.error()});
+    if (!object) return bad_name(object.error());
     return store::read_verified(store_, *object, Bytes{part.bytes}, part.sha256, Millis{100}, call);
 }
 
@@ -92,9 +95,7 @@ tl::expected<void, store::ReadFailure> RunObjects::payload(
     std::function<void(std::span<std::byte const> piece)> const& sink, Call const& call) const
 {
     auto const object = object_name(run_, part.name);
-    if (!object)
-        return tl::unexpected(
-            store::ReadFailure{store::ReadFailure::Cause::corrupt, object.error()});
+    if (!object) return bad_name(object.error());
     return store::read_verified(store_, *object, Bytes{part.bytes}, part.sha256, begin, sink,
                                 Millis{100}, call);
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "protocol/records/names.hpp"
+#include "protocol/records/reading.hpp"
 #include "protocol/records/terms.hpp"
 #include "protocol/rules/check.hpp"
 #include "protocol/rules/refusal.hpp"
@@ -21,62 +22,15 @@ tl::unexpected<Error> wrong(std::string const& name, std::string why)
     return fail(ExitCode::protocol, "the stored run is invalid: " + name, std::move(why));
 }
 
-Result<std::string> must_get(VerifySource const& source, std::string const& name)
-{
-    auto bytes = source.record(name);
-    if (!bytes) return tl::unexpected(bytes.error());
-    if (!*bytes) return wrong(name, "the object is missing");
-    return std::move(**bytes);
-}
-
-// Commit `number`; empty if it does not exist.
-Result<std::optional<LinkedCommit>> read_commit(VerifySource const& source, CommitNumber number)
-{
-    auto const name = commit_name(number);
-    auto const bytes = source.record(name);
-    if (!bytes) return tl::unexpected(bytes.error());
-    if (!*bytes) return std::nullopt;
-    auto commit = decode_commit(**bytes, name);
-    if (!commit) return tl::unexpected(commit.error());
-    return std::optional(LinkedCommit{std::move(*commit), sha256(**bytes)});
-}
-
-std::optional<Error> check_link(StoredRun const& run, LinkedCommit const* parent,
-                                LinkedCommit const& child)
-{
-    return parent == nullptr ? check_genesis(run.run, run.sha256, child.commit)
-                             : check(run.run, parent->commit, parent->sha256, child.commit);
-}
-
-Result<std::vector<LinkedCommit>> read_commits(VerifySource const& source)
-{
-    std::vector<LinkedCommit> chain;
-    for (CommitNumber number{1};; number = number.next()) {
-        auto commit = read_commit(source, number);
-        if (!commit) return tl::unexpected(commit.error());
-        if (!*commit) return chain;
-        chain.push_back(std::move(**commit));
-    }
-}
-
 // True if `d` is the contribution by which its member left.
 bool leaves(Commit const& c, Decided const& d)
 {
-    bool const left = std::any_of(c.removed.begin(), c.removed.end(), [&](Removed const& r) {
+    bool const left = std::ranges::any_of(c.removed, [&](Removed const& r) {
         return r.member == d.member && r.reason == Removal::left;
     });
-    bool const later = std::any_of(c.decided.begin(), c.decided.end(), [&](Decided const& o) {
-        return o.member == d.member && d.seq < o.seq;
-    });
+    bool const later = std::ranges::any_of(
+        c.decided, [&](Decided const& o) { return o.member == d.member && d.seq < o.seq; });
     return left && !later;
-}
-
-// True if `d` records the work that the header announces.
-bool same_work(Commit const& parent, Decided const& d, Header const& header)
-{
-    return header.ranges == d.ranges && header.tokens == d.tokens && header.steps == d.steps &&
-           parent.round.value - header.base_round.value == d.staleness &&
-           delta_norm(header) == d.norm;
 }
 
 class Verifier {
@@ -97,17 +51,14 @@ class Verifier {
         }
         if (c.kind == Commit::Kind::roster) return {};
         bool const kept = c.round.value >= oldest_kept_;
-        if (auto good = payload(c.model.weights, kept || is_milestone(c.round)); !good) return good;
+        if (auto good =
+                payload(c.model.weights, kept || is_milestone(summary_.run.params, c.round));
+            !good)
+            return good;
         return c.outer ? payload(c.outer->momentum, kept) : Result<void>{};
     }
 
   private:
-    [[nodiscard]] bool is_milestone(Round round) const
-    {
-        auto const every = summary_.run.params.milestone_every;
-        return every > 0 && round.value % every == 0;
-    }
-
     Result<void> decisions(Commit const& parent, Commit const& c)
     {
         std::map<MemberId, Ranges> held;
@@ -168,8 +119,11 @@ class Verifier {
                           Header const& header)
     {
         auto const name = header_name(d.member, d.seq);
-        if (!same_work(parent, d, header))
-            return wrong(name, "its work differs from the decision in " + text_of(c));
+        bool const same_work = header.ranges == d.ranges && header.tokens == d.tokens &&
+                               header.steps == d.steps &&
+                               parent.round.value - header.base_round.value == d.staleness &&
+                               delta_norm(header) == d.norm;
+        if (!same_work) return wrong(name, "its work differs from the decision in " + text_of(c));
         if (header.leaving != leaves(c, d))
             return wrong(name, "its flag `leaving` contradicts " + text_of(c));
         if (!header.delta) return {};
@@ -208,12 +162,6 @@ class Verifier {
     std::map<std::string, PartRef> seen_;  // checked payloads
 };
 
-void count_refused(ChainSummary& s, ChainSummary::SiteShare& share)
-{
-    ++share.refused;
-    ++s.refused;
-}
-
 void count_merge(ChainSummary& s, Commit const& c)
 {
     std::set<SiteId> sites;
@@ -236,7 +184,8 @@ void count(ChainSummary& s, Commit const& c)
         if (member_parts(m.id).admitted == c.number) ++s.members;
     for (auto const& d : c.decided) {
         auto& share = s.sites[member_parts(d.member).process.site];
-        if (d.refused) count_refused(s, share);
+        share.refused += d.refused ? 1 : 0;
+        s.refused += d.refused ? 1 : 0;
         if (d.refused || d.ranges.empty()) continue;
         share.tokens += d.tokens;
         ++share.contributions;
@@ -248,31 +197,26 @@ void count(ChainSummary& s, Commit const& c)
 
 Result<StoredRun> read_run(VerifySource const& source)
 {
-    auto bytes = must_get(source, run_name);
+    auto bytes = source.record(run_name);
     if (!bytes) return tl::unexpected(bytes.error());
-    auto run = decode_run(*bytes);
+    if (!*bytes) return wrong(run_name, "the object is missing");
+    auto run = decode_run(**bytes);
     if (!run) return tl::unexpected(run.error());
-    auto const digest = sha256(*bytes);
-    return StoredRun{std::move(*run), digest, std::move(*bytes)};
+    auto const digest = sha256(**bytes);
+    return StoredRun{std::move(*run), digest, std::move(**bytes)};
 }
 
 Result<void> check_commits(StoredRun const& run, std::vector<LinkedCommit> const& chain)
 {
     LinkedCommit const* parent = nullptr;
     for (auto const& commit : chain) {
-        if (auto error = check_link(run, parent, commit)) return tl::unexpected(*error);
+        auto const error = parent == nullptr
+                               ? check_genesis(run.run, run.sha256, commit.commit)
+                               : check(run.run, parent->commit, parent->sha256, commit.commit);
+        if (error) return tl::unexpected(*error);
         parent = &commit;
     }
     return {};
-}
-
-Result<ChainSummary> verify_objects(VerifySource const& source)
-{
-    auto const run = read_run(source);
-    if (!run) return tl::unexpected(run.error());
-    auto const chain = read_commits(source);
-    if (!chain) return tl::unexpected(chain.error());
-    return verify_chain(*run, *chain, source);
 }
 
 Result<ChainSummary> verify_chain(StoredRun const& run, std::vector<LinkedCommit> const& chain,

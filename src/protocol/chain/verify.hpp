@@ -98,8 +98,9 @@ struct ChainSummary {
 [[nodiscard]] Result<void> check_commits(StoredRun const& run,
                                          std::vector<LinkedCommit> const& chain);
 
-/// Verifies a run from the bytes in its store. Checks that:
-/// - run.json is valid, and each commit follows from its parent by the rules of the protocol;
+/// Verifies a run. `run` and `chain` are as the store has them; reads only headers and payloads.
+/// Checks that:
+/// - each commit follows from its parent by the rules of the protocol;
 /// - no block is included twice, and the token total is the sum over included contributions;
 /// - each header that a commit names has the digest that the commit records. A header that is
 ///   missing or cannot be read is lost (ChainSummary::lost), and no fault;
@@ -109,11 +110,8 @@ struct ChainSummary {
 ///   that its commit or header records. A payload may be missing if the run no longer keeps it
 ///   (protocol::Params::keep_models, protocol::Params::milestone_every).
 ///
-/// Stops at the first fault: fails with `protocol`, and the message names the object. An error of
-/// `source` is returned unchanged.
-[[nodiscard]] Result<ChainSummary> verify_objects(VerifySource const& source);
-/// Verifies a run in the same way. `run` and `chain` are as the store has them; reads only headers
-/// and payloads. Fails with `protocol` also if the chain is empty. `progress` receives how many
+/// Stops at the first fault: fails with `protocol`, and the message names the object. Fails so also
+/// if the chain is empty. An error of `source` is returned unchanged. `progress` receives how many
 /// commits have been verified.
 [[nodiscard]] Result<ChainSummary> verify_chain(
     StoredRun const& run, std::vector<LinkedCommit> const& chain, VerifySource const& source,

@@ -6,6 +6,7 @@
 
 #include "protocol/records/fixtures.hpp"
 #include "simulator/simulator.hpp"
+#include "simulator/verify_objects.hpp"
 
 namespace curtail::protocol {
 namespace {
@@ -35,7 +36,7 @@ class FinishedRun : public testing::Test {
 
 TEST_F(FinishedRun, IsSummarized)
 {
-    auto const v = chain::verify_objects(s->store().source());
+    auto const v = simulator::verify_objects(s->store().source());
     ASSERT_TRUE(v) << v.error().message();
     EXPECT_EQ(v->commits, static_cast<std::int64_t>(s->store().chain().size()));
     EXPECT_EQ(v->commits, 1 + v->merges + v->rosters);
@@ -74,7 +75,7 @@ TEST_F(FinishedRun, AnyFlippedBitOfARecordIsReported)
         auto const at = static_cast<std::size_t>(random() % bytes.size());
         auto const bit = static_cast<char>(1 << (random() % 8));
         bytes[at] = static_cast<char>(bytes[at] ^ bit);
-        auto const v = chain::verify_objects(s->store().source());
+        auto const v = simulator::verify_objects(s->store().source());
         if (name.starts_with("contrib/")) {
             ASSERT_TRUE(v) << name << " byte " << at << ": " << v.error().message();
             ASSERT_EQ(v->lost.size(), 1U) << name << " byte " << at;
@@ -85,7 +86,7 @@ TEST_F(FinishedRun, AnyFlippedBitOfARecordIsReported)
         }
         bytes[at] = static_cast<char>(bytes[at] ^ bit);
     }
-    EXPECT_TRUE(chain::verify_objects(s->store().source()));
+    EXPECT_TRUE(simulator::verify_objects(s->store().source()));
 }
 
 TEST_F(FinishedRun, AnyChangedPayloadFails)
@@ -95,12 +96,12 @@ TEST_F(FinishedRun, AnyChangedPayloadFails)
     ASSERT_GE(names.size(), 2U);
     for (auto const& name : names) {
         s->store().spoil(name);
-        auto const v = chain::verify_objects(s->store().source());
+        auto const v = simulator::verify_objects(s->store().source());
         ASSERT_FALSE(v) << name;
         EXPECT_THAT(v.error().message(), HasSubstr(name));
         s->store().heal();
     }
-    EXPECT_TRUE(chain::verify_objects(s->store().source()));
+    EXPECT_TRUE(simulator::verify_objects(s->store().source()));
 }
 
 // Changes the header of the first included contribution and updates all later digests. Returns the
@@ -148,7 +149,7 @@ TEST_F(FinishedRun, AHeaderThatContradictsItsCommitFails)
     };
     for (auto const& [what, change] : changes) {
         auto const name = forge(small, change);
-        auto const v = chain::verify_objects(s->store().source());
+        auto const v = simulator::verify_objects(s->store().source());
         EXPECT_EQ(v.has_value(), what == "nothing") << what;
         if (!v) { EXPECT_THAT(v.error().message(), HasSubstr(name)) << what; }
         small = good;
@@ -164,7 +165,7 @@ TEST_F(FinishedRun, AMissingModelFailsAndAMissingHeaderIsLost)
     ASSERT_NE(header, small.end());
     auto const kept = *header;
     small.erase(header);
-    auto const without = chain::verify_objects(s->store().source());
+    auto const without = simulator::verify_objects(s->store().source());
     ASSERT_TRUE(without) << without.error().message();
     ASSERT_EQ(without->lost.size(), 1U);
     EXPECT_EQ(without->lost.front().name, kept.first);
@@ -173,17 +174,17 @@ TEST_F(FinishedRun, AMissingModelFailsAndAMissingHeaderIsLost)
     source.payload = [](std::string const&) -> Result<std::optional<chain::PayloadFacts>> {
         return std::nullopt;
     };
-    EXPECT_THAT(chain::verify_objects(source).error().message(), HasSubstr("is missing"));
+    EXPECT_THAT(simulator::verify_objects(source).error().message(), HasSubstr("is missing"));
     source.payload = [](std::string const&) -> Result<std::optional<chain::PayloadFacts>> {
         return fail(ExitCode::io, "cannot read", "disk");
     };
-    EXPECT_EQ(chain::verify_objects(source).error().code, ExitCode::io);
+    EXPECT_EQ(simulator::verify_objects(source).error().code, ExitCode::io);
 }
 
 TEST(VerifyRecords, AnEmptyStoreFails)
 {
     simulator::SimStore const store(small_run());
-    auto const v = chain::verify_objects(store.source());
+    auto const v = simulator::verify_objects(store.source());
     ASSERT_FALSE(v);
     EXPECT_THAT(v.error().message(), HasSubstr("run.json"));
 }

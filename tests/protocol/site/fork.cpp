@@ -9,6 +9,7 @@
 #include "protocol/rules/chain.hpp"
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
+#include "simulator/verify_objects.hpp"
 
 namespace curtail::protocol {
 namespace {
@@ -187,7 +188,7 @@ TEST(Fork, SitesCompleteAForkUnderFaults)
         }
         ASSERT_TRUE(fork.complete()) << seed;
         fork.store().heal();
-        auto const summary = chain::verify_objects(fork.store().source());
+        auto const summary = simulator::verify_objects(fork.store().source());
         ASSERT_TRUE(summary) << seed << ": " << summary.error().message();
         EXPECT_EQ(summary->run.fork, spec.fork);
     }

@@ -7,6 +7,7 @@
 #include "protocol/records/fixtures.hpp"
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
+#include "simulator/verify_objects.hpp"
 
 namespace curtail::protocol {
 namespace {
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 
 Result<chain::ChainSummary> summary_of(Simulator& s)
 {
-    return chain::verify_objects(s.store().source());
+    return simulator::verify_objects(s.store().source());
 }
 
 TEST(Site, ALoneSiteCommitsItsOwnWeightsWithoutLeaseAndHeaders)

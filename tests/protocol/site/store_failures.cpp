@@ -5,6 +5,7 @@
 
 #include "scripted_site.hpp"
 #include "simulator/simulator.hpp"
+#include "simulator/verify_objects.hpp"
 
 namespace curtail::protocol {
 namespace {
@@ -35,7 +36,7 @@ TEST(StoreFailures, SitesRetryWithPausesWhileTheStoreIsFullAndRecover)
     s.run_until(s.now() + Seconds{60}, [] { return false; });
     EXPECT_GE(s.store().chain().size(), before + 10);
     EXPECT_EQ(s.living_count(), 2U);
-    EXPECT_TRUE(chain::verify_objects(s.store().source()));
+    EXPECT_TRUE(simulator::verify_objects(s.store().source()));
 }
 
 class Outage : public testing::TestWithParam<ProtocolState> {};
@@ -61,7 +62,7 @@ TEST_P(Outage, SitesTrainOnTheBlocksThatTheyHold)
     s.run_until(s.now() + Seconds{60}, [] { return false; });
     EXPECT_GE(s.store().chain().size(), before + 10);
     EXPECT_EQ(s.living_count(), 2U);
-    auto const summary = chain::verify_objects(s.store().source());
+    auto const summary = simulator::verify_objects(s.store().source());
     EXPECT_TRUE(summary) << (summary ? "" : summary.error().message());
 }
 
@@ -145,7 +146,7 @@ TEST_F(Refused, ASiteExitsAfterDropAfterWhenItHasUsedItsBlocks)
     auto const before = s.store().chain().back().totals.tokens;
     s.run_until(s.now() + Seconds{60}, [] { return false; });
     EXPECT_GT(s.store().chain().back().totals.tokens, before) << "the other site goes on";
-    EXPECT_TRUE(chain::verify_objects(s.store().source()));
+    EXPECT_TRUE(simulator::verify_objects(s.store().source()));
 }
 
 TEST_F(Refused, ASiteStaysWhenItGetsAccessAgainInTime)
@@ -202,7 +203,7 @@ TEST(NotFinite, ThreeSuchRoundsInARowEndTheSite)
     EXPECT_EQ(s.exits().back().code, ExitCode::data);
     EXPECT_THAT(s.exits().back().error->message(), HasSubstr("three rounds in a row"));
     EXPECT_EQ(s.store().chain().back().totals.tokens, Tokens{});
-    auto const v = chain::verify_objects(s.store().source());
+    auto const v = simulator::verify_objects(s.store().source());
     ASSERT_TRUE(v) << v.error().message();
     EXPECT_EQ(v->refused, 3);
 }

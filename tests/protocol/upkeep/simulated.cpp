@@ -8,6 +8,7 @@
 #include "protocol/records/fixtures.hpp"
 #include "protocol/upkeep/sweep.hpp"
 #include "simulator/simulator.hpp"
+#include "simulator/verify_objects.hpp"
 
 namespace curtail::upkeep {
 namespace {
@@ -74,7 +75,7 @@ TEST(SimulatedSweep, NeverDeletesWhatARunStillNeeds)
             }
             completed += s.complete() ? 1 : 0;
             s.store().heal();
-            auto const verified = chain::verify_objects(s.store().source());
+            auto const verified = protocol::simulator::verify_objects(s.store().source());
             EXPECT_TRUE(verified) << "seed " << seed << ": " << verified.error().message();
         } catch (protocol::simulator::Violation const& violation) {
             FAIL() << "seed " << seed << ": " << violation.what();
