@@ -76,7 +76,7 @@ class Copier {
         });
     }
 
-    // Of all sites that the run has ever had.
+    // Copies the journals of all sites that the run has ever had.
     Result<void> journals()
     {
         std::set<SiteId> sites;

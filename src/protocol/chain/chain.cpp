@@ -31,7 +31,8 @@ std::optional<std::string> newest_in_cache(RunObjects const& objects, CommitNumb
     return commit && commit->run == objects.run() ? std::move(bytes) : std::nullopt;
 }
 
-// What speaks against this being the chain that this machine has read before; empty: nothing.
+// Returns what speaks against this being the chain that this machine has read before. Returns an
+// empty text if nothing does.
 Result<std::string> compare_with_cache(RunObjects const& objects, CommitNumber newest)
 {
     auto const number = start_of_search(objects);

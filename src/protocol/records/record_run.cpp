@@ -14,7 +14,7 @@ namespace {
 // All tensors of a model are in one payload. Its name in run.json:
 constexpr char const* only_group = "0";
 
-// What no amendment can change.
+// Returns the fields that no amendment can change.
 json::Object fixed(RunSpec const& run)
 {
     json::Array const tensors(run.tensors.begin(), run.tensors.end());

@@ -154,7 +154,7 @@ class Checker {
 
     [[nodiscard]] bool amends() const { return child_.amended != parent_.amended; }
 
-    // What an amendment may change, without the amendment's object.
+    // Checks what an amendment may change, without the amendment's object.
     void terms()
     {
         if (!amends()) return require(child_.terms == parent_.terms, "terms must stay as they are");

@@ -8,7 +8,7 @@
 namespace curtail::protocol::site {
 namespace {
 
-// What the store says about a question that it has not carried out.
+// The store's answer to a question that it has not carried out.
 struct StoreFailure {
     ExitCode code;
     std::string const& why;
@@ -124,7 +124,7 @@ bool denied_for_long(Parts& p, Input const& input)
     return true;
 }
 
-// What a question asks of the store. Empty: nothing, because the trainer answers it.
+// Returns what a question asks of the store. Returns an empty optional if the trainer answers it.
 std::optional<StoreUse> access_of(Question question)
 {
     switch (question) {

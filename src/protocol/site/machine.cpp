@@ -13,7 +13,8 @@ bool is_one_of(Input const& input)
     return (std::holds_alternative<Answer>(input) || ...);
 }
 
-// Whether an input is a possible answer to a question, in the order of Question.
+// Each function tells whether an input is a possible answer to a question. They are in the order
+// of Question.
 constexpr bool (*fits[])(Input const&) = {
     is_one_of<Got, Missing, Unknown>,         is_one_of<Created, Exists, Unknown>,
     is_one_of<Stored, Unavailable>,           is_one_of<Merged, Corrupt, Unavailable>,
