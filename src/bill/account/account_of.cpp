@@ -12,38 +12,6 @@
 namespace curtail::account {
 namespace {
 
-MaybeSeconds last_step_of(RunFiles const& files, Axis const& axis)
-{
-    MaybeSeconds last;
-    for (auto const& site : files.sites)
-        for (auto const& step : site.metrics) last = std::max(last.value_or(0), axis.at(step.time));
-    return last;
-}
-
-// Seconds from time zero to the signal's last sample.
-double trace_end_of(RunFiles const& files, Axis const& axis)
-{
-    double end = 0;
-    for (auto const& region : files.trace)
-        if (!region.points.empty()) end = std::max(end, axis.of_signal(region.points.back().time));
-    return end;
-}
-
-std::optional<Spread> startup_of(std::vector<WindowTimeline> const& windows, std::size_t site)
-{
-    std::vector<double> starts;
-    for (auto const& w : windows)
-        if (w.site == site && w.start) starts.push_back(w.start->seconds);
-    return spread_of(std::move(starts));
-}
-
-// Sets the tally of each item. The items are windows or rounds.
-template <class Item>
-void set_tallies(std::vector<Item>& items, std::vector<energy::Tally> const& tallies)
-{
-    for (std::size_t i = 0; i < items.size(); ++i) items[i].tally = tallies[i];
-}
-
 // One site without its energy and work.
 SiteAccount site_of(config::Site const& config, SiteTimeline const& timeline, double end_s)
 {
@@ -71,7 +39,10 @@ std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timelin
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
         auto& site =
             out.emplace_back(site_of(files.run.sites[s], timeline.sites[s], timeline.end_s));
-        site.startup = startup_of(timeline.windows, s);
+        std::vector<double> starts;
+        for (auto const& w : timeline.windows)
+            if (w.site == s && w.start) starts.push_back(w.start->seconds);
+        site.startup = spread_of(std::move(starts));
         site.rate = rates[s];
         site.trained_tokens = Tokens{};
         for (auto const& step : files.sites[s].metrics) *site.trained_tokens += step.tokens;
@@ -133,15 +104,20 @@ Account heading_of(RunFiles const& files, Timeline const& timeline)
     account.signals = files.trace;
     account.estimated_samples = files.estimated_samples;
     account.intensity_rules = intensity_rules_of(files);
-    account.trace_end_s = trace_end_of(files, timeline.axis);
-    account.last_step_s = last_step_of(files, timeline.axis);
+    for (auto const& region : files.trace)
+        if (!region.points.empty())
+            account.trace_end_s =
+                std::max(account.trace_end_s, timeline.axis.of_signal(region.points.back().time));
+    for (auto const& site : files.sites)
+        for (auto const& step : site.metrics)
+            account.last_step_s =
+                std::max(account.last_step_s.value_or(0), timeline.axis.at(step.time));
     account.decisions = timeline.decisions;
     account.events = events_of(files, timeline.axis);
     return account;
 }
 
-}  // namespace
-
+// `energy` must have been computed from `windows` and `work.rounds`.
 void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, Work work,
                          Energy energy)
 {
@@ -154,15 +130,19 @@ void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, W
         site.cumulative = std::move(energy.sites[s].cumulative);
     }
     account.windows = std::move(windows);
-    set_tallies(account.windows, energy.windows);
+    for (std::size_t w = 0; w < energy.windows.size(); ++w)
+        account.windows[w].tally = energy.windows[w];
     account.rounds = std::move(work.rounds);
-    set_tallies(account.rounds, energy.rounds);
+    for (std::size_t r = 0; r < energy.rounds.size(); ++r)
+        account.rounds[r].tally = energy.rounds[r];
     account.round_summary = work.summary;
     account.commits = work.commits;
     account.tokens = work.tokens;
     account.inherited = work.inherited;
     account.cumulative_step_s = energy.cumulative_step_s;
 }
+
+}  // namespace
 
 Account account_of(RunFiles const& files)
 {
@@ -190,13 +170,7 @@ Account account_of(RunFiles const& files)
     account.always_on = std::move(always_on.scenarios);
     account.always_on_cumulative = std::move(always_on.cumulative);
     account.always_on_step_s = always_on.step_s;
-
-    auto text = explain(files, timeline, account, {always_on.missing, evaluation.rejected});
-    account.provenance = std::move(text.provenance);
-    account.missing = std::move(text.missing);
-    account.facts = std::move(text.facts);
-    account.notes = std::move(text.notes);
-    account.warnings = std::move(text.warnings);
+    explain(account, files, timeline, {always_on.missing, evaluation.rejected});
     return account;
 }
 

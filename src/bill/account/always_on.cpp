@@ -22,35 +22,25 @@ std::vector<std::vector<energy::Interval>> held_by_site(Timeline const& timeline
     return out;
 }
 
-bool overlaps(std::vector<energy::Interval> const& in_order, energy::Interval when)
-{
-    auto const it = std::upper_bound(in_order.begin(), in_order.end(), when.from,
-                                     [](Time t, energy::Interval const& i) { return t < i.to; });
-    return it != in_order.end() && it->from < when.to;
-}
-
 bool is_alone(std::vector<std::vector<energy::Interval>> const& held, std::size_t site,
               energy::Interval when)
 {
-    for (std::size_t other = 0; other < held.size(); ++other)
-        if (other != site && overlaps(held[other], when)) return false;
+    auto const ends_by = [](Time t, energy::Interval const& i) { return t < i.to; };
+    for (std::size_t other = 0; other < held.size(); ++other) {
+        auto const& mine = held[other];
+        auto const it = std::upper_bound(mine.begin(), mine.end(), when.from, ends_by);
+        if (other != site && it != mine.end() && it->from < when.to) return false;
+    }
     return true;
 }
 
-std::string no_reference_step(config::Run const& run)
-{
-    return "the reference site " + run.reference().site.value +
-           " has logged no step (key reference_site of the run file)";
-}
-
-// Why always-on cannot be computed; empty if it can.
+// Says why always-on cannot be computed. The text is empty if it can.
 std::string obstacle(RunFiles const& files, Tokens tokens,
                      std::vector<std::optional<SiteRate>> const& rates)
 {
     if (tokens == Tokens{}) return "no commit holds trained tokens yet";
-    bool const any =
-        std::any_of(rates.begin(), rates.end(), [](auto const& rate) { return !!rate; });
-    if (!any) return "no site has logged a step, so there is no rate";
+    if (std::none_of(rates.begin(), rates.end(), [](auto const& rate) { return !!rate; }))
+        return "no site has logged a step, so there is no rate";
     return files.trace.empty() ? no_signal : "";
 }
 
@@ -71,12 +61,6 @@ std::optional<ImaginedSite> imagined_in(RegionId const& region, RunFiles const& 
     auto const& rate = rates[static_cast<std::size_t>(&reference - sites.data())];
     if (!rate) return std::nullopt;
     return ImaginedSite{reference, *rate};
-}
-
-std::string label_of(RegionId const& region, config::Site const& site)
-{
-    auto const label = "Always on, " + region.value;
-    return site.region == region ? label : label + ", as " + site.site.value;
 }
 
 // Always-on in one region.
@@ -100,7 +84,8 @@ Region region_of(RegionSeries const& trace, ImaginedSite const& imagined, RunFil
     out.when = result.when;
     auto& scenario = out.scenario;
     scenario.id = "one:" + trace.region.value;
-    scenario.label = label_of(trace.region, site);
+    scenario.label = "Always on, " + trace.region.value;
+    if (site.region != trace.region) scenario.label += ", as " + site.site.value;
     scenario.region = trace.region.value;
     scenario.as_site = site.site.value;
     scenario.elsewhere = site.region != trace.region;
@@ -180,7 +165,9 @@ AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens to
         out.cumulative[region.scenario.region] = running_totals(region, timeline.axis, out.step_s);
         out.scenarios.push_back(std::move(region.scenario));
     }
-    if (regions.empty()) out.missing = no_reference_step(files.run);
+    if (regions.empty())
+        out.missing = "the reference site " + files.run.reference().site.value +
+                      " has logged no step (key reference_site of the run file)";
     return out;
 }
 

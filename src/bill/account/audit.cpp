@@ -21,19 +21,14 @@ std::optional<Grams> embodied_of(Account const& a)
     return sum;
 }
 
-std::string power_text(SiteAccount const& site)
-{
-    return fmt::format("{}; {:g} kW idle, {:g} kW training, PUE {:g}; modelled, not metered",
-                       site.power_source.empty() ? "source not stated" : site.power_source,
-                       site.power.idle.value / 1000, site.power.training.value / 1000,
-                       site.power.pue);
-}
-
 void add_power(std::vector<AuditLine>& lines, Account const& a)
 {
     std::vector<std::pair<std::string, std::string>> sites_by_text;
     for (auto const& site : a.sites) {
-        auto const text = power_text(site);
+        auto const text = fmt::format(
+            "{}; {:g} kW idle, {:g} kW training, PUE {:g}; modelled, not metered",
+            site.power_source.empty() ? "source not stated" : site.power_source,
+            site.power.idle.value / 1000, site.power.training.value / 1000, site.power.pue);
         auto const same = std::find_if(sites_by_text.begin(), sites_by_text.end(),
                                        [&](auto const& group) { return group.first == text; });
         if (same == sites_by_text.end()) sites_by_text.emplace_back(text, site.id.value);
@@ -52,7 +47,7 @@ std::string signal_text(Account const& a)
                        a.estimated_samples);
 }
 
-// Up to when the sites have published their logs. Says nothing of a run that has no remote site.
+// Says up to when the sites have published their logs. The text is empty if no site is remote.
 std::string logs_text(Account const& a)
 {
     std::string text;

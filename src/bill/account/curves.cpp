@@ -3,21 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "bill/account/thin.hpp"
 
 namespace curtail::account {
 namespace {
-
-Curve picked(Curve const& whole, std::vector<std::size_t> const& indices)
-{
-    return {whole.id,
-            whole.label,
-            pick(whole.step, indices),
-            pick(whole.t, indices),
-            pick(whole.loss, indices),
-            pick(whole.perplexity, indices)};
-}
 
 // Merges points of equal step into their mean, at the latest of their times.
 std::vector<CurvePoint> averaged(std::span<CurvePoint const> points)
@@ -45,45 +36,24 @@ std::vector<CurvePoint> averaged(std::span<CurvePoint const> points)
 Curve smoothed_curve(std::string id, std::string label, std::span<CurvePoint const> points,
                      double constant, std::size_t most)
 {
-    Curve curve{std::move(id), std::move(label), {}, {}, {}, {}};
-    for (auto const& p : averaged(points)) {
-        double const a =
-            curve.step.empty() ? 0 : std::exp(-(p.step - curve.step.back()) / constant);
-        curve.loss.push_back(curve.loss.empty() ? p.loss
-                                                : a * curve.loss.back() + (1 - a) * p.loss);
-        curve.perplexity.push_back(curve.perplexity.empty()
-                                       ? p.perplexity
-                                       : a * curve.perplexity.back() + (1 - a) * p.perplexity);
-        curve.step.push_back(p.step);
-        curve.t.push_back(p.t);
+    std::vector<CurvePoint> smoothed;
+    std::vector<std::optional<double>> losses;
+    for (auto p : averaged(points)) {
+        if (!smoothed.empty()) {
+            auto const& last = smoothed.back();
+            double const a = std::exp(-(p.step - last.step) / constant);
+            p.loss = a * last.loss + (1 - a) * p.loss;
+            p.perplexity = a * last.perplexity + (1 - a) * p.perplexity;
+        }
+        smoothed.push_back(p);
+        losses.emplace_back(p.loss);
     }
-    return picked(curve, thin_line(std::span<double const>(curve.loss), most));
+    return {std::move(id), std::move(label), pick(smoothed, thin_line(losses, most))};
 }
 
-Curve raw_curve(std::string id, std::span<CurvePoint const> points, std::size_t most)
+Curve raw_curve(std::string id, std::vector<CurvePoint> const& points, std::size_t most)
 {
-    Curve curve{std::move(id), {}, {}, {}, {}, {}};
-    for (auto const i : thin_dots(points.size(), most)) {
-        curve.step.push_back(points[i].step);
-        curve.t.push_back(points[i].t);
-        curve.loss.push_back(points[i].loss);
-        curve.perplexity.push_back(points[i].perplexity);
-    }
-    return curve;
-}
-
-MeanError mean_error(std::span<double const> values)
-{
-    auto const n = static_cast<double>(values.size());
-    if (values.empty()) return {};
-    double sum = 0;
-    for (double const v : values) sum += v;
-    double const mean = sum / n;
-    double squares = 0;
-    for (double const v : values) squares += (v - mean) * (v - mean);
-    return {mean,
-            values.size() > 1 ? std::optional(std::sqrt(squares / (n - 1) / n)) : std::nullopt,
-            values.size()};
+    return {std::move(id), {}, pick(points, thin_dots(points.size(), most))};
 }
 
 MeanError tail_of(std::span<CurvePoint const> points, double steps)
@@ -93,7 +63,13 @@ MeanError tail_of(std::span<CurvePoint const> points, double steps)
     std::vector<double> losses;
     for (auto const& p : points)
         if (p.step > last - steps) losses.push_back(p.loss);
-    return mean_error(losses);
+    if (losses.empty()) return {};
+    auto const n = static_cast<double>(losses.size());
+    double const mean = std::accumulate(losses.begin(), losses.end(), 0.0) / n;
+    double squares = 0;
+    for (double const v : losses) squares += (v - mean) * (v - mean);
+    return {mean,
+            losses.size() > 1 ? std::optional(std::sqrt(squares / (n - 1) / n)) : std::nullopt};
 }
 
 }  // namespace curtail::account

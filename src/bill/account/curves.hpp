@@ -9,14 +9,6 @@
 // Computes the lines of the loss charts.
 namespace curtail::account {
 
-/// One step of a curve before smoothing.
-struct CurvePoint {
-    double step{};  ///< x position on the chart, in optimizer steps
-    double t{};     ///< seconds after time zero, on the signal's clock
-    double loss{};
-    double perplexity{};
-};
-
 /// Smooths `points`, which must be in order of step. Then thins the curve: keeps the points that
 /// thin_line() (thin.hpp) selects with the limit `most`.
 ///
@@ -32,16 +24,14 @@ struct CurvePoint {
                                    std::size_t most);
 /// Makes a curve without smoothing. It keeps every n-th point, with the smallest n that leaves at
 /// most `most` points.
-[[nodiscard]] Curve raw_curve(std::string id, std::span<CurvePoint const> points, std::size_t most);
+[[nodiscard]] Curve raw_curve(std::string id, std::vector<CurvePoint> const& points,
+                              std::size_t most);
 
 /// A mean and its standard error.
 struct MeanError {
     double mean{};
     std::optional<double> error;  ///< standard error of the mean; empty for fewer than two values
-    std::size_t count{};
 };
-/// Computes the mean of `values`, with its standard error.
-[[nodiscard]] MeanError mean_error(std::span<double const> values);
 /// Computes the mean loss of the points in the last `steps` steps.
 [[nodiscard]] MeanError tail_of(std::span<CurvePoint const> points, double steps);
 

@@ -63,26 +63,22 @@ FactGroup training_facts(config::Run const& run)
          {"seed", std::to_string(run.seed)}}};
 }
 
-std::string power_text(config::Site const& site)
-{
-    auto const source =
-        site.power_source.empty() ? "source not stated" : "source: " + site.power_source;
-    return fmt::format("{:.3f} kW idle, {:.3f} kW training ({}); PUE {:g}",
-                       site.power.idle.value / 1000, site.power.training.value / 1000, source,
-                       site.power.pue);
-}
-
 FactGroup sites_facts(std::vector<config::Site> const& sites, Account const& a)
 {
     FactGroup group{"Sites and devices", false, {}};
     for (std::size_t s = 0; s < sites.size(); ++s) {
         auto const& site = sites[s];
         auto const& rate = a.sites[s].rate;
+        auto const power = fmt::format(
+            "{:.3f} kW idle, {:.3f} kW training ({}); PUE {:g}", site.power.idle.value / 1000,
+            site.power.training.value / 1000,
+            site.power_source.empty() ? "source not stated" : "source: " + site.power_source,
+            site.power.pue);
         group.rows.emplace_back(
             site.site.value,
             fmt::format("{}{}{}; {}; {}", site.label, site.label.empty() ? "" : "; ",
-                        site.devices.empty() ? "devices not described" : site.devices,
-                        power_text(site), rate ? rate_text(*rate) : "no step"));
+                        site.devices.empty() ? "devices not described" : site.devices, power,
+                        rate ? rate_text(*rate) : "no step"));
     }
     return group;
 }
@@ -105,25 +101,19 @@ FactGroup windows_facts(Account const& a)
     return group;
 }
 
-// What a trainer was built from and with.
-std::string build_text(json::Object const& build)
-{
-    std::string text;
-    for (char const* key : {"version", "commit", "compiler", "libtorch", "mpi"}) {
-        auto const* part = build.find(key);
-        if (part != nullptr && part->as_text() != nullptr)
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, *part->as_text());
-    }
-    return text;
-}
-
-// The build of the first trainer that logged one.
+// Says what the first trainer that logged its build was built from and with.
 std::optional<std::string> build_of(RunFiles const& files)
 {
     for (auto const& site : files.sites)
-        for (auto const& event : site.events)
-            if (auto const start = runlog::trainer_start_in(event); start && !start->build.empty())
-                return build_text(start->build);
+        for (auto const& event : site.events) {
+            auto const start = runlog::trainer_start_in(event);
+            if (!start || start->build.empty()) continue;
+            std::string text;
+            for (char const* key : {"version", "commit", "compiler", "libtorch", "mpi"})
+                if (auto const* part = start->build.find(key); part != nullptr && part->as_text())
+                    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, *part->as_text());
+            return text;
+        }
     return std::nullopt;
 }
 

@@ -136,10 +136,9 @@ Scenario run_scenario(Account const& account)
     run.tally = total_of(account);
     run.tokens = account.trained();
     if (account.held_out) run.held_out_perplexity = std::exp(account.held_out->loss);
-    auto const* final = account.loss ? account.loss->final_of("run") : nullptr;
-    if (final == nullptr) return run;
-    run.perplexity = final->best_perplexity;
-    run.tail = *final;
+    if (!account.loss) return run;
+    run.tail = account.loss->finals.front();
+    run.perplexity = run.tail->best_perplexity;
     return run;
 }
 

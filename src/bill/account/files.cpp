@@ -101,12 +101,6 @@ Result<std::optional<Time>> read_evaluated_until(config::Run const& run,
     return earliest;
 }
 
-void append(std::vector<Event>& all, std::vector<Event> more)
-{
-    all.insert(all.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
-}
-
 Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
                                             std::shared_ptr<store::ObjectStore> const& store)
 {
@@ -162,16 +156,6 @@ std::string name_of(SiteId const& site, journal::Stream stream)
     return site.value + (is_poller ? " poller " : " ") + file;
 }
 
-void add_log_digests(RunFiles& files, std::vector<SiteLogs> const& logs, bool has_trace)
-{
-    for (std::size_t s = 0; s < logs.size(); ++s)
-        for (auto const stream : journal::all_streams) {
-            auto const& log = logs[s].text(stream);
-            if (log.is_missing() || (has_trace && stream == journal::Stream::signals)) continue;
-            add_text_digest(files, name_of(files.run.sites[s].site, stream), log.text);
-        }
-}
-
 Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
                          std::optional<std::string> const& run_json,
                          std::vector<SiteLogs> const& logs)
@@ -185,7 +169,12 @@ Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
     if (!trace)
         named.emplace_back(files.run.poller_folder() / "signals.jsonl", "poller signals.jsonl");
     if (auto added = add_digests_of(files, named); !added) return added;
-    add_log_digests(files, logs, trace.has_value());
+    for (std::size_t s = 0; s < logs.size(); ++s)
+        for (auto const stream : journal::all_streams) {
+            auto const& log = logs[s].text(stream);
+            if (log.is_missing() || (trace && stream == journal::Stream::signals)) continue;
+            add_text_digest(files, name_of(files.run.sites[s].site, stream), log.text);
+        }
     return {};
 }
 
@@ -206,7 +195,9 @@ Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
     for (auto& site : logs) {
         files.broken_lines += site.broken_lines;
         auto publication = publication_of(site);
-        append(files.poller_events, std::move(site.poller_events));
+        files.poller_events.insert(files.poller_events.end(),
+                                   std::make_move_iterator(site.poller_events.begin()),
+                                   std::make_move_iterator(site.poller_events.end()));
         files.sites.push_back({std::move(site.events), std::move(site.metrics),
                                std::move(publication), std::move(site.evaluations)});
     }

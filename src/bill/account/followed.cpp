@@ -8,30 +8,19 @@
 namespace curtail::account {
 namespace {
 
-// Whether `before` has a loss on the same text as `line`, of an earlier model.
-bool is_comparable(runlog::HeldOutLine const& before, runlog::HeldOutLine const& line)
-{
-    return before.loss && before.commit < line.commit && before.data == line.data &&
-           before.tokens == line.tokens;
-}
-
+// Returns the model with the lowest loss on the same text, of those before `newest`.
 std::optional<FollowedModel> lowest_before(std::vector<FollowedModel> const& models,
                                            FollowedModel const& newest)
 {
     std::optional<FollowedModel> lowest;
     for (auto const& model : models) {
-        if (!is_comparable(model.line, newest.line)) continue;
-        if (!lowest || *model.line.loss < *lowest->line.loss) lowest = model;
+        auto const& line = model.line;
+        bool const is_comparable = line.loss && line.commit < newest.line.commit &&
+                                   line.data == newest.line.data &&
+                                   line.tokens == newest.line.tokens;
+        if (is_comparable && (!lowest || *line.loss < *lowest->line.loss)) lowest = model;
     }
     return lowest;
-}
-
-std::string behind_text(FollowedState const& state, std::int64_t bound)
-{
-    return fmt::format(
-        "the held-out losses are {} models behind (bound: {}); see whether `curtail-model evaluate "
-        "--follow` runs at {}, and whether it is fast enough",
-        state.behind_models, bound, state.newest.site.value);
 }
 
 // A site's line about each commit. A later line goes before an earlier one, because the earlier one
@@ -109,7 +98,11 @@ std::vector<std::string> followed_warnings(FollowedState const& state,
             "lowest before it (bound: {:g})",
             commit, *rise, state.lowest->line.commit.value, bounds.rise_nats));
     if (state.behind_models > bounds.behind_models)
-        warnings.push_back(behind_text(state, bounds.behind_models));
+        warnings.push_back(
+            fmt::format("the held-out losses are {} models behind (bound: {}); see whether "
+                        "`curtail-model evaluate --follow` runs at {}, and whether it is fast "
+                        "enough",
+                        state.behind_models, bounds.behind_models, state.newest.site.value));
     return warnings;
 }
 

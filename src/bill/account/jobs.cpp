@@ -18,8 +18,10 @@ class TrainerLog {
   public:
     void add(Event const& event)
     {
-        if (auto const start = runlog::trainer_start_in(event)) begin(event, start->job);
-        else if (auto const change = runlog::state_change_in(event)) take(event, *change);
+        if (auto const start = runlog::trainer_start_in(event)) {
+            if (started_ || is_new(start->job)) add_job(event, start->job);
+            started_ = true;
+        } else if (auto const change = runlog::state_change_in(event)) take(event, *change);
         if (jobs_.empty()) return;
         auto& job = jobs_.back();
         job.last_event = event.time;
@@ -34,15 +36,14 @@ class TrainerLog {
     }
 
   private:
-    void begin(Event const& event, std::string const& job)
-    {
-        if (started_ || is_new(job)) add_job(event, job);
-        started_ = true;
-    }
-
     void take(Event const& event, runlog::StateChange const& change)
     {
-        if (is_new(change.job) || is_another_trainer(change)) {
+        // A trainer logs `starting` once, before its other states.
+        auto const is_another_trainer = [&] {
+            return change.state == energy::name(PowerState::starting) &&
+                   !jobs_.back().states.empty();
+        };
+        if (is_new(change.job) || is_another_trainer()) {
             if (change.state == runlog::ended_state) return;
             add_job(event, change.job);
         }
@@ -56,15 +57,9 @@ class TrainerLog {
                (!job.empty() && !jobs_.back().job.empty() && job != jobs_.back().job);
     }
 
-    // A trainer logs `starting` once, before its other states.
-    [[nodiscard]] bool is_another_trainer(runlog::StateChange const& change) const
-    {
-        return change.state == energy::name(PowerState::starting) && !jobs_.back().states.empty();
-    }
-
     void add_job(Event const& event, std::string const& job)
     {
-        jobs_.push_back({job, event.time, {}, {}, {}, {}, {}});
+        jobs_.push_back({.job = job, .begin = event.time});
         started_ = false;
     }
 
@@ -99,8 +94,8 @@ class JobTimes {
         return std::min(event.time, std::max(earliest, change.at.value_or(event.time)));
     }
 
-    // The job of that id that begins nearest to `time`: a cluster that was set up again reuses its
-    // ids.
+    // Returns the job of that id that begins nearest to `time`. A cluster that was set up again
+    // reuses its ids.
     [[nodiscard]] JobTimeline* nearest(std::string const& id, Time time) const
     {
         JobTimeline* found = nullptr;
@@ -113,7 +108,7 @@ class JobTimes {
         return found;
     }
 
-    // The job without an id that has devices at `time`.
+    // Returns the job without an id that has devices at `time`.
     [[nodiscard]] JobTimeline* unnamed_at(Time time) const
     {
         auto const found = std::find_if(jobs_.begin(), jobs_.end(), [&](JobTimeline const& job) {
@@ -129,7 +124,7 @@ class JobTimes {
         if (job == nullptr) {
             job = unnamed_at(event.time);
             if (job == nullptr) {
-                jobs_.push_back({change.job, at, {}, {}, {}, {}, {}});
+                jobs_.push_back({.job = change.job, .begin = at});
                 return;
             }
             job->job = change.job;
@@ -137,7 +132,7 @@ class JobTimes {
         job->begin = std::min(job->begin, at);
     }
 
-    // The last job of that id that began until `time`.
+    // Returns the last job of that id that began until `time`.
     [[nodiscard]] JobTimeline* last_begun(std::string const& id, Time time) const
     {
         JobTimeline* last = nullptr;
@@ -164,12 +159,6 @@ class JobTimes {
     std::map<std::string, Time> submitted_;
 };
 
-// Whether the trainer of `job` still logged events when `later` had ended.
-bool outlives(JobTimeline const& job, JobTimeline const& later)
-{
-    return job.last_event && later.end && *later.end < *job.last_event;
-}
-
 // Ends each job at the latest when the next one begins, and leaves out those that began and ended
 // beside another one.
 std::vector<JobTimeline> separated(std::vector<JobTimeline> jobs)
@@ -178,7 +167,8 @@ std::vector<JobTimeline> separated(std::vector<JobTimeline> jobs)
     for (auto& job : jobs) {
         if (!out.empty()) {
             auto& before = out.back();
-            if (outlives(before, job)) {
+            // The trainer of `before` still logged events when `job` had ended.
+            if (before.last_event && job.end && *job.end < *before.last_event) {
                 before.overlap += *job.end - job.begin;
                 continue;
             }

@@ -14,15 +14,15 @@ namespace curtail::account {
 
 /// What happened to one job of a site. All times are real times, in a replay too.
 struct JobTimeline {
-    std::string job;          ///< job id, from Slurm or the local launcher; may be empty
-    Time begin;               ///< when the job received its devices
-    std::optional<Time> end;  ///< when the job released its devices; empty if it still has them
+    std::string job;            ///< job id, from Slurm or the local launcher; may be empty
+    Time begin;                 ///< when the job received its devices
+    std::optional<Time> end{};  ///< when the job released its devices; empty if it still has them
     /// When the trainer logged its exit. Empty if the trainer was killed or has not exited yet.
-    std::optional<Time> exit;
-    std::optional<Time> stop_requested;
-    std::optional<Time> last_event;                    ///< the last event that the trainer logged
-    std::vector<std::pair<Time, std::string>> states;  ///< when each state began, with the name
-                                                       ///< that the trainer logged
+    std::optional<Time> exit{};
+    std::optional<Time> stop_requested{};
+    std::optional<Time> last_event{};                    ///< the last event that the trainer logged
+    std::vector<std::pair<Time, std::string>> states{};  ///< when each state began, with the name
+                                                         ///< that the trainer logged
     /// How long this job seemed to have devices at the same time as jobs that began later. If the
     /// site's next job is not left out and `overlap` is positive, `end` is the time at which the
     /// next job began.

@@ -37,13 +37,6 @@ double mean_step(RunFiles const& files)
 
 }  // namespace
 
-FinalLoss const* LossAccount::final_of(std::string const& curve) const
-{
-    auto const found = std::find_if(finals.begin(), finals.end(),
-                                    [&](FinalLoss const& f) { return f.id == curve; });
-    return found != finals.end() ? &*found : nullptr;
-}
-
 TrainingResult training_of(RunFiles const& files, Timeline const& timeline,
                            MaybeSeconds last_step_s)
 {
@@ -66,9 +59,11 @@ TrainingResult training_of(RunFiles const& files, Timeline const& timeline,
     loss.tail_steps = static_cast<std::int64_t>(std::clamp(std::round(count / 10), 20.0, 1000.0));
     auto curve = smoothed_curve("run", "this run", all, constant, max_points_per_line);
     auto const tail = tail_of(all, static_cast<double>(loss.tail_steps));
-    double const best = *std::min_element(curve.perplexity.begin(), curve.perplexity.end());
-    loss.finals.push_back({"run", "this run", best, tail.mean, tail.error, last_step_s.value_or(0),
-                           static_cast<std::int64_t>(all.size())});
+    auto const best = std::min_element(
+        curve.points.begin(), curve.points.end(),
+        [](CurvePoint const& a, CurvePoint const& b) { return a.perplexity < b.perplexity; });
+    loss.finals.push_back({"run", "this run", best->perplexity, tail.mean, tail.error,
+                           last_step_s.value_or(0), static_cast<std::int64_t>(all.size())});
     loss.curves.push_back(std::move(curve));
     return {std::move(loss), mean_step(files)};
 }

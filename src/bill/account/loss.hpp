@@ -10,14 +10,19 @@
 // Account::time_zero (account.hpp).
 namespace curtail::account {
 
+/// A point of a curve.
+struct CurvePoint {
+    double step{};  ///< x position on the chart, in optimizer steps
+    double t{};     ///< seconds after time zero, on the signal's clock
+    double loss{};
+    double perplexity{};
+};
+
 /// A line on the loss charts.
 struct Curve {
-    std::string id;            ///< `run` for the run's curve, else the site's name
-    std::string label;         ///< text for the user
-    std::vector<double> step;  ///< x position on the chart, in steps
-    std::vector<double> t;     ///< seconds after time zero, on the signal's clock
-    std::vector<double> loss;
-    std::vector<double> perplexity;
+    std::string id;     ///< `run` for the run's curve, else the site's name
+    std::string label;  ///< text for the user
+    std::vector<CurvePoint> points;
 };
 
 /// The loss of a curve at its end.
@@ -37,12 +42,9 @@ struct LossAccount {
     Tokens tokens_per_step;
     std::string smoothing;  ///< description of the smoothing for the user
     std::int64_t tail_steps{};
-    std::vector<Curve> raw;     ///< one curve per site, not smoothed; each point is one step
-    std::vector<Curve> curves;  ///< smoothed curves
-    std::vector<FinalLoss> finals;
-
-    /// Returns the final loss of the curve with the id `curve`, or null if there is none.
-    [[nodiscard]] FinalLoss const* final_of(std::string const& curve) const;
+    std::vector<Curve> raw;         ///< one curve per site, not smoothed; each point is one step
+    std::vector<Curve> curves;      ///< smoothed curves; the first is that of the run
+    std::vector<FinalLoss> finals;  ///< in the order of `curves`
 };
 
 /// The loss on text that no site trained on.

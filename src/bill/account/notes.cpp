@@ -63,7 +63,7 @@ void add_outside_threshold(Notes& notes, energy::Tally const& total)
                     100 * ratio(*dirty, total.known_energy())));
 }
 
-// Whose rates and powers the always-on scenarios have.
+// Names the sites whose rates and powers the always-on scenarios have.
 std::string imagined_sites(Account const& a)
 {
     std::string text;
@@ -76,17 +76,6 @@ std::string imagined_sites(Account const& a)
                                     : "");
     }
     return text;
-}
-
-void add_joint_rates(Notes& notes, Account const& a)
-{
-    for (auto const& site : a.sites)
-        if (site.rate && !site.rate->lone)
-            notes.emplace_back(
-                "Rate of " + site.id.value,
-                "Each step of this site ran while another site held devices, so its rate is that "
-                "of its steps in joint rounds. Alone, it may be faster; always-on is then too "
-                "high.");
 }
 
 void add_gaps(Notes& notes, Scenario const& scenario)
@@ -113,7 +102,13 @@ void add_always_on(Notes& notes, Account const& a)
                                    "waiting and checkpoints are not included, so always-on is "
                                    "shown at its best.{}",
                                    grouped(a.trained().value), imagined_sites(a)));
-    add_joint_rates(notes, a);
+    for (auto const& site : a.sites)
+        if (site.rate && !site.rate->lone)
+            notes.emplace_back(
+                "Rate of " + site.id.value,
+                "Each step of this site ran while another site held devices, so its rate is that "
+                "of its steps in joint rounds. Alone, it may be faster; always-on is then too "
+                "high.");
     for (auto const& sentence : held_after_signal(a))
         notes.emplace_back("Always on, after the signal's end", sentence + ".");
     for (auto const& scenario : a.always_on) add_gaps(notes, scenario);
@@ -174,39 +169,15 @@ void add_unpublished(Notes& notes, Account const& a)
     }
 }
 
-void add_contradictions(Notes& notes, std::int64_t samples)
-{
-    if (samples <= 0) return;
-    notes.emplace_back("Contradicting samples",
-                       fmt::format("{} samples of the signal differ from those of another site in "
-                                   "the same region. Those of the site that is first in the run "
-                                   "file count.",
-                                   grouped(samples)));
-}
-
-void add_broken_lines(Notes& notes, int broken_lines)
-{
-    if (broken_lines <= 0) return;
-    notes.emplace_back("Broken lines",
-                       fmt::format("{} lines of event, sample and metrics files are cut short or "
-                                   "damaged, and left out.",
-                                   broken_lines));
-}
-
-// The sites whose bills lack energy because it is not yet published; empty if there are none.
-std::string unpublished_sites(Account const& a)
-{
-    std::string text;
-    for (auto const& site : a.sites)
-        if (lacks_energy(site, a.clock_factor)) text += (text.empty() ? "" : ", ") + site.id.value;
-    return text;
-}
-
-// Why the energy of some work is not recorded; empty if all is.
+// Says why the energy of some work is not recorded. The text is empty if all of it is.
 std::string no_log(Account const& a)
 {
-    if (auto const sites = unpublished_sites(a); a.unlogged.empty() && !sites.empty())
-        return "the logs of " + sites + " are not yet published to the end";
+    std::string unpublished;
+    for (auto const& site : a.sites)
+        if (lacks_energy(site, a.clock_factor))
+            unpublished += (unpublished.empty() ? "" : ", ") + site.id.value;
+    if (a.unlogged.empty() && !unpublished.empty())
+        return "the logs of " + unpublished + " are not yet published to the end";
     std::string text;
     for (auto const& work : a.unlogged) {
         text += (text.empty() ? "there is no log of the work of " : ", ") + work.site.value;
@@ -215,7 +186,7 @@ std::string no_log(Account const& a)
     return text;
 }
 
-// Why the run's CO2 is unknown; empty if it is known.
+// Says why the run's CO2 is unknown. The text is empty if it is known.
 std::string no_carbon(RunFiles const& files, Account const& a)
 {
     if (auto const why = no_log(a); !why.empty()) return why;
@@ -228,7 +199,7 @@ std::string no_carbon(RunFiles const& files, Account const& a)
                                : files.trace_name + " has no value while the sites held devices";
 }
 
-// Why always-on in one region is nothing to compare with; empty if it is.
+// Says why a run cannot be compared with always-on in one region. The text is empty if it can.
 std::string no_ratio(Scenario const& scenario)
 {
     auto const& tally = scenario.tally;
@@ -237,7 +208,7 @@ std::string no_ratio(Scenario const& scenario)
     return tally.carbon.value > 0 ? "" : name + " emits no CO2";
 }
 
-// Why no region has a percentage of always-on; empty if one has.
+// Says why no region has a percentage of always-on. The text is empty if one has.
 std::string no_ratio(Account const& a)
 {
     if (auto const why = no_log(a); !why.empty()) return why;
@@ -284,29 +255,36 @@ std::string grouped(std::int64_t value)
     return out;
 }
 
-Explanation explain(RunFiles const& files, Timeline const& timeline, Account const& figures,
-                    Gaps const& gaps)
+void explain(Account& account, RunFiles const& files, Timeline const& timeline, Gaps const& gaps)
 {
-    Explanation out;
-    out.provenance = provenance_of(figures);
-    out.facts = facts_of(files, timeline, figures);
-    out.warnings = warnings_of(files, timeline);
-    out.missing = missing_of(files, figures, gaps);
-    auto const carbon = out.missing.find("carbon");
-    add_held_out(out.notes, figures, gaps.held_out);
-    add_clock(out.notes, figures);
-    add_unknown_intensity(out.notes, total_of(figures),
-                          carbon != out.missing.end() ? carbon->second : "");
-    add_outside_threshold(out.notes, total_of(figures));
-    add_always_on(out.notes, figures);
-    add_missing_regions(out.notes, figures);
-    add_uncommitted(out.notes, files, figures.tokens);
-    add_unlogged(out.notes, figures);
-    add_unpublished(out.notes, figures);
-    add_contradictions(out.notes, files.contradicting_samples);
-    add_broken_lines(out.notes, files.broken_lines);
-    for (auto const& warning : out.warnings) out.notes.emplace_back("Warning", warning + ".");
-    return out;
+    account.provenance = provenance_of(account);
+    account.facts = facts_of(files, timeline, account);
+    account.warnings = warnings_of(files, timeline);
+    account.missing = missing_of(files, account, gaps);
+    auto& notes = account.notes;
+    auto const carbon = account.missing.find("carbon");
+    add_held_out(notes, account, gaps.held_out);
+    add_clock(notes, account);
+    add_unknown_intensity(notes, total_of(account),
+                          carbon != account.missing.end() ? carbon->second : "");
+    add_outside_threshold(notes, total_of(account));
+    add_always_on(notes, account);
+    add_missing_regions(notes, account);
+    add_uncommitted(notes, files, account.tokens);
+    add_unlogged(notes, account);
+    add_unpublished(notes, account);
+    if (auto const samples = files.contradicting_samples; samples > 0)
+        notes.emplace_back("Contradicting samples",
+                           fmt::format("{} samples of the signal differ from those of another site "
+                                       "in the same region. Those of the site that is first in the "
+                                       "run file count.",
+                                       grouped(samples)));
+    if (files.broken_lines > 0)
+        notes.emplace_back("Broken lines",
+                           fmt::format("{} lines of event, sample and metrics files are cut short "
+                                       "or damaged, and left out.",
+                                       files.broken_lines));
+    for (auto const& warning : account.warnings) notes.emplace_back("Warning", warning + ".");
 }
 
 }  // namespace curtail::account

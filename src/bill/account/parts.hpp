@@ -56,12 +56,6 @@ struct Energy {
 [[nodiscard]] std::optional<energy::Tally> average_of(RunFiles const& files,
                                                       Timeline const& timeline);
 
-/// Adds windows, rounds, contributed work, energy and carbon to `account`. `account.sites`,
-/// `work.sites` and `energy.sites` must list the sites in the same order. `energy` must have been
-/// computed from `windows` and `work.rounds`.
-void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, Work work,
-                         Energy energy);
-
 /// The counterfactual of the run: one imagined site trains on as many tokens as the committed model
 /// includes, without a pause. Each region of the trace has one scenario, which places the site in
 /// that region. The site has the rate and the power of a site of the run in that region that has
@@ -111,22 +105,14 @@ struct Evaluation {
 /// Returns the events of the poller and of all sites, in order of time.
 [[nodiscard]] std::vector<EventLine> events_of(RunFiles const& files, Axis const& axis);
 
-/// Texts of the report that explain its numbers.
-struct Explanation {
-    std::vector<ProvenanceNote> provenance;
-    std::map<std::string, std::string> missing;
-    std::vector<FactGroup> facts;
-    std::vector<std::pair<std::string, std::string>> notes;  ///< title and text of each note
-    std::vector<std::string> warnings;
-};
 /// Why parts of the account are missing. An empty text means that there is nothing to explain.
 struct Gaps {
     std::string always_on;  ///< AlwaysOn::missing
     std::string held_out;   ///< Evaluation::rejected
 };
-/// Writes the texts. All numbers of the account `figures` must have been computed before.
-[[nodiscard]] Explanation explain(RunFiles const& files, Timeline const& timeline,
-                                  Account const& figures, Gaps const& gaps);
+/// Adds the texts that explain the numbers of `account`: provenance, missing numbers, facts, notes
+/// and warnings. All numbers must have been computed before.
+void explain(Account& account, RunFiles const& files, Timeline const& timeline, Gaps const& gaps);
 
 /// Says where each of the main numbers comes from.
 [[nodiscard]] std::vector<ProvenanceNote> provenance_of(Account const& figures);

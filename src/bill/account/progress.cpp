@@ -14,18 +14,8 @@ struct Span {
     double to;
 };
 
-std::vector<Span> spans_of(std::vector<StepWork> const& work, Time end)
-{
-    std::vector<Span> spans;
-    for (auto const& w : work) {
-        double const to = FractionalSeconds(end - w.end).count();
-        spans.push_back({to + w.duration.count(), to});
-    }
-    return spans;
-}
-
-// How long before the end the last `speed_window` of training time began; `measured` becomes the
-// training time since then.
+// Returns how long before the end the last `speed_window` of training time began; `measured`
+// becomes the training time since then.
 double window_begin(std::vector<Span> spans, double& measured)
 {
     std::sort(spans.begin(), spans.end(), [](Span a, Span b) { return a.to < b.to; });
@@ -53,7 +43,11 @@ std::optional<Speed> speed_of(std::vector<StepWork> const& work)
     auto const newest =
         std::max_element(work.begin(), work.end(),
                          [](StepWork const& a, StepWork const& b) { return a.end < b.end; });
-    auto const spans = spans_of(work, newest->end);
+    std::vector<Span> spans;
+    for (auto const& w : work) {
+        double const to = FractionalSeconds(newest->end - w.end).count();
+        spans.push_back({to + w.duration.count(), to});
+    }
     double measured = 0;
     double const begin = window_begin(spans, measured);
     if (measured <= 0) return std::nullopt;

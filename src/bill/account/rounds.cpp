@@ -115,15 +115,6 @@ class PayloadReads {
 // The steps of each site in a round.
 using StepsBySite = std::map<std::size_t, Steps>;
 
-std::optional<Time> first_step_of(StepsBySite const& by_site)
-{
-    std::optional<Time> first;
-    for (auto const& [site, steps] : by_site)
-        if (!steps.empty() && (!first || begin_of(steps.front()) < *first))
-            first = begin_of(steps.front());
-    return first;
-}
-
 // Mean loss over the round's last steps.
 std::optional<double> tail_loss(StepsBySite const& by_site)
 {
@@ -186,10 +177,18 @@ class RoundBuilder {
             round.tokens += part.tokens;
         }
         StepsBySite steps;
-        for (auto const& [site, part] : parts)
-            steps[site] = steps_[site].between(previous + Millis{1}, commit.time + Millis{1});
-        energy::Interval const when{start_of(previous, first_step_of(steps), busy_), commit.time};
-        add_times_of(round, when);
+        std::optional<Time> first_step;
+        for (auto const& [site, part] : parts) {
+            auto const mine = steps_[site].between(previous + Millis{1}, commit.time + Millis{1});
+            if (!mine.empty())
+                first_step = std::min(first_step.value_or(Time::max()), begin_of(mine.front()));
+            steps[site] = mine;
+        }
+        energy::Interval const when{start_of(previous, first_step, busy_), commit.time};
+        round.start_s = axis_.at(when.from);
+        round.end_s = axis_.at(when.to);
+        round.merged_s = round.end_s;
+        round.duration = seconds_between(when.from, when.to);
         for (auto& [site, part] : parts) {
             part.weight = ratio(part.tokens, round.tokens);
             add_times(part, steps[site], when);
@@ -198,7 +197,9 @@ class RoundBuilder {
         auto const contributed = round.joint() ? contributed_.last_of(commit) : std::nullopt;
         if (contributed) round.merge = std::max(0.0, seconds_between(*contributed, commit.time));
         round.last_step = ratio(commit.tokens, files_.run.training.batch_tokens);
-        round.delta_norm = delta_norm_of(commit);
+        for (auto const& c : commit.contributions)
+            if (counts(c) && c.norm > 0)
+                round.delta_norm = std::max(round.delta_norm.value_or(0), c.norm);
         round.loss = tail_loss(steps);
         round.note = note_of(commit);
         reads_.add_to(round, commit.round);
@@ -243,22 +244,6 @@ class RoundBuilder {
         return parts;
     }
 
-    [[nodiscard]] std::optional<double> delta_norm_of(CommitSummary const& commit) const
-    {
-        std::optional<double> norm;
-        for (auto const& c : commit.contributions)
-            if (counts(c) && c.norm > 0) norm = std::max(norm.value_or(0), c.norm);
-        return norm;
-    }
-
-    void add_times_of(RoundAccount& round, energy::Interval when) const
-    {
-        round.start_s = axis_.at(when.from);
-        round.end_s = axis_.at(when.to);
-        round.merged_s = round.end_s;
-        round.duration = seconds_between(when.from, when.to);
-    }
-
     RunFiles const& files_;
     Axis const& axis_;
     std::vector<energy::Interval> busy_;
@@ -297,17 +282,6 @@ std::optional<RoundSummary> summary_of(std::vector<RoundAccount> const& rounds)
                         median_of(train), median_of(after),     median_of(merge)};
 }
 
-void add_round(Work& work, RoundAccount round)
-{
-    ++(round.joint() ? work.commits.joint : work.commits.lone);
-    for (auto const& part : round.parts) {
-        auto& site = work.sites[part.site];
-        site.tokens += part.tokens;
-        ++(round.joint() ? site.joint_rounds : site.lone_rounds);
-    }
-    work.rounds.push_back(std::move(round));
-}
-
 }  // namespace
 
 Work work_of(RunFiles const& files, Timeline const& timeline)
@@ -321,8 +295,16 @@ Work work_of(RunFiles const& files, Timeline const& timeline)
         work.tokens = commit.tokens;
         if (commit.kind == CommitSummary::Kind::genesis) ++work.commits.genesis;
         if (commit.kind == CommitSummary::Kind::roster) ++work.commits.roster;
-        if (commit.kind == CommitSummary::Kind::merge)
-            add_round(work, builder.build(commit, previous.value_or(commit.time)));
+        if (commit.kind == CommitSummary::Kind::merge) {
+            auto const& round =
+                work.rounds.emplace_back(builder.build(commit, previous.value_or(commit.time)));
+            ++(round.joint() ? work.commits.joint : work.commits.lone);
+            for (auto const& part : round.parts) {
+                auto& site = work.sites[part.site];
+                site.tokens += part.tokens;
+                ++(round.joint() ? site.joint_rounds : site.lone_rounds);
+            }
+        }
         if (commit.kind != CommitSummary::Kind::roster) previous = commit.time;
     }
     work.other_sites = builder.other_sites();

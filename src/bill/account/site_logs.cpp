@@ -14,8 +14,8 @@ namespace {
 using journal::SiteLog;
 using journal::Stream;
 
-// What times the lines of a log may have. A line of a published log was written before its piece
-// was stored. A wrong clock must not stretch the account of the run over centuries.
+// The times that the lines of a log may have. A line of a published log was written before its
+// piece was stored. A wrong clock must not stretch the account of the run over centuries.
 struct PossibleTimes {
     Time from{from_unix_ms(946'684'800'000)};  // the year 2000
     Time to{Time::max()};
@@ -29,13 +29,7 @@ struct PossibleTimes {
     [[nodiscard]] bool has(Time time) const { return time >= from && time <= to; }
 };
 
-template <class Line>
-void extend(std::optional<Time>& until, std::vector<Line> const& lines)
-{
-    for (auto const& line : lines) until = std::max(until.value_or(line.time), line.time);
-}
-
-// Whether a trainer logged no exit before the site's next one started.
+// Returns whether a trainer logged no exit before the site's next one started.
 bool has_killed_trainer(std::string_view text)
 {
     bool is_running = false;
@@ -58,41 +52,27 @@ Result<SiteLog> read_newest_steps(journal::LogReader const& reader, SiteId const
     });
 }
 
-std::filesystem::path common_file(config::Run const& run, char const* name)
+// Leaves out the lines with an impossible time, and counts them as broken.
+template <class File, class Line>
+File possible(File file, std::vector<Line> File::*lines, SiteLog const& log)
 {
-    return run.poller_folder() / name;
+    PossibleTimes const times(log);
+    file.broken_lines += static_cast<int>(
+        std::erase_if(file.*lines, [&](Line const& line) { return !times.has(line.time); }));
+    return file;
+}
+
+// Also leaves out the lines of other sites.
+runlog::EventFile events_in(SiteLog const& log, SiteId const& site)
+{
+    auto file = possible(runlog::parse_events(log.text), &runlog::EventFile::events, log);
+    if (log.pieces > 0)
+        file.broken_lines += static_cast<int>(std::erase_if(
+            file.events, [&](auto const& event) { return event.site != site.value; }));
+    return file;
 }
 
 }  // namespace
-
-runlog::EventFile events_in(SiteLog const& log, SiteId const& site)
-{
-    auto file = runlog::parse_events(log.text);
-    PossibleTimes const times(log);
-    file.broken_lines += static_cast<int>(std::erase_if(file.events, [&](auto const& event) {
-        bool const is_foreign = log.pieces > 0 && event.site != site.value;
-        return is_foreign || !times.has(event.time);
-    }));
-    return file;
-}
-
-runlog::MetricsFile metrics_in(SiteLog const& log)
-{
-    auto file = runlog::parse_metrics(log.text);
-    PossibleTimes const times(log);
-    file.broken_lines += static_cast<int>(
-        std::erase_if(file.steps, [&](auto const& step) { return !times.has(step.time); }));
-    return file;
-}
-
-runlog::HeldOutFile evaluations_in(SiteLog const& log)
-{
-    auto file = runlog::parse_held_out(log.text);
-    PossibleTimes const times(log);
-    file.broken_lines += static_cast<int>(
-        std::erase_if(file.lines, [&](auto const& line) { return !times.has(line.time); }));
-    return file;
-}
 
 Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site,
                                 std::optional<FractionalSeconds> newest_steps)
@@ -108,8 +88,11 @@ Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& 
     }
     auto poller = events_in(logs.text(Stream::poller), site);
     auto trainer = events_in(logs.text(Stream::trainer), site);
-    auto metrics = metrics_in(logs.text(Stream::metrics));
-    auto evaluations = evaluations_in(logs.text(Stream::evaluation));
+    auto const& steps = logs.text(Stream::metrics);
+    auto metrics = possible(runlog::parse_metrics(steps.text), &runlog::MetricsFile::steps, steps);
+    auto const& losses = logs.text(Stream::evaluation);
+    auto evaluations =
+        possible(runlog::parse_held_out(losses.text), &runlog::HeldOutFile::lines, losses);
     logs.broken_lines = poller.broken_lines + trainer.broken_lines + metrics.broken_lines +
                         evaluations.broken_lines;
     logs.poller_events = std::move(poller.events);
@@ -134,12 +117,12 @@ std::vector<Result<SiteLogs>> read_all_site_logs(config::Run const& run,
 
 Result<runlog::EventFile> read_common_events(config::Run const& run)
 {
-    return runlog::read_events(common_file(run, "events.jsonl"));
+    return runlog::read_events(run.poller_folder() / "events.jsonl");
 }
 
 Result<signals::SampleFile> read_samples(config::Run const& run, std::vector<SiteLogs> const& sites)
 {
-    auto const common = read_file_if_exists(common_file(run, "signals.jsonl"));
+    auto const common = read_file_if_exists(run.poller_folder() / "signals.jsonl");
     if (!common) return tl::unexpected(common.error());
     std::vector<signals::SampleText> texts;
     if (*common) texts.push_back({**common, {}});
@@ -182,9 +165,12 @@ Publication publication_of(SiteLogs const& logs)
     publication.is_remote = is_published && !reaches_local;
     publication.is_missing = !is_published && !reaches_local;
     if (!publication.is_remote) return publication;
-    extend(until, logs.poller_events);
-    extend(until, logs.events);
-    extend(until, logs.metrics);
+    auto const extend = [&](auto const& lines) {
+        for (auto const& line : lines) until = std::max(until.value_or(line.time), line.time);
+    };
+    extend(logs.poller_events);
+    extend(logs.events);
+    extend(logs.metrics);
     publication.until = until;
     return publication;
 }

@@ -45,14 +45,6 @@ struct SiteLogs {
     config::Run const& run, journal::LogReader const& reader,
     std::optional<FractionalSeconds> newest_steps = {});
 
-/// Reads the events in a site's log. Leaves out, and counts as broken, the lines of other sites and
-/// those with an impossible time.
-[[nodiscard]] runlog::EventFile events_in(journal::SiteLog const& log, SiteId const& site);
-/// Reads the steps in a site's log, in the same way.
-[[nodiscard]] runlog::MetricsFile metrics_in(journal::SiteLog const& log);
-/// Reads the held-out losses in a site's log, in the same way.
-[[nodiscard]] runlog::HeldOutFile evaluations_in(journal::SiteLog const& log);
-
 /// Returns the events that earlier versions of the poller wrote to one file for all sites.
 [[nodiscard]] Result<runlog::EventFile> read_common_events(config::Run const& run);
 

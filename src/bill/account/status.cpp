@@ -9,23 +9,17 @@ namespace {
 
 using runlog::JobChange;
 
-// `key value, key value`: an event's details for people. The round has its own column; nested
-// objects are left out.
-std::string details_text(json::Object const& details)
-{
-    std::string out;
-    for (auto const& [key, value] : details.members()) {
-        if (key == "round" || value.as_object() != nullptr) continue;
-        if (!out.empty()) out += ", ";
-        out += key + " " + (value.as_text() != nullptr ? *value.as_text() : json::to_string(value));
-    }
-    return out;
-}
-
 EventLine line_of(Event const& event, std::string const& site, Axis const& axis)
 {
-    return {axis.at(event.time), event.type, event.integer("round"), site,
-            details_text(event.details)};
+    // The round has its own column; nested objects are left out.
+    std::string details;
+    for (auto const& [key, value] : event.details.members()) {
+        if (key == "round" || value.as_object() != nullptr) continue;
+        auto const* text = value.as_text();
+        details += (details.empty() ? "" : ", ") + key + " " +
+                   (text != nullptr ? *text : json::to_string(value));
+    }
+    return {axis.at(event.time), event.type, event.integer("round"), site, details};
 }
 
 // A replay has reached the end of its trace.
@@ -52,7 +46,7 @@ bool was_stopped(WindowTimeline const& window, RunFiles const& files)
     return stopped;
 }
 
-// The status of a run with windows that are still open; empty if there is none.
+// Returns the status of a run with windows that are still open. The text is empty if none is.
 std::string open_status(RunFiles const& files, std::vector<WindowTimeline> const& windows)
 {
     auto const is_open = [](WindowTimeline const& w) { return !w.close_s; };

@@ -21,9 +21,6 @@ inline constexpr std::size_t max_points_per_line = 4000;
 /// value.
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<std::optional<double> const> values,
                                                  std::size_t most = max_points_per_line);
-/// Does the same for a line without missing values.
-[[nodiscard]] std::vector<std::size_t> thin_line(std::span<double const> values,
-                                                 std::size_t most = max_points_per_line);
 /// Selects at most `most` points of a scatter plot with `count` points, and returns their indices.
 /// The indices are evenly spaced. Extremes get no preference, because a preference would make the
 /// cloud of points look wider than it is.

@@ -51,15 +51,6 @@ std::vector<PhaseChange> decisions_of(RunFiles const& files, std::vector<Event> 
     return out;
 }
 
-// The opening or closing of a window that an event reports.
-std::optional<runlog::WindowChange> turn_in(Event const& event)
-{
-    if (auto const phase = runlog::phase_change_in(event);
-        phase && phase->to == windows::Phase::closed)
-        return runlog::WindowChange{};
-    return runlog::window_change_in(event);
-}
-
 // Windows from the poller's openings and closings. A poller that was killed may have logged an
 // opening twice. It may also have logged no closing: the window then ended at the decision to
 // close, or at the site's next opening.
@@ -69,18 +60,22 @@ class WindowBuilder {
 
     void add(std::size_t site, runlog::WindowChange const& change, Event const& event)
     {
-        if (change.opens && is_known(site, change.window)) return;
+        bool const is_known =
+            !change.window.empty() &&
+            std::any_of(windows_.begin(), windows_.end(), [&](WindowTimeline const& w) {
+                return w.site == site && w.id == change.window;
+            });
+        if (change.opens && is_known) return;
         double const at_s = seconds_of(event, axis_);
         auto const last = std::find_if(windows_.rbegin(), windows_.rend(),
                                        [&](WindowTimeline const& w) { return w.site == site; });
         if (last != windows_.rend() && !last->close_s) last->close_s = std::max(last->open_s, at_s);
         if (!change.opens) return;
-        WindowTimeline window;
+        auto& window = windows_.emplace_back();
         window.site = site;
         window.id = change.window;
         window.open_s = at_s;
         window.opened_at = event.time;
-        windows_.push_back(std::move(window));
     }
 
     [[nodiscard]] std::vector<WindowTimeline> take()
@@ -88,27 +83,16 @@ class WindowBuilder {
         std::stable_sort(
             windows_.begin(), windows_.end(),
             [](WindowTimeline const& a, WindowTimeline const& b) { return a.open_s < b.open_s; });
-        for (auto& window : windows_) window.next_opened_at = next_opening(window);
+        for (auto& window : windows_) {
+            window.next_opened_at = Time::max();
+            for (auto const& w : windows_)
+                if (w.site == window.site && w.opened_at > window.opened_at)
+                    window.next_opened_at = std::min(window.next_opened_at, w.opened_at);
+        }
         return std::move(windows_);
     }
 
   private:
-    [[nodiscard]] bool is_known(std::size_t site, std::string const& window) const
-    {
-        return !window.empty() && std::any_of(windows_.begin(), windows_.end(), [&](auto const& w) {
-            return w.site == site && w.id == window;
-        });
-    }
-
-    [[nodiscard]] Time next_opening(WindowTimeline const& window) const
-    {
-        Time next = Time::max();
-        for (auto const& w : windows_)
-            if (w.site == window.site && w.opened_at > window.opened_at)
-                next = std::min(next, w.opened_at);
-        return next;
-    }
-
     Axis const& axis_;
     std::vector<WindowTimeline> windows_;
 };
@@ -116,13 +100,17 @@ class WindowBuilder {
 std::vector<WindowTimeline> windows_of(RunFiles const& files, std::vector<Event> const& poller,
                                        Axis const& axis)
 {
-    WindowBuilder windows(axis);
+    WindowBuilder builder(axis);
     for (auto const& event : poller) {
         auto const site = site_index(files, event.site);
-        auto const turn = turn_in(event);
-        if (site && turn) windows.add(*site, *turn, event);
+        if (!site) continue;
+        auto const phase = runlog::phase_change_in(event);
+        bool const closes = phase && phase->to == windows::Phase::closed;
+        auto const turn =
+            closes ? std::optional(runlog::WindowChange{}) : runlog::window_change_in(event);
+        if (turn) builder.add(*site, *turn, event);
     }
-    return windows.take();
+    return builder.take();
 }
 
 // Intervals between a decision to close and the site's next decision, inside the window.
@@ -156,14 +144,6 @@ std::vector<Time> step_times_of(SiteFiles const& site)
     return out;
 }
 
-// The first step that the site logged in the window.
-std::optional<Time> first_step_of(WindowTimeline const& window, std::vector<Time> const& steps)
-{
-    auto const first = std::lower_bound(steps.begin(), steps.end(), window.opened_at);
-    return first != steps.end() && *first < window.next_opened_at ? std::optional(*first)
-                                                                  : std::nullopt;
-}
-
 // The time in which the site waited for devices: from the opening, or the end of the job before,
 // to the first job of the window.
 std::optional<StateSpan> provision_of(WindowTimeline const& window, SiteTimeline const& site,
@@ -181,25 +161,16 @@ std::optional<StateSpan> provision_of(WindowTimeline const& window, SiteTimeline
     return std::nullopt;
 }
 
-// Whether another site took part in rounds (training or exchanging) at some time in the real
-// interval.
-bool others_trained(std::vector<SiteTimeline> const& sites, std::size_t site, energy::Interval when)
-{
-    auto const in_rounds = [&](energy::StateInterval const& held) {
-        return (held.state == energy::PowerState::training ||
-                held.state == energy::PowerState::exchange) &&
-               energy::overlap(held.when, when);
-    };
-    for (std::size_t s = 0; s < sites.size(); ++s)
-        if (s != site &&
-            std::any_of(sites[s].held_real.begin(), sites[s].held_real.end(), in_rounds))
-            return true;
-    return false;
-}
-
+// Tells whether another site took part in rounds (training or exchanging) in the real interval.
 Latency latency_of(std::vector<SiteTimeline> const& sites, std::size_t site, energy::Interval when)
 {
-    return {when.length().count(), others_trained(sites, site, when)};
+    bool others_trained = false;
+    for (std::size_t s = 0; s < sites.size(); ++s)
+        for (auto const& [state, held] : sites[s].held_real)
+            if (s != site && energy::overlap(held, when) &&
+                (state == energy::PowerState::training || state == energy::PowerState::exchange))
+                others_trained = true;
+    return {when.length().count(), others_trained};
 }
 
 std::optional<Latency> stop_of(WindowTimeline const& window, std::vector<SiteTimeline> const& sites)
@@ -253,18 +224,12 @@ Time first_time(RunFiles const& files)
     return empty ? Time{} : files.trace[0].points[0].time;
 }
 
-// Until when it is known what a site did, if the run ended at `end`.
-Time known_until(SiteFiles const& site, Time end)
-{
-    return std::min(end, site.publication.until.value_or(end));
-}
-
 std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> const& poller,
                                    Axis const& axis, Time end)
 {
     std::vector<SiteTimeline> out;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
-        auto const until = known_until(files.sites[s], end);
+        auto const until = std::min(end, files.sites[s].publication.until.value_or(end));
         auto& site = out.emplace_back(
             site_timeline(jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site),
                           files.sites[s], axis, until));
@@ -279,7 +244,8 @@ void complete(WindowTimeline& window, Timeline& timeline, std::vector<Time> cons
 {
     auto& site = timeline.sites[window.site];
     window.closing = closing_of(window, timeline.decisions, timeline.end_s);
-    window.first_step = first_step_of(window, steps);
+    auto const first = std::lower_bound(steps.begin(), steps.end(), window.opened_at);
+    if (first != steps.end() && *first < window.next_opened_at) window.first_step = *first;
     window.stop = stop_of(window, timeline.sites);
     if (window.first_step)
         window.start =

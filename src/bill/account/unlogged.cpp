@@ -6,22 +6,6 @@
 namespace curtail::account {
 namespace {
 
-// Tokens and seconds of the steps that a site logged.
-struct LoggedWork {
-    Tokens tokens;
-    double seconds{};
-};
-
-LoggedWork logged_by(SiteFiles const& site)
-{
-    LoggedWork sum;
-    for (auto const& step : site.metrics) {
-        sum.tokens += step.tokens;
-        sum.seconds += step.duration.count();
-    }
-    return sum;
-}
-
 double trained_s(SiteTimeline const& site)
 {
     double sum = 0;
@@ -30,18 +14,20 @@ double trained_s(SiteTimeline const& site)
     return sum;
 }
 
-// Whether the logged states leave time for the steps that no line of the metrics records.
-bool is_covered(Tokens committed, LoggedWork const& logged, std::optional<SiteRate> const& rate,
-                SiteTimeline const& timeline)
+// Tells whether the logged states leave time for the steps that no line of the metrics records.
+bool is_covered(Tokens committed, Tokens logged, SiteFiles const& site,
+                std::optional<SiteRate> const& rate, SiteTimeline const& timeline)
 {
     constexpr double enough = 1 - energy::Tally::most_unknown;
-    if (ratio(logged.tokens, committed) >= enough) return true;
+    if (ratio(logged, committed) >= enough) return true;
     // A step that no line records may have been faster than the others.
     constexpr double least_time = 0.75;
     // Without a step there is no rate with which the states could be checked.
     if (!rate) return trained_s(timeline) > 0;
-    double const missing = static_cast<double>((committed - logged.tokens).value);
-    return trained_s(timeline) >= least_time * (logged.seconds + missing / rate->tokens_per_s);
+    double seconds = 0;
+    for (auto const& step : site.metrics) seconds += step.duration.count();
+    double const missing = static_cast<double>((committed - logged).value);
+    return trained_s(timeline) >= least_time * (seconds + missing / rate->tokens_per_s);
 }
 
 }  // namespace
@@ -55,9 +41,10 @@ std::vector<UnloggedWork> unlogged_work(RunFiles const& files, Timeline const& t
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         auto const committed = work.sites[s].tokens;
         if (committed <= Tokens{}) continue;
-        auto const logged = logged_by(files.sites[s]);
-        if (!is_covered(committed, logged, rates[s], timeline.sites[s]))
-            out.push_back({files.run.sites[s].site, committed - logged.tokens, true});
+        Tokens logged;
+        for (auto const& step : files.sites[s].metrics) logged += step.tokens;
+        if (!is_covered(committed, logged, files.sites[s], rates[s], timeline.sites[s]))
+            out.push_back({files.run.sites[s].site, committed - logged, true});
     }
     return out;
 }

@@ -8,7 +8,7 @@
 namespace curtail::account {
 namespace {
 
-// By how much the times of lines that were written one after the other go back at most.
+// Returns by how much the times of lines that were written one after the other go back at most.
 template <class Line>
 Millis largest_step_back(std::vector<Line> const& lines)
 {
@@ -68,16 +68,6 @@ Millis set_forward_by(std::vector<StepMetrics> const& steps, std::vector<JobTime
     return sum;
 }
 
-void add_held_out(std::vector<std::string>& warnings, RunFiles const& files)
-{
-    if (files.commits.empty()) return;
-    auto const& tip = files.commits.back();
-    auto const state = followed_state(followed_of(files), {tip.number}, {tip.round});
-    if (!state) return;
-    for (auto& warning : followed_warnings(*state, files.run.held_out))
-        warnings.push_back(std::move(warning));
-}
-
 }  // namespace
 
 std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline)
@@ -103,7 +93,11 @@ std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& time
                 "two jobs of {} held devices at once for {:.1f} real s; only one of them counts",
                 name, seconds(overlap)));
     }
-    add_held_out(warnings, files);
+    if (files.commits.empty()) return warnings;
+    auto const& tip = files.commits.back();
+    if (auto const state = followed_state(followed_of(files), {tip.number}, {tip.round}))
+        for (auto& warning : followed_warnings(*state, files.run.held_out))
+            warnings.push_back(std::move(warning));
     return warnings;
 }
 

@@ -5,17 +5,12 @@
 namespace curtail::account {
 namespace {
 
-bool inside(Time time, WindowTimeline const& window)
-{
-    return time >= window.opened_at && time < window.next_opened_at;
-}
-
 // When the devices of the window's last job were released. A window without a job held none.
 MaybeSeconds released_of(WindowTimeline const& window, SiteTimeline const& site, Axis const& axis)
 {
     MaybeSeconds released = window.close_s;
     for (auto const& job : site.jobs)
-        if (inside(job.begin, window))
+        if (job.begin >= window.opened_at && job.begin < window.next_opened_at)
             released = job.end ? MaybeSeconds(axis.at(*job.end)) : std::nullopt;
     return released;
 }

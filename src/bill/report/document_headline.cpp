@@ -79,7 +79,7 @@ void add_energy_headline(Object& out, account::Account const& a)
 
 void add_loss_headline(Object& out, account::Account const& a)
 {
-    auto const* final = a.loss ? a.loss->final_of("run") : nullptr;
+    auto const* final = a.loss ? &a.loss->finals.front() : nullptr;
     out.set("best_ppl", final != nullptr ? Value(final->best_perplexity) : Value());
     out.set("tail_loss", final != nullptr ? Value(tail_json(*final)) : Value());
     if (a.held_out)

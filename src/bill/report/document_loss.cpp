@@ -10,15 +10,17 @@ namespace {
 
 Object curve_json(account::Curve const& curve, bool dots)
 {
+    using account::CurvePoint;
+    auto const column = [&](double CurvePoint::*value, int digits) {
+        return json::array_of(curve.points,
+                              [&](CurvePoint const& p) { return rounded(p.*value, digits); });
+    };
     Object out;
-    if (!dots) {
-        out.set("id", curve.id);
-        out.set("label", curve.label);
-    }
-    out.set("step", rounded(curve.step, 2));
-    out.set("t", rounded(curve.t, 0));
-    out.set("loss", rounded(curve.loss, dots ? 3 : 4));
-    if (!dots) out.set("ppl", rounded(curve.perplexity, 3));
+    if (!dots) out = {{"id", curve.id}, {"label", curve.label}};
+    out.set("step", column(&CurvePoint::step, 2));
+    out.set("t", column(&CurvePoint::t, 0));
+    out.set("loss", column(&CurvePoint::loss, dots ? 3 : 4));
+    if (!dots) out.set("ppl", column(&CurvePoint::perplexity, 3));
     return out;
 }
 

@@ -12,11 +12,6 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-json::Array rounded(std::vector<double> const& values, int digits)
-{
-    return json::array_of(values, [&](double v) { return rounded(v, digits); });
-}
-
 json::Object& add_tally(json::Object& out, energy::Tally const& tally)
 {
     return out.set("kwh", tally.energy.value / 1000)
@@ -55,7 +50,7 @@ Object signal_json(account::Account const& a, RegionSeries const& signal)
     std::vector<std::optional<double>> values;
     for (auto const& point : points)
         values.push_back(point.intensity ? std::optional(point.intensity->value) : std::nullopt);
-    auto const kept = account::thin_line(std::span<std::optional<double> const>(values));
+    auto const kept = account::thin_line(values);
     Array t, v, u;
     for (auto const i : kept) {
         Time until = energy::held_until(points[i], rule.least_hold);

@@ -15,8 +15,6 @@ namespace curtail::report {
     double const scale = std::pow(10.0, digits);
     return std::round(value * scale) / scale;
 }
-/// Rounds each of `values`.
-[[nodiscard]] json::Array rounded(std::vector<double> const& values, int digits);
 /// Converts grams to kg, or Wh to kWh. An empty value stays empty.
 template <class Unit>
 [[nodiscard]] std::optional<double> in_kilo(std::optional<Quantity<Unit>> value)
