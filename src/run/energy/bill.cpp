@@ -2,25 +2,15 @@
 #include "run/energy/bill.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace curtail::energy {
 
 char const* name(Origin origin)
 {
-    switch (origin) {
-        case Origin::measured:
-            return "measured";
-        case Origin::logged:
-            return "logged";
-        case Origin::derived:
-            return "derived";
-        case Origin::modelled:
-            return "modelled";
-        case Origin::estimated:
-            return "estimated";
-    }
-    return "unknown";
+    static constexpr std::array names{"measured", "logged", "derived", "modelled", "estimated"};
+    return names.at(static_cast<std::size_t>(origin));
 }
 
 std::optional<double> Bill::inside_share() const

@@ -21,7 +21,7 @@ IntensitySeries::IntensitySeries(std::vector<SamplePoint> points, IntensityRule 
             throw std::invalid_argument("intensity samples must have rising times");
 }
 
-// Index of the first sample after `time`.
+// Returns the index of the first sample after `time`.
 std::size_t IntensitySeries::first_after(Time time) const
 {
     auto const upper = std::upper_bound(points_.begin(), points_.end(), time,
@@ -29,16 +29,10 @@ std::size_t IntensitySeries::first_after(Time time) const
     return static_cast<std::size_t>(upper - points_.begin());
 }
 
-// The last time at which a sample holds, if no later sample follows before.
+// Returns the last time at which a sample holds, if no later sample follows before.
 Time IntensitySeries::hold_end(std::size_t sample) const
 {
     return held_until(points_[sample], rule_.least_hold);
-}
-
-// Whether a sample holds without a limit.
-bool IntensitySeries::holds_for_ever(std::size_t sample) const
-{
-    return sample + 1 == points_.size() && rule_.past_ends == PastEnds::nearest;
 }
 
 std::optional<GramsPerKwh> IntensitySeries::at(Time time) const
@@ -48,15 +42,15 @@ std::optional<GramsPerKwh> IntensitySeries::at(Time time) const
     return is_end_of_hold ? points_[upper - 1].intensity : value(time, upper);
 }
 
-// The intensity from `from` until change_after(). `upper`: index of the first sample after `from`.
+// Returns the intensity from `from` until change_after(). `upper` is the index of the first sample
+// after `from`.
 std::optional<GramsPerKwh> IntensitySeries::value(Time from, std::size_t upper) const
 {
-    if (upper > 0) {
-        bool const held = holds_for_ever(upper - 1) || from < hold_end(upper - 1);
-        return held ? points_[upper - 1].intensity : std::nullopt;
-    }
     bool const nearest = rule_.past_ends == PastEnds::nearest && !points_.empty();
-    return nearest ? points_.front().intensity : std::nullopt;
+    if (upper == 0) return nearest ? points_.front().intensity : std::nullopt;
+    bool const holds_for_ever = nearest && upper == points_.size();
+    bool const holds = holds_for_ever || from < hold_end(upper - 1);
+    return holds ? points_[upper - 1].intensity : std::nullopt;
 }
 
 Interval IntensitySeries::assumed_after_last(Interval interval) const
@@ -67,8 +61,8 @@ Interval IntensitySeries::assumed_after_last(Interval interval) const
     return {std::clamp(hold_end(points_.size() - 1), interval.from, interval.to), interval.to};
 }
 
-// Until when the intensity keeps the value that it has from `from` on. `upper`: index of the first
-// sample after `from`.
+// Returns the time until which the intensity keeps the value that it has from `from` on. `upper` is
+// the index of the first sample after `from`.
 Time IntensitySeries::change_after(Time from, std::size_t upper) const
 {
     Time const next = upper < points_.size() ? points_[upper].time : Time::max();

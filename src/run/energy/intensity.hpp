@@ -58,7 +58,6 @@ class IntensitySeries {
   private:
     [[nodiscard]] std::size_t first_after(Time time) const;
     [[nodiscard]] Time hold_end(std::size_t sample) const;
-    [[nodiscard]] bool holds_for_ever(std::size_t sample) const;
     [[nodiscard]] Time change_after(Time from, std::size_t upper) const;
     [[nodiscard]] std::optional<GramsPerKwh> value(Time from, std::size_t upper) const;
 

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/energy/state.hpp"
 
+#include <array>
+
 namespace curtail::energy {
 
 char const* name(PowerState state)
 {
-    switch (state) {
-        case PowerState::starting:
-            return "starting";
-        case PowerState::training:
-            return "training";
-        case PowerState::exchange:
-            return "exchange";
-        case PowerState::idle:
-            return "idle";
-        case PowerState::draining:
-            return "draining";
-    }
-    return "unknown";
+    static constexpr std::array names{"starting", "training", "exchange", "idle", "draining"};
+    return names.at(static_cast<std::size_t>(state));
 }
 
 std::optional<PowerState> state_named(std::string_view text)

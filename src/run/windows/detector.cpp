@@ -43,44 +43,12 @@ Time dirty_since(WindowState const& state)
     return *state.closing_since;
 }
 
-Decision advance_closed(WindowState const& before, std::optional<GramsPerKwh> intensity,
-                        Thresholds const& rule)
-{
-    if (!intensity) return {before, Reason::no_signal};
-    if (*intensity < rule.open_below) return {{Phase::open, {}}, Reason::clean};
-    return {before, Reason::still_dirty};
-}
-
-Decision advance_open(WindowState const& before, std::optional<GramsPerKwh> intensity, Time now,
-                      Thresholds const& rule)
-{
-    if (!intensity) return {{Phase::closing, now}, Reason::no_signal};
-    if (*intensity > rule.close_above) return {{Phase::closing, now}, Reason::turned_dirty};
-    return {before, Reason::still_clean};
-}
-
-Decision advance_closing(WindowState const& before, std::optional<GramsPerKwh> intensity, Time now,
-                         Thresholds const& rule)
-{
-    bool const dirty = !intensity || *intensity > rule.close_above;
-    if (!dirty) return {{Phase::open, {}}, Reason::recovered};
-    if (now - dirty_since(before) >= rule.close_delay)
-        return {{Phase::closed, {}}, Reason::delay_over};
-    return {before, Reason::delay_running};
-}
-
 std::string closes_in(Millis remaining)
 {
     return "window closes in " + seconds(remaining) + " unless the signal turns clean";
 }
 
-std::string explain_no_signal(Phase after, Thresholds const& rule)
-{
-    return "no fresh signal, which counts as dirty: " +
-           (after == Phase::closed ? "window stays closed" : closes_in(rule.close_delay));
-}
-
-// Of a window that stays closing or closes, dirty for `dirty_for`.
+// Explains why a window stays closing or closes, after the signal was dirty for `dirty_for`.
 std::string explain_delay(Reason reason, std::optional<GramsPerKwh> intensity, Millis dirty_for,
                           Thresholds const& rule)
 {
@@ -97,13 +65,21 @@ std::string explain_delay(Reason reason, std::optional<GramsPerKwh> intensity, M
 Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity, Time now,
                  Thresholds const& rule)
 {
+    bool const is_dirty = !intensity || *intensity > rule.close_above;
     switch (before.phase) {
         case Phase::closed:
-            return advance_closed(before, intensity, rule);
+            if (!intensity) return {before, Reason::no_signal};
+            if (*intensity < rule.open_below) return {{Phase::open, {}}, Reason::clean};
+            return {before, Reason::still_dirty};
         case Phase::open:
-            return advance_open(before, intensity, now, rule);
+            if (!intensity) return {{Phase::closing, now}, Reason::no_signal};
+            if (is_dirty) return {{Phase::closing, now}, Reason::turned_dirty};
+            return {before, Reason::still_clean};
         case Phase::closing:
-            return advance_closing(before, intensity, now, rule);
+            if (!is_dirty) return {{Phase::open, {}}, Reason::recovered};
+            if (now - dirty_since(before) >= rule.close_delay)
+                return {{Phase::closed, {}}, Reason::delay_over};
+            return {before, Reason::delay_running};
     }
     __builtin_unreachable();
 }
@@ -117,7 +93,9 @@ std::string explain(WindowState const& before, Decision const& decision,
         case Reason::still_dirty:
             return compare(intensity, "not below", rule.open_below) + ": window stays closed";
         case Reason::no_signal:
-            return explain_no_signal(decision.state.phase, rule);
+            return "no fresh signal, which counts as dirty: " +
+                   (decision.state.phase == Phase::closed ? "window stays closed"
+                                                          : closes_in(rule.close_delay));
         case Reason::still_clean:
             return compare(intensity, "not above", rule.close_above) + ": window stays open";
         case Reason::turned_dirty:

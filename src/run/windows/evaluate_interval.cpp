@@ -66,18 +66,6 @@ std::optional<Time> next_change(Signal const& signal, WindowState const& state,
     return next;
 }
 
-// Applies one step at `time`; notes a change of phase.
-void step(EvaluatedInterval& result, std::optional<GramsPerKwh> intensity, Time time,
-          Thresholds const& rule)
-{
-    auto const decision = advance(result.state, intensity, time, rule);
-    if (decision.state.phase != result.state.phase)
-        result.changes.push_back({time, result.state.phase, decision.state.phase, decision.reason,
-                                  intensity, explain(result.state, decision, intensity, time, rule),
-                                  result.last_above});
-    result.state = decision.state;
-}
-
 }  // namespace
 
 EvaluatedInterval evaluate_interval(WindowState const& before, Time from,
@@ -90,7 +78,13 @@ EvaluatedInterval evaluate_interval(WindowState const& before, Time from,
     EvaluatedInterval result{before, now, signal.at(now), last_above, {}, {}};
     for (std::optional<Time> time = from; time && *time <= now;) {
         auto const intensity = signal.at(*time);
-        step(result, intensity, *time, rule.thresholds);
+        auto const decision = advance(result.state, intensity, *time, rule.thresholds);
+        if (decision.state.phase != result.state.phase)
+            result.changes.push_back(
+                {*time, result.state.phase, decision.state.phase, decision.reason, intensity,
+                 explain(result.state, decision, intensity, *time, rule.thresholds),
+                 result.last_above});
+        result.state = decision.state;
         time = next_change(signal, result.state, rule.thresholds, *time);
         if (intensity && *intensity > rule.thresholds.close_above)
             result.last_above = std::min(time.value_or(now), now);
