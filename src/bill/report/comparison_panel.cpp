@@ -39,18 +39,8 @@ Html scenario_bar(PageData const& data, View scenario, double greatest)
     return element("span.hbx", {{"style", "width:110px"}}, parts);
 }
 
-// Grams per kWh of known intensity.
-std::string mean_intensity(View scenario, View kg)
+std::string grams_per_million_tokens(View kg, double tokens)
 {
-    auto const known = scenario["kwh"].number_or(0) - scenario["unknown_kwh"].number_or(0);
-    auto const mean =
-        kg && known > 0 ? std::optional(kg.number_or(0) * 1000 / known) : std::nullopt;
-    return number(mean, is_run(scenario) ? 1 : 0);
-}
-
-std::string grams_per_million_tokens(View scenario, View kg)
-{
-    auto const tokens = scenario["tokens"].number_or(0);
     return kg && tokens > 0 ? significant(kg.number_or(0) * 1e9 / tokens) : "–";
 }
 
@@ -63,6 +53,12 @@ Row scenario_row(PageData const& data, View c, double greatest, bool is_evaluate
     auto const of_carbon = [&](auto const& figure) {
         return value_or_range(c["kg_range"], c["kg"], figure);
     };
+    auto const known_kwh = c["kwh"].number_or(0) - c["unknown_kwh"].number_or(0);
+    auto const mean_intensity = [&](View kg) {
+        bool const is_known = kg && known_kwh > 0;
+        return is_known ? number(kg.number_or(0) * 1000 / known_kwh, is_run(c) ? 1 : 0) : "–";
+    };
+    auto const tokens = c["tokens"].number_or(0);
     auto const share = [](View value) { return in_percent(value); };
     auto const ratio = value_or_range(c["ratio_range"], c["ratio"], share);
     auto const tail = c["tail"];
@@ -72,12 +68,12 @@ Row scenario_row(PageData const& data, View c, double greatest, bool is_evaluate
             c["s_step"],
             c["kwh"],
             value_or_range(c["share_range"], c["share"], share),
-            of_carbon([&](View kg) { return mean_intensity(c, kg); }),
+            of_carbon(mean_intensity),
             mark + of_carbon([&](View kg) { return number(kg, is_run(c) ? 3 : 2); }),
             scenario_bar(data, c, greatest),
             is_run(c) && c["ratio"] ? "100" : ratio,
-            mark + of_carbon([&](View kg) { return grams_per_million_tokens(c, kg); }),
-            json::Value(c["tokens"].number_or(0) * data.token_scale().scale),
+            mark + of_carbon([&](View kg) { return grams_per_million_tokens(kg, tokens); }),
+            json::Value(tokens * data.token_scale().scale),
             c[is_evaluated ? "held_out_ppl" : "ppl"],
             tail ? number(tail[0], 3) + " ± " + number(tail[1], 3) : "–"};
 }

@@ -47,16 +47,6 @@ std::optional<Extent> known_extent(PageData const& data, char const* key)
     return extent_of(known);
 }
 
-Html carbon_in_sentence(PageData const& data, View headline)
-{
-    auto const bold = [](std::string const& text) { return element("b", text); };
-    if (!headline["co2_kg"])
-        return Html(" with ") + bold(number(headline["energy_kwh"], 2) + nbsp + "kWh") +
-               "; CO₂ is unknown: " + data.why_no_carbon();
-    return Html(" for ") + (headline["co2_is_whole"].is_true() ? "" : "at least ") +
-           bold(number(headline["co2_kg"], 3) + nbsp + "kg of" + nbsp + "CO₂");
-}
-
 Html sentence(PageData const& data, View headline)
 {
     auto const end_s = data["run"]["end_s"].number_or(0);
@@ -66,7 +56,12 @@ Html sentence(PageData const& data, View headline)
                " " + data.year(0) + " " + data.hour_minute(0) + " to " + data.day_month(end_s) +
                " " + data.hour_minute(end_s) + " UTC. Trained on ";
     out += element("b", data.tokens(headline["tokens"].number()) + nbsp + "tokens");
-    out += carbon_in_sentence(data, headline);
+    if (headline["co2_kg"])
+        out += Html(" for ") + (headline["co2_is_whole"].is_true() ? "" : "at least ") +
+               element("b", number(headline["co2_kg"], 3) + nbsp + "kg of" + nbsp + "CO₂");
+    else
+        out += Html(" with ") + element("b", number(headline["energy_kwh"], 2) + nbsp + "kWh") +
+               "; CO₂ is unknown: " + data.why_no_carbon();
     if (auto const ratios = known_extent(data, "ratio"))
         out += ", " + range(ratios->least * 100, ratios->greatest * 100, 1) + nbsp +
                "% of one site always on in the run's regions";
@@ -74,17 +69,6 @@ Html sentence(PageData const& data, View headline)
     return out + ", with " + element("b", percent(headline["share"].number())) +
            " of its energy drawn at a marginal intensity below " +
            keep_units(data.common("open_below", "its site's threshold")) + ".";
-}
-
-std::string why_no_figures(PageData const& data)
-{
-    std::string why =
-        "No work is committed yet: either no site has trained, or its first round has not ended. "
-        "Figures appear with the first commit that contains trained tokens.";
-    if (data["energy"])
-        why += " So far, the sites have drawn " + number(data["totals"]["all"]["kwh"], 2) + nbsp +
-               "kWh.";
-    return why;
 }
 
 // The box of a run that is not complete: how far it is, how fast, and what it took so far.
@@ -406,7 +390,14 @@ Html headline_part(PageData const& data)
     lede +=
         element("h1", Html(or_else(run["title"].text(), "Unnamed run")) +
                           element("span.pill", or_else(run["status"].text(), "status unknown")));
-    lede += element("p.sum", headline ? sentence(data, headline) : Html(why_no_figures(data)));
+    Html summary =
+        "No work is committed yet: either no site has trained, or its first round has not ended. "
+        "Figures appear with the first commit that contains trained tokens.";
+    if (headline) summary = sentence(data, headline);
+    else if (data["energy"])
+        summary += " So far, the sites have drawn " + number(data["totals"]["all"]["kwh"], 2) +
+                   nbsp + "kWh.";
+    lede += element("p.sum", summary);
     if (data["now"]) lede += now_box(data, data["now"]);
     Html out = element("div.lede", lede);
     if (headline) {

@@ -84,19 +84,6 @@ Row round_row(PageData const& data, View round, std::string const& letter,
     return row;
 }
 
-std::vector<OptionalColumn> known_columns(std::vector<View> const& rounds)
-{
-    std::vector<OptionalColumn> out{
-        {{.title = "By MPI", .digits = 2, .unit = "MB", .key = "mpi_bytes"}, 1e-6},
-        {{.title = "From store", .digits = 2, .unit = "MB", .key = "store_bytes"}, 1e-6},
-        {{.title = "Δ norm", .digits = 3, .unit = "per √token", .key = "delta_norm"}, 1}};
-    std::erase_if(out, [&](OptionalColumn const& optional) {
-        return std::none_of(rounds.begin(), rounds.end(),
-                            [&](View const& r) { return bool(r[optional.column.key]); });
-    });
-    return out;
-}
-
 Html rounds_table(PageData const& data, std::vector<View> const& rounds)
 {
     auto const unit = counts_in_millions(data) ? "M" : "k";
@@ -109,7 +96,14 @@ Html rounds_table(PageData const& data, std::vector<View> const& rounds)
                  {.title = "Duration", .digits = 1, .unit = data.real_s(), .key = "duration_s"},
                  {.title = "Training", .unit = "% of duration", .key = "train"},
                  {.title = "Merge", .digits = 2, .unit = data.real_s(), .key = "merge_s"}}};
-    auto const known = known_columns(rounds);
+    std::vector<OptionalColumn> known{
+        {{.title = "By MPI", .digits = 2, .unit = "MB", .key = "mpi_bytes"}, 1e-6},
+        {{.title = "From store", .digits = 2, .unit = "MB", .key = "store_bytes"}, 1e-6},
+        {{.title = "Δ norm", .digits = 3, .unit = "per √token", .key = "delta_norm"}, 1}};
+    std::erase_if(known, [&](OptionalColumn const& optional) {
+        return std::none_of(rounds.begin(), rounds.end(),
+                            [&](View const& r) { return bool(r[optional.column.key]); });
+    });
     for (auto const& optional : known) table.columns.push_back(optional.column);
     auto const kwh = data.marked_unit("kWh", "energy"), grams = data.marked_unit("g", "co2");
     table.columns.push_back({.title = "Loss", .digits = 3, .unit = "last 100 rows", .key = "loss"});

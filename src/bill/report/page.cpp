@@ -99,25 +99,6 @@ Html footer_of(PageData const& data)
                                                      ", in the page source, element curtail-data"));
 }
 
-// What the page shows without a script.
-struct Content {
-    Html links;
-    Html main;
-};
-
-Content content_of(PageData const& data)
-{
-    Content out{element("a", {{"href", "#headline"}}, "Summary"), headline_part(data)};
-    for (auto const& panel : panels()) {
-        auto const body = panel.body(data);
-        if (body.empty()) continue;
-        out.links += element("a", {{"href", "#" + panel.id}}, panel.link);
-        out.main += section_of(panel, body);
-    }
-    out.main += footer_of(data);
-    return out;
-}
-
 }  // namespace
 
 std::string page(json::Value const& document, std::string plotly)
@@ -127,13 +108,21 @@ std::string page(json::Value const& document, std::string plotly)
     for (auto at = plotly.find(server); at != std::string::npos; at = plotly.find(server, at))
         plotly.erase(at, server.size());
     PageData const data(document);
-    auto const content = content_of(data);
+    Html links = element("a", {{"href", "#headline"}}, "Summary");
+    Html main = headline_part(data);
+    for (auto const& panel : panels()) {
+        auto const body = panel.body(data);
+        if (body.empty()) continue;
+        links += element("a", {{"href", "#" + panel.id}}, panel.link);
+        main += section_of(panel, body);
+    }
+    main += footer_of(data);
     Template out(page_html);
     out.fill("{{HASHES}}", source_hash(plotly) + " " + source_hash(page_script));
     out.fill("{{STYLE}}", page_style);
     out.fill("{{BRAND}}", escape_html(data["run"]["name"].text()));
-    out.fill("{{LINKS}}", content.links.markup());
-    out.fill("{{MAIN}}", content.main.markup());
+    out.fill("{{LINKS}}", links.markup());
+    out.fill("{{MAIN}}", main.markup());
     out.fill("{{DATA}}", json::to_script(document));
     out.fill("{{PLOTLY}}", to_base64(gzip(plotly)));
     out.fill("{{SCRIPT}}", page_script);

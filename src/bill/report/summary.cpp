@@ -190,15 +190,6 @@ std::string always_on_text(View doc)
     return out;
 }
 
-std::string audit_text(View doc)
-{
-    std::string out;
-    for (auto const& line : doc["audit"]["lines"].list())
-        out += fmt::format("{}: {}\n", printable(line["title"].text()),
-                           printable(line["text"].text()));
-    return out;
-}
-
 std::string held_out_text(View held_out)
 {
     auto const loss = held_out["loss"].number_or(0);
@@ -245,10 +236,14 @@ std::string closing_text(View doc)
 std::string summary_text(json::Value const& document)
 {
     View const doc(document);
+    std::string audit;
+    for (auto const& line : doc["audit"]["lines"].list())
+        audit += fmt::format("{}: {}\n", printable(line["title"].text()),
+                             printable(line["text"].text()));
     return "run " + printable(doc["run"]["name"].text()) + ", " +
            printable(doc["run"]["status"].text()) + "\n\n" + decisions_text(doc) + "\n" +
            sites_text(doc) + "\n" + work_text(doc) + "\n" + latencies_text(doc) +
-           always_on_text(doc) + "\n" + audit_text(doc) + "\n" + closing_text(doc);
+           always_on_text(doc) + "\n" + audit + "\n" + closing_text(doc);
 }
 
 std::string published_text(json::Value const& document)

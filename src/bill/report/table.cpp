@@ -31,15 +31,6 @@ std::string field_of(json::Value const& value)
 // Numbers are aligned to the right by the style sheet.
 std::string alignment(Column const& column) { return column.kind == Column::Kind::text ? "l" : ""; }
 
-// A blank unit keeps the titles of the columns aligned.
-Html heading_of(Column const& column, bool has_units)
-{
-    auto const unit = column.unit.empty() ? Html("\u00a0") : column.unit;
-    return element(
-        "th", {{"scope", "col"}, {"class", alignment(column)}, {"data-key", column.key}},
-        Html(column.title) + column.mark + (has_units ? element("span.u", unit) : Html()));
-}
-
 Html groups_of(Table const& table)
 {
     Html out = element("th.l", {{"rowspan", "2"}, {"scope", "col"}}, table.columns[0].title);
@@ -51,13 +42,6 @@ Html groups_of(Table const& table)
     return out;
 }
 
-Html shown(Cell const& cell, int digits)
-{
-    if (!cell.html.empty()) return cell.html;
-    if (auto const* text = cell.value.as_text()) return *text;
-    return (cell.value.is_null() ? "" : cell.mark) + number(cell.value.as_number(), digits);
-}
-
 Html cells_of(Row const& row, std::vector<Column> const& columns)
 {
     Html out;
@@ -65,7 +49,12 @@ Html cells_of(Row const& row, std::vector<Column> const& columns)
         auto classes = alignment(columns[i]);
         if (!row[i].style_class.empty())
             classes += (classes.empty() ? "" : " ") + row[i].style_class;
-        out += element("td", {{"class", classes}}, shown(row[i], columns[i].digits));
+        auto const& [value, mark, html, style_class] = row[i];
+        auto shown = html;
+        if (html.empty() && value.as_text() != nullptr) shown = *value.as_text();
+        else if (html.empty())
+            shown = (value.is_null() ? "" : mark) + number(value.as_number(), columns[i].digits);
+        out += element("td", {{"class", classes}}, shown);
     }
     return out;
 }
@@ -123,8 +112,14 @@ Html to_html(Table const& table, Look const& look)
     bool const has_units = std::any_of(table.columns.begin(), table.columns.end(),
                                        [](Column const& c) { return !c.unit.empty(); });
     Html titles;
-    for (std::size_t i = 0; i < table.columns.size(); ++i)
-        if (i > 0 || table.groups.empty()) titles += heading_of(table.columns[i], has_units);
+    for (std::size_t i = table.groups.empty() ? 0 : 1; i < table.columns.size(); ++i) {
+        auto const& column = table.columns[i];
+        // A blank unit keeps the titles of the columns aligned.
+        auto const unit = column.unit.empty() ? Html("\u00a0") : column.unit;
+        titles += element(
+            "th", {{"scope", "col"}, {"class", alignment(column)}, {"data-key", column.key}},
+            Html(column.title) + column.mark + (has_units ? element("span.u", unit) : Html()));
+    }
     Html head = element("tr", titles);
     if (!table.groups.empty()) head = element("tr", groups_of(table)) + head;
     Html body;

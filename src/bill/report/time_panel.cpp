@@ -20,18 +20,14 @@ constexpr std::pair<char const*, char const*> state_groups[] = {
     {"idle", "idle, devices held"},
     {"closed", "closed"}};
 
-std::string group_of(std::string const& state)
-{
-    if (state == "provision") return "starting";
-    if (state == "contribute" || state == "merge" || state == "adopt") return "exchange";
-    return state;
-}
-
 double hours_of_group(View hours, std::string const& group)
 {
     double sum = 0;
-    for (auto const& [state, value] : hours.members())
-        if (group_of(state) == group) sum += value.number_or(0);
+    for (auto const& [state, value] : hours.members()) {
+        bool const is_exchange = state == "contribute" || state == "merge" || state == "adopt";
+        auto const of_state = state == "provision" ? "starting" : is_exchange ? "exchange" : state;
+        if (of_state == group) sum += value.number_or(0);
+    }
     return sum;
 }
 
