@@ -31,7 +31,7 @@ std::vector<energy::Interval> intervals_of(std::vector<WindowAccount> const& win
     return out;
 }
 
-// Whether each state begins when the one before has ended.
+// Tells whether each state begins when the one before has ended.
 bool in_order(std::vector<energy::StateInterval> const& held)
 {
     return std::adjacent_find(held.begin(), held.end(), [](auto const& a, auto const& b) {

@@ -54,7 +54,8 @@ Time start_of(Time previous, std::optional<Time> first_step,
     return std::max(previous, found->from);
 }
 
-// When the sites logged their contributions. If a site logged one twice, the later time counts.
+// The times at which the sites logged their contributions. If a site logged one twice, the later
+// time counts.
 class ContributionTimes {
   public:
     explicit ContributionTimes(RunFiles const& files)
@@ -252,12 +253,6 @@ class RoundBuilder {
     std::vector<StepsByTime> steps_;  // by site
 };
 
-// Appends a value if there is one.
-void add(std::vector<double>& values, MaybeSeconds value)
-{
-    if (value) values.push_back(*value);
-}
-
 MaybeSeconds median_of(std::vector<double> values)
 {
     auto const spread = spread_of(std::move(values));
@@ -267,6 +262,9 @@ MaybeSeconds median_of(std::vector<double> values)
 std::optional<RoundSummary> summary_of(std::vector<RoundAccount> const& rounds)
 {
     std::vector<double> duration, before, train, after, merge;
+    auto const add = [](std::vector<double>& values, MaybeSeconds value) {
+        if (value) values.push_back(*value);
+    };
     for (auto const& round : rounds) {
         if (!round.joint()) continue;
         duration.push_back(round.duration);

@@ -131,8 +131,8 @@ std::vector<Span> closing_of(WindowTimeline const& window,
     return out;
 }
 
-// When a site logged first steps, in order. A site that logged no such event logged at least its
-// metrics.
+// Returns when a site logged first steps, in order. A site that logged no such event logged at
+// least its metrics.
 std::vector<Time> step_times_of(SiteFiles const& site)
 {
     std::vector<Time> out;

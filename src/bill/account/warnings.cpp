@@ -44,7 +44,7 @@ void check_clock(std::vector<std::string>& warnings, std::string const& name, Mi
                         name, seconds(back)));
 }
 
-// By how much more time passed between two steps than on the machine's monotonic clock.
+// Returns how much more time passed between two steps than on the machine's monotonic clock.
 Millis ahead_between(StepMetrics const& before, StepMetrics const& after)
 {
     if (!before.monotonic || !after.monotonic || *after.monotonic < *before.monotonic)
@@ -52,8 +52,8 @@ Millis ahead_between(StepMetrics const& before, StepMetrics const& after)
     return (after.time - before.time) - (*after.monotonic - *before.monotonic);
 }
 
-// By how much the clock of a site's machine was set forward while its jobs trained. A suspended
-// machine looks the same.
+// Returns by how much the clock of a site's machine was set forward while its jobs trained. A
+// suspended machine looks the same.
 Millis set_forward_by(std::vector<StepMetrics> const& steps, std::vector<JobTimeline> const& jobs)
 {
     Millis sum{0};

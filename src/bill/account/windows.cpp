@@ -5,7 +5,8 @@
 namespace curtail::account {
 namespace {
 
-// When the devices of the window's last job were released. A window without a job held none.
+// Returns when the devices of the window's last job were released. A window without a job held
+// none.
 MaybeSeconds released_of(WindowTimeline const& window, SiteTimeline const& site, Axis const& axis)
 {
     MaybeSeconds released = window.close_s;

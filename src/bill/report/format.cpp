@@ -17,7 +17,7 @@ constexpr char const* joint_mark = "†";
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether `text` begins with a unit that no letter follows.
+// Tells whether `text` begins with a unit that no letter follows.
 bool begins_with_unit(std::string_view text)
 {
     static constexpr std::array units{"%",   "kWh", "kW", "kg", "g", "h", "s",

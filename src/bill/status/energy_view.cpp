@@ -35,7 +35,7 @@ std::optional<SamplePoint> newest_sample(account::RunFiles const& files, RegionI
     return std::nullopt;
 }
 
-// Whether a poller, here or elsewhere, has served the run.
+// Tells whether a poller, here or elsewhere, has served the run.
 bool has_poller(config::Run const& run, LogView const& logs)
 {
     std::error_code error;

@@ -139,7 +139,7 @@ std::string failures_text(SiteView const& site, Time now)
 std::string permission_text(permission::Permission const& permission, bool is_held, Time now)
 {
     auto const issued = ", issued " + age(permission.issued, now) + " ago";
-    // Of a held site, the hold is the reason.
+    // The hold is the reason if the site is held.
     auto const why = is_held ? std::string() : " (" + printable(permission.why) + ")";
     if (permission.is_withdrawn()) return "no permission" + why + issued;
     if (permission::is_from_the_future(permission, now))
@@ -148,14 +148,6 @@ std::string permission_text(permission::Permission const& permission, bool is_he
     if (permission.until <= now)
         return "permission ended " + age(permission.until, now) + " ago" + issued;
     return "permission for " + format_duration(permission.until - now) + issued;
-}
-
-std::string hold_text(SiteView const& site)
-{
-    auto const& decision = site.decision;
-    if (decision && decision->held)
-        return "paused by " + printable(decision->by) + ": " + printable(decision->reason);
-    return site.hold.empty() ? "" : "held: " + site.hold;
 }
 
 // Ages of what the site's jobs depend on: poller, signal and permission.
@@ -168,7 +160,10 @@ std::string ages_text(SiteView const& site, SiteConsumption const* energy, Time 
                         " old at that poll");
     if (site.published_until)
         parts.push_back("logs published up to " + age(*site.published_until, now) + " ago");
-    auto hold = hold_text(site);
+    auto const& decision = site.decision;
+    std::string hold = site.hold.empty() ? "" : "held: " + site.hold;
+    if (decision && decision->held)
+        hold = "paused by " + printable(decision->by) + ": " + printable(decision->reason);
     if (site.permission) parts.push_back(permission_text(*site.permission, !hold.empty(), now));
     if (!hold.empty()) parts.push_back(std::move(hold));
     return parts.empty() ? "" : fmt::format("{:<16} {}\n", "", fmt::join(parts, "; "));

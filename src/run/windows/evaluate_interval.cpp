@@ -26,7 +26,7 @@ class Signal {
     {
     }
 
-    // The fresh intensity at `now`; empty if there is none.
+    // Returns the fresh intensity at `now`, or an empty optional if there is none.
     [[nodiscard]] std::optional<GramsPerKwh> at(Time now) const
     {
         auto const next = first_after(now);
