@@ -48,6 +48,7 @@ Object signal_json(account::Account const& a, RegionSeries const& signal)
     auto const& points = signal.points;
     auto const seconds = [&](Time time) { return rounded(seconds_between(a.time_zero, time), 1); };
     std::vector<std::optional<double>> values;
+    values.reserve(points.size());
     for (auto const& point : points)
         values.push_back(point.intensity ? std::optional(point.intensity->value) : std::nullopt);
     auto const kept = account::thin_line(values);
