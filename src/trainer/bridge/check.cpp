@@ -124,15 +124,11 @@ class Check {
         auto const until = monotonic_now() + limits_.exchange;
         bool const receives_first = is_newer(other, self_);
         auto const state = bridges_->states()[other];
-        if (!receives_first)
-            if (auto waited = wait_for(other, until); !waited)
-                return tl::unexpected(waited.error());
-        if (auto received = receive(other, until); !received)
-            return tl::unexpected(received.error());
-        say_received();
-        if (receives_first)
-            if (auto waited = wait_for(other, until); !waited)
-                return tl::unexpected(waited.error());
+        for (bool const receives : {receives_first, !receives_first}) {
+            auto const done = receives ? receive(other, until) : wait_for(other, until);
+            if (!done) return tl::unexpected(done.error());
+            if (receives) say_received();
+        }
         // What the other end has asked for goes out before the message that this side leaves.
         while (!*told_ && monotonic_now() < until)
             if (auto waited = wait(); !waited) return tl::unexpected(waited.error());

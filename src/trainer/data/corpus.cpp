@@ -46,17 +46,14 @@ class SplitMix64 {
     explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
     std::uint64_t below(std::uint64_t bound)
     {
-        return static_cast<std::uint64_t>(static_cast<unsigned __int128>(next()) * bound >> 64);
-    }
-
-  private:
-    std::uint64_t next()
-    {
         std::uint64_t z = state_ += 0x9E3779B97F4A7C15ULL;
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
         z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-        return z ^ (z >> 31);
+        z ^= z >> 31;
+        return static_cast<std::uint64_t>(static_cast<unsigned __int128>(z) * bound >> 64);
     }
+
+  private:
     std::uint64_t state_;
 };
 

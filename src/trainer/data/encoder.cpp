@@ -56,7 +56,9 @@ class LongMerge {
             gone[right] = true;
             merge(entry.at, right, static_cast<Token>(entry.merged));
         }
-        compact();
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < parts_.size(); i = next_[i]) parts_[kept++] = parts_[i];
+        parts_.resize(kept);
     }
 
   private:
@@ -75,12 +77,6 @@ class LongMerge {
         if (next_[right] < parts_.size()) before_[next_[right]] = at;
         if (before_[at] < parts_.size()) offer(before_[at]);
         offer(at);
-    }
-    void compact()
-    {
-        std::size_t kept = 0;
-        for (std::size_t i = 0; i < parts_.size(); i = next_[i]) parts_[kept++] = parts_[i];
-        parts_.resize(kept);
     }
     // Adds the merge of `at` with its right neighbour to the heap, if that merge exists.
     void offer(std::size_t at)

@@ -47,7 +47,6 @@ class Loader {
 
     [[nodiscard]] std::int64_t blocks_per_epoch() const { return blocks_per_epoch_; }
     [[nodiscard]] std::int64_t rows_per_block() const { return block_tokens_ / sequence_; }
-    [[nodiscard]] TokenStream& stream() { return stream_; }
     /// A batch is a sequence of blocks. `blocks` lists their numbers, in the order of the batch.
     /// Reads the rows `range` of the batch. Throws std::out_of_range if a row does not exist or if
     /// its block has a negative number. Fails with `data` if a shard is damaged and with `no_input`

@@ -23,27 +23,6 @@ struct Source {
     Digest inputs_digest;                // of the above and the options
 };
 
-Result<void> check_options(PrepareOptions const& options)
-{
-    if (options.shard_tokens >= 1 && options.shard_tokens <= (std::int64_t{1} << 32)) return {};
-    return fail(ExitCode::usage,
-                "cannot make shards of " + std::to_string(options.shard_tokens) + " tokens",
-                "a shard has 1 to 2^32");
-}
-
-Digest digest_of(PrepareOptions const& options, Corpus const& corpus,
-                 std::optional<Tokenizer> const& given)
-{
-    return sha256(
-        json::canonical(json::Object{{"format", manifest_format},
-                                     {"text", corpus.digest.hex()},
-                                     {"tokenizer", given ? json::Value(given->digest().hex())
-                                                         : json::Value(options.vocabulary_size)},
-                                     {"held_out_ppb", std::llround(options.held_out_share * 1e9)},
-                                     {"seed", options.seed},
-                                     {"shard_tokens", options.shard_tokens}}));
-}
-
 Result<Source> read_source(PrepareOptions const& options)
 {
     auto corpus = read_corpus(options.text);
@@ -54,8 +33,15 @@ Result<Source> read_source(PrepareOptions const& options)
         if (!read) return tl::unexpected(read.error());
         given = std::move(*read);
     }
-    auto const inputs_digest = digest_of(options, *corpus, given);
-    return Source{std::move(*corpus), std::move(given), inputs_digest};
+    auto const inputs =
+        json::canonical(json::Object{{"format", manifest_format},
+                                     {"text", corpus->digest.hex()},
+                                     {"tokenizer", given ? json::Value(given->digest().hex())
+                                                         : json::Value(options.vocabulary_size)},
+                                     {"held_out_ppb", std::llround(options.held_out_share * 1e9)},
+                                     {"seed", options.seed},
+                                     {"shard_tokens", options.shard_tokens}});
+    return Source{std::move(*corpus), std::move(given), sha256(inputs)};
 }
 
 bool is_absent_or_empty(fs::path const& folder)
@@ -63,11 +49,6 @@ bool is_absent_or_empty(fs::path const& folder)
     std::error_code error;
     auto const status = fs::status(folder, error);
     return !fs::exists(status) || (fs::is_directory(status) && fs::is_empty(folder, error));
-}
-
-bool is_intact(fs::path const& folder)
-{
-    return verify(folder).map([](auto const& checked) { return checked.good(); }).value_or(false);
 }
 
 // The manifest of `options.out` if it is up to date; empty if prepare has to (re)create it.
@@ -81,7 +62,8 @@ Result<std::optional<Manifest>> find_existing(PrepareOptions const& options,
     };
     auto const found = read_manifest(options.out);
     bool const same = found && found->inputs_digest == inputs_digest;
-    if (same && is_intact(options.out)) return *found;
+    if (same)
+        if (auto const checked = verify(options.out); checked && checked->good()) return *found;
     if (auto const why = foreign_content(options.out); !why.empty())
         return refuse("it is not a folder of prepared text (" + why + ")", "name another folder");
     if (options.replace) return std::nullopt;
@@ -186,7 +168,10 @@ Result<Manifest> create(PrepareOptions const& options, OutputPaths const& paths,
 
 Result<PreparedData> prepare(PrepareOptions const& options, StageCallback const& progress)
 {
-    if (auto good = check_options(options); !good) return tl::unexpected(good.error());
+    if (options.shard_tokens < 1 || options.shard_tokens > std::int64_t{1} << 32)
+        return fail(ExitCode::usage,
+                    "cannot make shards of " + std::to_string(options.shard_tokens) + " tokens",
+                    "a shard has 1 to 2^32");
     auto const paths = output_paths(options.out);
     if (auto made = make_folder(paths.out.parent_path()); !made)
         return tl::unexpected(made.error());

@@ -46,8 +46,8 @@ std::string content_mismatch(Shard const& shard, ShardEntry const& entry, ShardL
         return "it has " + std::to_string(shard.tokens.size()) + " tokens";
     if (std::ssize(shard.documents) != entry.documents)
         return "it has " + std::to_string(shard.documents.size()) + " documents";
-    if (std::any_of(shard.tokens.begin(), shard.tokens.end(),
-                    [&](Token token) { return token >= label.vocabulary_size; }))
+    if (std::ranges::any_of(shard.tokens,
+                            [&](Token token) { return token >= label.vocabulary_size; }))
         return "it has a token outside the vocabulary";
     std::int64_t before = -1;
     for (auto const start : shard.documents) {
@@ -55,15 +55,6 @@ std::string content_mismatch(Shard const& shard, ShardEntry const& entry, ShardL
         before = start;
     }
     return {};
-}
-
-Result<Shard> read_content(tensors::TensorReader const& reader)
-{
-    auto tokens = reader.read<Token>("tokens");
-    if (!tokens) return tl::unexpected(tokens.error());
-    auto documents = reader.read<std::int64_t>("documents");
-    if (!documents) return tl::unexpected(documents.error());
-    return Shard{std::move(*tokens), std::move(*documents)};
 }
 
 }  // namespace
@@ -102,9 +93,12 @@ Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& 
     if (!reader) return tl::unexpected(reader.error());
     auto why = attribute_mismatch(reader->attributes(), label);
     if (!why.empty()) return bad_shard(folder, entry, std::move(why));
-    auto shard = read_content(*reader);
-    if (!shard) return shard;
-    why = content_mismatch(*shard, entry, label);
+    auto tokens = reader->read<Token>("tokens");
+    if (!tokens) return tl::unexpected(tokens.error());
+    auto documents = reader->read<std::int64_t>("documents");
+    if (!documents) return tl::unexpected(documents.error());
+    Shard shard{std::move(*tokens), std::move(*documents)};
+    why = content_mismatch(shard, entry, label);
     if (!why.empty()) return bad_shard(folder, entry, std::move(why));
     return shard;
 }

@@ -15,13 +15,6 @@ namespace {
 constexpr std::string_view white_space =
     R"(\x{9}-\x{d} \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
-// White_Space as PCRE2 writes it: bare inside a class, otherwise as a class of its own.
-std::string native_space(bool in_class, bool negated)
-{
-    if (in_class) return std::string(white_space);
-    return (negated ? "[^" : "[") + std::string(white_space) + "]";
-}
-
 // The split pattern in PCRE2's syntax, with \s and \S spelled out.
 std::string native_pattern()
 {
@@ -30,7 +23,10 @@ std::string native_pattern()
     for (std::size_t i = 0; i < split_pattern.size(); ++i) {
         auto const two = split_pattern.substr(i, 2);
         if (two == R"(\s)" || two == R"(\S)") {
-            native += native_space(in_class, two == R"(\S)");
+            // PCRE2 writes it bare inside a class, and otherwise as a class of its own.
+            auto const* const opening = two == R"(\S)" ? "[^" : "[";
+            native +=
+                in_class ? std::string(white_space) : opening + std::string(white_space) + "]";
             ++i;
             continue;
         }

@@ -29,8 +29,7 @@ Result<TokenStream> TokenStream::open(std::filesystem::path const& folder, Split
 
 Result<std::vector<Token> const*> TokenStream::shard(std::size_t index)
 {
-    auto const known = std::find_if(loaded_.begin(), loaded_.end(),
-                                    [&](LoadedShard const& l) { return l.shard == index; });
+    auto const known = std::ranges::find(loaded_, index, &LoadedShard::shard);
     if (known != loaded_.end()) {
         loaded_.splice(loaded_.begin(), loaded_, known);
         return &loaded_.front().tokens;
@@ -48,8 +47,8 @@ Result<void> TokenStream::read(std::int64_t offset, std::span<Token> out)
     if (offset < 0 || offset + static_cast<std::int64_t>(out.size()) > tokens())
         throw std::out_of_range("tokens beyond the stream's end");
     while (!out.empty()) {
-        auto const index = static_cast<std::size_t>(
-            std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
+        auto const index =
+            static_cast<std::size_t>(std::ranges::upper_bound(ends_, offset) - ends_.begin());
         auto const found = shard(index);
         if (!found) return tl::unexpected(found.error());
         auto const begin = index == 0 ? 0 : ends_[index - 1];

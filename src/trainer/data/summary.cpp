@@ -17,41 +17,28 @@ constexpr std::int64_t sample_tokens = 48;
 
 Result<SplitSummary> summarize_split(TokenStream& stream, SplitEntry const& split)
 {
-    SplitSummary summary{
-        split.documents, split.text_bytes, split.tokens, std::ssize(split.shards), 0, 0};
-    if (split.tokens == 0) return summary;
+    if (split.tokens == 0) return SplitSummary{};
     auto const entropy = unigram_entropy(stream);
     if (!entropy) return tl::unexpected(entropy.error());
-    summary.unigram_entropy = *entropy;
-    summary.bytes_per_token =
-        static_cast<double>(split.text_bytes) / static_cast<double>(split.tokens);
-    return summary;
+    return SplitSummary{static_cast<double>(split.text_bytes) / static_cast<double>(split.tokens),
+                        *entropy};
 }
 
-Result<std::string> sample_of(std::filesystem::path const& folder, TokenStream& stream)
-{
-    std::vector<Token> tokens(static_cast<std::size_t>(std::min(sample_tokens, stream.tokens())));
-    if (auto read = stream.read(0, tokens); !read) return tl::unexpected(read.error());
-    return Tokenizer::read(folder / tokenizer_file).and_then([&](Tokenizer const& tokenizer) {
-        return tokenizer.decode(tokens);
-    });
-}
-
-std::string split_line(char const* name, SplitSummary const& split)
+std::string split_line(char const* name, SplitEntry const& split, SplitSummary const& summary)
 {
     return fmt::format("{:<9}{:>10}{:>14}{:>14}{:>8}{:>13.3f}{:>18.4f}\n", name, split.documents,
-                       split.text_bytes, split.tokens, split.shards, split.bytes_per_token,
-                       split.unigram_entropy);
+                       split.text_bytes, split.tokens, split.shards.size(), summary.bytes_per_token,
+                       summary.unigram_entropy);
 }
 
-json::Object split_json(SplitSummary const& split)
+json::Object split_json(SplitEntry const& split, SplitSummary const& summary)
 {
     return {{"documents", split.documents},
             {"text_bytes", split.text_bytes},
             {"tokens", split.tokens},
-            {"shards", split.shards},
-            {"bytes_per_token", split.bytes_per_token},
-            {"unigram_entropy_nats", split.unigram_entropy}};
+            {"shards", std::ssize(split.shards)},
+            {"bytes_per_token", summary.bytes_per_token},
+            {"unigram_entropy_nats", summary.unigram_entropy}};
 }
 
 }  // namespace
@@ -62,17 +49,19 @@ Result<Summary> summarize(std::filesystem::path const& folder)
     if (!train) return tl::unexpected(train.error());
     auto held_out = TokenStream::open(folder, Split::held_out);
     if (!held_out) return tl::unexpected(held_out.error());
-    Summary summary{train->manifest(), {}, {}, {}};
-    auto const train_split = summarize_split(*train, summary.manifest.train);
+    auto const& manifest = train->manifest();
+    auto const train_split = summarize_split(*train, manifest.train);
     if (!train_split) return tl::unexpected(train_split.error());
-    auto const held_out_split = summarize_split(*held_out, summary.manifest.held_out);
+    auto const held_out_split = summarize_split(*held_out, manifest.held_out);
     if (!held_out_split) return tl::unexpected(held_out_split.error());
-    auto const sample = sample_of(folder, *train);
+    std::vector<Token> tokens(static_cast<std::size_t>(std::min(sample_tokens, train->tokens())));
+    if (auto read = train->read(0, tokens); !read) return tl::unexpected(read.error());
+    auto const sample =
+        Tokenizer::read(folder / tokenizer_file).and_then([&](auto const& tokenizer) {
+            return tokenizer.decode(tokens);
+        });
     if (!sample) return tl::unexpected(sample.error());
-    summary.train = *train_split;
-    summary.held_out = *held_out_split;
-    summary.sample = *sample;
-    return summary;
+    return Summary{manifest, *train_split, *held_out_split, *sample};
 }
 
 std::string to_text(Summary const& summary)
@@ -83,8 +72,9 @@ std::string to_text(Summary const& summary)
                        manifest.seed, manifest.held_out_share) +
            fmt::format("{:<9}{:>10}{:>14}{:>14}{:>8}{:>13}{:>18}\n", "part", "documents",
                        "text bytes", "tokens", "shards", "bytes/token", "unigram nats") +
-           split_line("train", summary.train) + split_line("heldout", summary.held_out) +
-           "begins    " + printable(summary.sample) + "\n";
+           split_line("train", manifest.train, summary.train) +
+           split_line("heldout", manifest.held_out, summary.held_out) + "begins    " +
+           printable(summary.sample) + "\n";
 }
 
 json::Object to_json(Summary const& summary)
@@ -94,8 +84,8 @@ json::Object to_json(Summary const& summary)
             {"vocabulary", manifest.vocabulary_size},
             {"seed", manifest.seed},
             {"held_out_share", manifest.held_out_share},
-            {"train", split_json(summary.train)},
-            {"heldout", split_json(summary.held_out)}};
+            {"train", split_json(manifest.train, summary.train)},
+            {"heldout", split_json(manifest.held_out, summary.held_out)}};
 }
 
 Result<json::Object> describe_shard(std::filesystem::path const& file)

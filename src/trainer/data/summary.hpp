@@ -7,12 +7,8 @@
 
 namespace curtail::data {
 
-/// Key figures of one split of the data.
+/// Key figures of one split of the data, besides those of the manifest.
 struct SplitSummary {
-    std::int64_t documents{0};
-    std::int64_t text_bytes{0};
-    std::int64_t tokens{0};
-    std::int64_t shards{0};
     double bytes_per_token{0};
     double unigram_entropy{0};  ///< see trainer/data/stream.hpp; nats per token
 };

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <set>
 
-#include "base/core/text.hpp"
-
 namespace curtail::data {
 namespace {
 
@@ -20,26 +18,18 @@ tl::unexpected<Error> cannot_read(fs::path const& path, std::string why, std::st
                 std::move(remedy));
 }
 
-void sort_by_path(std::vector<fs::path>& paths)
-{
-    std::sort(paths.begin(), paths.end(),
-              [](auto const& a, auto const& b) { return a.native() < b.native(); });
-}
+void sort_by_path(std::vector<fs::path>& paths) { std::ranges::sort(paths, {}, &fs::path::native); }
 
 // Files and folders by device and inode, so that all names of and links to one count as one.
-class SeenPaths {
-  public:
-    // True if `path` is new.
-    [[nodiscard]] Result<bool> add(fs::path const& path)
-    {
-        struct stat status {};
-        if (stat(path.c_str(), &status) != 0) return cannot_read(path, errno_text(errno));
-        return seen_.insert({status.st_dev, status.st_ino}).second;
-    }
+using SeenPaths = std::set<std::pair<dev_t, ino_t>>;
 
-  private:
-    std::set<std::pair<dev_t, ino_t>> seen_;
-};
+// True if `path` is new.
+Result<bool> add(fs::path const& path, SeenPaths& seen)
+{
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) return cannot_read(path, errno_text(errno));
+    return seen.insert({status.st_dev, status.st_ino}).second;
+}
 
 // Sorted, so that the name by which a linked folder is entered first does not depend on the disk.
 Result<std::vector<fs::path>> entries_of(fs::path const& folder)
@@ -71,7 +61,7 @@ class FolderSearch {
   public:
     [[nodiscard]] Result<void> search(fs::path const& folder)
     {
-        auto const is_new = folders_.add(folder);
+        auto const is_new = add(folder, folders_);
         if (!is_new) return tl::unexpected(is_new.error());
         if (!*is_new) return {};
         auto const entries = entries_of(folder);
@@ -127,7 +117,7 @@ Result<std::vector<fs::path>> find_text_files(std::span<fs::path const> sources)
         auto const files = files_of(source);
         if (!files) return tl::unexpected(files.error());
         for (auto const& file : *files) {
-            auto const is_new = seen.add(file);
+            auto const is_new = add(file, seen);
             if (!is_new) return tl::unexpected(is_new.error());
             if (*is_new) all.push_back(file);
         }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <stdexcept>
 
 #include "base/core/base64.hpp"
@@ -13,35 +12,22 @@
 namespace curtail::data {
 namespace {
 
-struct Line {
-    std::string bytes;
-    std::int64_t rank{};
-};
-
-std::optional<Line> parse_line(std::string_view line)
-{
-    auto const space = line.find(' ');
-    if (space == std::string_view::npos) return std::nullopt;
-    auto bytes = from_base64(line.substr(0, space));
-    auto const number = line.substr(space + 1);
-    std::int64_t rank = 0;
-    auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
-    if (!bytes || bytes->empty() || error != std::errc{} || end != number.data() + number.size())
-        return std::nullopt;
-    return Line{std::move(*bytes), rank};
-}
-
 // Parses `text` and stores its token. Returns what is wrong with the line; empty if it is good.
 std::string add_rank(std::string_view text, std::vector<std::string>& ranks)
 {
-    auto line = parse_line(text);
-    if (!line) return "is not a token and its rank";
-    if (line->rank < 0 || line->rank >= max_vocabulary_size)
+    auto const space = std::min(text.find(' '), text.size());
+    auto bytes = from_base64(text.substr(0, space));
+    auto const number = text.substr(std::min(space + 1, text.size()));
+    std::int64_t parsed = 0;
+    auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed);
+    if (!bytes || bytes->empty() || error != std::errc{} || end != number.data() + number.size())
+        return "is not a token and its rank";
+    if (parsed < 0 || parsed >= max_vocabulary_size)
         return "has a rank outside 0 to " + std::to_string(max_vocabulary_size - 1);
-    auto const rank = static_cast<std::size_t>(line->rank);
+    auto const rank = static_cast<std::size_t>(parsed);
     if (rank >= ranks.size()) ranks.resize(rank + 1);
     if (!ranks[rank].empty()) return "repeats rank " + std::to_string(rank);
-    ranks[rank] = std::move(line->bytes);
+    ranks[rank] = std::move(*bytes);
     return {};
 }
 

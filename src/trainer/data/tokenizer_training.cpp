@@ -44,7 +44,10 @@ class Trainer {
     // text runs out of pairs.
     std::vector<Pair> run(std::int64_t merges, ProgressCallback const& progress)
     {
-        count_pairs();
+        for (std::uint32_t w = 0; w < words_.size(); ++w)
+            for (std::size_t i = 0; i + 1 < words_[w].parts.size(); ++i)
+                change(pair_of(words_[w].parts[i], words_[w].parts[i + 1]), +1, w);
+        for (auto const& [pair, found] : pairs_) heap_.push({found.count, pair});
         std::vector<Pair> chosen;
         while (static_cast<std::int64_t>(chosen.size()) < merges) {
             auto const pair = take_most_frequent();
@@ -57,14 +60,6 @@ class Trainer {
     }
 
   private:
-    void count_pairs()
-    {
-        for (std::uint32_t w = 0; w < words_.size(); ++w)
-            for (std::size_t i = 0; i + 1 < words_[w].parts.size(); ++i)
-                change(pair_of(words_[w].parts[i], words_[w].parts[i + 1]), +1, w);
-        for (auto const& [pair, found] : pairs_) heap_.push({found.count, pair});
-    }
-
     // The most frequent pair whose token is not too long; empty if none remains.
     std::optional<Pair> take_most_frequent()
     {
@@ -137,50 +132,35 @@ class Trainer {
     std::vector<std::size_t> bytes_ = std::vector<std::size_t>(256, 1);  // of each token so far
 };
 
-// How often each piece occurs.
-class PieceCounter {
-  public:
-    void add(std::string_view document)
-    {
-        splitter_.each(document, [&](std::string_view piece) {
-            auto const known = counts_.find(piece);
-            if (known == counts_.end()) counts_.emplace(piece, 1);
-            else ++known->second;
-        });
-    }
-    // The pieces of two bytes or more; others have no pairs.
-    [[nodiscard]] std::vector<Word> words() const
-    {
-        std::vector<Word> words;
-        words.reserve(counts_.size());
-        for (auto const& [piece, count] : counts_) {
-            if (piece.size() < 2) continue;
-            Word word{{}, count};
-            for (char const c : piece) word.parts.push_back(static_cast<unsigned char>(c));
-            words.push_back(std::move(word));
-        }
-        return words;
-    }
-
-  private:
-    struct Hash : std::hash<std::string_view> {
-        using is_transparent = void;
-    };
-    Splitter splitter_;
-    std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> counts_;
+struct TextHash : std::hash<std::string_view> {
+    using is_transparent = void;
 };
 
+// Returns how often each piece of two bytes or more occurs; others have no pairs.
 Result<std::vector<Word>> count_pieces(std::span<std::string const> documents)
 {
-    PieceCounter counter;
+    Splitter const splitter;
+    std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> counts;
     for (std::size_t d = 0; d < documents.size(); ++d) {
         if (auto const at = find_invalid_utf8(documents[d]))
             return fail(
                 ExitCode::data, "cannot train a tokenizer",
                 "document " + std::to_string(d) + " is not UTF-8 at byte " + std::to_string(*at));
-        counter.add(documents[d]);
+        splitter.each(documents[d], [&](std::string_view piece) {
+            auto const known = counts.find(piece);
+            if (known == counts.end()) counts.emplace(piece, 1);
+            else ++known->second;
+        });
     }
-    return counter.words();
+    std::vector<Word> words;
+    words.reserve(counts.size());
+    for (auto const& [piece, count] : counts) {
+        if (piece.size() < 2) continue;
+        Word word{{}, count};
+        for (char const c : piece) word.parts.push_back(static_cast<unsigned char>(c));
+        words.push_back(std::move(word));
+    }
+    return words;
 }
 
 // Two chains of merges can lead to the same bytes. Encoding then only produces the later token, so

@@ -23,8 +23,7 @@ Result<protocol::Commit> choose(std::vector<protocol::Commit> const& chain,
         return fail(ExitCode::no_input, "cannot load a model",
                     "the run in " + store + " has no commit yet");
     if (!wanted) return chain.back();
-    auto const it = std::find_if(chain.begin(), chain.end(),
-                                 [&](protocol::Commit const& c) { return c.number == *wanted; });
+    auto const it = std::ranges::find(chain, *wanted, &protocol::Commit::number);
     if (it == chain.end())
         return fail(ExitCode::no_input, "cannot load " + name_of(*wanted),
                     "the run has commits 1 to " + std::to_string(chain.size()));

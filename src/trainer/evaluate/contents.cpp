@@ -14,9 +14,7 @@ namespace {
 json::Object describe_tensor(std::string const& name, char const* type,
                              std::vector<std::int64_t> const& shape)
 {
-    json::Array sides;
-    for (auto side : shape) sides.emplace_back(side);
-    return {{"name", name}, {"type", type}, {"shape", sides}};
+    return {{"name", name}, {"type", type}, {"shape", json::Array(shape.begin(), shape.end())}};
 }
 
 void add_statistics(json::Object& tensor, std::span<float const> values)
@@ -58,36 +56,6 @@ std::string tensor_line(json::Object const& tensor)
     return line + "\n";
 }
 
-// One tensor of an open file.
-Result<json::Object> describe(tensors::TensorReader const& reader, tensors::TensorInfo const& info)
-{
-    auto tensor = describe_tensor(info.name, tensors::name_of(info.dtype), info.shape);
-    if (info.dtype != tensors::Dtype::float32) return tensor;
-    auto const values = reader.read<float>(info.name);
-    if (!values) return tl::unexpected(values.error());
-    add_statistics(tensor, *values);
-    return tensor;
-}
-
-json::Array describe_parts(protocol::Commit const& commit)
-{
-    auto const& part = commit.model.weights;
-    return {
-        json::Object{{"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}}};
-}
-
-json::Array describe_weights(model::Parameters const& weights)
-{
-    json::Array list;
-    for (auto const& place : model::parameter_places(weights.shape())) {
-        auto tensor = describe_tensor(place.name, "float32", place.shape);
-        add_statistics(tensor, weights.values().subspan(static_cast<std::size_t>(place.offset),
-                                                        static_cast<std::size_t>(place.numel())));
-        list.emplace_back(std::move(tensor));
-    }
-    return list;
-}
-
 std::string attribute_lines(json::Object const& attributes)
 {
     std::string text;
@@ -107,10 +75,14 @@ Result<json::Object> describe_tensors(std::filesystem::path const& file)
     json::Array list;
     std::int64_t elements = 0;
     for (auto const& info : reader->list()) {
-        auto tensor = describe(*reader, info);
-        if (!tensor) return tl::unexpected(tensor.error());
+        auto tensor = describe_tensor(info.name, tensors::name_of(info.dtype), info.shape);
+        if (info.dtype == tensors::Dtype::float32) {
+            auto const values = reader->read<float>(info.name);
+            if (!values) return tl::unexpected(values.error());
+            add_statistics(tensor, *values);
+        }
         elements += info.elements();
-        list.emplace_back(std::move(*tensor));
+        list.emplace_back(std::move(tensor));
     }
     return json::Object{{"file", file.string()},
                         {"attributes", reader->attributes()},
@@ -121,6 +93,17 @@ Result<json::Object> describe_tensors(std::filesystem::path const& file)
 json::Object describe_commit(CommittedModel const& model)
 {
     auto const& commit = model.commit;
+    json::Array list;
+    for (auto const& place : model::parameter_places(model.weights.shape())) {
+        auto tensor = describe_tensor(place.name, "float32", place.shape);
+        add_statistics(tensor,
+                       model.weights.values().subspan(static_cast<std::size_t>(place.offset),
+                                                      static_cast<std::size_t>(place.numel())));
+        list.emplace_back(std::move(tensor));
+    }
+    auto const& part = commit.model.weights;
+    json::Array parts{
+        json::Object{{"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}}};
     json::Object about{{"run", commit.run.value},
                        {"commit", commit.number.value},
                        {"kind", protocol::to_text(commit.kind)},
@@ -130,9 +113,9 @@ json::Object describe_commit(CommittedModel const& model)
                        {"steps", commit.totals.steps},
                        {"time", format_time(commit.time)}};
     return json::Object{{"attributes", about},
-                        {"parts", describe_parts(commit)},
+                        {"parts", std::move(parts)},
                         {"elements", model.weights.numel()},
-                        {"tensors", describe_weights(model.weights)}};
+                        {"tensors", std::move(list)}};
 }
 
 std::string contents_text(json::Object const& description)

@@ -97,13 +97,6 @@ Result<Loss> total_loss(model::Gpt const& gpt, data::TokenStream& stream, std::i
     return loss;
 }
 
-double tokens_per_byte(data::TokenStream const& stream)
-{
-    auto const& part = stream.manifest().held_out;
-    return static_cast<double>(part.tokens) /
-           static_cast<double>(std::max<std::int64_t>(1, part.text_bytes));
-}
-
 }  // namespace
 
 Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
@@ -120,7 +113,10 @@ Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stre
     if (!total) return tl::unexpected(total.error());
     out.loss = total->sum / static_cast<double>(out.tokens);
     out.standard_error = total->rows.standard_error();
-    out.bits_per_byte = out.loss / std::numbers::ln2 * tokens_per_byte(stream);
+    auto const& part = stream.manifest().held_out;
+    double const tokens_per_byte = static_cast<double>(part.tokens) /
+                                   static_cast<double>(std::max<std::int64_t>(1, part.text_bytes));
+    out.bits_per_byte = out.loss / std::numbers::ln2 * tokens_per_byte;
     return out;
 }
 

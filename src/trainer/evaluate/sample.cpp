@@ -36,17 +36,6 @@ std::string safe_text(std::string_view text)
     return out;
 }
 
-// BOS and the prompt's tokens.
-Result<std::vector<std::int64_t>> prompt_ids(data::Tokenizer const& tokenizer,
-                                             std::string const& prompt)
-{
-    auto const encoded = data::Encoder(tokenizer).encode(prompt);
-    if (!encoded) return tl::unexpected(encoded.error());
-    std::vector<std::int64_t> ids{tokenizer.bos()};
-    ids.insert(ids.end(), encoded->begin(), encoded->end());
-    return ids;
-}
-
 // Appends tokens to `ids` until the limit, or until the model ends the document.
 void extend(model::Gpt const& gpt, data::Tokenizer const& tokenizer, SampleSettings const& settings,
             data::ProgressCallback const& progress, std::vector<std::int64_t>& ids)
@@ -88,12 +77,13 @@ Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& to
                     "the tokenizer has " + std::to_string(tokenizer.vocabulary_size()) +
                         " tokens, the model " + std::to_string(gpt.shape().vocabulary),
                     "use the data that the run was trained on");
-    auto ids = prompt_ids(tokenizer, prompt);
-    if (!ids) return tl::unexpected(ids.error());
-    extend(gpt, tokenizer, settings, progress, *ids);
+    auto const encoded = data::Encoder(tokenizer).encode(prompt);
+    if (!encoded) return tl::unexpected(encoded.error());
+    std::vector<std::int64_t> ids{tokenizer.bos()};
+    ids.insert(ids.end(), encoded->begin(), encoded->end());
+    extend(gpt, tokenizer, settings, progress, ids);
     std::vector<data::Token> tokens;
-    for (std::size_t i = 1; i < ids->size(); ++i)
-        tokens.push_back(static_cast<data::Token>((*ids)[i]));
+    for (std::size_t i = 1; i < ids.size(); ++i) tokens.push_back(static_cast<data::Token>(ids[i]));
     return tokenizer.decode(tokens).map(safe_text);
 }
 

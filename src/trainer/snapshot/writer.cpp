@@ -165,11 +165,9 @@ void Writer::copy_all(CopyRange const& copy)
 
 void Writer::note_copied(std::size_t ranges, std::optional<std::string> abandoned)
 {
-    {
-        std::lock_guard const lock(mutex_);
-        copied_ = ranges;
-        abandoned_ = std::move(abandoned);
-    }
+    std::lock_guard const lock(mutex_);
+    copied_ = ranges;
+    abandoned_ = std::move(abandoned);
     copied_more_.notify_all();
 }
 

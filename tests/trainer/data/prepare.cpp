@@ -251,10 +251,10 @@ TEST(Prepare, TheHeldOutPartMayBeEmpty)
     EXPECT_TRUE(prepared->manifest.held_out.shards.empty());
     auto const summary = summarize(folder / "data");
     ASSERT_TRUE(summary) << summary.error().message();
-    EXPECT_EQ(summary->held_out.tokens, 0);
+    EXPECT_EQ(summary->manifest.held_out.tokens, 0);
     EXPECT_THAT(summary->sample, testing::StartsWith("<|bos|>"));
     EXPECT_NEAR(summary->train.bytes_per_token,
-                16'839.0 / static_cast<double>(summary->train.tokens), 1e-12);
+                16'839.0 / static_cast<double>(summary->manifest.train.tokens), 1e-12);
 }
 
 TEST(Prepare, AGivenTokenizerIsUsedUnchanged)
