@@ -11,8 +11,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "trainer/model/gpt.hpp"
 #include "trainer/model/initialize.hpp"
+#include "trainer/model/losses.hpp"
 #include "trainer/model/optim/whole_optimizer.hpp"
 
 using namespace curtail;
@@ -78,7 +78,7 @@ void measure(Options const& o)
     for (std::int64_t step = 0; step < o.at("warmup") + o.at("steps"); ++step) {
         auto const begin = std::chrono::steady_clock::now();
         gpt.zero_gradients();
-        (void)gpt.accumulate_gradients(input, target, 1 / static_cast<double>(batch.value));
+        test::accumulate_gradients(gpt, input, target, 1 / static_cast<double>(batch.value));
         auto const passed = seconds_since(begin);
         test::step(optimizer, masters ? *masters : gpt.weights(), gpt.gradients(), {100, 1000});
         if (masters) gpt.weights().flat().copy_(masters->flat());

@@ -37,12 +37,6 @@ model::Parameters loaded(ShardExchange& exchange, model::Parameters weights, c10
     return weights.to(device, type);
 }
 
-model::Activations activations_of(config::TrainingSettings const& training)
-{
-    return training.checkpoint_activations ? model::Activations::recompute
-                                           : model::Activations::keep;
-}
-
 // The most that tensors have taken of a GPU.
 std::optional<Bytes> peak_memory(c10::Device device)
 {
@@ -81,7 +75,8 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
            options.operators ? std::move(*options.operators)
                              : model::Operators{model::kernels_for(type_of(run.training, device_),
                                                                    device_.type())},
-           activations_of(run.training)),
+           run.training.checkpoint_activations ? model::Activations::recompute
+                                               : model::Activations::keep),
       optimizer_(run.model, run.optimizer, run.training.batch_tokens,
                  optim::deal_shards(run.model, collectives.size()).of(collectives.rank()), device_),
       timer_(device_),
@@ -96,17 +91,14 @@ Result<BegunStep> Engine::step(protocol::Ranges const& blocks, Tokens progress,
     timer_.begin_step();
     auto const mine = accumulate_in_memory(numbers_of(blocks), stop_here);
     if (mine.next >= Next::use_less_memory)
-        return tl::unexpected(
-            fail_together(collectives_,
-                          mine.mine ? Result<void>(tl::unexpected(*mine.mine)) : Result<void>())
-                .error());
+        return tl::unexpected(fail_together(collectives_, mine.mine).error());
     BegunStep const begun{blocks.lowest(mine.blocks), mine.next == Next::stop};
     if (mine.blocks == 0) return begun;
     // The gradients are those of the mean over the whole batch.
     if (mine.blocks < blocks.count())
         for (auto const& gradient : mine.gradients)
             gradient.mul_(static_cast<double>(blocks.count()) / static_cast<double>(mine.blocks));
-    auto const sums = sums_of(mine.loss.sum, mine.gradients);
+    auto const sums = sums_of(mine.loss, mine.gradients);
     if (exchange_.overlaps()) limit_backlog(0);
     timer_.end(StepPhase::exchange);
     auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
@@ -115,15 +107,15 @@ Result<BegunStep> Engine::step(protocol::Ranges const& blocks, Tokens progress,
     double const lr_factor = optimizer_.rates(at).lr_factor * share;
     auto const updates = update_on_all(mine.gradients, at, share, sums);
     if (!updates) return tl::unexpected(updates.error());
-    StepOutcome outcome;
-    outcome.blocks = begun.blocks;
-    outcome.progress = progress;
-    outcome.tokens = mine.blocks * run_.rounds.block_tokens;
-    outcome.lr_factor = lr_factor;
-    outcome.device_rows = device_rows_;
-    outcome.gpu_memory = peak_memory(device_);
-    outcome.new_shapes = shapes_.end_step();
-    remember(std::move(outcome), at::cat({sums, *updates}));
+    StepOutcome outcome{.blocks = begun.blocks,
+                        .progress = progress,
+                        .tokens = mine.blocks * run_.rounds.block_tokens,
+                        .lr_factor = lr_factor,
+                        .device_rows = device_rows_,
+                        .gpu_memory = peak_memory(device_),
+                        .new_shapes = shapes_.end_step()};
+    auto const on_host = at::cat({sums, *updates}).to(at::kCPU, at::kFloat, true);
+    unknown_.push_back({std::move(outcome), on_host, DeviceMark::here(device_), timer_.times()});
     learn_outcomes(unknown_outcomes_);
     return begun;
 }
@@ -206,14 +198,6 @@ Result<at::Tensor> Engine::update(std::span<at::Tensor const> gradients, optim::
     return squares;
 }
 
-// The energy of this rank since the last call; NaN if it is unknown.
-at::Tensor Engine::energy() const
-{
-    auto const joules = take_energy_j_ ? take_energy_j_() : std::nullopt;
-    return at::full({}, joules.value_or(std::nan("")),
-                    at::TensorOptions(at::kDouble).device(device_));
-}
-
 // Updates the weights of all ranks or, if the update fails on a rank, of none. After a failure, the
 // masters are those of the last step, with the digits that the weights have. Returns the sum of the
 // squares of the changes, and the energy, over all ranks.
@@ -229,16 +213,13 @@ Result<at::Tensor> Engine::update_on_all(std::span<at::Tensor const> gradients,
         optimizer_.reset();
         return tl::unexpected(all.error());
     }
-    auto total = over_ranks(at::stack({*mine, energy()}));
+    auto const joules = take_energy_j_ ? take_energy_j_() : std::nullopt;
+    auto const energy =
+        at::full({}, joules.value_or(std::nan("")), at::TensorOptions(at::kDouble).device(device_));
+    auto total = over_ranks(at::stack({*mine, energy}));
     exchange_.distribute(gpt_.weights());
     timer_.end(StepPhase::exchange);
     return total;
-}
-
-void Engine::remember(StepOutcome outcome, at::Tensor const& sums)
-{
-    auto const on_host = sums.to(at::kCPU, at::kFloat, true);
-    unknown_.push_back({std::move(outcome), on_host, DeviceMark::here(device_), timer_.times()});
 }
 
 void Engine::learn_outcomes(std::size_t unknown)

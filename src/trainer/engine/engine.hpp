@@ -2,7 +2,6 @@
 #pragma once
 #include <deque>
 #include <functional>
-#include <memory>
 
 #include "base/core/units.hpp"
 #include "protocol/records/ranges.hpp"
@@ -143,11 +142,11 @@ class Engine {
     enum class Next : int { go_on, stop, use_less_memory, fail };
     /// What this rank has computed of a batch.
     struct PartialBatch {
-        model::DeviceLossSum loss;
-        std::int64_t blocks{};                  ///< complete blocks, over all ranks
-        Next next{Next::go_on};                 ///< of all ranks
-        std::optional<Error> mine;              ///< why this rank cannot go on
-        std::span<at::Tensor const> gradients;  ///< of this rank's pieces, over all ranks
+        at::Tensor loss;                          ///< sum over its rows, in nats: double scalar
+        std::int64_t blocks{};                    ///< complete blocks, over all ranks
+        Next next{Next::go_on};                   ///< of all ranks
+        Result<void> mine{};                      ///< fails if this rank cannot go on
+        std::span<at::Tensor const> gradients{};  ///< of this rank's pieces, over all ranks
     };
     /// A step whose outcome the host does not know.
     struct UnresolvedStep {
@@ -168,19 +167,16 @@ class Engine {
                      PartialBatch& mine);
     void compute(data::Batch rows, std::int64_t blocks, bool last, PartialBatch& mine);
     [[nodiscard]] model::PassObserver exchange_during_pass(bool last);
-    void begin_sums();
     void limit_backlog(std::size_t most);
     void pace();
     void note_ends();
     at::Tensor sums_of(at::Tensor const& loss, std::span<at::Tensor const> gradients);
     at::Tensor over_ranks(at::Tensor const& sums);
-    at::Tensor energy() const;
     Result<at::Tensor> update(std::span<at::Tensor const> gradients, optim::BudgetProgress at,
                               double lr_share, at::Tensor const& sums);
     Result<at::Tensor> update_on_all(std::span<at::Tensor const> gradients,
                                      optim::BudgetProgress at, double lr_share,
                                      at::Tensor const& sums);
-    void remember(StepOutcome outcome, at::Tensor const& sums);
     void learn_outcomes(std::size_t unknown);
 
     config::Run const& run_;

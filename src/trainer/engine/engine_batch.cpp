@@ -9,14 +9,6 @@
 #include "trainer/engine/micro_batches.hpp"
 
 namespace curtail::trainer {
-namespace {
-
-void free_unused_memory(c10::Device device)
-{
-    if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->emptyCache();
-}
-
-}  // namespace
 
 // Adds the gradients of the batch up over the ranks.
 Engine::PartialBatch Engine::accumulate_in_memory(std::vector<std::int64_t> const& blocks,
@@ -31,7 +23,7 @@ Engine::PartialBatch Engine::accumulate_in_memory(std::vector<std::int64_t> cons
         if (mine.next != Next::use_less_memory || device_rows_ == 1) return mine;
         gpt_.free_activations();
         collectives_.synchronize();
-        free_unused_memory(device_);
+        if (!device_.is_cpu()) c10::getDeviceAllocator(device_.type())->emptyCache();
         auto const rows = std::ssize(blocks) * loader_.rows_per_block();
         auto const share = (rows + collectives_.size() - 1) / collectives_.size();
         device_rows_ = (std::min(device_rows_, share) + 1) / 2;
@@ -41,13 +33,7 @@ Engine::PartialBatch Engine::accumulate_in_memory(std::vector<std::int64_t> cons
 Engine::PartialBatch Engine::accumulate(std::vector<std::int64_t> const& blocks,
                                         std::function<bool()> const& stop_here)
 {
-    auto const scalar = at::TensorOptions().device(device_);
-    PartialBatch mine{
-        {at::zeros({}, scalar.dtype(at::kDouble)), at::zeros({}, scalar.dtype(at::kLong))},
-        0,
-        {},
-        {},
-        {}};
+    PartialBatch mine{.loss = at::zeros({}, at::TensorOptions(at::kDouble).device(device_))};
     BatchShape const shape{std::ssize(blocks), loader_.rows_per_block(), collectives_.size(),
                            device_rows_};
     auto const all = micro_batches(shape);
@@ -62,7 +48,9 @@ Engine::PartialBatch Engine::accumulate(std::vector<std::int64_t> const& blocks,
             shapes_.computed(rows.size());
             compute(std::move(*batch), std::ssize(blocks), last, mine);
         }
-        if (last) begin_sums();
+        // The other ranks begin their sums during the last pass. A rank without rows, or whose pass
+        // failed, must not let them wait until it has agreed with them.
+        if (last && exchange_.overlaps()) exchange_.begin_sums(gpt_.gradients());
     }
     (void)go_on_after(std::ssize(blocks), stop_here, mine);
     return mine;
@@ -117,14 +105,7 @@ void Engine::note_failure(tl::expected<void, StepFailure> done, PartialBatch& mi
 {
     if (done) return;
     mine.next = done.error().out_of_memory ? Next::use_less_memory : Next::fail;
-    mine.mine = std::move(done.error().error);
-}
-
-// The other ranks begin their sums during the last pass. A rank without rows, or whose pass failed,
-// must not let them wait until it has agreed with them.
-void Engine::begin_sums()
-{
-    if (exchange_.overlaps()) exchange_.begin_sums(gpt_.gradients());
+    mine.mine = tl::unexpected(std::move(done.error().error));
 }
 
 // Adds the gradients of the rows in `rows`, of a batch of `blocks` blocks.
@@ -136,8 +117,8 @@ void Engine::compute(data::Batch rows, std::int64_t blocks, bool last, PartialBa
         auto const batch_rows = blocks * loader_.rows_per_block();
         // `scale` makes uneven shares of the ranks count correctly.
         double const scale = 1.0 / static_cast<double>(batch_rows * run_.model.sequence);
-        mine.loss += gpt_.enqueue_gradients(tensors.inputs, tensors.targets, scale,
-                                            exchange_during_pass(last));
+        mine.loss.add_(gpt_.enqueue_gradients(tensors.inputs, tensors.targets, scale,
+                                              exchange_during_pass(last)));
         timer_.end(StepPhase::compute);
         return {};
     });

@@ -41,13 +41,21 @@ at::Tensor as_rows(at::Tensor const& heads)
     return by_token.reshape({heads.size(0) * heads.size(2), -1});
 }
 
-// As as_rows(), with the sum over the query heads that share a key/value head.
+// Does the same as as_rows(), and adds up the query heads that share a key/value head.
 at::Tensor shared_rows(at::Tensor const& heads, HeadSizes sizes)
 {
     auto const shared = sizes.query_heads / sizes.kv_heads;
     if (shared == 1) return as_rows(heads);
     return as_rows(
         heads.view({heads.size(0), sizes.kv_heads, shared, heads.size(2), sizes.size}).sum(2));
+}
+
+// The results of ATen's two operators for bfloat16 have the same places.
+template <class Result>
+AttentionResult attended(Result const& result)
+{
+    return {as_rows(std::get<0>(result)), std::get<1>(result), std::get<6>(result),
+            std::get<7>(result)};
 }
 
 // The four operators of ATen. None stores the softmax; all are causal and without dropout.
@@ -96,18 +104,12 @@ AttentionResult attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequ
 {
     Heads const heads(qkv, sizes, sequence);
     switch (operator_for(qkv, on_gpu)) {
-        case Operator::gpu_flash: {
-            auto const result =
-                at::_scaled_dot_product_flash_attention(heads.q, heads.k, heads.v, 0.0, true);
-            return {as_rows(std::get<0>(result)), std::get<1>(result), std::get<6>(result),
-                    std::get<7>(result)};
-        }
-        case Operator::gpu_cudnn: {
-            auto const result = at::_scaled_dot_product_cudnn_attention(heads.q, heads.k, heads.v,
-                                                                        {}, true, 0.0, true);
-            return {as_rows(std::get<0>(result)), std::get<1>(result), std::get<6>(result),
-                    std::get<7>(result)};
-        }
+        case Operator::gpu_flash:
+            return attended(
+                at::_scaled_dot_product_flash_attention(heads.q, heads.k, heads.v, 0.0, true));
+        case Operator::gpu_cudnn:
+            return attended(at::_scaled_dot_product_cudnn_attention(heads.q, heads.k, heads.v, {},
+                                                                    true, 0.0, true));
         case Operator::gpu_efficient: {
             auto const [y, log_sum, seed, offset] = at::_scaled_dot_product_efficient_attention(
                 heads.q, heads.k, heads.v, {}, true, 0.0, true);

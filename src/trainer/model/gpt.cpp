@@ -32,39 +32,12 @@ void check_target(at::Tensor const& input, at::Tensor const& target)
           "target must have the shape and type of input");
 }
 
-DeviceLossSum sum_of(at::Tensor const& losses, at::Tensor const& target)
-{
-    return {losses.sum(at::kDouble), target.ge(0).sum()};
-}
-
 void notify(std::function<void(std::size_t)> const& observer, std::size_t section)
 {
     if (observer) observer(section);
 }
 
-at::TensorOptions gradient_options(Parameters const& weights)
-{
-    return weights.flat().options().dtype(type_of_sums(weights.flat().scalar_type()));
-}
-
 }  // namespace
-
-LossSum& LossSum::operator+=(LossSum other)
-{
-    sum += other.sum;
-    count += other.count;
-    return *this;
-}
-
-LossSum DeviceLossSum::read() const { return {sum.item<double>(), count.item<std::int64_t>()}; }
-
-DeviceLossSum& DeviceLossSum::operator+=(DeviceLossSum const& other)
-{
-    c10::InferenceMode const no_autograd;
-    sum = sum.add(other.sum);
-    count = count.add(other.count);
-    return *this;
-}
 
 Gpt::Gpt(Parameters weights, Activations activations)
     : Gpt(std::move(weights),
@@ -75,7 +48,8 @@ Gpt::Gpt(Parameters weights, Activations activations)
 
 Gpt::Gpt(Parameters weights, Operators operators, Activations activations)
     : weights_(std::move(weights)),
-      gradients_(weights_.shape(), gradient_options(weights_)),
+      gradients_(weights_.shape(),
+                 weights_.flat().options().dtype(type_of_sums(weights_.flat().scalar_type()))),
       operators_(std::move(operators)),
       tables_(rotary_tables(weights_.shape().sequence, weights_.shape().head_size(),
                             weights_.flat().options())),
@@ -181,13 +155,8 @@ void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy,
     notify(observer.gradients_complete, section_of(-1));
 }
 
-LossSum Gpt::accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale)
-{
-    return enqueue_gradients(input, target, scale).read();
-}
-
-DeviceLossSum Gpt::enqueue_gradients(at::Tensor const& input, at::Tensor const& target,
-                                     double scale, PassObserver const& observer)
+at::Tensor Gpt::enqueue_gradients(at::Tensor const& input, at::Tensor const& target, double scale,
+                                  PassObserver const& observer)
 {
     check_input(shape(), input);
     check_target(input, target);
@@ -198,7 +167,7 @@ DeviceLossSum Gpt::enqueue_gradients(at::Tensor const& input, at::Tensor const& 
         head_loss(*operators_.kernels, training_.last.y, weights_.head(), {ids, shape().vocabulary},
                   scale, gradients_.head(), training_.head);
     training_backward(input, loss.dx, observer);
-    return sum_of(loss.losses, target);
+    return loss.losses.sum(at::kDouble);
 }
 
 at::Tensor Gpt::logits(at::Tensor const& input) const
@@ -227,11 +196,6 @@ at::Tensor Gpt::token_losses(at::Tensor const& input, at::Tensor const& target) 
     return head_losses(*operators_.kernels, forward(input), weights_.head(),
                        {ids, shape().vocabulary})
         .view(input.sizes());
-}
-
-LossSum Gpt::loss(at::Tensor const& input, at::Tensor const& target) const
-{
-    return sum_of(token_losses(input, target), target).read();
 }
 
 }  // namespace curtail::model

@@ -14,23 +14,6 @@
 
 namespace curtail::model {
 
-/// Sum of the cross entropies of `count` targets. The sums of micro-batches and ranks can be added.
-struct LossSum {
-    double sum{};          ///< nats
-    std::int64_t count{};  ///< number of targets other than -1
-    /// Returns the mean loss in nats per token.
-    [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
-    LossSum& operator+=(LossSum other);
-};
-
-/// A LossSum on the device that computes it. Reading it waits for the device; adding does not.
-struct DeviceLossSum {
-    at::Tensor sum;    ///< scalar, double: nats
-    at::Tensor count;  ///< scalar, int64
-    [[nodiscard]] LossSum read() const;
-    DeviceLossSum& operator+=(DeviceLossSum const& other);
-};
-
 /// What a backward pass does for a layer's activations (LayerActivations).
 enum class Activations {
     keep,      ///< reads those that the forward pass has kept
@@ -81,18 +64,13 @@ class Gpt {
     [[nodiscard]] at::Tensor last_logits(at::Tensor const& input) const;
     /// Returns the losses (B, T) in nats. The loss of an ignored target is 0.
     [[nodiscard]] at::Tensor token_losses(at::Tensor const& input, at::Tensor const& target) const;
-    /// Returns the sum of the losses.
-    [[nodiscard]] LossSum loss(at::Tensor const& input, at::Tensor const& target) const;
-
     /// Multiplies the sum of the losses by `scale`, and adds the derivative of the product to the
-    /// gradients. Returns the sum of the losses without the factor `scale`. Let `scale` be 1 / n,
-    /// where n is the number of targets in the whole step on all ranks. Then the gradients, summed
-    /// over micro-batches and ranks, are those of the step's mean loss.
-    LossSum accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale);
-    /// As accumulate_gradients(), but does not wait for the device. On a CPU, the result is ready
-    /// on return.
-    [[nodiscard]] DeviceLossSum enqueue_gradients(at::Tensor const& input, at::Tensor const& target,
-                                                  double scale, PassObserver const& observer = {});
+    /// gradients. Returns the sum of the losses without the factor `scale`, a double scalar on the
+    /// device. Let `scale` be 1 / n, where n is the number of targets in the whole step on all
+    /// ranks. Then the gradients, summed over micro-batches and ranks, are those of the step's mean
+    /// loss. Does not wait for the device; on a CPU, the result is ready on return.
+    at::Tensor enqueue_gradients(at::Tensor const& input, at::Tensor const& target, double scale,
+                                 PassObserver const& observer = {});
     void zero_gradients();
     /// Frees the memory that training passes keep for the next one. Call it after a pass that an
     /// exception has ended.

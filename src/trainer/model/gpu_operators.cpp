@@ -71,13 +71,13 @@ std::string fault_of(Kernels const& kernels, CudaKernelSet operation,
 {
     auto const& shape = subject.shape;
     auto const tokens = std::min(checked_tokens, shape.sequence);
-    KernelSizes const sizes{tokens,
-                            tokens,
-                            shape.width,
-                            heads_of(shape),
-                            tokens,
-                            shape.vocabulary,
-                            shape.padded_vocabulary()};
+    KernelSizes const sizes{.tokens = tokens,
+                            .sequence = tokens,
+                            .width = shape.width,
+                            .heads = heads_of(shape),
+                            .logit_rows = tokens,
+                            .vocabulary = shape.vocabulary,
+                            .padded_vocabulary = shape.padded_vocabulary()};
     std::string fault;
     try {
         compare_kernels({kernels, operation, subject.device, subject.type, sizes, subject.device},
@@ -95,12 +95,9 @@ std::string fault_of(Kernels const& kernels, CudaKernelSet operation,
     return fault;
 }
 
-double difference(at::Tensor const& found, at::Tensor const& expected)
+double norm(at::Tensor const& x)
 {
-    auto const norm = [](at::Tensor const& x) {
-        return at::linalg_vector_norm(x, 2, {}, false, at::kDouble).item<double>();
-    };
-    return norm(found.to(at::kDouble).sub(expected.to(at::kDouble))) / norm(expected);
+    return at::linalg_vector_norm(x, 2, {}, false, at::kDouble).item<double>();
 }
 
 // Why the attention must not be used; empty if it agrees with the flash operator.
@@ -125,10 +122,13 @@ std::string fault_of_attention(OperatorSubject const& subject)
         };
         auto const found = results(subject.attention);
         auto const expected = results(GpuAttention::flash);
-        for (std::size_t i = 0; i < found.size(); ++i)
-            if (auto const error = difference(found[i], expected[i]); !(error <= tolerance))
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            auto const difference = found[i].to(at::kDouble).sub(expected[i].to(at::kDouble));
+            auto const error = norm(difference) / norm(expected[i]);
+            if (!(error <= tolerance))
                 return fmt::format("it differs from flash by {:.1e}, and at most {:.1e} is allowed",
                                    error, tolerance);
+        }
     } catch (c10::OutOfMemoryError const&) {
         return {};  // training will find out how many rows fit
     } catch (std::exception const& broken) {
@@ -205,15 +205,8 @@ std::string to_text(CudaKernelSet set)
 
 std::string_view to_text(GpuAttention attention)
 {
-    switch (attention) {
-        case GpuAttention::cudnn:
-            return "cudnn";
-        case GpuAttention::flash:
-            return "flash";
-        case GpuAttention::efficient:
-            break;
-    }
-    return "efficient";
+    constexpr std::array names{"flash", "cudnn", "efficient"};
+    return names.at(static_cast<std::size_t>(attention));
 }
 
 }  // namespace curtail::model

@@ -18,11 +18,6 @@ namespace {
 std::int64_t slice_tokens(bool on_gpu) { return on_gpu ? 4096 : 256; }
 std::int64_t slice_tokens(at::Tensor const& head) { return slice_tokens(!head.is_cpu()); }
 
-std::int64_t block_tokens(at::Tensor const& head)
-{
-    return logits_tokens(head.size(0), !head.is_cpu());
-}
-
 // Calls body(first token, number of tokens) for slices of at most `most` of `tokens` tokens.
 template <class Body>
 void for_slices(std::int64_t tokens, std::int64_t most, Body const& body)
@@ -79,7 +74,8 @@ HeadLoss head_loss(Kernels const& kernels, at::Tensor const& x, at::Tensor const
     auto const losses = space_for_losses(x);
     if (!scratch.dx.defined() || scratch.dx.sizes() != x.sizes())
         scratch.dx = at::empty(x.sizes(), x.options());
-    for_slices(x.size(0), block_tokens(head), [&](std::int64_t block, std::int64_t rows) {
+    auto const block_tokens = logits_tokens(head.size(0), !head.is_cpu());
+    for_slices(x.size(0), block_tokens, [&](std::int64_t block, std::int64_t rows) {
         auto const dz = space_for_logits(scratch.logits, head, rows);
         for_slices(rows, slice_tokens(head), [&](std::int64_t first, std::int64_t count) {
             auto const of_slice = [&](at::Tensor const& t) {

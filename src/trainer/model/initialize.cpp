@@ -2,6 +2,7 @@
 #include "trainer/model/initialize.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -67,19 +68,13 @@ class Random {
     std::mt19937_64 engine_;
 };
 
-bool ends_with_any(std::string const& name, std::initializer_list<char const*> endings)
-{
-    for (std::string_view ending : endings)
-        if (name.ends_with(ending)) return true;
-    return false;
-}
-
 }  // namespace
 
 Parameters initial_parameters(config::Model const& shape, std::uint64_t seed)
 {
     Parameters parameters(shape);
     Random random(seed);
+    constexpr std::array uniform_endings{"c_q.weight", "c_k.weight", "c_v.weight", "c_fc.weight"};
     double const bound = std::sqrt(3.0 / static_cast<double>(shape.width));
     for (auto const& place : parameter_places(shape)) {
         auto const out = parameters.values().subspan(static_cast<std::size_t>(place.offset),
@@ -87,8 +82,9 @@ Parameters initial_parameters(config::Model const& shape, std::uint64_t seed)
         if (place.name == "transformer.wte.weight") random.fill(out, make_normal, 1);
         else if (place.name == "lm_head.weight") random.fill(out, make_normal, 0.001);
         else if (place.name == "resid_lambdas") std::fill(out.begin(), out.end(), 1.0F);
-        else if (ends_with_any(place.name,
-                               {"c_q.weight", "c_k.weight", "c_v.weight", "c_fc.weight"}))
+        else if (std::ranges::any_of(uniform_endings, [&](std::string_view ending) {
+                     return place.name.ends_with(ending);
+                 }))
             random.fill(out, make_uniform, bound);
     }
     return parameters;

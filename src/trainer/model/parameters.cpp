@@ -10,23 +10,6 @@
 #include "trainer/model/sums.hpp"
 
 namespace curtail::model {
-namespace {
-
-std::vector<NamedTensor> views(config::Model const& shape, at::Tensor const& flat)
-{
-    auto const places = parameter_places(shape);
-    if (places.back().offset + places.back().numel() != flat.numel())
-        throw std::logic_error("parameters do not fill the flat buffer");
-    std::vector<NamedTensor> named;
-    named.reserve(places.size());
-    for (auto const& place : places)
-        named.push_back(
-            {place.name, flat.narrow(0, place.offset, place.numel()).view(place.shape)});
-    return named;
-}
-
-}  // namespace
-
 std::int64_t ParameterPlace::numel() const
 {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
@@ -63,21 +46,22 @@ Parameters::Parameters(config::Model const& shape, at::TensorOptions options)
 }
 
 Parameters::Parameters(config::Model const& shape, at::Tensor flat)
-    : shape_(shape), flat_(std::move(flat)), named_(views(shape, flat_))
+    : shape_(shape), flat_(std::move(flat))
 {
-    for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-        auto const* const m = &named_[static_cast<std::size_t>(1 + 6 * layer)];
-        auto const& q = m[0].tensor;
-        auto const rows = q.size(0) + m[1].tensor.size(0) + m[2].tensor.size(0);
-        auto const qkv =
-            flat_.narrow(0, q.storage_offset() - flat_.storage_offset(), rows * shape.width);
-        blocks_.push_back({q, m[1].tensor, m[2].tensor, m[3].tensor, m[4].tensor, m[5].tensor,
-                           qkv.view({rows, shape.width})});
+    auto const places = parameter_places(shape);
+    if (places.back().offset + places.back().numel() != flat_.numel())
+        throw std::logic_error("parameters do not fill the flat buffer");
+    for (auto const& place : places)
+        named_.push_back(
+            {place.name, flat_.narrow(0, place.offset, place.numel()).view(place.shape)});
+    for (std::size_t first = 1; first + 6 < places.size(); first += 6) {
+        auto const begin = places[first].offset;  // of q, which k and v follow
+        auto const qkv = flat_.narrow(0, begin, places[first + 3].offset - begin);
+        auto const* const m = &named_[first];
+        blocks_.push_back({qkv.view({-1, shape.width}), m[3].tensor, m[4].tensor, m[5].tensor});
     }
     embedding_ = named_.front().tensor;
     head_ = get("lm_head.weight");
-    resid_ = get("resid_lambdas");
-    x0_ = get("x0_lambdas");
     scalars_ = flat_.narrow(0, flat_.numel() - 2 * shape.layers, 2 * shape.layers)
                    .to(type_of_sums(flat_.scalar_type()))
                    .view({2, shape.layers});

@@ -35,12 +35,10 @@ struct ParameterPlace {
 /// matrix gives one output. C is the width and D the size of a head. H is the number of query heads
 /// and K the number of key/value heads.
 struct BlockMatrices {
-    at::Tensor q;         ///< (H D, C)
-    at::Tensor k, v;      ///< (K D, C)
+    at::Tensor qkv;       ///< q, k and v as one matrix: ((H + 2 K) D, C)
     at::Tensor attn_out;  ///< (C, H D)
     at::Tensor fc;        ///< (4C, C)
     at::Tensor mlp_out;   ///< (C, 4C)
-    at::Tensor qkv;       ///< q, k and v as one matrix: ((H + 2 K) D, C)
 };
 
 /// The weights or gradients of a GPT in one contiguous buffer, with named tensors that share its
@@ -85,8 +83,6 @@ class Parameters {
     // is the number of layers. The letters a and b are those in the formulas of docs/model.md.
     [[nodiscard]] at::Tensor const& embedding() const { return embedding_; }  ///< (padded V, C)
     [[nodiscard]] at::Tensor const& head() const { return head_; }            ///< (padded V, C)
-    [[nodiscard]] at::Tensor const& resid_lambdas() const { return resid_; }  ///< (L): a
-    [[nodiscard]] at::Tensor const& x0_lambdas() const { return x0_; }        ///< (L): b
     [[nodiscard]] BlockMatrices const& block(std::int64_t layer) const
     {
         return blocks_.at(static_cast<std::size_t>(layer));
@@ -101,7 +97,7 @@ class Parameters {
     at::Tensor flat_;
     std::vector<NamedTensor> named_;
     std::vector<BlockMatrices> blocks_;
-    at::Tensor embedding_, head_, resid_, x0_, scalars_;
+    at::Tensor embedding_, head_, scalars_;
 };
 
 }  // namespace curtail::model

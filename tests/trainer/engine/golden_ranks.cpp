@@ -12,7 +12,7 @@
 #include "trainer/data/loader.hpp"
 #include "trainer/engine/shard_exchange.hpp"
 #include "trainer/model/golden.hpp"
-#include "trainer/model/gpt.hpp"
+#include "trainer/model/losses.hpp"
 #include "trainer/model/optim/whole_optimizer.hpp"
 
 namespace curtail::trainer {
@@ -51,10 +51,9 @@ class GoldenRanks : public testing::Test {
         auto const input = inputs[batch];
         auto const share = data::rows_of_rank(input.size(0), ranks->rank(), ranks->size());
         if (share.size() == 0) return 0;
-        return gpt
-            .accumulate_gradients(input.narrow(0, share.begin, share.size()).contiguous(),
-                                  targets[batch].narrow(0, share.begin, share.size()).contiguous(),
-                                  scale)
+        return test::accumulate_gradients(
+                   gpt, input.narrow(0, share.begin, share.size()).contiguous(),
+                   targets[batch].narrow(0, share.begin, share.size()).contiguous(), scale)
             .sum;
     }
 

@@ -19,6 +19,7 @@
 #include "trainer/evaluate/held_out.hpp"
 #include "trainer/evaluate/sample.hpp"
 #include "trainer/model/initialize.hpp"
+#include "trainer/model/losses.hpp"
 
 namespace curtail::evaluate {
 namespace {
@@ -197,15 +198,15 @@ TEST_F(PreparedText, HeldOutLossIsTheMeanOverAllTokensExceptTheFirst)
     std::vector<data::Token> tokens(static_cast<std::size_t>(held.tokens()));
     ASSERT_TRUE(held.read(0, tokens));
     ASSERT_NE((tokens.size() - 1) % 16, 0U) << "the last row should be shorter";
-    model::LossSum sum;
+    test::LossSum sum;
     for (std::size_t first = 0; first + 1 < tokens.size(); first += 16) {
         auto const n =
             static_cast<std::int64_t>(std::min<std::size_t>(16, tokens.size() - 1 - first));
         auto ids = at::empty({n + 1}, at::TensorOptions(at::kLong));
         std::copy_n(tokens.begin() + static_cast<std::ptrdiff_t>(first), n + 1,
                     ids.mutable_data_ptr<std::int64_t>());
-        sum += gpt.loss(ids.narrow(0, 0, n).unsqueeze(0),
-                        ids.narrow(0, 1, n).unsqueeze(0).contiguous());
+        sum += test::loss(gpt, ids.narrow(0, 0, n).unsqueeze(0),
+                          ids.narrow(0, 1, n).unsqueeze(0).contiguous());
     }
     EXPECT_EQ(found->tokens, Tokens{sum.count});
     EXPECT_NEAR(found->loss, sum.mean(), 1e-5);

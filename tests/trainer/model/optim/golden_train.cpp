@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "trainer/model/golden.hpp"
-#include "trainer/model/gpt.hpp"
+#include "trainer/model/losses.hpp"
 #include "trainer/model/optim/whole_optimizer.hpp"
 
 namespace curtail::optim {
@@ -34,10 +34,10 @@ class Replay {
         auto const targets = targets_.narrow(0, done_ * accumulation, accumulation);
         auto const count = targets.ge(0).sum().item<double>();
         gpt.zero_gradients();
-        model::LossSum loss;
+        test::LossSum loss;
         for (std::int64_t a = 0; a < accumulation; ++a)
-            loss +=
-                gpt.accumulate_gradients(inputs_[done_ * accumulation + a], targets[a], 1 / count);
+            loss += test::accumulate_gradients(gpt, inputs_[done_ * accumulation + a], targets[a],
+                                               1 / count);
         rates = optimizer_.rates(progress());
         test::step(optimizer_, gpt.weights(), gpt.gradients(), progress());
         ++done_;

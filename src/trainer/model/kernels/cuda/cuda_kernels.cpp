@@ -32,17 +32,16 @@ T* write(at::Tensor const& x)
     return static_cast<T*>(x.mutable_data_ptr());
 }
 
-void make(at::Tensor& out, at::IntArrayRef shape, at::Tensor const& like)
+void make(at::Tensor& out, at::IntArrayRef shape, at::TensorOptions options)
 {
-    if (!out.defined()) out = at::empty(shape, like.options());
+    if (!out.defined()) out = at::empty(shape, options);
     else if (out.sizes() != shape) throw std::invalid_argument("an output has another shape");
 }
 
 // The factors r of a normalization are float32 in either type.
 void make_factors(at::Tensor& out, at::IntArrayRef shape, at::Tensor const& like)
 {
-    if (!out.defined()) out = at::empty(shape, like.options().dtype(at::kFloat));
-    else if (out.sizes() != shape) throw std::invalid_argument("an output has another shape");
+    make(out, shape, like.options().dtype(at::kFloat));
 }
 
 using Tensors = std::initializer_list<at::Tensor>;
@@ -88,7 +87,7 @@ class CudaKernels final : public Kernels {
 
     void normalize(at::Tensor const& x, NormalizationResult& out) const override
     {
-        make(out.y, x.sizes(), x);
+        make(out.y, x.sizes(), x.options());
         make_factors(out.r, {x.size(0)}, x);
         if (!set_.normalize || !usable_as_packs({x, out.y}) || !usable_factors(out.r))
             return aten_->normalize(x, out);
@@ -109,7 +108,7 @@ class CudaKernels final : public Kernels {
     void embed(at::Tensor const& table, at::Tensor const& ids,
                NormalizationResult& out) const override
     {
-        make(out.y, {ids.numel(), table.size(1)}, table);
+        make(out.y, {ids.numel(), table.size(1)}, table.options());
         make_factors(out.r, {ids.numel()}, table);
         if (!set_.embed || !usable_as_packs({table, out.y}) || !usable_factors(out.r))
             return aten_->embed(table, ids, out);
@@ -130,8 +129,8 @@ class CudaKernels final : public Kernels {
 
     void mix(MixInput const& in, at::Tensor& mixed, NormalizationResult& out) const override
     {
-        make(mixed, in.x.sizes(), in.x);
-        make(out.y, in.x.sizes(), in.x);
+        make(mixed, in.x.sizes(), in.x.options());
+        make(out.y, in.x.sizes(), in.x.options());
         make_factors(out.r, {in.x.size(0)}, in.x);
         if (!set_.mix || !usable_as_packs({in.x, in.x0, mixed, out.y}) || !usable_factors(out.r))
             return aten_->mix(in, mixed, out);
@@ -179,7 +178,7 @@ class CudaKernels final : public Kernels {
                          at::Tensor const& r, HeadSizes sizes, RotaryTables const& tables,
                          std::int64_t sequence, at::Tensor& dqkv) const override
     {
-        make(dqkv, rotated.sizes(), rotated);
+        make(dqkv, rotated.sizes(), rotated.options());
         if (!set_.rotate || !usable_factors(r) || !rotates(sizes, rotated.scalar_type()) ||
             !usable_as_packs(
                 {rotated, gradients.q, gradients.k, gradients.v, tables.cos, tables.sin, dqkv}))
