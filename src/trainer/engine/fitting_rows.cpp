@@ -60,21 +60,18 @@ Result<std::optional<std::int64_t>> FittingRows::kept() const
 
 std::int64_t FittingRows::at_start(comm::Collectives& ranks, Log const& log)
 {
-    if (ranks.rank() == 0) use_kept(log);
+    if (ranks.rank() == 0) {
+        auto const found = kept();
+        if (!found) log.warning(found.error().message());
+        else if (*found) {
+            rows_ = **found;
+            log.info("each rank computes at most " + counted(rows_) +
+                     " at once, because more did not fit into memory before (to try " +
+                     std::to_string(configured_) + " again, delete " + file_.string() + ")");
+        }
+    }
     ranks.broadcast(std::as_writable_bytes(std::span(&rows_, 1)), 0);
     return rows_;
-}
-
-void FittingRows::use_kept(Log const& log)
-{
-    auto const found = kept();
-    if (!found) log.warning(found.error().message());
-    else if (*found) {
-        rows_ = **found;
-        log.info("each rank computes at most " + counted(rows_) +
-                 " at once, because more did not fit into memory before (to try " +
-                 std::to_string(configured_) + " again, delete " + file_.string() + ")");
-    }
 }
 
 void FittingRows::note(StepOutcome const& outcome, Log const& log)

@@ -39,7 +39,6 @@ class FittingRows {
 
   private:
     [[nodiscard]] Result<std::optional<std::int64_t>> kept() const;
-    void use_kept(Log const& log);
 
     std::filesystem::path file_;
     json::Object facts_;

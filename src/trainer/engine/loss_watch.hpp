@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -16,12 +17,23 @@ class LossWatch {
     static constexpr std::int64_t reported_steps = 100;
 
     /// `vocabulary` is the number of tokens in the vocabulary.
-    explicit LossWatch(std::int64_t vocabulary);
+    explicit LossWatch(std::int64_t vocabulary)
+        : uniform_loss_(std::log(static_cast<double>(vocabulary)))
+    {
+    }
 
     /// Takes the loss of the next step, in nats per token; empty: it was not finite. A loss is high
     /// if it is at least uniform_loss() or not finite. Returns true at the step that completes the
     /// first row of `reported_steps` high losses after the ignored steps, and never again.
-    [[nodiscard]] bool add(std::optional<double> loss);
+    [[nodiscard]] bool add(std::optional<double> loss)
+    {
+        if (++steps_ <= ignored_steps) return false;
+        bool const is_high = !loss || *loss >= uniform_loss_;
+        high_ = is_high ? high_ + 1 : 0;
+        if (reported_ || high_ < reported_steps) return false;
+        reported_ = true;
+        return true;
+    }
     /// Returns ln(vocabulary), in nats per token.
     [[nodiscard]] double uniform_loss() const { return uniform_loss_; }
 

@@ -4,11 +4,6 @@
 #include <algorithm>
 
 namespace curtail::trainer {
-namespace {
-
-std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
 
 data::RowRange MicroBatch::share_of(int rank, int ranks) const
 {
@@ -20,7 +15,7 @@ std::vector<MicroBatch> micro_batches(BatchShape const& shape)
 {
     auto const most = shape.ranks * shape.device_rows;
     auto const unit = std::max<std::int64_t>(1, most / shape.rows_per_block) * shape.rows_per_block;
-    auto const pieces = quotient_up(std::min(unit, shape.rows_per_block), most);
+    auto const pieces = (shape.rows_per_block + most - 1) / most;
     auto const end = shape.blocks * shape.rows_per_block;
     std::vector<MicroBatch> all;
     for (std::int64_t begin = 0; begin < end; begin += unit) {

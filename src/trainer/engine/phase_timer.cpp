@@ -7,25 +7,19 @@
 namespace curtail::trainer {
 namespace {
 
-char const* name_of(StepPhase phase)
-{
-    constexpr char const* names[] = {"data", "compute", "exchange", "update"};
-    return names[static_cast<std::size_t>(phase)];
-}
+// In the order of StepPhase.
+struct NamedPhase {
+    char const* name;
+    FractionalSeconds runlog::StepPhases::*time;
+};
+constexpr std::array phases_of_a_step{NamedPhase{"data", &runlog::StepPhases::data},
+                                      NamedPhase{"compute", &runlog::StepPhases::compute},
+                                      NamedPhase{"exchange", &runlog::StepPhases::exchange},
+                                      NamedPhase{"update", &runlog::StepPhases::update}};
 
-FractionalSeconds& time_of(runlog::StepPhases& phases, StepPhase phase)
+NamedPhase const& named(StepPhase phase)
 {
-    switch (phase) {
-        case StepPhase::data:
-            return phases.data;
-        case StepPhase::compute:
-            return phases.compute;
-        case StepPhase::exchange:
-            return phases.exchange;
-        case StepPhase::update:
-            return phases.update;
-    }
-    __builtin_unreachable();
+    return phases_of_a_step.at(static_cast<std::size_t>(phase));
 }
 
 double microseconds(FractionalSeconds time) { return 1e6 * time.count(); }
@@ -35,7 +29,7 @@ double microseconds(FractionalSeconds time) { return 1e6 * time.count(); }
 runlog::StepPhases StepTimes::phases() const
 {
     runlog::StepPhases phases;
-    for (auto const& span : spans(*this)) time_of(phases, span.phase) += span.end - span.begin;
+    for (auto const& span : spans(*this)) phases.*named(span.phase).time += span.end - span.begin;
     return phases;
 }
 
@@ -72,7 +66,7 @@ Result<void> PhaseTimer::write() const
     json::Array events;
     for (auto const& step : traced_)
         for (auto const& span : step.spans(traced_.front()))
-            events.push_back(json::Object{{"name", name_of(span.phase)},
+            events.push_back(json::Object{{"name", named(span.phase).name},
                                           {"ph", "X"},
                                           {"ts", microseconds(span.begin)},
                                           {"dur", microseconds(span.end - span.begin)},

@@ -24,17 +24,14 @@ struct Share {
     std::int64_t state{};     // values of the optimizer
 };
 
-bool is_matrix_of_layer(std::string const& name) { return name.starts_with("transformer.h."); }
-
 Share share_of(config::Model const& shape, optim::Shards const& shards, int rank)
 {
     auto const places = model::parameter_places(shape);
     Share share;
     for (auto const& bucket : shards.buckets) share.elements += bucket.chunk;
     for (auto const& piece : shards.of(rank)) {
-        share.state +=
-            piece.count *
-            (is_matrix_of_layer(places[piece.parameter].name) ? muon_values : adamw_values);
+        bool const of_layer = places[piece.parameter].name.starts_with("transformer.h.");
+        share.state += piece.count * (of_layer ? muon_values : adamw_values);
     }
     return share;
 }
@@ -58,13 +55,6 @@ std::int64_t exchange_bytes(optim::Shards const& shards, int ranks, std::int64_t
 std::string in_gb(Bytes bytes)
 {
     return fmt::format("{:.1f} GB", static_cast<double>(bytes.value) / 1e9);
-}
-
-std::string remedy_for(config::Run const& run)
-{
-    std::string remedy = "use more ranks, each with memory of its own";
-    if (!run.training.checkpoint_activations) remedy += ", set training.checkpoint_activations";
-    return remedy + ", or train a smaller model";
 }
 
 }  // namespace
@@ -105,7 +95,9 @@ Result<void> check_memory(config::Run const& run, int ranks, at::ScalarType type
                     in_gb(need.total()), in_gb(need.weights), in_gb(need.optimizer),
                     in_gb(need.work), in_gb(need.exchange), in_gb(need.row), in_gb(*memory.free),
                     shared),
-        remedy_for(run));
+        std::string("use more ranks, each with memory of its own") +
+            (run.training.checkpoint_activations ? "" : ", set training.checkpoint_activations") +
+            ", or train a smaller model");
 }
 
 }  // namespace curtail::trainer

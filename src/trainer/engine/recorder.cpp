@@ -32,7 +32,7 @@ void Recorder::step(StepMetrics m)
 
 void Recorder::event(std::string const& type, json::Object details)
 {
-    append({SystemClock{}.now(), type, site_, std::move(details)});
+    check(events_.append({SystemClock{}.now(), type, site_, std::move(details)}));
 }
 
 void Recorder::payloads_read(runlog::PayloadsRead const& read)
@@ -47,8 +47,6 @@ void Recorder::payloads_read(runlog::PayloadsRead const& read)
     }
     payloads_read_ = std::move(sum);
 }
-
-void Recorder::append(runlog::Event const& event) { check(events_.append(event)); }
 
 void Recorder::state(energy::PowerState state) { change_state(energy::name(state)); }
 

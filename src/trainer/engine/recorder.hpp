@@ -49,7 +49,7 @@ class Recorder {
     template <class TrainerEvent>
     void event(TrainerEvent const& what)
     {
-        append(runlog::to_event(what, SystemClock{}.now(), site_));
+        check(events_.append(runlog::to_event(what, SystemClock{}.now(), site_)));
     }
     /// Writes the event. The metrics of the next step have the same numbers.
     void payloads_read(runlog::PayloadsRead const& read);
@@ -64,7 +64,6 @@ class Recorder {
 
   private:
     void change_state(std::string const& state);
-    void append(runlog::Event const& event);
     void check(Result<void> const& written);
     void warn_of_high_loss(std::optional<double> loss);
     std::filesystem::path folder_;

@@ -147,15 +147,6 @@ void ShardExchange::for_all_ranks(std::size_t bucket, at::Tensor const& chunks,
                   chunk_of_rank(chunks, rank, collectives_.size()), body);
 }
 
-void ShardExchange::fill_all(std::size_t bucket, std::span<float const> whole,
-                             at::Tensor const& chunks)
-{
-    auto const& of_rank = shards_.buckets[bucket].of_rank;
-    for (int rank = 0; rank < collectives_.size(); ++rank)
-        fill(of_rank[static_cast<std::size_t>(rank)], whole,
-             chunk_of_rank(chunks, rank, collectives_.size()), host_copy_);
-}
-
 void ShardExchange::load(model::Parameters const& weights)
 {
     std::size_t next = 0;
@@ -273,7 +264,11 @@ void ShardExchange::scatter(std::span<float const> whole, at::Tensor const& shar
             continue;
         }
         auto const chunks = chunks_of(bucket, staging_.front().values);
-        if (collectives_.rank() == 0) fill_all(bucket, whole, chunks);
+        auto const& of_rank = shards_.buckets[bucket].of_rank;
+        if (collectives_.rank() == 0)
+            for (int rank = 0; rank < collectives_.size(); ++rank)
+                fill(of_rank[static_cast<std::size_t>(rank)], whole,
+                     chunk_of_rank(chunks, rank, collectives_.size()), host_copy_);
         collectives_.broadcast(values(chunks), 0);
         collectives_.finish();
         collectives_.synchronize();

@@ -95,8 +95,6 @@ class ShardExchange {
     /// Calls body(piece, its elements in `chunks`) for the pieces of all ranks in a bucket.
     template <class Body>
     void for_all_ranks(std::size_t bucket, at::Tensor const& chunks, Body const& body) const;
-    /// Fills the chunks of all ranks in a bucket with their elements of `whole`.
-    void fill_all(std::size_t bucket, std::span<float const> whole, at::Tensor const& chunks);
     void begin_sum(std::size_t bucket, model::Parameters const& gradients);
     void make_scalars(at::TensorOptions options);
     void send(std::size_t bucket);

@@ -9,13 +9,6 @@
 namespace curtail::trainer {
 namespace {
 
-// The number of GPUs that this process may use.
-int visible_gpus()
-{
-    if (!c10::impl::hasDeviceGuardImpl(at::kCUDA)) return 0;
-    return c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount();
-}
-
 tl::unexpected<Error> no_gpu(std::string why, std::string remedy)
 {
     return fail(ExitCode::unavailable, "cannot train on a GPU", std::move(why), std::move(remedy));
@@ -23,7 +16,10 @@ tl::unexpected<Error> no_gpu(std::string why, std::string remedy)
 
 Result<c10::Device> gpu_of_rank(int rank_on_node)
 {
-    auto const visible = visible_gpus();
+    auto const visible =
+        c10::impl::hasDeviceGuardImpl(at::kCUDA)
+            ? static_cast<int>(c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount())
+            : 0;
     if (visible == 0)
         return no_gpu("this process sees no GPU",
                       "request GPUs in the site's launcher.sbatch_options, such as "

@@ -10,19 +10,11 @@
 namespace curtail::trainer {
 namespace {
 
-// True for the exceptions of PyTorch, cuBLAS and the C++ library.
-bool is_out_of_memory(std::exception const& exception)
-{
-    if (dynamic_cast<std::bad_alloc const*>(&exception) != nullptr) return true;
-    std::string_view const what = exception.what();
-    return what.find("out of memory") != what.npos || what.find("allocate memory") != what.npos ||
-           what.find("ALLOC_FAILED") != what.npos;
-}
-
-bool is_failure_of_the_gpu(std::exception const& exception)
+bool mentions(std::exception const& exception, std::initializer_list<char const*> texts)
 {
     std::string_view const what = exception.what();
-    return what.find("CUDA error") != what.npos || what.find("CUDA driver error") != what.npos;
+    return std::ranges::any_of(texts,
+                               [&](char const* text) { return what.find(text) != what.npos; });
 }
 
 }  // namespace
@@ -34,12 +26,14 @@ tl::expected<void, StepFailure> without_exceptions(std::function<Result<void>()>
     } catch (comm::CommError const&) {
         throw;
     } catch (std::exception const& broken) {
-        if (is_out_of_memory(broken))
+        // The exceptions of PyTorch, cuBLAS and the C++ library.
+        if (dynamic_cast<std::bad_alloc const*>(&broken) != nullptr ||
+            mentions(broken, {"out of memory", "allocate memory", "ALLOC_FAILED"}))
             return tl::unexpected(StepFailure{
                 {ExitCode::unavailable, "there is not enough memory for a step", broken.what(),
                  "set training.checkpoint_activations, or use more ranks or a smaller model"},
                 true});
-        if (is_failure_of_the_gpu(broken))
+        if (mentions(broken, {"CUDA error", "CUDA driver error"}))
             return tl::unexpected(
                 StepFailure{{ExitCode::temporary, "cannot compute a step", broken.what(),
                              "check the GPU with nvidia-smi and dmesg"}});

@@ -2,9 +2,7 @@
 #include "trainer/job/alone_training.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "base/core/clock.hpp"
 #include "trainer/job/leader_snapshots.hpp"
 #include "trainer/job/step_record.hpp"
 
@@ -70,19 +68,16 @@ class AloneLoop {
             ++position_.steps;
             position_.tokens += trained_tokens(*outcome);
             record_step(*outcome, {position_.steps, 0}, ranks_.size(), context_);
-            if (!outcome->finite) return not_finite();
+            if (!outcome->finite)
+                return fail(
+                    ExitCode::data, "cannot continue training",
+                    "the loss or a gradient of step " + std::to_string(position_.steps) +
+                        " is not finite",
+                    "lower optimizer.lr_scale or check this site's hardware (a snapshot in " +
+                        context_.folder.string() + " is from before this step)");
             snapshots_.step();
         }
         return {};
-    }
-
-    [[nodiscard]] Result<void> not_finite() const
-    {
-        return fail(
-            ExitCode::data, "cannot continue training",
-            "the loss or a gradient of step " + std::to_string(position_.steps) + " is not finite",
-            "lower optimizer.lr_scale or check this site's hardware (a snapshot in " +
-                context_.folder.string() + " is from before this step)");
     }
 
     // A snapshot is of the position after all steps.

@@ -5,14 +5,22 @@
 #include <string>
 
 #include "base/core/log.hpp"
+#include "protocol/records/record.hpp"
 #include "run/config/run.hpp"
 #include "trainer/engine/fitting_rows.hpp"
-#include "trainer/engine/position.hpp"
 #include "trainer/engine/recorder.hpp"
 #include "trainer/job/permission_guard.hpp"
 #include "trainer/job/start_timer.hpp"
 
 namespace curtail::trainer {
+
+/// How far a site's own training has come. In a run, `tokens` and `steps` are only counts that each
+/// instance continues: the newest commit determines the site's weights and blocks.
+struct Position {
+    Tokens tokens{};        ///< number of tokens trained, over all instances of the trainer
+    std::int64_t steps{};   ///< number of optimizer steps, over all instances of the trainer
+    protocol::Rate rate{};  ///< measured speed, for the next instance
+};
 
 /// Numbers of the site's snapshots.
 struct SnapshotNumbers {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/job/leader_snapshots.hpp"
 
-#include <utility>
-
 #include "base/core/clock.hpp"
 
 namespace curtail::trainer {
@@ -14,25 +12,20 @@ LeaderSnapshots::LeaderSnapshots(SiteRanks& ranks, LeaderContext const& context,
 
 void LeaderSnapshots::begin(Position const& position, std::optional<std::string> const& training_id)
 {
-    if (!writing_ && changed_) {
-        if (training_id) begin_new(position, *training_id);
-        else
-            report({ExitCode::unavailable,
-                    "snapshot not saved",
-                    "cannot identify this run in the store",
-                    {}});
+    if (!writing_ && changed_ && training_id) {
+        numbers_.last = numbers_.next();
+        ranks_.begin_snapshot({context_.run.run, *training_id, position.tokens, position.steps,
+                               position.rate, ranks_.engine().optimizer().steps()},
+                              numbers_.last);
+        writing_ = true;
+        changed_ = false;
+    } else if (!writing_ && changed_) {
+        report({ExitCode::unavailable,
+                "snapshot not saved",
+                "cannot identify this run in the store",
+                {}});
     }
     set_gate(writing_ ? SnapshotGate::State::writing : SnapshotGate::State::open);
-}
-
-void LeaderSnapshots::begin_new(Position const& position, std::string const& training_id)
-{
-    numbers_.last = numbers_.next();
-    ranks_.begin_snapshot({context_.run.run, training_id, position.tokens, position.steps,
-                           position.rate, ranks_.engine().optimizer().steps()},
-                          numbers_.last);
-    writing_ = true;
-    changed_ = false;
 }
 
 void LeaderSnapshots::set_gate(SnapshotGate::State state)

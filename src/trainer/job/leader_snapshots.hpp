@@ -34,7 +34,6 @@ class LeaderSnapshots {
     void report(Error const& error);
 
   private:
-    void begin_new(Position const& position, std::string const& training_id);
     void set_gate(SnapshotGate::State state);
     void ended(Result<void> const& result);
 

@@ -19,8 +19,7 @@ journal::Background::Work publishing(config::Run const& run, config::Site const&
                                      Log const& log)
 {
     // The replay's clock is for people who read the stream; the trainer does not depend on it.
-    journal::WriterOptions options;
-    options.clock = read_clock(run.folder).value_or(std::nullopt);
+    journal::WriterOptions const options{.clock = read_clock(run.folder).value_or(std::nullopt)};
     auto const publisher = std::make_shared<journal::Publisher>(
         run, site.site, journal::Source::trainer, journal::Publisher::Hold::always,
         std::make_shared<store::LazyStore>(run.store_for(site)), options, log);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/job/member_loop.hpp"
 
-#include <cmath>
-
 #include "base/core/clock.hpp"
 #include "trainer/job/step_record.hpp"
 
@@ -30,8 +28,9 @@ protocol::Exit MemberLoop::run()
         ranks_.heartbeat();
         snapshots_.poll();
         forward_stop_request();
+        bool const has_work = !stop_deadline_ && !queue_.next(1).empty();
         auto order =
-            has_work() ? thread_.try_order() : thread_.order_until(monotonic_now() + idle_wait);
+            has_work ? thread_.try_order() : thread_.order_until(monotonic_now() + idle_wait);
         if (!order) {
             // After a stop request no further step begins: the window is closed.
             if (!stop_deadline_) train_step();
@@ -62,8 +61,6 @@ void MemberLoop::finish_snapshots(protocol::Rate rate)
     if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
 }
 
-bool MemberLoop::has_work() const { return !stop_deadline_ && !queue_.next(1).empty(); }
-
 void MemberLoop::forward_stop_request()
 {
     context_.permission.check();
@@ -73,18 +70,13 @@ void MemberLoop::forward_stop_request()
     auto const begin = stop_deadline(ranks_.stop(), context_.stop_times, transfers_begin_percent);
     auto const end = stop_deadline(ranks_.stop(), context_.stop_times, end_percent);
     if (!begin || !end || end == stop_deadline_) return;
-    if (!stop_deadline_) note_stop();
-    stop_deadline_ = end;
-    thread_.post(protocol::StopRequested{*begin, *end});
-}
-
-void MemberLoop::note_stop()
-{
     auto const ended = context_.permission.ended();
-    if (!failure_)
+    if (!stop_deadline_ && !failure_)
         context_.recorder.event(
             runlog::StopRequested{to_text(ranks_.stop().cause()), ended ? ended->why : ""});
-    context_.recorder.state(energy::PowerState::draining);
+    if (!stop_deadline_) context_.recorder.state(energy::PowerState::draining);
+    stop_deadline_ = end;
+    thread_.post(protocol::StopRequested{*begin, *end});
 }
 
 void MemberLoop::train_step()
@@ -122,19 +114,14 @@ void MemberLoop::finish_steps()
 void MemberLoop::record_outcomes()
 {
     while (auto const outcome = ranks_.take_outcome()) {
-        record(*outcome);
+        position_.tokens += trained_tokens(*outcome);
+        ++position_.steps;
+        ++steps_here_;
+        snapshots_.step();
+        record_step(*outcome, {steps_here_, round_}, ranks_.size(), context_);
         if (outcome->finite) thread_.post(protocol::Stepped{outcome->blocks, outcome->duration});
         else skip(outcome->blocks);
     }
-}
-
-void MemberLoop::record(StepOutcome const& outcome)
-{
-    position_.tokens += trained_tokens(outcome);
-    ++position_.steps;
-    ++steps_here_;
-    snapshots_.step();
-    record_step(outcome, {steps_here_, round_}, ranks_.size(), context_);
 }
 
 void MemberLoop::skip(protocol::Ranges const& blocks)

@@ -27,14 +27,11 @@ class MemberLoop {
     void finish_snapshots(protocol::Rate rate);
 
   private:
-    [[nodiscard]] bool has_work() const;
     void forward_stop_request();
-    void note_stop();
     void begin_snapshot(protocol::Rate rate);
     void train_step();
     void finish_steps();
     void record_outcomes();
-    void record(StepOutcome const& outcome);
     void skip(protocol::Ranges const& blocks);
     void give_up(Error const& error);
 

@@ -36,11 +36,6 @@ SavedState saved_state(Engine& engine, bool with_weights)
     return saved;
 }
 
-std::span<float> values_of(at::Tensor const& tensor)
-{
-    return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
-}
-
 snapshot::BlockSource blocks_for(Engine& engine)
 {
     auto const device = engine.weights().flat().device();
@@ -57,7 +52,8 @@ Result<void> read_into(std::filesystem::path const& folder, snapshot::Snapshot c
     for (auto const& tensor : saved.tensors) {
         on_host.push_back(
             tensor.is_cpu() ? tensor : at::empty(tensor.sizes(), at::TensorOptions(at::kFloat)));
-        values.push_back(values_of(on_host.back()));
+        values.emplace_back(on_host.back().mutable_data_ptr<float>(),
+                            static_cast<std::size_t>(tensor.numel()));
     }
     auto done = snapshot::read(folder, one, saved.ranges, values);
     if (!done) return done;
@@ -108,8 +104,7 @@ Result<void> RankSnapshots::restore(std::int64_t serial)
     engine_.finish_steps();
     auto const found = snapshot::find_snapshots(files_.folder);
     if (!found) return tl::unexpected(found.error());
-    auto const it = std::find_if(found->whole.begin(), found->whole.end(),
-                                 [&](auto const& one) { return one.serial == serial; });
+    auto const it = std::ranges::find(found->whole, serial, &snapshot::Snapshot::serial);
     if (it == found->whole.end())
         return fail(ExitCode::data, "cannot read the snapshot", "its files have disappeared");
     auto done = read_into(files_.folder, *it, saved_state(engine_, files_.with_weights));

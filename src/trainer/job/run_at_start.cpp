@@ -30,19 +30,4 @@ Result<RunAtStart> open_run(SiteInputs const& inputs, StopDeadline const& stop_a
     return answer_in_time<RunAtStart>(start_read_limit, stop_at, open);
 }
 
-Result<void> check_configuration(RunAtStart const& run, protocol::RunSpec const& configured)
-{
-    if (!run.spec || !*run.spec) return {};
-    auto other = protocol::difference(**run.spec, configured);
-    if (other) return tl::unexpected(std::move(*other));
-    return {};
-}
-
-Result<void> check_format(RunAtStart const& run)
-{
-    bool const other = run.spec && !*run.spec && run.spec->error().code == ExitCode::data;
-    if (other) return tl::unexpected(run.spec->error());
-    return {};
-}
-
 }  // namespace curtail::trainer

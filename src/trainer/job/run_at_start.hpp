@@ -26,12 +26,4 @@ struct RunAtStart {
 /// `temporary` if it does not answer in time (trainer/rounds/answer_in_time.hpp).
 [[nodiscard]] Result<RunAtStart> open_run(SiteInputs const& inputs, StopDeadline const& stop_at);
 
-/// Fails if the stored run differs from the site's configuration. The protocol checks this again.
-/// Before that, a snapshot of another model would look damaged.
-[[nodiscard]] Result<void> check_configuration(RunAtStart const& run,
-                                               protocol::RunSpec const& configured);
-/// Fails if the stored run has another format. Such a run must not even get a journal. The protocol
-/// reports all else.
-[[nodiscard]] Result<void> check_format(RunAtStart const& run);
-
 }  // namespace curtail::trainer

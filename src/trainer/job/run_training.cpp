@@ -35,14 +35,6 @@ protocol::Exit run_with_ranks(MemberLoop& loop, SiteRanks& ranks, LeaderContext 
     }
 }
 
-// So long may an operation read or write a payload. Slower networks cannot train this model.
-Millis payload_limit(payload::Layout const& layout)
-{
-    constexpr std::int64_t bytes_per_ms = (std::int64_t{2} << 20) / 1000;
-    auto const bytes = static_cast<std::int64_t>(layout.elements() * sizeof(float));
-    return Millis{60'000 + bytes / bytes_per_ms};
-}
-
 // The direct way to other sites, if this site's file wants one.
 std::shared_ptr<DirectPayloads> direct_payloads(LeaderContext const& context,
                                                 std::shared_ptr<store::ObjectStore> const& store)
@@ -67,14 +59,22 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
                                                           weights.values().end());
     };
     auto layout = model::payload_layout(context.run.run, context.run.model);
-    auto const limit = payload_limit(layout);
-    RoundExecutor::Parts parts{std::move(store), std::move(layout), initial, {},
-                               context.recorder, context.log};
-    parts.gate = std::move(gate);
-    parts.identify = !context.training_id;
-    parts.limits.payload = limit;
-    parts.direct = direct_payloads(context, parts.store);
-    parts.kept = std::make_shared<operate::KeptPayloads>(context.folder / "kept");
+    // The time for one payload. Slower networks cannot train this model.
+    constexpr std::int64_t bytes_per_ms = (std::int64_t{2} << 20) / 1000;
+    auto const bytes = static_cast<std::int64_t>(layout.elements() * sizeof(float));
+    auto direct = direct_payloads(context, store);
+    RoundExecutor::Parts parts{
+        .store = std::move(store),
+        .layout = std::move(layout),
+        .initial_weights = initial,
+        .order = {},
+        .recorder = context.recorder,
+        .log = context.log,
+        .gate = std::move(gate),
+        .limits = {.payload = Millis{60'000 + bytes / bytes_per_ms}},
+        .kept = std::make_shared<operate::KeptPayloads>(context.folder / "kept"),
+        .direct = std::move(direct),
+        .identify = !context.training_id};
     parts.open_cache = [folder = context.folder / "cache",
                         address = context.run.store_for(context.site), run = context.run.run] {
         return std::make_unique<chain::RecordCache>(chain::CacheSettings{folder}, address, run);

@@ -15,10 +15,9 @@ Result<bridge::MeetingPlace::Parts> meeting_place(config::Run const& run, config
         return tl::unexpected(usable.error());
     std::error_code none;
     auto const programs = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
-    bridge::ProcessSettings const process{programs / "curtail-bridge", site.mpi.interface,
-                                          site.mpi.ports};
-    return bridge::MeetingPlace::Parts{std::move(store), run.run, bridge::process_ends(process),
-                                       site.mpi.peers};
+    auto ends =
+        bridge::process_ends({programs / "curtail-bridge", site.mpi.interface, site.mpi.ports});
+    return bridge::MeetingPlace::Parts{std::move(store), run.run, std::move(ends), site.mpi.peers};
 }
 
 Result<MpiCheck> check_mpi(std::filesystem::path const& run_file, SiteId const& site_id,

@@ -153,36 +153,27 @@ void SiteRanks::carry_out(Command command)
         case CommandType::step:  // the leader handles a failure
             (void)step_on_all(std::vector<protocol::BlockRange>(count), command.progress);
             while (engine_.take_outcome()) {}
-            break;
+            return;
         case CommandType::load:
-            load({});
-            break;
+            return load({});
         case CommandType::cut:
-            (void)cut(Seq{command.number}, command.flag);
-            break;
+            return (void)cut(Seq{command.number}, command.flag);
         case CommandType::adopt:
-            adopt({}, std::vector<Seq>(count), command.flag);
-            break;
+            return adopt({}, std::vector<Seq>(count), command.flag);
         case CommandType::forget:
-            forget(std::vector<Seq>(count));
-            break;
+            return forget(std::vector<Seq>(count));
         case CommandType::discard:
-            discard();
-            break;
+            return discard();
         case CommandType::begin_snapshot:
-            begin_snapshot({}, command.number);
-            break;
+            return begin_snapshot({}, command.number);
         case CommandType::snapshot_result:
-            (void)snapshot_result(Millis{command.number});
-            break;
+            return (void)snapshot_result(Millis{command.number});
         case CommandType::restore:
-            (void)restore_snapshot(command.number);
-            break;
+            return (void)restore_snapshot(command.number);
         case CommandType::barrier:
-            barrier();
-            break;
+            return barrier();
         default:  // `heartbeat` and `dismiss` need no work
-            break;
+            return;
     }
 }
 

@@ -49,7 +49,10 @@ Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs co
                          RunAtStart const& run)
 {
     auto const spec = spec_of(inputs);
-    if (auto same = check_configuration(run, spec); !same) return same;
+    // The protocol checks this again. Before that, a snapshot of another model would look damaged.
+    if (run.spec && *run.spec)
+        if (auto const other = protocol::difference(**run.spec, spec))
+            return tl::unexpected(*other);
     if (auto resumed = resume_in_run(ranks, context, run.store); !resumed) return resumed;
     context.start_timer.end("resume");
     auto const complete = train_in_run(ranks, context, spec, run.store);
@@ -172,19 +175,13 @@ Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& input
     std::optional<Result<RunAtStart>> run;
     if (!options.alone)
         run = open_run(inputs, deadline_at_start(ranks, stop_times(options, inputs)));
-    auto done = run && *run ? check_format(**run) : Result<void>{};
-    if (done) done = lead(options, inputs, run, ranks, at_start, log);
+    // A stored run of another format must not even get a journal. The protocol reports all else.
+    bool const other_format = run && *run && (*run)->spec && !*(*run)->spec &&
+                              (*run)->spec->error().code == ExitCode::data;
+    auto done = other_format ? tl::unexpected((*run)->spec->error())
+                             : lead(options, inputs, run, ranks, at_start, log);
     ranks.dismiss();
     return done;
-}
-
-// The first steps are slower than the others.
-PhaseTimer::Trace trace_of(TrainOptions const& options, std::filesystem::path const& folder,
-                           int rank)
-{
-    constexpr std::int64_t ignored_steps = 5;
-    return {folder / ("profile-" + std::to_string(rank) + ".json"), rank, ignored_steps,
-            options.profiled_steps};
 }
 
 // Returns the device of this rank, if the model fits on it.
@@ -205,24 +202,6 @@ void add_peak_rate(SiteInputs& inputs, c10::Device device)
     auto& peak = inputs.site.rank_peak_tflops;
     if (!peak && type_of(inputs.run.training, device) == at::kBFloat16)
         peak = peak_tflops_of(identity_of(device).name);
-}
-
-// Members of a run get their weights from its store.
-model::Parameters first_weights(TrainOptions const& options, config::Run const& run)
-{
-    if (!options.alone) return model::Parameters(run.model);
-    return model::initial_parameters(run.model, static_cast<std::uint64_t>(run.seed));
-}
-
-// While a GPU computes, the host prepares the next step.
-EngineOptions options_for(c10::Device device, comm::PlaceOnNode on_node)
-{
-    EngineOptions options;
-    options.device = device;
-    options.unknown_outcomes = device.is_cpu() ? 0 : 1;
-    options.try_update = !device.is_cpu();
-    options.take_energy_j = rank_energy(device, on_node);
-    return options;
 }
 
 // Returns the number of rows that a rank computes at once in a whole step.
@@ -275,8 +254,12 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     FittingRows fitting_rows(
         folder, inputs->run,
         {identity_of(*device).name, collectives.size(), type_of(inputs->run.training, *device)});
-    auto engine_options = options_for(*device, options.on_node);
-    engine_options.device_rows = fitting_rows.at_start(collectives, log);
+    // While a GPU computes, the host prepares the next step.
+    EngineOptions engine_options{.device = *device,
+                                 .unknown_outcomes = device->is_cpu() ? 0U : 1U,
+                                 .device_rows = fitting_rows.at_start(collectives, log),
+                                 .try_update = !device->is_cpu(),
+                                 .take_energy_j = rank_energy(*device, options.on_node)};
     auto const rows = rows_at_once(*inputs, collectives, engine_options.device_rows);
     auto operators = rank_operators(inputs->run, options.gpu, *device, rows, log);
     if (auto all = fail_together(collectives, operators.map([](auto const&) {})); !all) return all;
@@ -285,9 +268,16 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
         engine_options.operators = std::move((*operators)->operators);
         start_timer.end("kernels");
     }
-    Engine engine(inputs->run, inputs->loader, exchanging, first_weights(options, inputs->run),
+    // Members of a run get their weights from its store.
+    auto weights = options.alone
+                       ? model::initial_parameters(inputs->run.model,
+                                                   static_cast<std::uint64_t>(inputs->run.seed))
+                       : model::Parameters(inputs->run.model);
+    Engine engine(inputs->run, inputs->loader, exchanging, std::move(weights),
                   std::move(engine_options));
-    engine.timer().trace(trace_of(options, folder, collectives.rank()));
+    constexpr std::int64_t ignored_steps = 5;  // the first steps are slower than the others
+    engine.timer().trace({folder / ("profile-" + std::to_string(collectives.rank()) + ".json"),
+                          collectives.rank(), ignored_steps, options.profiled_steps});
     SiteRanks ranks(engine, exchanging, stop, {folder, options.alone});
     start_timer.end("model");
     auto done = lead_or_follow(options, *inputs, ranks, {start_timer, fitting_rows, gpu}, log);

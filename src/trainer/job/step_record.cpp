@@ -26,29 +26,21 @@ std::optional<double> mfu_of(StepOutcome const& outcome, int ranks, LeaderContex
 StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int ranks,
                        LeaderContext const& context)
 {
-    StepMetrics metrics;
-    metrics.time = outcome.ended.value().time;
-    metrics.step = place.step;
-    metrics.round = place.round;
-    metrics.tokens = trained_tokens(outcome);
-    metrics.progress = outcome.progress;
-    metrics.loss = if_finite(outcome.loss);
-    metrics.lr_scale = outcome.lr_factor;
-    metrics.duration = outcome.duration;
-    metrics.monotonic = outcome.ended.value().monotonic;
-    metrics.details = runlog::StepDetails{
-        outcome.phases,    if_finite(outcome.gradient_norm), if_finite(outcome.update_norm),
-        outcome.energy_j,  mfu_of(outcome, ranks, context),  peak_memory(),
-        outcome.gpu_memory};
-    metrics.details->new_shapes = std::ssize(outcome.new_shapes);
-    return metrics;
-}
-
-void note_first_step(LeaderContext const& context, std::int64_t round)
-{
-    if (!context.start_timer.done("first_step")) return;
-    context.recorder.event(runlog::FirstStep{round, context.start_timer.to_json()});
-    context.log.info("first step after " + context.start_timer.to_text());
+    auto const& [time, monotonic] = outcome.ended.value();
+    runlog::StepDetails details{
+        outcome.phases,     if_finite(outcome.gradient_norm), if_finite(outcome.update_norm),
+        outcome.energy_j,   mfu_of(outcome, ranks, context),  peak_memory(),
+        outcome.gpu_memory, std::ssize(outcome.new_shapes)};
+    return {.time = time,
+            .step = place.step,
+            .round = place.round,
+            .tokens = trained_tokens(outcome),
+            .progress = outcome.progress,
+            .loss = if_finite(outcome.loss),
+            .lr_scale = outcome.lr_factor,
+            .duration = outcome.duration,
+            .monotonic = monotonic,
+            .details = std::move(details)};
 }
 
 }  // namespace
@@ -56,7 +48,10 @@ void note_first_step(LeaderContext const& context, std::int64_t round)
 void record_step(StepOutcome const& outcome, StepPlace const& place, int ranks,
                  LeaderContext const& context)
 {
-    note_first_step(context, place.round);
+    if (context.start_timer.done("first_step")) {
+        context.recorder.event(runlog::FirstStep{place.round, context.start_timer.to_json()});
+        context.log.info("first step after " + context.start_timer.to_text());
+    }
     context.recorder.step(metrics_of(outcome, place, ranks, context));
     for (auto const rows : outcome.new_shapes)
         context.log.info("a step computed a micro-batch of " + std::to_string(rows) +

@@ -15,10 +15,8 @@ class Mailbox {
   public:
     void post(Message message)
     {
-        {
-            std::lock_guard const lock(mutex_);
-            messages_.push_back(std::make_unique<Message>(std::move(message)));
-        }
+        std::lock_guard const lock(mutex_);
+        messages_.push_back(std::make_unique<Message>(std::move(message)));
         arrived_.notify_one();
     }
     /// Returns the next message, or null if there is none.
@@ -30,10 +28,8 @@ class Mailbox {
     /// Ends a wait in take_until() now, or the next one at once.
     void wake()
     {
-        {
-            std::lock_guard const lock(mutex_);
-            woken_ = true;
-        }
+        std::lock_guard const lock(mutex_);
+        woken_ = true;
         arrived_.notify_one();
     }
     /// Waits for the next message and returns it. Returns null if none arrives before `deadline`,

@@ -12,19 +12,8 @@ namespace {
 
 // An operation that keeps within its limit reports its own error, which says more.
 constexpr Millis tolerance{1'000};
-// So long the table waits at its end for operations that it has cancelled.
+// At its end, the table waits this long for operations that it has cancelled.
 constexpr Millis patience{1'500};
-
-OperationTable::Finish result_of(OperationTable::Work const& work, Call const& call)
-{
-    try {
-        return work(call);
-    } catch (...) {
-        return [error = std::current_exception()]() -> std::optional<protocol::Input> {
-            std::rethrow_exception(error);
-        };
-    }
-}
 
 }  // namespace
 
@@ -60,7 +49,14 @@ void OperationTable::cancel()
 
 void OperationTable::run(Shared& shared, protocol::Op op, Work work, Call const& call)
 {
-    auto finish = result_of(work, call);
+    Finish finish;
+    try {
+        finish = work(call);
+    } catch (...) {
+        finish = [error = std::current_exception()]() -> std::optional<protocol::Input> {
+            std::rethrow_exception(error);
+        };
+    }
     work = nullptr;  // may own the store
     std::unique_lock lock(shared.mutex);
     if (!shared.wanted.contains(op)) {
@@ -137,17 +133,14 @@ std::vector<OperationTable::Finish> OperationTable::take_ended()
 void OperationTable::abandon_late(std::vector<Finish>& results)
 {
     auto const now = monotonic_now();
-    for (auto it = operations_.begin(); it != operations_.end();) {
-        auto& [op, operation] = *it;
-        if (now < operation.until + tolerance) {
-            ++it;
-            continue;
-        }
+    std::erase_if(operations_, [&](auto& entry) {
+        auto& [op, operation] = entry;
+        if (now < operation.until + tolerance) return false;
         operation.stop.request_stop();
         results.push_back(std::move(operation.late));
         shared_->wanted.erase(op);
-        it = operations_.erase(it);
-    }
+        return true;
+    });
 }
 
 std::optional<MonoTime> OperationTable::next_limit() const

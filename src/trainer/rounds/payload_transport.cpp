@@ -40,11 +40,6 @@ Values PayloadTransport::get_direct(protocol::PartRef const& part, Call const& c
     return direct_->fetch(*layout_, part, memory_, {call.cancel, std::min(direct_until_, half)});
 }
 
-void PayloadTransport::count_store(protocol::PartRef const& part) const
-{
-    if (direct_) direct_->count_store(part);
-}
-
 Result<store::ObjectName> PayloadTransport::object(std::string const& name) const
 {
     return chain::object_name(layout_->run, name);
@@ -75,9 +70,7 @@ Result<bool> PayloadTransport::put_again(protocol::PartRef const& part, Pieces c
     if (!same) return false;
     auto const name = object(part.name);
     if (!name) return tl::unexpected(name.error());
-    if (auto stored = store_->put(*name, bytes, call); !stored)
-        return tl::unexpected(stored.error());
-    return true;
+    return store_->put(*name, bytes, call).map([] { return true; });
 }
 
 tl::expected<Values, ReadFailure> PayloadTransport::get_any_form(protocol::PartRef const& part,
@@ -95,7 +88,7 @@ tl::expected<Values, ReadFailure> PayloadTransport::get(protocol::PartRef const&
 {
     if (auto made = get_made(part)) return made;
     if (auto direct = get_direct(part, call)) return direct;
-    count_store(part);
+    if (direct_) direct_->count_store(part);
     auto values = memory_.take(layout_->elements());
     values.resize(layout_->elements());
     auto const read = chain::read_values(chain::RunObjects(*store_, layout_->run), part,
@@ -109,13 +102,12 @@ tl::expected<void, ReadFailure> PayloadTransport::pass(protocol::PartRef const& 
                                                        chain::ValueReceiver const& receiver,
                                                        Call const& call) const
 {
-    auto whole = get_made(part);
-    if (!whole) whole = get_direct(part, call);
-    if (whole) {
+    auto const made = get_made(part);
+    if (auto const whole = made ? made : get_direct(part, call)) {
         chain::pass_in_chunks(*whole, receiver.take);
         return {};
     }
-    count_store(part);
+    if (direct_) direct_->count_store(part);
     auto const read = chain::read_values(chain::RunObjects(*store_, layout_->run), part,
                                          form_of(*layout_, part), receiver, call);
     if (!read) return tl::unexpected(read.error());

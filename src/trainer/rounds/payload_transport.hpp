@@ -65,7 +65,6 @@ class PayloadTransport {
 
     [[nodiscard]] Values get_made(protocol::PartRef const& part) const;
     [[nodiscard]] Values get_direct(protocol::PartRef const& part, Call const& call) const;
-    void count_store(protocol::PartRef const& part) const;
 
     std::shared_ptr<store::ObjectStore> store_;
     std::shared_ptr<payload::Layout const> layout_;

@@ -19,10 +19,8 @@ class SnapshotGate {
     };
     void set(State state)
     {
-        {
-            std::lock_guard const lock(mutex_);
-            state_ = state;
-        }
+        std::lock_guard const lock(mutex_);
+        state_ = state;
         changed_.notify_all();
     }
     /// Waits until no snapshot is being written, for at most `limit` after the ranks have copied

@@ -33,10 +33,8 @@ void Watchdog::leaving(std::optional<Error> error)
 
 void Watchdog::disarm()
 {
-    {
-        std::lock_guard const guard(mutex_);
-        disarmed_ = true;
-    }
+    std::lock_guard const guard(mutex_);
+    disarmed_ = true;
     changed_.notify_all();
 }
 
