@@ -47,7 +47,7 @@ Result<Environment> environment_of(ProcessSettings const& settings,
 {
     auto variables = process::plain_environment();
     std::erase_if(variables, [](auto const& variable) { return variable.first == "TMPDIR"; });
-    // Where a bundle or a module has its libraries.
+    // They say where a bundle or a module has its libraries.
     for (char const* name : {"LD_LIBRARY_PATH", "OPAL_PREFIX", "OPAL_SYSCONFDIR", "PMIX_PKGLIBDIR",
                              "PMIX_PKGDATADIR", "HWLOC_PLUGINS_PATH"})
         if (char const* value = std::getenv(name)) variables.emplace_back(name, value);

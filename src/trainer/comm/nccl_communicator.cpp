@@ -71,7 +71,7 @@ void NcclCommunicator::check(char const* operation)
 
 bool NcclCommunicator::abort() noexcept { return comm_ == nullptr || release(api_.comm_abort); }
 
-// True if no function of NCCL is in progress.
+// Returns true if no function of NCCL is in progress.
 bool NcclCommunicator::ready(char const* operation)
 {
     auto state = NcclResult::success;

@@ -18,12 +18,9 @@ class Encoder {
     void append_piece(std::string_view piece, std::vector<Token>& tokens);
     void merge(std::string_view piece, std::vector<Token>& tokens);
 
-    struct Hash : std::hash<std::string_view> {
-        using is_transparent = void;
-    };
     Tokenizer const& tokenizer_;
     Splitter splitter_;
-    std::unordered_map<std::string, std::vector<Token>, Hash, std::equal_to<>> cache_;
+    std::unordered_map<std::string, std::vector<Token>, TextHash, std::equal_to<>> cache_;
     std::vector<Token> parts_;  ///< the tokens of the piece that merge() processed last
 };
 

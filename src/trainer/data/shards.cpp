@@ -27,7 +27,7 @@ tl::unexpected<Error> bad_shard(std::filesystem::path const& folder, ShardEntry 
                 std::move(why), verify_remedy(folder));
 }
 
-// How the attributes of a shard contradict the manifest; empty if they match.
+// Says how the attributes of a shard contradict the manifest. Empty if they match.
 std::string attribute_mismatch(json::Object const& attributes, ShardLabel const& label)
 {
     if (attributes.text_at("format") != shard_format)
@@ -39,7 +39,7 @@ std::string attribute_mismatch(json::Object const& attributes, ShardLabel const&
     return {};
 }
 
-// How the content of a shard contradicts the manifest; empty if it matches.
+// Says how the content of a shard contradicts the manifest. Empty if it matches.
 std::string content_mismatch(Shard const& shard, ShardEntry const& entry, ShardLabel const& label)
 {
     if (std::ssize(shard.tokens) != entry.tokens)

@@ -23,7 +23,7 @@ void sort_by_path(std::vector<fs::path>& paths) { std::ranges::sort(paths, {}, &
 // Files and folders by device and inode, so that all names of and links to one count as one.
 using SeenPaths = std::set<std::pair<dev_t, ino_t>>;
 
-// True if `path` is new.
+// Returns true if `path` is new.
 Result<bool> add(fs::path const& path, SeenPaths& seen)
 {
     struct stat status {};

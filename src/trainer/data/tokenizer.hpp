@@ -26,6 +26,11 @@ inline constexpr std::int64_t max_vocabulary_size = 65'536;
 inline constexpr std::size_t max_token_bytes = 4'096;
 /// The greatest size of a tokenizer file.
 inline constexpr std::int64_t max_tokenizer_bytes = 64 << 20;
+/// Finds strings in an unordered map by a std::string_view.
+struct TextHash : std::hash<std::string_view> {
+    using is_transparent = void;
+};
+
 /// The special tokens. They have the last ids of the vocabulary, in this order. The encoder never
 /// turns text into a special token.
 inline constexpr std::array<std::string_view, 9> special_tokens{

@@ -20,7 +20,7 @@ struct Word {
     std::int64_t count{0};
 };
 
-// Where a pair occurs. `words` may list a word twice, or one that no longer has the pair.
+// The words that have a pair. `words` may list a word twice, or one that no longer has the pair.
 struct Occurrences {
     std::int64_t count{0};
     std::vector<std::uint32_t> words;
@@ -130,10 +130,6 @@ class Trainer {
     std::priority_queue<Candidate> heap_;
     std::vector<Pair> new_pairs_;                                        // of the current merge
     std::vector<std::size_t> bytes_ = std::vector<std::size_t>(256, 1);  // of each token so far
-};
-
-struct TextHash : std::hash<std::string_view> {
-    using is_transparent = void;
 };
 
 // Returns how often each piece of two bytes or more occurs; others have no pairs.

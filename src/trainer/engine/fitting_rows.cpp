@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t format = 1;
 
-// With another program, another number may fit.
+// Another program may need another amount of memory, so its commit is one of the facts.
 json::Object to_json(config::Run const& run, RowFacts const& facts)
 {
     auto const& m = run.model;

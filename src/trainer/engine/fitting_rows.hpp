@@ -15,15 +15,16 @@ namespace curtail::trainer {
 
 struct StepOutcome;
 
-/// On what depends how many rows a rank can compute at once.
+/// The facts that determine how many rows a rank can compute at once.
 struct RowFacts {
     std::string device;     ///< name of the leader's GPU; empty for a CPU
     int ranks{1};           ///< of the site
     at::ScalarType type{};  ///< in which they compute
 };
 
-/// How many rows fitted into the memory of the ranks. The leader keeps this number in the site's
-/// folder (docs/formats-run.md), so that the next start need not run out of memory to find it.
+/// The number of rows that fitted into the memory of the ranks. The leader keeps this number in the
+/// site's folder (docs/formats-run.md), so that the next start need not run out of memory to find
+/// it.
 class FittingRows {
   public:
     /// `folder` is the site's folder.

@@ -56,16 +56,6 @@ std::string tensor_line(json::Object const& tensor)
     return line + "\n";
 }
 
-std::string attribute_lines(json::Object const& attributes)
-{
-    std::string text;
-    for (auto const& [key, value] : attributes.members())
-        text += fmt::format(
-            "{:<16} {}\n", key,
-            printable(value.as_text() != nullptr ? *value.as_text() : json::to_string(value)));
-    return text;
-}
-
 }  // namespace
 
 Result<json::Object> describe_tensors(std::filesystem::path const& file)
@@ -122,7 +112,10 @@ std::string contents_text(json::Object const& description)
 {
     std::string text;
     if (auto const* file = description.find("file")) text += printable(*file->as_text()) + "\n";
-    text += attribute_lines(*description.find("attributes")->as_object());
+    for (auto const& [key, value] : description.find("attributes")->as_object()->members())
+        text += fmt::format(
+            "{:<16} {}\n", key,
+            printable(value.as_text() != nullptr ? *value.as_text() : json::to_string(value)));
     if (auto const* parts = description.find("parts"))
         for (auto const& part : *parts->as_array())
             text += fmt::format("{:<16} {}\n", "stored as", json::to_string(part));

@@ -65,7 +65,7 @@ HeadSizes heads_of(config::Model const& shape)
     return {shape.heads, shape.kv_heads, shape.head_size()};
 }
 
-// Why the kernels of one operation must not be used; empty if they may.
+// Says why the kernels of one operation must not be used. Empty if they may.
 std::string fault_of(Kernels const& kernels, CudaKernelSet operation,
                      OperatorSubject const& subject)
 {
@@ -100,7 +100,7 @@ double norm(at::Tensor const& x)
     return at::linalg_vector_norm(x, 2, {}, false, at::kDouble).item<double>();
 }
 
-// Why the attention must not be used; empty if it agrees with the flash operator.
+// Says why the attention must not be used. Empty if it agrees with the flash operator.
 std::string fault_of_attention(OperatorSubject const& subject)
 {
     constexpr double tolerance = 0x1p-6;  // both round to bfloat16 inside

@@ -46,7 +46,7 @@ void make_factors(at::Tensor& out, at::IntArrayRef shape, at::Tensor const& like
 
 using Tensors = std::initializer_list<at::Tensor>;
 
-// Whether there is a kernel for these tensors.
+// Returns whether there is a kernel for these tensors.
 bool usable(Tensors tensors)
 {
     auto const type = tensors.begin()->scalar_type();
