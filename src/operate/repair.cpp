@@ -61,7 +61,7 @@ void note(RepairResult& repaired, Error const& error)
 }
 
 // Reads the part. If it is bad, stores the site's copy, if there is one.
-void examine(chain::RunObjects const& objects, KeptPayloads& kept, PartRef const& ref,
+void examine(chain::RunObjects const& objects, chain::KeptPayloads& kept, PartRef const& ref,
              RepairResult& repaired)
 {
     auto& part = repaired.parts.emplace_back(RepairedPart{ref, Outcome::unread});
@@ -100,7 +100,7 @@ std::string_view to_word(Outcome outcome)
     return words.at(static_cast<std::size_t>(outcome));
 }
 
-Result<RepairResult> repair(chain::RunObjects const& objects, KeptPayloads& kept,
+Result<RepairResult> repair(chain::RunObjects const& objects, chain::KeptPayloads& kept,
                             std::optional<std::int64_t> elements)
 {
     auto const run = objects.spec();

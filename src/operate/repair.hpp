@@ -38,7 +38,8 @@ struct RepairResult {
 ///
 /// Fails with `no_input` if the store has no such run. Returns errors of the store about the run's
 /// records unchanged; an error about a part becomes RepairResult::error.
-[[nodiscard]] Result<RepairResult> repair(chain::RunObjects const& objects, KeptPayloads& kept,
+[[nodiscard]] Result<RepairResult> repair(chain::RunObjects const& objects,
+                                          chain::KeptPayloads& kept,
                                           std::optional<std::int64_t> elements);
 
 }  // namespace curtail::operate

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 
 #include "base/core/clock.hpp"
-#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
+#include "support/each_store.hpp"
 
 namespace curtail::operate {
 namespace {

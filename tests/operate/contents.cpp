@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "operate/stores.hpp"
 #include "support/counting_store.hpp"
+#include "support/each_store.hpp"
 
 namespace curtail::operate {
 namespace {

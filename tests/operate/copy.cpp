@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "operate/ending_store.hpp"
-#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "protocol/records/names.hpp"
 #include "run/journal/piece.hpp"
+#include "support/each_store.hpp"
 #include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 

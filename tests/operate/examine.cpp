@@ -10,9 +10,9 @@
 
 #include <fstream>
 
-#include "operate/stores.hpp"
 #include "storage/s3/bucket.hpp"
 #include "storage/store/posix_root.hpp"
+#include "support/each_store.hpp"
 #include "support/faulty_store.hpp"
 #include "support/forwarding_store.hpp"
 

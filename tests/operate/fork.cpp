@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "operate/ending_store.hpp"
-#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "protocol/chain/sweep.hpp"
 #include "protocol/records/names.hpp"
+#include "support/each_store.hpp"
 
 namespace curtail::operate {
 namespace {
@@ -104,7 +104,7 @@ TEST_F(Fork, CanBeCopiedAndSwept)
     auto const verified = chain::verify_run({archive, forked_run});
     ASSERT_TRUE(verified) << verified.error().message();
     auto const later = from_unix_ms(4'000'000'000'000);
-    auto const plan = plan_sweep({archive, forked_run}, later).value();
+    auto const plan = chain::plan_sweep({archive, forked_run}, later).value();
     EXPECT_EQ(plan.verdicts.size(), 2U);
     for (auto const& verdict : plan.verdicts)
         EXPECT_FALSE(upkeep::is_deletion(verdict.reason)) << verdict.object.name;

@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 
 #include "base/core/files.hpp"
-#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "storage/payload/payload.hpp"
+#include "support/each_store.hpp"
 #include "support/forwarding_store.hpp"
 
 namespace curtail::operate {
@@ -76,7 +76,7 @@ class RepairOf : public test::EachStore {
     curtail::test::TemporaryFolder folder_;
     std::unique_ptr<store::ObjectStore> store_;
     SmallRun run_;
-    KeptPayloads kept_{folder_.path() / "kept"};
+    chain::KeptPayloads kept_{folder_.path() / "kept"};
     std::optional<std::int64_t> elements_;
 };
 

@@ -20,7 +20,7 @@ struct Amount {
     std::int64_t steps{0};   ///< operations on the store, and events of trainers
     std::int64_t events{0};  ///< steps, answers, timers, faults
     std::int64_t commits{0};
-    std::map<State, std::int64_t> states{};  ///< inputs after which a site was in the state
+    std::map<ProtocolState, std::int64_t> states{};  ///< inputs after which a site was in the state
     Amount& operator+=(Amount const& other);
 };
 

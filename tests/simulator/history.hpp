@@ -13,9 +13,9 @@ namespace curtail::protocol::simulator {
 struct History {
     std::int64_t steps{0};  ///< operations on the store and events of trainers
     int creates_refused{0};
-    std::vector<Exit> exits;               ///< in order; killed processes are not listed
-    std::map<std::string, int> notes;      ///< number of notes of each type
-    std::map<State, std::int64_t> states;  ///< inputs after which a site was in the state
+    std::vector<Exit> exits;                       ///< in order; killed processes are not listed
+    std::map<std::string, int> notes;              ///< number of notes of each type
+    std::map<ProtocolState, std::int64_t> states;  ///< inputs after which a site was in the state
     bool keeps_log{false};
     std::vector<std::string> log;
     std::ostream* trace{nullptr};  ///< gets every input and output of every Site

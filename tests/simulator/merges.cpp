@@ -67,7 +67,7 @@ bool Merges::lacks_momentum(Merge const& o) const
     return o.outer_step && o.outer && store_.payload(o.outer->momentum) == nullptr;
 }
 
-PartRef Merges::store(std::size_t site, Target const& target, Payload const& payload)
+PartRef Merges::store(std::size_t site, PayloadPlace const& target, Payload const& payload)
 {
     shared_.copies.keep(site, target.name, payload);
     return store_.put(target.part, target.name, payload);

@@ -22,7 +22,8 @@ class Merges : private Part {
                               std::vector<Merged::UnusableContribution>& refused);
     [[nodiscard]] bool lacks_momentum(Merge const& o) const;
     /// Stores a payload, and keeps a copy at the site.
-    [[nodiscard]] PartRef store(std::size_t site, Target const& target, Payload const& payload);
+    [[nodiscard]] PartRef store(std::size_t site, PayloadPlace const& target,
+                                Payload const& payload);
     /// Stores damaged payloads again, from copies or with the recipe. Returns the answer.
     [[nodiscard]] Restored restore(std::size_t site, Restore const& o);
     /// Makes the same payloads as `o` did before. Empty: an input is damaged or missing.

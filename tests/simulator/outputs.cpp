@@ -89,7 +89,8 @@ void Outputs::execute(P const& p, Create const& o)
     });
 }
 
-void Outputs::put(P const& p, Op op, Target const& target, Payload const& content, bool may_spoil)
+void Outputs::put(P const& p, Op op, PayloadPlace const& target, Payload const& content,
+                  bool may_spoil)
 {
     later(Millis{pick(20, 400)}, [=, this] {
         ++steps_;

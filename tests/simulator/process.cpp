@@ -17,11 +17,11 @@ bool is_answer(Input const& input)
 
 }  // namespace
 
-void Vigil::observe(MonoTime last, MonoTime now, Millis skew, State state)
+void Vigil::observe(MonoTime last, MonoTime now, Millis skew, ProtocolState state)
 {
     bool const suspended = last != MonoTime{} && now - last > skew;
     if (suspended || last == MonoTime{}) resumed_ = now;
-    if (state == State::run || state == State::gather) awake_ = now - resumed_;
+    if (state == ProtocolState::run || state == ProtocolState::gather) awake_ = now - resumed_;
 }
 
 void RoundWatch::read(Commit const& tip)
@@ -63,7 +63,7 @@ void SimProcess::check_against_trainer(Status const& status) const
             "site and trainer differ in the work since the cut");
     require(status.skipped == trainer->skipped(), Invariant::weights,
             "site and trainer differ in the blocks skipped since the cut");
-    if (status.state == State::run)
+    if (status.state == ProtocolState::run)
         require(status.undecided == trainer->undecided(), Invariant::weights,
                 "refused or decided work is still in the weights");
     auto all = status.since;
@@ -111,7 +111,8 @@ void SimProcess::check_round(Status const& status, MonoTime now)
     if (machine->tip()) round_watch.read(*machine->tip());
     round_watch.observe(status.base, status.since, now);
     // No round ends before its first step.
-    bool const works = status.state == State::run && round_watch.has_stepped(status.since) &&
+    bool const works = status.state == ProtocolState::run &&
+                       round_watch.has_stepped(status.since) &&
                        status.waiting_for == "the end of the round";
     round_watch.observe_work(works, now);
     if (!works || stop || !may_cut(status)) return;

@@ -19,7 +19,7 @@ namespace curtail::protocol::simulator {
 class Vigil {
   public:
     /// Takes the time of an input. A pause of more than `skew` was a suspension.
-    void observe(MonoTime last, MonoTime now, Millis skew, State state);
+    void observe(MonoTime last, MonoTime now, Millis skew, ProtocolState state);
     [[nodiscard]] Millis awake() const { return awake_; }
     /// End of the last suspension.
     [[nodiscard]] MonoTime resumed() const { return resumed_; }
@@ -68,8 +68,8 @@ struct SimProcess {
     bool dead{false};
     bool stopping{false};
     bool stop_delivered{false};
-    std::optional<StopRequested> stop;  ///< earliest times of the delivered requests
-    State state{State::probe};          ///< after the last input
+    std::optional<StopRequested> stop;          ///< earliest times of the delivered requests
+    ProtocolState state{ProtocolState::probe};  ///< after the last input
     MonoTime last_input{};
     MonoTime last_answer{};  ///< to a question
     Vigil vigil;

@@ -16,7 +16,7 @@ bool has_base(SimStore const& store, Commit const& merge, Commit const& before)
     return !used_momentum || has(store, before.outer->momentum);
 }
 
-bool has_delta(SimStore const& store, Decided const& decision)
+bool has_delta(SimStore const& store, ContributionDecision const& decision)
 {
     auto const name = header_name(decision.member, decision.seq);
     auto const bytes = store.get(name);

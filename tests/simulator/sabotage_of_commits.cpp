@@ -59,11 +59,12 @@ void take_back_grants(Commit const& parent, Commit& commit)
     }
 }
 
-void sort(std::vector<Decided>& decided)
+void sort(std::vector<ContributionDecision>& decided)
 {
-    std::sort(decided.begin(), decided.end(), [](Decided const& a, Decided const& b) {
-        return std::tie(a.member, a.seq) < std::tie(b.member, b.seq);
-    });
+    std::sort(decided.begin(), decided.end(),
+              [](ContributionDecision const& a, ContributionDecision const& b) {
+                  return std::tie(a.member, a.seq) < std::tie(b.member, b.seq);
+              });
 }
 
 void sort(std::vector<Member>& members)
@@ -88,7 +89,7 @@ void decide_twice(Scene const&, Commit const& parent, Commit& commit)
 
 void drop_without_record(Scene const&, Commit const&, Commit& commit)
 {
-    std::erase_if(commit.removed, [](Removed const& r) {
+    std::erase_if(commit.removed, [](RemovedMember const& r) {
         return r.reason == Removal::silent || r.reason == Removal::succeeded;
     });
 }
@@ -110,8 +111,9 @@ void include_removed(Scene const& scene, Commit const& parent, Commit& commit)
         if (!header || header->ranges.empty() || parent.find(header->member) != nullptr ||
             commit.done.overlaps(header->ranges))
             continue;
-        Decided d{header->member, header->seq,    {}, sha256(bytes), header->ranges, header->tokens,
-                  header->steps,  header->skipped};
+        ContributionDecision d{header->member, header->seq,    {},
+                               sha256(bytes),  header->ranges, header->tokens,
+                               header->steps,  header->skipped};
         d.norm = delta_norm(*header);
         commit.decided.push_back(d);
         sort(commit.decided);
@@ -232,7 +234,7 @@ class CreateWithoutRebuild final : public CommitSaboteur {
 {
     return commit.kind == Commit::Kind::merge &&
            std::any_of(commit.decided.begin(), commit.decided.end(),
-                       [](Decided const& d) { return d.inlined; });
+                       [](ContributionDecision const& d) { return d.inlined; });
 }
 
 class CommitStaleLoneModel final : public CommitSaboteur {

@@ -192,9 +192,9 @@ class NeverSuspect final : public Withholding {
         auto const* create = std::get_if<Create>(&output);
         if (create == nullptr || !is_commit_name(create->name)) return std::nullopt;
         auto const removed = decode_commit(create->bytes, create->name)->removed;
-        bool const suspects = std::any_of(removed.begin(), removed.end(), [](Removed const& r) {
-            return r.reason == Removal::silent;
-        });
+        bool const suspects =
+            std::any_of(removed.begin(), removed.end(),
+                        [](RemovedMember const& r) { return r.reason == Removal::silent; });
         return suspects ? std::optional<Input>(Unknown{create->op, "withheld"}) : std::nullopt;
     }
 };

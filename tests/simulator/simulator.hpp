@@ -77,7 +77,7 @@ class Simulator {
     /// Number of notes of each type.
     [[nodiscard]] std::map<std::string, int> const& notes() const { return shared_.history.notes; }
     /// For each state, the number of inputs after which a site was in this state.
-    [[nodiscard]] std::map<State, std::int64_t> const& states() const
+    [[nodiscard]] std::map<ProtocolState, std::int64_t> const& states() const
     {
         return shared_.history.states;
     }

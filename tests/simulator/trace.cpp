@@ -9,7 +9,7 @@
 namespace curtail::protocol::simulator {
 namespace {
 
-std::ostream& operator<<(std::ostream& out, Target const& t)
+std::ostream& operator<<(std::ostream& out, PayloadPlace const& t)
 {
     return out << t.part << "=" << t.name;
 }

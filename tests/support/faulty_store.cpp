@@ -140,14 +140,14 @@ Result<void> FaultyStore::remove(ObjectName const& name, Call const& call)
 Result<void> FaultyStore::list(ObjectFolder const& folder, std::string const& after,
                                Visit const& visit, Call const& call)
 {
-    std::vector<Listed> found;
+    std::vector<ListedObject> found;
     {
         Lock lock(mutex_);
         if (auto ready = begin(lock, "list", folder.text(), Effect::reads, call); !ready)
             return ready;
         auto const listed = inner_.list(
             folder, after,
-            [&](Listed const& object) {
+            [&](ListedObject const& object) {
                 if (!draw(faults_.unlisted)) found.push_back(object);
                 return true;
             },

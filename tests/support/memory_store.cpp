@@ -65,7 +65,7 @@ Result<void> MemoryStore::remove(ObjectName const& name, Call const&)
 Result<void> MemoryStore::list(ObjectFolder const& folder, std::string const& after,
                                Visit const& visit, Call const&)
 {
-    std::vector<Listed> found;
+    std::vector<ListedObject> found;
     {
         std::lock_guard const guard(mutex_);
         for (auto const& [name, object] : objects_)

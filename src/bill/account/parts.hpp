@@ -105,7 +105,7 @@ struct Evaluation {
 /// Returns the events of the poller and of all sites, in order of time.
 [[nodiscard]] std::vector<EventLine> events_of(RunFiles const& files, Axis const& axis);
 
-/// Why parts of the account are missing. An empty text means that there is nothing to explain.
+/// Explains why parts of the account are missing. The text is empty if none is.
 struct Gaps {
     std::string always_on;  ///< AlwaysOn::missing
     std::string held_out;   ///< Evaluation::rejected

@@ -9,7 +9,7 @@
 
 namespace curtail::plan {
 
-/// Why the poller should submit no further job until a person or the signal allows it.
+/// The reason for which the poller submits no further job until a person or the signal allows it.
 struct HoldRequest {
     enum class Cause {
         failures,  ///< too many consecutive failures of jobs, or one that would repeat itself

@@ -15,7 +15,7 @@
 // `listed` always means the jobs that the launcher listed in this poll.
 namespace curtail::poll {
 
-/// Why all jobs should stop even if their windows are open.
+/// The reason for which all jobs should stop even if their windows are open.
 enum class StopReason {
     none,
     trace_over,   ///< the recorded trace has ended

@@ -12,7 +12,7 @@ namespace curtail::signals {
 /// What a provider knows about a region.
 struct Answer {
     std::vector<Sample> samples;  ///< sorted by time; no two have the same time
-    /// Why samples may be missing; empty if the provider knows of no problem.
+    /// The reason for which samples may be missing. It is empty if the provider knows of none.
     std::optional<Error> problem;
 };
 

@@ -41,7 +41,7 @@ Result<void> repair(Arguments const& arguments, Console const& console)
     if (!spec) return tl::unexpected(spec.error());
     Stages stages;
     stages.update("repairing", "runs", 0, 1);
-    operate::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
+    chain::KeptPayloads kept(run->site_folder((*site)->site) / "kept");
     auto const elements = *spec ? config::parameters_of(**spec) : std::nullopt;
     auto const repaired = operate::repair(objects, kept, elements);
     if (!repaired) return tl::unexpected(repaired.error());

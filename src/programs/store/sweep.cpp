@@ -17,7 +17,7 @@ upkeep::SweepRules rules_of(Arguments const& arguments)
     return {std::chrono::ceil<Millis>(hours)};
 }
 
-json::Object verdict_json(operate::SweptObject const& verdict)
+json::Object verdict_json(chain::SweptObject const& verdict)
 {
     json::Object object{{"name", name_text(verdict.object.name)},
                         {"bytes", verdict.object.size.value},
@@ -27,7 +27,7 @@ json::Object verdict_json(operate::SweptObject const& verdict)
     return object;
 }
 
-json::Object plan_json(NamedStore const& named, operate::SweepPlan const& plan)
+json::Object plan_json(NamedStore const& named, chain::SweepPlan const& plan)
 {
     json::Array deletes;
     json::Array keeps;
@@ -38,7 +38,7 @@ json::Object plan_json(NamedStore const& named, operate::SweepPlan const& plan)
             {"deletes", std::move(deletes)}, {"keeps", std::move(keeps)}};
 }
 
-void print_objects(operate::SweepPlan const& plan, bool all, Console const& console)
+void print_objects(chain::SweepPlan const& plan, bool all, Console const& console)
 {
     for (auto const& verdict : plan.verdicts) {
         bool const deletes = upkeep::is_deletion(verdict.reason);
@@ -51,7 +51,7 @@ void print_objects(operate::SweepPlan const& plan, bool all, Console const& cons
     }
 }
 
-void print_groups(operate::SweepPlan const& plan, Console const& console)
+void print_groups(chain::SweepPlan const& plan, Console const& console)
 {
     struct Group {
         std::int64_t objects{};
@@ -79,7 +79,7 @@ Result<void> gc(Arguments const& arguments, Console const& console)
     if (!named) return tl::unexpected(named.error());
     CachedRun const run(*named, arguments, console);
     // Reading the store's clock would write to the store.
-    auto const plan = operate::plan_sweep(run.objects, SystemClock{}.now(), rules_of(arguments));
+    auto const plan = chain::plan_sweep(run.objects, SystemClock{}.now(), rules_of(arguments));
     if (!plan) return tl::unexpected(plan.error());
     if (console.json) {
         console.print_json(plan_json(*named, *plan));
@@ -92,13 +92,13 @@ Result<void> gc(Arguments const& arguments, Console const& console)
     return {};
 }
 
-std::int64_t deletions_in(operate::SweepPlan const& plan)
+std::int64_t deletions_in(chain::SweepPlan const& plan)
 {
-    return std::ranges::count_if(plan.verdicts, upkeep::is_deletion, &operate::SweptObject::reason);
+    return std::ranges::count_if(plan.verdicts, upkeep::is_deletion, &chain::SweptObject::reason);
 }
 
-void print_result(NamedStore const& named, operate::SweepPlan const& plan,
-                  operate::SweepResult const& result, Console const& console)
+void print_result(NamedStore const& named, chain::SweepPlan const& plan,
+                  chain::SweepResult const& result, Console const& console)
 {
     if (console.json) {
         auto document = plan_json(named, plan);
@@ -131,10 +131,10 @@ Result<void> sweep(Arguments const& arguments, Console const& console)
     if (auto good = check_run(run.objects); !good) return good;
     auto const time = operate::read_store_time(*named->store, named->run);
     if (!time) return tl::unexpected(time.error());
-    auto const plan = operate::plan_sweep(run.objects, time->time, rules_of(arguments));
+    auto const plan = chain::plan_sweep(run.objects, time->time, rules_of(arguments));
     if (!plan) return tl::unexpected(plan.error());
     auto const total = deletions_in(*plan);
-    auto const result = operate::carry_out(run.objects, *plan, [&](std::int64_t done) {
+    auto const result = chain::carry_out(run.objects, *plan, [&](std::int64_t done) {
         run.stages.update("sweeping", "objects", done, total);
     });
     print_result(*named, *plan, result, console);

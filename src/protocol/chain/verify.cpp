@@ -23,13 +23,14 @@ tl::unexpected<Error> wrong(std::string const& name, std::string why)
 }
 
 // True if `d` is the contribution by which its member left.
-bool leaves(Commit const& c, Decided const& d)
+bool leaves(Commit const& c, ContributionDecision const& d)
 {
-    bool const left = std::ranges::any_of(c.removed, [&](Removed const& r) {
+    bool const left = std::ranges::any_of(c.removed, [&](RemovedMember const& r) {
         return r.member == d.member && r.reason == Removal::left;
     });
-    bool const later = std::ranges::any_of(
-        c.decided, [&](Decided const& o) { return o.member == d.member && d.seq < o.seq; });
+    bool const later = std::ranges::any_of(c.decided, [&](ContributionDecision const& o) {
+        return o.member == d.member && d.seq < o.seq;
+    });
     return left && !later;
 }
 
@@ -76,7 +77,7 @@ class Verifier {
         return {};
     }
 
-    Result<void> count_work(Commit const& c, Decided const& d)
+    Result<void> count_work(Commit const& c, ContributionDecision const& d)
     {
         if (d.refused) return {};
         if (ledger_.overlaps(d.ranges))
@@ -89,7 +90,7 @@ class Verifier {
 
     // The model does not contain a refused contribution: its header only needs the right digest.
     Result<void> contribution(Commit const& parent, Ranges const& held, Commit const& c,
-                              Decided const& d)
+                              ContributionDecision const& d)
     {
         auto const name = header_name(d.member, d.seq);
         auto const bytes = source_.record(name);
@@ -115,7 +116,7 @@ class Verifier {
         return {};
     }
 
-    Result<void> included(Commit const& parent, Commit const& c, Decided const& d,
+    Result<void> included(Commit const& parent, Commit const& c, ContributionDecision const& d,
                           Header const& header)
     {
         auto const name = header_name(d.member, d.seq);

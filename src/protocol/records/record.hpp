@@ -142,7 +142,7 @@ struct Member {
     friend bool operator==(Member const&, Member const&) = default;
 };
 
-/// Why a contribution was refused:
+/// The reason for which a contribution was refused:
 /// - `nan`: a value of its delta is not finite;
 /// - `digest`: its payload is missing or damaged;
 /// - `norm`: its delta is far longer than others, or its length differs from the header's;
@@ -151,7 +151,7 @@ struct Member {
 /// - `wrong_run`: its header belongs to another run, or names an unknown base, encoding or payload;
 /// - `bad_tokens`: its number of tokens does not fit its blocks.
 enum class Refusal { nan, digest, norm, stale, not_held, wrong_run, bad_tokens };
-/// Why a commit removed a member:
+/// The reason for which a commit removed a member:
 /// - `left`: the member asked to leave;
 /// - `silent`: the member was suspect;
 /// - `succeeded`: the member's site has a newer instance;

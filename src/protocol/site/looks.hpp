@@ -24,7 +24,7 @@ class LivenessScan {
     /// Takes the bytes of this status; null: there is none. Invalid bytes show no life, but two
     /// looks with different invalid bytes have not seen the same.
     void take(std::string const* bytes);
-    /// Takes that this status cannot be read now.
+    /// Notes that this status cannot be read now.
     void take_unread();
     /// Returns whether the last look could not read the status of this site.
     [[nodiscard]] bool unread(SiteId const& site) const { return unread_.contains(site); }

@@ -14,7 +14,7 @@ struct MergeKey {
     /// Member, number and scale of each included contribution.
     std::vector<std::tuple<MemberId, Seq, float>> included;
     bool outer_step{};  ///< as Commit::outer_step
-    // Of an outer step only. An amendment can change both without a new round.
+    // Only an outer step has these. An amendment can change both without a new round.
     Outer outer;                       ///< the parameters of the outer optimizer
     std::optional<OuterRef> momentum;  ///< the committed momentum before the merge
     friend bool operator==(MergeKey const&, MergeKey const&) = default;

@@ -22,7 +22,7 @@ Millis request_interval(Params const& params)
     return std::min<Millis>(Seconds{60}, params.repair_wait / 2);
 }
 
-// Of the default time for repairs, these are 10 s.
+// With the default time for repairs, this is 10 s.
 Millis short_wait(Params const& params) { return params.repair_wait / 12; }
 
 Repairs& repairs_now(Parts& p)

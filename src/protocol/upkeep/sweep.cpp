@@ -61,7 +61,7 @@ SweepReason decide_delta(NeededPayloads const& kept, DeltaPayload const& delta)
 
 bool is_old(StoredObject const& object, Time now, SweepRules const& rules)
 {
-    // Of a time that anybody may have set, no difference is computed: it could overflow.
+    // Anybody may have set this time, so a difference from it could overflow.
     return object.modified <= now - rules.sweep_after;
 }
 

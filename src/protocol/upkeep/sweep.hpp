@@ -18,7 +18,7 @@ struct StoredObject {
     friend bool operator==(StoredObject const&, StoredObject const&) = default;
 };
 
-/// Why a sweep deletes or keeps an object.
+/// The reason for which a sweep deletes or keeps an object.
 enum class SweepReason {
     // Deletes it:
     expired_model,    ///< only commits of rounds that the run no longer keeps name it

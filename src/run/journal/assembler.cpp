@@ -15,7 +15,7 @@ std::optional<Time> StreamContent::published_until() const
 
 namespace {
 
-// Why a piece of the same continuation does not follow from `last`.
+// Explains why a piece of the same continuation does not follow from `last`.
 std::string contradiction_in_continuation(PieceHeader const& last, PieceHeader const& header,
                                           bool is_next)
 {
@@ -25,7 +25,7 @@ std::string contradiction_in_continuation(PieceHeader const& last, PieceHeader c
     return "";
 }
 
-// Why `header` does not follow from `tip`. There may be missing pieces between them.
+// Explains why `header` does not follow from `tip`. There may be missing pieces between them.
 std::string contradiction_between(Tip const& tip, PieceHeader const& header)
 {
     auto const& [last, digest] = tip;

@@ -22,7 +22,7 @@ struct HeldOutLine {
     Tokens trained{};     ///< tokens that the model includes
     Digest model;         ///< SHA-256 of the model's payload
     Digest data;          ///< SHA-256 of the manifest of the data
-    /// Why the model was not evaluated: `deleted` or `damaged`. Empty: it was evaluated.
+    /// The reason for which the model was not evaluated: `deleted` or `damaged`. Otherwise empty.
     std::string missing{};
     Tokens tokens{};               ///< number of held-out tokens that the model predicted
     std::optional<double> loss{};  ///< nats per token; empty: not finite, or not evaluated

@@ -42,7 +42,7 @@ struct WindowState {
 /// Returns whether a job may run in this phase: true for `open` and for `closing`.
 [[nodiscard]] constexpr bool may_run(Phase phase) { return phase != Phase::closed; }
 
-/// Why an evaluation changed the phase or kept it.
+/// The reason for which an evaluation changed the phase or kept it.
 enum class Reason {
     clean,          ///< closed -> open: the intensity is below open_below
     still_dirty,    ///< stays closed: the intensity is at least open_below

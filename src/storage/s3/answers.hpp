@@ -13,7 +13,7 @@
 
 namespace curtail::s3 {
 
-/// Why a server refused a request.
+/// The reason for which a server refused a request.
 struct ErrorAnswer {
     std::string code;     ///< for example `NoSuchKey`
     std::string message;  ///< for people

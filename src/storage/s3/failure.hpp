@@ -10,7 +10,7 @@
 
 namespace curtail::s3 {
 
-/// Why a request failed, and what may help.
+/// The reason for which a request failed, and what may help.
 struct Failure {
     /// What to change before the same request is sent again.
     enum class Cure {

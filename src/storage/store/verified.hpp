@@ -6,7 +6,7 @@
 
 namespace curtail::store {
 
-/// Why read_verified() failed.
+/// The reason for which read_verified() failed.
 struct ReadFailure {
     enum class Cause {
         missing,  ///< the object does not exist; a member may have deleted it after a newer merge

@@ -24,7 +24,7 @@ std::optional<Dtype> dtype_of_file(hid_t type)
     return std::nullopt;
 }
 
-// Why the filters of a chunked dataset are refused; empty if they are accepted.
+// Explains why the filters of a chunked dataset are refused. The text is empty if they are not.
 std::optional<std::string> filter_defect(hid_t properties, bool compressed)
 {
     int const filters = H5Pget_nfilters(properties);
@@ -41,7 +41,7 @@ std::optional<std::string> filter_defect(hid_t properties, bool compressed)
     return filters < 0 ? std::optional<std::string>("its filters cannot be read") : std::nullopt;
 }
 
-// Why the storage of a dataset is refused; empty if it is accepted.
+// Explains why the storage of a dataset is refused. The text is empty if it is not.
 std::optional<std::string> storage_defect(hid_t properties, bool compressed)
 {
     if (H5Pget_external_count(properties) != 0) return "its data is in other files";

@@ -55,7 +55,7 @@ Result<PrivateFolder> PrivateFolder::create()
 {
     auto const parent = parent_folder();
     remove_left_folders(parent);
-    // Until it is locked, another process could take it for one that was left.
+    // Before it is locked, another process could take it for one that was left.
     auto path = (parent / new_prefix).string() + "XXXXXX";
     if (::mkdtemp(path.data()) == nullptr)
         return fail(ExitCode::cannot_create, "cannot create " + path, errno_text(errno),

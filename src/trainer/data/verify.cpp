@@ -8,7 +8,7 @@
 namespace curtail::data {
 namespace {
 
-// Why the tokenizer file differs from the manifest; empty if it matches.
+// Explains how the tokenizer file differs from the manifest. The text is empty if it matches.
 std::string tokenizer_defect(std::filesystem::path const& folder, Manifest const& manifest)
 {
     auto const bytes = read_file(folder / tokenizer_file, max_tokenizer_bytes);

@@ -16,8 +16,8 @@ using payload::Values;
 struct CutValues {
     Values delta;   ///< anchor - weights
     Values anchor;  ///< the anchor after the cut; null unless it was wanted
-    /// Of all ranks. If a value was not finite, `delta` and `sums.sumsq` are zero, and no commit
-    /// includes this work.
+    /// The sums of all ranks. If a value was not finite, `delta` and `sums.sumsq` are zero, and no
+    /// commit includes this work.
     CutSums sums;
 };
 

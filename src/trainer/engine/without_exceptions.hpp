@@ -6,7 +6,7 @@
 
 namespace curtail::trainer {
 
-/// Why a rank cannot make its part of a step.
+/// The reason for which a rank cannot make its part of a step.
 struct StepFailure {
     Error error;
     bool out_of_memory{};

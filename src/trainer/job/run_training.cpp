@@ -72,7 +72,7 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
         .log = context.log,
         .gate = std::move(gate),
         .limits = {.payload = Millis{60'000 + bytes / bytes_per_ms}},
-        .kept = std::make_shared<operate::KeptPayloads>(context.folder / "kept"),
+        .kept = std::make_shared<chain::KeptPayloads>(context.folder / "kept"),
         .direct = std::move(direct),
         .identify = !context.training_id};
     parts.open_cache = [folder = context.folder / "cache",

@@ -42,7 +42,7 @@ Result<data::Loader> open_loader(config::Run const& run)
                                 run.model.sequence);
 }
 
-// Of a run that has begun, the stored budget is the remedy.
+// If the run has begun, the stored budget is the remedy.
 Error with_stored_budget(Error error, config::Run const& run, config::Site const& site)
 {
     auto const store = store::open_store(run.store_for(site));

@@ -81,7 +81,8 @@ class Gpt {
     struct Training {
         NormalizationResult embedding;
         std::vector<at::Tensor> inputs;  ///< of the layers
-        /// Of all layers; with Activations::recompute, of the layer computed last.
+        /// The values of all layers. With Activations::recompute, only those of the layer computed
+        /// last.
         std::vector<LayerActivations> layers;
         NormalizationResult last;
         at::Tensor output;  ///< of the last layer; later scratch of layer_activations()

@@ -53,7 +53,7 @@ Result<std::vector<protocol::PartRef>> MergeWork::damaged_of(
 }
 
 Result<protocol::Input> MergeWork::restore(protocol::Restore const& question,
-                                           operate::KeptPayloads* kept,
+                                           chain::KeptPayloads* kept,
                                            std::vector<std::string>& warnings,
                                            Call const& call) const
 {
@@ -82,7 +82,7 @@ Result<protocol::Input> MergeWork::restore(protocol::Restore const& question,
     return restored;
 }
 
-Result<bool> MergeWork::put_kept(protocol::PartRef const& part, operate::KeptPayloads* kept,
+Result<bool> MergeWork::put_kept(protocol::PartRef const& part, chain::KeptPayloads* kept,
                                  Call const& call) const
 {
     auto const bytes = kept == nullptr ? std::nullopt : kept->find(part);

@@ -40,7 +40,7 @@ class MergeWork {
     /// `warnings` for each input of a merge that it cannot use, and for each object that this site
     /// must not write.
     [[nodiscard]] Result<protocol::Input> restore(protocol::Restore const& question,
-                                                  operate::KeptPayloads* kept,
+                                                  chain::KeptPayloads* kept,
                                                   std::vector<std::string>& warnings,
                                                   Call const& call) const;
 
@@ -58,7 +58,7 @@ class MergeWork {
         protocol::Merge const& question, std::vector<std::string>& warnings,
         Call const& call) const;
     /// Stores the copy of `part` again. Returns false if there is no undamaged copy.
-    [[nodiscard]] Result<bool> put_kept(protocol::PartRef const& part, operate::KeptPayloads* kept,
+    [[nodiscard]] Result<bool> put_kept(protocol::PartRef const& part, chain::KeptPayloads* kept,
                                         Call const& call) const;
     /// Stores the result of a merge again, if it is the payload that `part` describes.
     [[nodiscard]] Result<bool> put_computed(protocol::PartRef const& part,

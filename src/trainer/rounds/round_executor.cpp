@@ -19,9 +19,9 @@ namespace {
 Result<runlog::SweepReport> sweep_run(chain::RunObjects const& objects,
                                       protocol::Sweep const& order)
 {
-    auto const plan = operate::plan_sweep(objects, order.now, {order.sweep_after});
+    auto const plan = chain::plan_sweep(objects, order.now, {order.sweep_after});
     if (!plan) return tl::unexpected(plan.error());
-    auto const result = operate::carry_out(objects, *plan);
+    auto const result = chain::carry_out(objects, *plan);
     if (!result.errors.empty()) return tl::unexpected(result.errors.front());
     return runlog::SweepReport{result.deleted, result.freed};
 }

@@ -46,7 +46,7 @@ class RoundExecutor {
         std::shared_ptr<SnapshotGate> gate{};
         Limits limits{};
         /// This machine's copies of payloads. Null: it keeps none.
-        std::shared_ptr<operate::KeptPayloads> kept{};
+        std::shared_ptr<chain::KeptPayloads> kept{};
         /// Opens the copies of records with which a sweep reads the chain. Empty: it has none.
         std::function<std::unique_ptr<chain::RecordCache>()> open_cache{};
         /// The direct way to other sites. Null: there is none.

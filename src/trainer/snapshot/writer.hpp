@@ -62,7 +62,7 @@ class Writer {
 
     std::filesystem::path folder_;
     std::vector<ElementRange> ranges_;
-    /// Of the ranges in `copy_`, one after the other, each from a new block of the file on. The
+    /// The ranges in `copy_`, one after the other. Each begins in a new block of the file. The
     /// last element is the end.
     std::vector<std::size_t> places_{0};
     BlockSource blocks_;

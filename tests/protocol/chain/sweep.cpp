@@ -12,11 +12,11 @@
 
 #include "base/core/clock.hpp"
 #include "operate/store_time.hpp"
-#include "operate/stores.hpp"
 #include "protocol/chain/chain.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "protocol/records/names.hpp"
 #include "storage/s3/bucket.hpp"
+#include "support/each_store.hpp"
 #include "support/faulty_store.hpp"
 
 namespace curtail::chain {
@@ -29,7 +29,7 @@ using testing::SizeIs;
 
 Millis const day = std::chrono::hours(24);
 
-class SweepOf : public test::EachStore {
+class SweepOf : public curtail::test::EachStore {
   protected:
     SweepOf() : store_(new_store()), run_(*store_) { run_.make(); }
 
@@ -158,13 +158,13 @@ TEST_P(SweepOf, AnotherRunIsLeftAlone)
 TEST_P(SweepOf, TheStoresClockIsRead)
 {
     auto const before = names();
-    auto const time = read_store_time(*store_, run_.spec().run);
+    auto const time = operate::read_store_time(*store_, run_.spec().run);
     ASSERT_TRUE(time) << time.error().message();
     EXPECT_LT(std::chrono::abs(time->ahead()), Seconds{2});
     EXPECT_EQ(names(), before) << "the probe is gone";
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, SweepOf, test::every_store, test::name_of_store);
+INSTANTIATE_TEST_SUITE_P(Each, SweepOf, curtail::test::every_store, curtail::test::name_of_store);
 
 struct Local : testing::Test {
     store::MemoryStore memory;

@@ -110,9 +110,9 @@ TEST(StoreFailures, ALeavingSiteReportsWorkThatTheStoreRejected)
 }
 
 // Both sites hold blocks for more than one round.
-class UnusableContribution : public testing::Test {
+class Refused : public testing::Test {
   protected:
-    UnusableContribution()
+    Refused()
     {
         s.start(0);
         s.start(1);

@@ -133,7 +133,7 @@ Result<void> find_faults(Campaign const& campaign, Console const& console)
         console.print(
             "| fault | the site | invariant | steps | seed | changed "
             "|\n|---|---|---|---|---|---|\n");
-    Progress line("looking for faults", "faults");
+    ProgressLine line("looking for faults", "faults");
     for (int i = 0; i < protocol::simulator::fault_count; ++i) {
         auto const fault = static_cast<protocol::simulator::Fault>(i);
         line.update(i, protocol::simulator::fault_count);
@@ -168,7 +168,7 @@ Result<void> simulate(Arguments const& arguments, Console const& console)
     auto const campaign = campaign_of(arguments);
     if (!campaign) return tl::unexpected(campaign.error());
     if (arguments.flag("faults")) return find_faults(*campaign, console);
-    Progress line("simulating", "seeds");
+    ProgressLine line("simulating", "seeds");
     auto const seeds = static_cast<double>(campaign->last - campaign->first + 1);
     auto const began = std::chrono::steady_clock::now();
     auto const outcome = run_campaign(*campaign, [&](std::int64_t finished) {

@@ -21,8 +21,8 @@ TEST(Campaign, FindsNoBrokenInvariantAndVisitsEveryState)
     for (auto const& failure : outcome.failures)
         ADD_FAILURE() << "seed " << failure.seed << ": " << failure.text;
     EXPECT_GE(outcome.amount.steps, 25 * 1'000);
-    for (auto state = State::probe; state <= State::exited;
-         state = static_cast<State>(static_cast<int>(state) + 1))
+    for (auto state = ProtocolState::probe; state <= ProtocolState::exited;
+         state = static_cast<ProtocolState>(static_cast<int>(state) + 1))
         EXPECT_TRUE(outcome.amount.states.contains(state)) << to_text(state);
 }
 

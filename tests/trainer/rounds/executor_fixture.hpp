@@ -129,7 +129,7 @@ class Executor : public testing::Test {
     {
         auto const keep = [this](Order const& order) { orders.push_back(order); };
         RoundExecutor::Parts parts{stored, layout, {}, keep, recorder, log};
-        parts.kept = std::make_shared<operate::KeptPayloads>(kept);
+        parts.kept = std::make_shared<chain::KeptPayloads>(kept);
         return parts;
     }
     std::filesystem::path const kept{folder.path() / "kept"};

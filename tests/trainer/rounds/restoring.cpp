@@ -131,7 +131,7 @@ class NotWritable : public test::ForwardingStore {
 TEST_F(Restoring, AnObjectThatTheSiteMustNotWriteStaysDamaged)
 {
     MergeWork const work(PayloadTransport(std::make_shared<NotWritable>(objects), layout));
-    operate::KeptPayloads copies(kept);
+    chain::KeptPayloads copies(kept);
     truncate(model);
     std::vector<std::string> texts;
     auto const answer = work.restore({7, {model}, {}}, &copies, texts, {});

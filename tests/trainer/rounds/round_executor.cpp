@@ -127,7 +127,7 @@ TEST_F(Adopting, CopiesWaitUntilTheSiteKeepsTheModel)
     EXPECT_FALSE(std::filesystem::exists(kept));
     executor.carry_out(protocol::Keep{{model}});
     executor.finish_errands(Seconds{30});
-    EXPECT_TRUE(operate::KeptPayloads(kept).find(model));
+    EXPECT_TRUE(chain::KeptPayloads(kept).find(model));
 }
 
 TEST_F(Adopting, AModelThatNoCommitNamesIsNotCopied)
@@ -138,8 +138,8 @@ TEST_F(Adopting, AModelThatNoCommitNamesIsNotCopied)
     executor.carry_out(protocol::Keep{{model}});
     executor.carry_out(protocol::Exit{});
     executor.finish_errands(Seconds{30});
-    EXPECT_TRUE(operate::KeptPayloads(kept).find(model));
-    EXPECT_FALSE(operate::KeptPayloads(kept).find(lost));
+    EXPECT_TRUE(chain::KeptPayloads(kept).find(model));
+    EXPECT_FALSE(chain::KeptPayloads(kept).find(lost));
 }
 
 TEST_F(Adopting, TheLastModelIsCopiedBeforeTheSiteLeaves)
@@ -147,7 +147,7 @@ TEST_F(Adopting, TheLastModelIsCopiedBeforeTheSiteLeaves)
     auto const model = merge();
     executor.carry_out(protocol::Exit{});
     executor.finish_errands(Seconds{30});
-    EXPECT_TRUE(operate::KeptPayloads(kept).find(model));
+    EXPECT_TRUE(chain::KeptPayloads(kept).find(model));
 }
 
 TEST_F(Adopting, ReadsAModelOfAnotherSiteFromTheStore)

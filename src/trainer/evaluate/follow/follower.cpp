@@ -170,7 +170,7 @@ class Follower {
         // The run may have deleted the model while it was read.
         if (auto more = update(); !more) return tl::unexpected(more.error());
         auto const now = monotonic_now();
-        if (!lost_ || lost_->commit != line.commit) lost_ = LostModel{line.commit, now};
+        if (!lost_ || lost_->commit != line.commit) lost_ = LossSighting{line.commit, now};
         bool const goes_on = !models_.is_complete();
         LostModel const lost{
             .is_kept = is_kept(models_.models(), line.commit, models_.keep_models()),
@@ -188,7 +188,7 @@ class Follower {
         return {};
     }
 
-    struct LostModel {
+    struct LossSighting {
         CommitNumber commit;
         MonoTime since;
     };
@@ -202,7 +202,7 @@ class Follower {
     RunModels models_;
     Trouble trouble_;
     std::optional<CommitNumber> begun_;  // the model that was last read
-    std::optional<LostModel> lost_;
+    std::optional<LossSighting> lost_;
     int bad_updates_{0};  // since the last update without an error
     bool has_lines_{false};
     bool has_said_waiting_{false};

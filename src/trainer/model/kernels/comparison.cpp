@@ -58,7 +58,7 @@ class Comparison {
             .to(subject_.type);
     }
 
-    // Of the type of sums (trainer/model/sums.hpp).
+    // The values have the type of sums (trainer/model/sums.hpp).
     [[nodiscard]] at::Tensor random_wide(at::IntArrayRef shape) const
     {
         return random(shape).to(type_of_sums(subject_.type));

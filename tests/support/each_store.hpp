@@ -7,7 +7,7 @@
 #include "support/rgw.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::operate::test {
+namespace curtail::test {
 
 /// A test that runs with each type of store. Makes any number of empty stores of that type.
 class EachStore : public testing::TestWithParam<char const*> {
@@ -33,7 +33,7 @@ class EachStore : public testing::TestWithParam<char const*> {
     static store::Address new_prefix()
     {
         if (!rgw) {
-            rgw = std::make_unique<curtail::test::Rgw>();
+            rgw = std::make_unique<Rgw>();
             rgw->make_bucket("stores");
         }
         return {
@@ -41,9 +41,9 @@ class EachStore : public testing::TestWithParam<char const*> {
             .access = {.endpoint = rgw->endpoint(), .credentials = {.file = rgw->credentials()}}};
     }
 
-    static inline std::unique_ptr<curtail::test::Rgw> rgw;
+    static inline std::unique_ptr<Rgw> rgw;
     static inline int prefixes = 0;
-    curtail::test::TemporaryFolder folder_;
+    TemporaryFolder folder_;
     int stores_{0};
 };
 
@@ -53,4 +53,4 @@ inline std::string name_of_store(testing::TestParamInfo<char const*> const& info
     return info.param;
 }
 
-}  // namespace curtail::operate::test
+}  // namespace curtail::test
