@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class AmendmentOf : public test::EachStore {
+class AmendmentOf : public curtail::test::EachStore {
   protected:
     AmendmentOf() : store_(new_store()), run_(*store_)
     {
@@ -84,7 +84,8 @@ TEST_P(AmendmentOf, AMissingRunIsRefused)
     EXPECT_EQ(missing.error().code, ExitCode::no_input);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, AmendmentOf, test::every_store, test::name_of_store);
+INSTANTIATE_TEST_SUITE_P(Each, AmendmentOf, curtail::test::every_store,
+                         curtail::test::name_of_store);
 
 }  // namespace
 }  // namespace curtail::operate

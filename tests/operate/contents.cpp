@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class ContentsOf : public test::EachStore {
+class ContentsOf : public curtail::test::EachStore {
   protected:
     void put(std::string const& name, std::string_view content = "x")
     {
@@ -57,7 +57,8 @@ TEST_P(ContentsOf, ObjectsAreCountedByKind)
     EXPECT_THAT(count_objects(*store_, {"none"}).value(), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, ContentsOf, test::every_store, test::name_of_store);
+INSTANTIATE_TEST_SUITE_P(Each, ContentsOf, curtail::test::every_store,
+                         curtail::test::name_of_store);
 
 }  // namespace
 }  // namespace curtail::operate

@@ -31,7 +31,7 @@ std::map<std::string, std::string> contents(store::ObjectStore& store)
     return all;
 }
 
-class CopyBetween : public test::EachStore {
+class CopyBetween : public curtail::test::EachStore {
   protected:
     CopyBetween() : from_(new_store()), to_(new_store()), run_(*from_) { run_.make(); }
     std::unique_ptr<store::ObjectStore> from_;
@@ -81,7 +81,8 @@ TEST_P(CopyBetween, ADamagedPayloadInTheCopyIsReplaced)
     EXPECT_TRUE(chain::verify_run({*to_, run_.spec().run}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, CopyBetween, test::every_store, test::name_of_store);
+INSTANTIATE_TEST_SUITE_P(Each, CopyBetween, curtail::test::every_store,
+                         curtail::test::name_of_store);
 
 class Copy : public testing::Test {
   protected:

@@ -41,7 +41,7 @@ std::vector<std::string> warnings(store::ObjectStore& store)
     return checks(examine(store, {"mine"}, quick), Finding::Level::warning);
 }
 
-class ExamineOf : public test::EachStore {};
+class ExamineOf : public curtail::test::EachStore {};
 
 TEST_P(ExamineOf, AFitStoreHasNoFaultAndKeepsNoObject)
 {
@@ -52,7 +52,7 @@ TEST_P(ExamineOf, AFitStoreHasNoFaultAndKeepsNoObject)
     EXPECT_EQ(upkeep::findings_of(measured).size(), 9U);
     EXPECT_TRUE(store->list_all(*store::ObjectFolder::parse("runs")).value().empty());
 }
-INSTANTIATE_TEST_SUITE_P(Each, ExamineOf, test::every_store, test::name_of_store);
+INSTANTIATE_TEST_SUITE_P(Each, ExamineOf, curtail::test::every_store, curtail::test::name_of_store);
 
 using curtail::test::ForwardingStore;
 

@@ -247,7 +247,7 @@ TEST_F(Fork, ADamagedPayloadOfAnInterruptedForkIsReplaced)
     EXPECT_TRUE(chain::verify_run(forked()));
 }
 
-class ForkBetween : public test::EachStore {};
+class ForkBetween : public curtail::test::EachStore {};
 
 TEST_P(ForkBetween, StoresOfEachType)
 {
@@ -263,7 +263,8 @@ TEST_P(ForkBetween, StoresOfEachType)
     ASSERT_TRUE(verified) << verified.error().message();
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, ForkBetween, test::every_store, test::name_of_store);
+INSTANTIATE_TEST_SUITE_P(Each, ForkBetween, curtail::test::every_store,
+                         curtail::test::name_of_store);
 
 }  // namespace
 }  // namespace curtail::operate

@@ -37,7 +37,7 @@ class ReadRefused : public curtail::test::ForwardingStore {
     store::ObjectName name_;
 };
 
-class RepairOf : public test::EachStore {
+class RepairOf : public curtail::test::EachStore {
   protected:
     RepairOf() : store_(new_store()), run_(*store_, {"small"}, 40, SmallRun::Models::merged)
     {
@@ -169,7 +169,8 @@ TEST_P(RepairOf, AMissingRunIsRefused)
     EXPECT_EQ(result.error().code, ExitCode::no_input);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, RepairOf, test::every_store, test::name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, RepairOf, curtail::test::every_store,
+                         curtail::test::name_of_store);
 
 // The recomputation takes the form of a file from an earlier file of the same part.
 TEST(FilesOfOnePart, DifferOnlyInTheirValues)
