@@ -31,7 +31,7 @@ except ImportError as error:
 # that trains only beside others.
 FROM_DEMO = ["blind", "silent", "worse", "joint"]
 KINDS = ["demo", "empty", "open", "gaps", "hostile", *FROM_DEMO, "long", "reference"]
-SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 MOST_BYTES = {"demo": 2_500_000, "reference": 2_500_000}
 
 
