@@ -60,7 +60,7 @@ ROUNDS = {
 }
 
 # A trainer rests between its steps, so that a test that waits leaves the processors to others.
-PACED = {"step_at_least_s": 0.1}
+PACED = {"step_at_least_s": 0.2}
 
 SMALL_MODEL = {"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300}
 
