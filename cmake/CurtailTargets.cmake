@@ -170,15 +170,16 @@ function(_curtail_test_executable target main)
     _curtail_use_precompiled(${target} curtail_test ${folder})
 endfunction()
 
-# curtail_test(FOLDER_FILE [WAITS] [EACH] [SOURCE file] [LINKS target...] [RANKS n...]
+# curtail_test(FOLDER_FILE [WAITS] [EACH] [STORAGE] [SOURCE file] [LINKS target...] [RANKS n...]
 #              [PROGRAMS program...] [LABELS label...] [TIMEOUT seconds] [ENVIRONMENT K=V...])
 #   Adds FILE.cpp of the current folder of tests/ to the folder's executable, and a test that runs
 #   what this file defines. LINKS names libraries of ours (`rounds`) or other targets [FOLDER].
 #   PROGRAMS are built before the test. With RANKS the file becomes an executable of its own, which
 #   runs under mpirun once for each number of ranks. ctest counts in quarters of a core. WAITS: the
 #   test mostly waits, so it shares a core with three others. EACH: each case is a test of its own.
+#   STORAGE: it uses the S3 server that ctest starts for several tests.
 function(curtail_test name)
-    cmake_parse_arguments(ARG "WAITS;EACH" "SOURCE;TIMEOUT" "LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(ARG "WAITS;EACH;STORAGE" "SOURCE;TIMEOUT" "LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
     get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     string(REGEX REPLACE "^[a-z0-9]+_(.*)$" "\\1" file ${name})
     foreach(default "SOURCE;${file}.cpp" "LINKS;${folder}" "TIMEOUT;60" "LABELS;unit")
@@ -213,6 +214,10 @@ function(curtail_test name)
         list(APPEND environment ${CURTAIL_TESTS_IN_MEMORY})
     endif()
     set(properties LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+    if(ARG_STORAGE)
+        list(APPEND environment CURTAIL_SHARED=${PROJECT_BINARY_DIR}/tests/shared)
+        list(APPEND properties FIXTURES_REQUIRED storage)
+    endif()
     if(ARG_RANKS)
         foreach(ranks ${ARG_RANKS})
             set(quarters 8)

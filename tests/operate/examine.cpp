@@ -175,12 +175,12 @@ TEST(Examine, AFolderThatMayNotBeWrittenIsAPermissionFault)
 TEST(Examine, ABucketWithVersioningIsAtFault)
 {
     curtail::test::Rgw rgw;
-    rgw.make_bucket("versions");
+    auto const versions = rgw.make_bucket("versions");
     store::Address address{
-        .url = "s3://versions/x",
+        .url = "s3://" + versions + "/x",
         .access = {.endpoint = rgw.endpoint(), .credentials = {.file = rgw.credentials()}}};
     s3::Bucket bucket(std::make_shared<s3::Session>(
-        s3::complete({.bucket = "versions", .endpoint = rgw.endpoint()}).value(),
+        s3::complete({.bucket = versions, .endpoint = rgw.endpoint()}).value(),
         std::make_shared<s3::CredentialSource>(s3::CredentialOptions{.file = rgw.credentials()},
                                                s3::Environment{}),
         http::ConnectionSettings{}, std::make_shared<SystemClock>()));
@@ -197,9 +197,9 @@ TEST(Examine, ABucketWithVersioningIsAtFault)
                 ElementsAre("create", "concurrent-create", "versioning"));
     address.url = "s3://no-such-bucket/x";
     EXPECT_THAT(faults(*store::open_store(address).value()), ElementsAre("create"));
-    rgw.add_user("stranger");
-    address.url = "s3://versions/x";
-    address.access.credentials.file = rgw.credentials("stranger");
+    auto const stranger = rgw.add_user("stranger");
+    address.url = "s3://" + versions + "/x";
+    address.access.credentials.file = rgw.credentials(stranger);
     auto const findings =
         upkeep::findings_of(examine(*store::open_store(address).value(), {"mine"}, quick));
     EXPECT_EQ(upkeep::first_fault(findings)->code, ExitCode::permission);

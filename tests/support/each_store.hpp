@@ -34,14 +34,15 @@ class EachStore : public testing::TestWithParam<char const*> {
     {
         if (!rgw) {
             rgw = std::make_unique<Rgw>();
-            rgw->make_bucket("stores");
+            bucket = rgw->make_bucket("stores");
         }
         return {
-            .url = "s3://stores/test-" + std::to_string(++prefixes),
+            .url = "s3://" + bucket + "/test-" + std::to_string(++prefixes),
             .access = {.endpoint = rgw->endpoint(), .credentials = {.file = rgw->credentials()}}};
     }
 
     static inline std::unique_ptr<Rgw> rgw;
+    static inline std::string bucket;
     static inline int prefixes = 0;
     TemporaryFolder folder_;
     int stores_{0};

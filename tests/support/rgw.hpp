@@ -2,10 +2,12 @@
 #pragma once
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 
+#include "base/core/clock.hpp"
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 #include "support/child_process.hpp"
@@ -14,16 +16,25 @@
 
 namespace curtail::test {
 
-/// An S3 server, the Ceph RADOS Gateway, that runs until the object is destroyed (scripts/rgw.sh).
-/// Its user `owner` owns all buckets.
+/// An S3 server, the Ceph RADOS Gateway (scripts/rgw.sh). Its user `owner` owns all buckets. This
+/// is the server that ctest has started for several tests (tests/system/shared.py). Without ctest,
+/// the object starts a server of its own and stops it at its end.
 class Rgw {
   public:
     Rgw()
     {
-        run({"up", "--while", std::to_string(getpid())});
-        endpoint_ = std::string(trim(*read_file(path() / "endpoint")));
+        if (char const* shared = std::getenv("CURTAIL_SHARED"))
+            path_ = read_file(std::filesystem::path(shared) / "storage").value();
+        if (path_.empty()) {
+            path_ = folder_ / "rgw";
+            run({"up", "--while", std::to_string(getpid())});
+        }
+        endpoint_ = std::string(trim(*read_file(path_ / "endpoint")));
     }
-    ~Rgw() { (void)run_program({script(), "down", path().string()}); }
+    ~Rgw()
+    {
+        if (path_ == folder_ / "rgw") (void)run_program({script(), "down", path_.string()});
+    }
     Rgw(Rgw const&) = delete;
     Rgw& operator=(Rgw const&) = delete;
 
@@ -31,27 +42,37 @@ class Rgw {
     /// The file with the key of a user.
     [[nodiscard]] std::filesystem::path credentials(std::string const& user = "owner") const
     {
-        return path() / (user + ".credentials");
+        return path_ / (user + ".credentials");
     }
-    void add_user(std::string const& user) { run({"user", user}); }
-    /// Creates a bucket that `owner` can write.
-    void make_bucket(std::string const& bucket) { run({"bucket", bucket}); }
-    void kill_gateway() { run({"gateway", "kill"}); }
-    void start_gateway() { run({"gateway", "start"}); }
+    /// Adds a user whose name begins with `name`, and returns its name.
+    [[nodiscard]] std::string add_user(std::string const& name)
+    {
+        run({"user", name + unique_});
+        return name + unique_;
+    }
+    /// Creates a bucket that `owner` can write, and returns its name. It begins with `name`.
+    [[nodiscard]] std::string make_bucket(std::string const& name)
+    {
+        run({"bucket", name + unique_});
+        return name + unique_;
+    }
 
   private:
-    [[nodiscard]] std::filesystem::path path() const { return folder_ / "rgw"; }
     static std::string script() { return source_path("scripts/rgw.sh"); }
     void run(std::vector<std::string> arguments)
     {
         arguments.insert(arguments.begin(), script());
-        arguments.push_back(path().string());
+        arguments.push_back(path_.string());
         auto const done = run_program(std::move(arguments), std::chrono::seconds{60});
         if (done.code != 0) throw std::runtime_error("rgw.sh failed: " + done.output);
     }
 
     TemporaryFolder folder_;
+    std::filesystem::path path_;
     std::string endpoint_;
+    // Other tests use the same server.
+    std::string unique_{"-" + std::to_string(getpid()) + "-" +
+                        std::to_string(SystemClock{}.now().time_since_epoch().count())};
 };
 
 }  // namespace curtail::test

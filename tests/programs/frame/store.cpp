@@ -342,8 +342,8 @@ class OnABucket : public StoreProgram {
     static void SetUpTestSuite()
     {
         rgw = std::make_unique<test::Rgw>();
-        rgw->make_bucket("runs");
-        rgw->add_user("stranger");
+        bucket_name = rgw->make_bucket("runs");
+        stranger = rgw->add_user("stranger");
     }
     static void TearDownTestSuite() { rgw.reset(); }
 
@@ -359,20 +359,26 @@ class OnABucket : public StoreProgram {
     }
     static std::unique_ptr<store::ObjectStore> bucket(std::string const& prefix)
     {
-        return store::open_store({.url = "s3://runs/" + prefix,
+        return store::open_store({.url = in_bucket(prefix),
                                   .access = {.endpoint = rgw->endpoint(),
                                              .credentials = {.file = rgw->credentials()}}})
             .value();
     }
+    static std::string in_bucket(std::string const& prefix)
+    {
+        return "s3://" + bucket_name + "/" + prefix;
+    }
     static inline std::unique_ptr<test::Rgw> rgw;
+    static inline std::string bucket_name;
+    static inline std::string stranger;
 };
 
 TEST_F(OnABucket, DoctorFindsItFitAndTheOwnerOfAnotherKeyUnfit)
 {
-    auto const fit = ask({"doctor", "s3://runs/x", "--size", "1"});
+    auto const fit = ask({"doctor", in_bucket("x"), "--size", "1"});
     EXPECT_EQ(fit.code, 0) << fit.output;
     EXPECT_THAT(fit.output, HasSubstr("good     versioning"));
-    auto const refused = ask({"doctor", "s3://runs/x", "--size", "1"}, "stranger");
+    auto const refused = ask({"doctor", in_bucket("x"), "--size", "1"}, stranger);
     EXPECT_EQ(refused.code, code(ExitCode::permission)) << refused.output;
     EXPECT_EQ(ask({"doctor", "s3://none/x"}).code, code(ExitCode::unavailable));
 }
@@ -384,15 +390,15 @@ TEST_F(OnABucket, AKilledCopyToItIsResumedAndCopiedBack)
     run.make();
     auto copy = access();
     copy.insert(copy.begin(),
-                {test::program_path("curtail-store"), "copy", url("a"), "s3://runs/copies"});
+                {test::program_path("curtail-store"), "copy", url("a"), in_bucket("copies")});
     auto const to = bucket("copies");
     kill_and_resume(copy, {*to, {"small"}}, folder_ / "log");
     fs::create_directory(folder_ / "back");
-    auto const back = ask({"copy", "s3://runs/copies", url("back")});
+    auto const back = ask({"copy", in_bucket("copies"), url("back")});
     EXPECT_EQ(back.code, 0) << back.output;
     EXPECT_EQ(StoreProgram::ask({"verify", url("back")}).code, 0);
-    EXPECT_EQ(ask({"verify", "s3://runs/copies"}).code, 0);
-    EXPECT_THAT(ask({"ls", "s3://runs/copies"}).output, HasSubstr("small "));
+    EXPECT_EQ(ask({"verify", in_bucket("copies")}).code, 0);
+    EXPECT_THAT(ask({"ls", in_bucket("copies")}).output, HasSubstr("small "));
 }
 
 TEST_F(OnABucket, ASweepWithTheKeyOfAStrangerIsRefused)
@@ -400,10 +406,10 @@ TEST_F(OnABucket, ASweepWithTheKeyOfAStrangerIsRefused)
     auto const store = bucket("swept");
     chain::test::SmallRun run(*store);
     run.make();
-    EXPECT_EQ(ask({"sweep", "s3://runs/swept"}).code, 0);
-    EXPECT_EQ(ask({"sweep", "s3://runs/swept", "--run", "small"}, "stranger").code,
+    EXPECT_EQ(ask({"sweep", in_bucket("swept")}).code, 0);
+    EXPECT_EQ(ask({"sweep", in_bucket("swept"), "--run", "small"}, stranger).code,
               code(ExitCode::permission));
-    EXPECT_EQ(ask({"gc", "s3://runs/swept", "--dry-run", "--run", "small"}, "stranger").code,
+    EXPECT_EQ(ask({"gc", in_bucket("swept"), "--dry-run", "--run", "small"}, stranger).code,
               code(ExitCode::permission));
 }
 

@@ -272,15 +272,15 @@ TEST(SweepOfAFolder, RemovesOldTemporaryFilesOnly)
 TEST(SweepOfABucket, AbortsOldUploadsOnly)
 {
     curtail::test::Rgw rgw;
-    rgw.make_bucket("uploads");
+    auto const uploads = rgw.make_bucket("uploads");
     store::Address const address{
-        .url = "s3://uploads/x",
+        .url = "s3://" + uploads + "/x",
         .access = {.endpoint = rgw.endpoint(), .credentials = {.file = rgw.credentials()}}};
     auto const store = store::open_store(address).value();
     chain::test::SmallRun run(*store);
     run.make();
     s3::Bucket bucket(std::make_shared<s3::Session>(
-        s3::complete({.bucket = "uploads", .prefix = "x", .endpoint = rgw.endpoint()}).value(),
+        s3::complete({.bucket = uploads, .prefix = "x", .endpoint = rgw.endpoint()}).value(),
         std::make_shared<s3::CredentialSource>(s3::CredentialOptions{.file = rgw.credentials()},
                                                s3::Environment{}),
         http::ConnectionSettings{}, std::make_shared<SystemClock>()));

@@ -13,10 +13,9 @@ constexpr std::int64_t part{std::int64_t{5} << 20};  // the least that S3 allows
 
 class Gateway : public testing::Test {
   protected:
-    Gateway() { rgw_.make_bucket("parts"); }
     [[nodiscard]] Bucket bucket() const
     {
-        auto location = complete({.bucket = "parts", .endpoint = rgw_.endpoint()}).value();
+        auto location = complete({.bucket = bucket_, .endpoint = rgw_.endpoint()}).value();
         auto credentials = std::make_shared<CredentialSource>(
             CredentialOptions{.file = rgw_.credentials()}, Environment{});
         auto session =
@@ -26,6 +25,7 @@ class Gateway : public testing::Test {
     }
 
     test::Rgw rgw_;
+    std::string bucket_{rgw_.make_bucket("parts")};
 };
 
 TEST_F(Gateway, ALargeObjectTravelsInParts)

@@ -20,16 +20,16 @@ namespace {
 // One server for all tests of this file. Each test has a prefix of its own.
 class Storage {
   public:
-    Storage() { rgw_.make_bucket("stores"); }
     Address new_prefix()
     {
         return {
-            .url = "s3://stores/test-" + std::to_string(++tests_),
+            .url = "s3://" + bucket_ + "/test-" + std::to_string(++tests_),
             .access = {.endpoint = rgw_.endpoint(), .credentials = {.file = rgw_.credentials()}}};
     }
 
   private:
     test::Rgw rgw_;
+    std::string bucket_{rgw_.make_bucket("stores")};
     int tests_{0};
 };
 std::unique_ptr<Storage> storage;

@@ -181,13 +181,13 @@ class Bucket : public testing::Test {
     static void SetUpTestSuite()
     {
         rgw = std::make_unique<test::Rgw>();
-        rgw->make_bucket("listings");
+        listings = rgw->make_bucket("listings");
     }
     static void TearDownTestSuite() { rgw.reset(); }
     [[nodiscard]] static s3::Bucket bucket(std::string const& prefix)
     {
         auto location =
-            s3::complete({.bucket = "listings", .prefix = prefix, .endpoint = rgw->endpoint()});
+            s3::complete({.bucket = listings, .prefix = prefix, .endpoint = rgw->endpoint()});
         return s3::Bucket(std::make_shared<s3::Session>(
             location.value(),
             std::make_shared<s3::CredentialSource>(
@@ -195,6 +195,7 @@ class Bucket : public testing::Test {
             http::ConnectionSettings{}, std::make_shared<SystemClock>()));
     }
     static std::unique_ptr<test::Rgw> rgw;
+    static inline std::string listings;
 };
 std::unique_ptr<test::Rgw> Bucket::rgw;
 
@@ -244,8 +245,8 @@ TEST_F(Bucket, UploadsThatHaveNotEndedAreLeftovers)
 
 TEST_F(Bucket, OneWithVersioningKeepsVersions)
 {
-    rgw->make_bucket("versions");
-    auto location = s3::complete({.bucket = "versions", .endpoint = rgw->endpoint()});
+    auto const versions = rgw->make_bucket("versions");
+    auto location = s3::complete({.bucket = versions, .endpoint = rgw->endpoint()});
     s3::Bucket objects(std::make_shared<s3::Session>(
         location.value(),
         std::make_shared<s3::CredentialSource>(s3::CredentialOptions{.file = rgw->credentials()},
