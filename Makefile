@@ -96,7 +96,7 @@ tidy: ## clang-tidy over all sources, in a build without precompiled headers
 	@$(MAKE) --no-print-directory configure PRESET=tidy
 	@run-clang-tidy -quiet -p build/tidy -extra-arg=-Wno-unknown-warning-option \
 	    -extra-arg=-Wno-unused-command-line-argument \
-	    '$(CURDIR)/(src|tests)/.*\.cpp$$'
+	    '$(CURDIR)/(src|tests|bench)/.*\.cpp$$'
 
 metrics: ## print sizes and complexity of src/ and check their limits (needs lizard from PyPI)
 	@exec scripts/code_metrics.py --check

@@ -80,7 +80,8 @@ def check_all(compiler: str, jobs: int) -> int:
     """Prints each failure; returns their number."""
     entries = json.loads((configure(compiler) / "compile_commands.json").read_text())
     entries = [
-        e for e in entries if e["file"].startswith((f"{CHECKOUT}/src/", f"{CHECKOUT}/tests/"))
+        e for e in entries if e["file"].startswith(
+            (f"{CHECKOUT}/src/", f"{CHECKOUT}/tests/", f"{CHECKOUT}/bench/"))
     ]
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of a merge of three contributions with an outer Nesterov step, on one thread:
-// `merge_s` with all deltas at once, and `site_merge_s` as a site merges (train/merger.hpp). A site
-// adds each delta to a sum as it arrives, in chunks, and then replaces the sum by the new model.
-// Both times are the best of all repeats. Uses huge pages where possible, as numpy and the merges
-// of a site do. Prints one line of JSON. Fails if the two results do not have the same bits.
+// `merge_s` with all deltas at once, and `site_merge_s` as a site merges
+// (protocol/chain/merger.hpp). A site adds each delta to a sum as it arrives, in chunks, and then
+// replaces the sum by the new model. Both times are the best of all repeats. Uses huge pages where
+// possible, as numpy and the merges of a site do. Prints one line of JSON. Fails if the two results
+// do not have the same bits.
 //
 //     bench_merge [parameters [repeats]]      by default, those of bench/peers/merge.py
 #include "protocol/rules/merge.hpp"

@@ -24,11 +24,11 @@ struct DesiredState {
 /// - If no job is desired, every job is stopped.
 /// - To stop a pending job, the poller removes it from the queue. To stop a running job, the poller
 ///   drains it repeatedly. The poller cancels it as soon as JobLimits::grace and
-///   Rules::drains_before_cancel permit.
+///   JobLimits::drains_before_cancel permit.
 /// - A job that received no stop request belongs to the window that is open now, even if it was
 ///   submitted for an earlier one.
 /// - While a job is stopping, no other job is submitted. A job that is ending for longer than
-///   Rules::completing_time no longer counts.
+///   JobLimits::completing_time no longer counts.
 /// - If there are two jobs, the running one is kept. If both are running or both are pending, the
 ///   older one is kept.
 /// - After a failure the next job is submitted only after the backoff.

@@ -74,7 +74,7 @@ class SitePoller {
     [[nodiscard]] JobResult manage_jobs(Time signal_now, StopReason stop, bool dry_run);
     /// Returns true if the poller tracks no job and knows the outcome of every submission.
     [[nodiscard]] bool is_idle() const;
-    /// For all later polls, sets Rules::grace to 0 and Rules::drains_before_cancel to 1.
+    /// For all later polls, sets JobLimits::grace to 0 and JobLimits::drains_before_cancel to 1.
     void skip_grace();
     /// Returns what the last poll found out.
     [[nodiscard]] PollFindings status() const;

@@ -26,7 +26,7 @@ struct Credentials {
 /// what to do. Fails with `config` if the content is invalid.
 [[nodiscard]] Result<Credentials> read_credentials(std::filesystem::path const& file);
 
-/// Settings of a AccountClient.
+/// Settings of an AccountClient.
 struct Options {
     std::string base_url{"https://api.watttime.org"};
     /// File of certificates to trust instead of the system's. If the path is empty, the client

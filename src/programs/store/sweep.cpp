@@ -17,7 +17,7 @@ upkeep::SweepRules rules_of(Arguments const& arguments)
     return {std::chrono::ceil<Millis>(hours)};
 }
 
-json::Object verdict_json(chain::SweptObject const& verdict)
+json::Object decision_json(chain::SweepDecision const& verdict)
 {
     json::Object object{{"name", name_text(verdict.object.name)},
                         {"bytes", verdict.object.size.value},
@@ -32,7 +32,7 @@ json::Object plan_json(NamedStore const& named, chain::SweepPlan const& plan)
     json::Array deletes;
     json::Array keeps;
     for (auto const& verdict : plan.verdicts)
-        (upkeep::is_deletion(verdict.reason) ? deletes : keeps).push_back(verdict_json(verdict));
+        (upkeep::is_deletion(verdict.reason) ? deletes : keeps).push_back(decision_json(verdict));
     return {{"run", named.run.value},        {"store", named.address.url},
             {"commit", plan.newest.value},   {"round", plan.round.value},
             {"deletes", std::move(deletes)}, {"keeps", std::move(keeps)}};
@@ -94,7 +94,7 @@ Result<void> gc(Arguments const& arguments, Console const& console)
 
 std::int64_t deletions_in(chain::SweepPlan const& plan)
 {
-    return std::ranges::count_if(plan.verdicts, upkeep::is_deletion, &chain::SweptObject::reason);
+    return std::ranges::count_if(plan.verdicts, upkeep::is_deletion, &chain::SweepDecision::reason);
 }
 
 void print_result(NamedStore const& named, chain::SweepPlan const& plan,

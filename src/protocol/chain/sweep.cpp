@@ -16,9 +16,9 @@ std::string relative(RunId const& run, std::string const& name)
     return name.substr(std::min(before, name.size()));
 }
 
-Result<std::vector<SweptObject>> list_payloads(chain::RunObjects const& objects)
+Result<std::vector<SweepDecision>> list_payloads(chain::RunObjects const& objects)
 {
-    std::vector<SweptObject> found;
+    std::vector<SweepDecision> found;
     for (char const* kind : {"models", "deltas"}) {
         auto const folder = store::ObjectFolder::parse(folder_of(objects.run()) + "/" + kind);
         if (!folder) return tl::unexpected(folder.error());
@@ -32,13 +32,13 @@ Result<std::vector<SweptObject>> list_payloads(chain::RunObjects const& objects)
     return found;
 }
 
-Result<std::vector<SweptObject>> list_leftovers(chain::RunObjects const& objects)
+Result<std::vector<SweepDecision>> list_leftovers(chain::RunObjects const& objects)
 {
     auto const folder = store::ObjectFolder::parse(folder_of(objects.run()));
     if (!folder) return tl::unexpected(folder.error());
     auto listing = objects.store().leftovers(*folder, objects.call());
     if (!listing) return tl::unexpected(listing.error());
-    std::vector<SweptObject> found;
+    std::vector<SweepDecision> found;
     for (auto& leftover : *listing)
         found.push_back({{relative(objects.run(), leftover.name), {0}, leftover.modified},
                          upkeep::SweepReason::young,
@@ -47,7 +47,7 @@ Result<std::vector<SweptObject>> list_leftovers(chain::RunObjects const& objects
     return found;
 }
 
-Result<void> remove(chain::RunObjects const& objects, SweptObject const& verdict)
+Result<void> remove(chain::RunObjects const& objects, SweepDecision const& verdict)
 {
     if (verdict.leftover)
         return objects.store().remove_leftover(

@@ -10,7 +10,7 @@
 namespace curtail::chain {
 
 /// An object or leftover, and what a sweep does with it.
-struct SweptObject {
+struct SweepDecision {
     upkeep::StoredObject object;
     upkeep::SweepReason reason;
     std::string upload{};  ///< id of the upload, if it is one
@@ -22,7 +22,7 @@ struct SweepPlan {
     CommitNumber newest;  ///< the newest commit, read after the listing
     Round round;
     Time now;  ///< by the store's clock
-    std::vector<SweptObject> verdicts;
+    std::vector<SweepDecision> verdicts;
 };
 
 /// Lists `models/`, `deltas/` and the leftovers of all folders of the run. Then reads the chain and

@@ -14,9 +14,10 @@ namespace curtail::protocol {
 /// A contribution that the writer of the next commit knows.
 struct KnownContribution {
     Header header;
-    std::optional<Digest> sha256;  ///< digest of the stored header's bytes; empty if a lone member
-                                   ///< commits the work without a header (Decided::inlined)
-    std::optional<Refusal> bad;    ///< fault found in the payload; empty: none
+    std::optional<Digest>
+        sha256;  ///< digest of the stored header's bytes; empty if a lone member
+                 ///< commits the work without a header (ContributionDecision::inlined)
+    std::optional<Refusal> bad;  ///< fault found in the payload; empty: none
 };
 /// A request to admit a process as a member.
 struct Admission {

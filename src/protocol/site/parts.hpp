@@ -22,7 +22,7 @@
 #include "protocol/site/training.hpp"
 #include "protocol/site/watch.hpp"
 
-// The fields of a Site. Private to src/rounds.
+// The fields of a Site. Private to protocol/site.
 namespace curtail::protocol::site {
 
 /// Numbers of failures in a row.
@@ -72,8 +72,8 @@ struct Parts : Membership {
     Machine machine;
     KnownChain chain;
     Failures failures;
-    /// Number of this process's last attempt (Writer::attempt). The names of the models and probe
-    /// objects that this process stores contain the number.
+    /// Number of this process's last attempt (CommitWriter::attempt). The names of the models and
+    /// probe objects that this process stores contain the number.
     std::int64_t attempt{0};
     bool noted_differences{};  ///< this process has compared its configuration with the terms
     StoreClock store_clock;

@@ -16,7 +16,7 @@ enum class Requirement {
 };
 /// Returns `always`, `if-served` or `never`.
 [[nodiscard]] char const* to_text(Requirement need);
-/// Returns the need with the name `text`, or an empty optional if there is none.
+/// Returns the requirement with the name `text`, or an empty optional if there is none.
 [[nodiscard]] std::optional<Requirement> parse_need(std::string_view text);
 
 /// The result of read_permission().

@@ -55,11 +55,11 @@ Result<void> Bucket::put(std::string const& key, Pieces const& bytes, Call const
 {
     if (bytes.size() > static_cast<std::size_t>(sizes_.single_limit.value))
         return Uploader(*session_, key, bytes, sizes_, call).run();
-    UnsignedRequest const order{.method = http::Method::put,
-                                .key = key,
-                                .body = bytes,
-                                .body_digest = sha256_of(bytes),
-                                .what = "cannot write " + key};
+    BucketRequest const order{.method = http::Method::put,
+                              .key = key,
+                              .body = bytes,
+                              .body_digest = sha256_of(bytes),
+                              .what = "cannot write " + key};
     return session_->expect_success(order, call).map([](http::Response const&) {});
 }
 
@@ -123,7 +123,7 @@ Result<ListPage> Bucket::list_after(std::string const& prefix, std::string const
 Result<ListPage> Bucket::list_page(std::string const& prefix, std::string const& parameter,
                                    std::string const& value, Call const& call)
 {
-    UnsignedRequest order{
+    BucketRequest order{
         .key = {},
         .query = {{"list-type", "2"}, {"prefix", full_key(session_->location(), prefix)}},
         .what = "cannot list " + prefix};
@@ -136,7 +136,7 @@ Result<ListPage> Bucket::list_page(std::string const& prefix, std::string const&
 Result<UploadPage> Bucket::list_uploads(std::string const& prefix, UploadPage const& page,
                                         Call const& call)
 {
-    UnsignedRequest order{
+    BucketRequest order{
         .key = {},
         .query = {{"uploads", ""}, {"prefix", full_key(session_->location(), prefix)}},
         .what = "cannot list the uploads of " + prefix};
@@ -156,9 +156,9 @@ Result<void> Bucket::abort(std::string const& key, std::string const& upload, Ca
 
 Result<bool> Bucket::has_versioning(Call const& call)
 {
-    UnsignedRequest const order{.key = {},
-                                .query = {{"versioning", ""}},
-                                .what = "cannot find out whether the bucket has versioning"};
+    BucketRequest const order{.key = {},
+                              .query = {{"versioning", ""}},
+                              .what = "cannot find out whether the bucket has versioning"};
     return session_->expect_success(order, call).and_then([](http::Response const& response) {
         return parse_versioning(response.body);
     });

@@ -50,7 +50,7 @@ Result<bool> ObjectDownload::run()
 
 Session::Attempt ObjectDownload::request_rest()
 {
-    UnsignedRequest order{.key = key_, .what = what_};
+    BucketRequest order{.key = key_, .what = what_};
     requested_from_ = received_;
     if (received_ > 0)
         order.headers = {{"range", fmt::format("bytes={}-", received_)}, {"if-match", etag_}};
@@ -122,7 +122,7 @@ bool RangeReader::has_size(std::int64_t size)
 
 Session::Attempt RangeReader::request_rest(Range& range, Call const& call)
 {
-    UnsignedRequest order{.key = key_, .what = what_};
+    BucketRequest order{.key = key_, .what = what_};
     range.requested_from = range.offset + range.done;
     if (range.rest() < whole_)
         order.headers = {{"range", range_of(static_cast<std::int64_t>(range.requested_from),

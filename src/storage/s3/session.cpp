@@ -60,7 +60,7 @@ Session::~Session() = default;
 
 Time Session::now() const { return clock_->now() + clock_offset(); }
 
-Session::Attempt Session::send_signed(UnsignedRequest const& order, Credentials const& credentials,
+Session::Attempt Session::send_signed(BucketRequest const& order, Credentials const& credentials,
                                       Call const& call)
 {
     auto const address = address_of(location_, order.key);
@@ -115,7 +115,7 @@ bool Session::correct_clock(http::Response const& response)
     return true;
 }
 
-Session::Attempt Session::attempt(UnsignedRequest const& order, Call const& call)
+Session::Attempt Session::attempt(BucketRequest const& order, Call const& call)
 {
     for (bool second = false;; second = true) {
         auto const credentials = credentials_->get(now(), call);
@@ -145,12 +145,12 @@ Result<http::Response> Session::repeat(std::function<Attempt()> const& once, Cal
     }
 }
 
-Result<http::Response> Session::send(UnsignedRequest const& order, Call const& call)
+Result<http::Response> Session::send(BucketRequest const& order, Call const& call)
 {
     return repeat([&] { return attempt(order, call); }, call);
 }
 
-Result<http::Response> Session::expect_success(UnsignedRequest const& order, Call const& call)
+Result<http::Response> Session::expect_success(BucketRequest const& order, Call const& call)
 {
     auto response = send(order, call);
     if (response && !response->is_success())
@@ -158,7 +158,7 @@ Result<http::Response> Session::expect_success(UnsignedRequest const& order, Cal
     return response;
 }
 
-Result<void> Session::remove(UnsignedRequest const& order, Call const& call)
+Result<void> Session::remove(BucketRequest const& order, Call const& call)
 {
     auto const response = send(order, call);
     if (!response) return tl::unexpected(response.error());

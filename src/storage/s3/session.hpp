@@ -16,7 +16,7 @@
 namespace curtail::s3 {
 
 /// One request, before it is signed.
-struct UnsignedRequest {
+struct BucketRequest {
     http::Method method{http::Method::get};
     std::string key;  ///< of the object, without the location's prefix; empty: the bucket itself
     std::vector<std::pair<std::string, std::string>> query{};
@@ -47,14 +47,14 @@ class Session {
 
     /// Sends a request once. Sends it a second time if the server rejects the clock or the
     /// credentials and these can be corrected. A rejected request has no effect.
-    [[nodiscard]] Attempt attempt(UnsignedRequest const& order, Call const& call);
+    [[nodiscard]] Attempt attempt(BucketRequest const& order, Call const& call);
     /// Sends a request up to `tries` times, until there is an answer or repeating is useless.
-    [[nodiscard]] Result<http::Response> send(UnsignedRequest const& order, Call const& call);
+    [[nodiscard]] Result<http::Response> send(BucketRequest const& order, Call const& call);
     /// Sends a request in the same way. Fails if the status of the answer is not 200 to 299.
-    [[nodiscard]] Result<http::Response> expect_success(UnsignedRequest const& order,
+    [[nodiscard]] Result<http::Response> expect_success(BucketRequest const& order,
                                                         Call const& call);
     /// Sends a request that removes something. Succeeds also if it does not exist.
-    [[nodiscard]] Result<void> remove(UnsignedRequest const& order, Call const& call);
+    [[nodiscard]] Result<void> remove(BucketRequest const& order, Call const& call);
     /// Calls `once` in the same way as send().
     [[nodiscard]] Result<http::Response> repeat(std::function<Attempt()> const& once,
                                                 Call const& call);
@@ -72,7 +72,7 @@ class Session {
 
   private:
     struct Lease;
-    [[nodiscard]] Attempt send_signed(UnsignedRequest const& order, Credentials const& credentials,
+    [[nodiscard]] Attempt send_signed(BucketRequest const& order, Credentials const& credentials,
                                       Call const& call);
     /// Returns whether the server's clock differs so much that it may reject requests.
     [[nodiscard]] bool clock_differs(http::Response const& response) const;

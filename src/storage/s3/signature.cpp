@@ -50,7 +50,7 @@ std::pair<std::string, std::string> stamps(Time now)
 }
 
 // Sorted by name, as the signature requires.
-std::vector<http::HeaderField> headers_to_sign(RequestToSign const& request,
+std::vector<http::HeaderField> headers_to_sign(SignatureInput const& request,
                                                Credentials const& credentials,
                                                std::string const& time)
 {
@@ -88,7 +88,7 @@ std::string encode(std::string_view text, bool keep_slashes)
     return out;
 }
 
-SignedRequest sign(RequestToSign const& request, Credentials const& credentials,
+SignedRequest sign(SignatureInput const& request, Credentials const& credentials,
                    std::string const& region, Time now)
 {
     auto const [day, time] = stamps(now);

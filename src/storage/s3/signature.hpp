@@ -16,7 +16,7 @@
 namespace curtail::s3 {
 
 /// What a signature covers of a request.
-struct RequestToSign {
+struct SignatureInput {
     http::Method method{http::Method::get};
     std::string host;  ///< as in the URL, with the port if it is not the default
     std::string path;  ///< not encoded, with a leading slash
@@ -33,7 +33,7 @@ struct SignedRequest {
 
 /// Signs `request` for the service s3 in `region` at the time `now`. A server rejects the request
 /// if `now` differs from its own clock by more than 15 minutes.
-[[nodiscard]] SignedRequest sign(RequestToSign const& request, Credentials const& credentials,
+[[nodiscard]] SignedRequest sign(SignatureInput const& request, Credentials const& credentials,
                                  std::string const& region, Time now);
 
 /// Encodes `text` for a URL: every byte except A-Z, a-z, 0-9, '-', '.', '_' and '~' becomes %XX.

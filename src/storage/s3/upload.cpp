@@ -51,11 +51,11 @@ Result<void> Uploader::run()
 
 Result<std::string> Uploader::begin()
 {
-    UnsignedRequest const order{.method = http::Method::post,
-                                .key = key_,
-                                .query = {{"uploads", ""}},
-                                .headers = {{mark_header, mark_}},
-                                .what = what_};
+    BucketRequest const order{.method = http::Method::post,
+                              .key = key_,
+                              .query = {{"uploads", ""}},
+                              .headers = {{mark_header, mark_}},
+                              .what = what_};
     return session_.expect_success(order, call_).and_then([](http::Response const& response) {
         return parse_upload_id(response.body);
     });

@@ -15,7 +15,7 @@
 namespace curtail::tensors {
 
 /// An HDF5 identifier that is closed on destruction. Create, use and destroy it only while a
-/// Session exists.
+/// LibraryLock exists.
 class Handle {
   public:
     using Close = herr_t (*)(hid_t);

@@ -131,7 +131,7 @@ class Program {
     std::jthread thread_;
 };
 
-class BridgeProcess final : public UnconnectedStream {
+class BridgeProcess final : public ConnectableStream {
   public:
     BridgeProcess(ProcessSettings settings, PrivateFolder folder)
         : settings_(std::move(settings)), folder_(std::move(folder))
@@ -275,7 +275,7 @@ class BridgeProcess final : public UnconnectedStream {
     std::optional<MessageSocket> socket_;
 };
 
-using Made = Result<std::unique_ptr<UnconnectedStream>>;
+using Made = Result<std::unique_ptr<ConnectableStream>>;
 
 Made make_end_once(ProcessSettings const& settings,
                    std::function<Result<void>(BridgeProcess&)> const& start)

@@ -26,7 +26,7 @@ class MeetingPlace {
         std::string folder{meeting_folder};
     };
     struct Met {  ///< the two ends are connected, but none has shown its token
-        std::unique_ptr<UnconnectedStream> end;
+        std::unique_ptr<ConnectableStream> end;
         std::string host;     ///< name of the other machine
         std::string library;  ///< name of the MPI library
         MeetingTokens tokens;

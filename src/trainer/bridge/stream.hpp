@@ -31,7 +31,7 @@ class FrameStream {
 };
 
 /// A stream that is not connected yet.
-class UnconnectedStream : public FrameStream {
+class ConnectableStream : public FrameStream {
   public:
     /// Returns where this end waits for another; empty if it connects itself.
     [[nodiscard]] virtual ListenAddress const& address() const = 0;
@@ -44,9 +44,9 @@ class UnconnectedStream : public FrameStream {
 struct Ends {
     /// Makes an end that waits for another. Fails with `unavailable` if it does not wait when the
     /// call is over.
-    std::function<Result<std::unique_ptr<UnconnectedStream>>(Call const& call)> wait_at_port;
+    std::function<Result<std::unique_ptr<ConnectableStream>>(Call const& call)> wait_at_port;
     /// Makes an end that connects with the one at `address`, which check_address() has accepted.
-    std::function<Result<std::unique_ptr<UnconnectedStream>>(ListenAddress const& address,
+    std::function<Result<std::unique_ptr<ConnectableStream>>(ListenAddress const& address,
                                                              Call const& call)>
         connect_to;
 };

@@ -99,7 +99,7 @@ class AloneLoop {
     LeaderContext const& context_;
     std::int64_t stream_blocks_;
     Position position_;  // after the steps with known outcomes
-    struct BegunStep {
+    struct PendingStep {
         std::int64_t steps;
         Tokens tokens;
     } begun_;  // after all steps

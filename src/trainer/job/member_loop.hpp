@@ -53,7 +53,7 @@ class MemberLoop {
     std::optional<std::string> training_id_;
     LeaderSnapshots snapshots_;
     std::int64_t steps_here_{0};          ///< with known outcomes
-    std::int64_t periodic_snapshots_{0};  ///< see Training::snapshot_every_steps
+    std::int64_t periodic_snapshots_{0};  ///< see config::TrainingSettings::snapshot_every_steps
     std::int64_t round_{0};
     std::optional<Error> failure_;
     std::optional<MonoTime> stop_deadline_;  ///< deadline of the last stop request that the loop

@@ -19,11 +19,11 @@ struct Signature : testing::Test {
                                   .key = Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
                                   .token = {}};
     Time const now = *parse_time("2013-05-24T00:00:00Z");
-    RequestToSign request{.host = "examplebucket.s3.amazonaws.com",
-                          .path = "/",
-                          .query = {},
-                          .headers = {},
-                          .body_sha256 = sha256("").hex()};
+    SignatureInput request{.host = "examplebucket.s3.amazonaws.com",
+                           .path = "/",
+                           .query = {},
+                           .headers = {},
+                           .body_sha256 = sha256("").hex()};
 
     [[nodiscard]] std::string authorization(SignedRequest const& result) const
     {

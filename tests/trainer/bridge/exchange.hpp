@@ -24,7 +24,7 @@ class Exchange {
     std::atomic<int> most_at_once{0};  ///< of these
 
   private:
-    Result<std::unique_ptr<bridge::UnconnectedStream>> wait()
+    Result<std::unique_ptr<bridge::ConnectableStream>> wait()
     {
         std::lock_guard const lock(mutex_);
         auto [mine, theirs] = test::connected_sockets();
@@ -36,7 +36,7 @@ class Exchange {
         return std::make_unique<SocketEnd>(std::move(mine), bridge::ListenAddress{server, port},
                                            counted);
     }
-    Result<std::unique_ptr<bridge::UnconnectedStream>> connect(bridge::ListenAddress const& address)
+    Result<std::unique_ptr<bridge::ConnectableStream>> connect(bridge::ListenAddress const& address)
     {
         std::lock_guard const lock(mutex_);
         ++connects;

@@ -16,7 +16,7 @@
 namespace curtail::test {
 
 /// An end of a bridge in this process: a socket instead of MPI.
-class SocketEnd final : public bridge::UnconnectedStream {
+class SocketEnd final : public bridge::ConnectableStream {
   public:
     /// `owned` lives as long as the end.
     SocketEnd(Fd socket, bridge::ListenAddress address, std::shared_ptr<void> owned = {})
