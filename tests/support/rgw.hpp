@@ -23,7 +23,7 @@ class Rgw {
   public:
     Rgw()
     {
-        if (char const* shared = std::getenv("CURTAIL_SHARED"))
+        if (char const* shared = std::getenv("CURTAIL_TEST_SHARED"))
             path_ = read_file(std::filesystem::path(shared) / "storage").value();
         if (path_.empty()) {
             path_ = folder_ / "rgw";

@@ -306,8 +306,9 @@ def interrupted_benchmark_ends_its_processes():
             expect(not inherits, "the benchmark uses options from the environment")
             kill(bench.pid, number)
             output = bench.communicate(timeout=60)[0]
-            expect(bench.returncode == code and "mpirun SIGTERM" in checkout.log(),
+            expect(bench.returncode == code,
                    f"signal {number}: exit code {bench.returncode}: {output}")
+            checkout.wait_for_line("mpirun SIGTERM")
 
 
 @case()
