@@ -7,7 +7,8 @@
 
 namespace curtail::test {
 
-/// Notes its end, which takes a while: who does not wait for it is noticed.
+/// Sets a flag at the end of its destructor, which takes 0.1 s. A test that reads the flag sees
+/// whether the code under test has waited for the destructor.
 struct SlowToEnd {
     explicit SlowToEnd(std::atomic<bool>& flag) : ended(flag) {}
     ~SlowToEnd()

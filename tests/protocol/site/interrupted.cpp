@@ -8,15 +8,15 @@ namespace curtail::protocol {
 namespace {
 
 using test::part;
-using test::ScriptedSite;
+using test::ScriptedSiteBesideB;
 using test::small_run;
 
 // Site A with a trainer that makes a given number of steps. Merges fail until the test sets
 // `merges`, then the test answers them; it also answers each StoreModel. Member B was last seen
 // years ago.
-class Interrupted : public ScriptedSite {
+class Interrupted : public ScriptedSiteBesideB {
   protected:
-    explicit Interrupted(RunSpec spec = quantum_of_four()) : ScriptedSite(std::move(spec)) {}
+    explicit Interrupted(RunSpec spec = quantum_of_four()) : ScriptedSiteBesideB(std::move(spec)) {}
     static RunSpec quantum_of_four()
     {
         auto run = small_run(2000);
@@ -41,7 +41,7 @@ class Interrupted : public ScriptedSite {
     Input got(Get const& get) override
     {
         reads.push_back(get.name);
-        return ScriptedSite::got(get);
+        return ScriptedSiteBesideB::got(get);
     }
     std::optional<Input> step(Ranges const& held)
     {
@@ -52,45 +52,11 @@ class Interrupted : public ScriptedSite {
         return Stepped{blocks, FractionalSeconds{1}};
     }
 
-    [[nodiscard]] Commit commit(CommitNumber number) const
-    {
-        return *decode_commit(objects.at(commit_name(number)), commit_name(number));
-    }
-    [[nodiscard]] Commit newest() const
-    {
-        CommitNumber n{1};
-        while (objects.contains(commit_name(n.next()))) n = n.next();
-        return commit(n);
-    }
     // Adds another writer's commit to the chain.
     Commit append(std::vector<KnownContribution> const& found, Intents const& intents,
                   Time at = from_unix_ms(1'600'000'000'000))
     {
-        auto const parent = newest();
-        CommitWriter const by{test::member("C", 0), parent.number.value};
-        auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
-        if (made.kind == Commit::Kind::merge)
-            made.model = {made.round,
-                          part("w0", model_name(made.round, by.member, by.attempt, "w0"))};
-        objects[commit_name(made.number)] = encode(made).bytes;
-        return made;
-    }
-    // The next contribution of B: two blocks.
-    KnownContribution by_b()
-    {
-        auto const tip = newest();
-        Header h;
-        h.run = run.run;
-        h.member = b;
-        h.seq = tip.find(b)->seq.next();
-        h.base_round = tip.round;
-        h.ranges = tip.find(b)->held.lowest(2);
-        h.tokens = h.ranges.count() * run.params.block_tokens;
-        h.steps = 1;
-        h.delta = {part("d0", delta_name(h.base_round, b, h.seq)), 1.0};
-        auto const encoded = encode(h);
-        objects[header_name(b, h.seq)] = encoded.bytes;
-        return {h, encoded.sha256, {}};
+        return ScriptedSiteBesideB::append(found, intents, at);
     }
     // A and B are members in round 2, and A has adopted it.
     void two_members()
@@ -106,7 +72,7 @@ class Interrupted : public ScriptedSite {
     Input created(Create const& create) override
     {
         created_at = now + Millis{10};  // when the site gets the answer
-        return ScriptedSite::created(create);
+        return ScriptedSiteBesideB::created(create);
     }
     // The store's clock as the site knows it.
     [[nodiscard]] Time store_time(MonoTime at) const
@@ -114,8 +80,6 @@ class Interrupted : public ScriptedSite {
         return from_unix_ms(1'700'000'000'000) + (at - created_at);
     }
 
-    MemberId const a{"A.00000011.2"};
-    MemberId const b{test::member("B", 3)};
     Ranges trained;
     int steps{0};
     bool merges{false};

@@ -9,16 +9,16 @@ namespace curtail::protocol {
 namespace {
 
 using test::part;
-using test::ScriptedSite;
+using test::ScriptedSiteBesideB;
 using test::small_run;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Site A, whose machine has copies of the payloads in `copies`. A recomputed merge is right if
 // `recomputes` is set. The payloads in `damaged` cannot be read.
-class Repairing : public ScriptedSite {
+class Repairing : public ScriptedSiteBesideB {
   protected:
-    Repairing() : ScriptedSite(run_with_repairs()) {}
+    Repairing() : ScriptedSiteBesideB(run_with_repairs()) {}
     static RunSpec run_with_repairs()
     {
         auto run = small_run(2000);
@@ -76,48 +76,14 @@ class Repairing : public ScriptedSite {
     {
         if (get.name.rfind("repair/", 0) == 0) looks.push_back(now);
         if (get.name == unanswered) return Unknown{get.op, "no answer"};
-        return ScriptedSite::got(get);
+        return ScriptedSiteBesideB::got(get);
     }
 
-    [[nodiscard]] Commit commit(CommitNumber number) const
-    {
-        return *decode_commit(objects.at(commit_name(number)), commit_name(number));
-    }
-    [[nodiscard]] Commit newest() const
-    {
-        CommitNumber n{1};
-        while (objects.contains(commit_name(n.next()))) n = n.next();
-        return commit(n);
-    }
     // Adds another writer's commit to the chain.
-    Commit append(std::vector<KnownContribution> const& found, Intents const& intents)
+    Commit append(std::vector<KnownContribution> const& found, Intents const& intents,
+                  Time at = from_unix_ms(1'700'000'000'000))
     {
-        auto const parent = newest();
-        CommitWriter const by{test::member("C", 0), parent.number.value};
-        auto const at = from_unix_ms(1'700'000'000'000);
-        auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
-        if (made.kind == Commit::Kind::merge)
-            made.model = {made.round,
-                          part("w0", model_name(made.round, by.member, by.attempt, "w0"))};
-        objects[commit_name(made.number)] = encode(made).bytes;
-        return made;
-    }
-    // The next contribution of B: two blocks.
-    KnownContribution by_b()
-    {
-        auto const tip = newest();
-        Header h;
-        h.run = run.run;
-        h.member = b;
-        h.seq = tip.find(b)->seq.next();
-        h.base_round = tip.round;
-        h.ranges = tip.find(b)->held.lowest(2);
-        h.tokens = h.ranges.count() * run.params.block_tokens;
-        h.steps = 1;
-        h.delta = {part("d0", delta_name(h.base_round, b, h.seq)), 1.0};
-        auto const encoded = encode(h);
-        objects[header_name(b, h.seq)] = encoded.bytes;
-        return {h, encoded.sha256, {}};
+        return ScriptedSiteBesideB::append(found, intents, at);
     }
     // A and B are members in round 2, and A has adopted it.
     void two_members()
@@ -166,8 +132,6 @@ class Repairing : public ScriptedSite {
         objects[repair_name(round, k)] = encode(r).bytes;
     }
 
-    MemberId const a{"A.00000011.2"};
-    MemberId const b{test::member("B", 3)};
     std::set<std::string> copies, damaged;
     std::string unanswered;  // name of an object
     bool recomputes{false};

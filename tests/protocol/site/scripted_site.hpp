@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "protocol/records/fixtures.hpp"
+#include "protocol/records/names.hpp"
+#include "protocol/rules/next.hpp"
 #include "protocol/site/site.hpp"
 
 namespace curtail::protocol::test {
@@ -102,6 +104,55 @@ class ScriptedSite : public testing::Test {
     bool creates_twice{false};
     MonoTime stopped{};  ///< when train_and_leave() has asked the site to stop
     Site site;
+};
+
+/// A ScriptedSite A beside a member B, whose contributions the test makes, and C, which commits.
+class ScriptedSiteBesideB : public ScriptedSite {
+  protected:
+    using ScriptedSite::ScriptedSite;
+
+    [[nodiscard]] Commit commit(CommitNumber number) const
+    {
+        return *decode_commit(objects.at(commit_name(number)), commit_name(number));
+    }
+    [[nodiscard]] Commit newest() const
+    {
+        CommitNumber n{1};
+        while (objects.contains(commit_name(n.next()))) n = n.next();
+        return commit(n);
+    }
+    /// Adds a commit of C, made `at` this time, to the chain.
+    Commit append(std::vector<KnownContribution> const& found, Intents const& intents, Time at)
+    {
+        auto const parent = newest();
+        CommitWriter const by{member("C", 0), parent.number.value};
+        auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
+        if (made.kind == Commit::Kind::merge)
+            made.model = {made.round,
+                          part("w0", model_name(made.round, by.member, by.attempt, "w0"))};
+        objects[commit_name(made.number)] = encode(made).bytes;
+        return made;
+    }
+    /// Adds the next contribution of B, two blocks, to the store.
+    KnownContribution by_b()
+    {
+        auto const tip = newest();
+        Header h;
+        h.run = run.run;
+        h.member = b;
+        h.seq = tip.find(b)->seq.next();
+        h.base_round = tip.round;
+        h.ranges = tip.find(b)->held.lowest(2);
+        h.tokens = h.ranges.count() * run.params.block_tokens;
+        h.steps = 1;
+        h.delta = {part("d0", delta_name(h.base_round, b, h.seq)), 1.0};
+        auto const encoded = encode(h);
+        objects[header_name(b, h.seq)] = encoded.bytes;
+        return {h, encoded.sha256, {}};
+    }
+
+    MemberId const a{"A.00000011.2"};
+    MemberId const b{member("B", 3)};
 };
 
 }  // namespace curtail::protocol::test
