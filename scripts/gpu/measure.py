@@ -159,8 +159,8 @@ class Measurement:
         that is never a failure of ours."""
         options = self.options
         while rows >= 1:
-            command = [sys.executable, options.peer or shared("bench/peers") / "gpt_step.py", "--serve",
-                       "--depth", options.depth, "--vocabulary", options.vocabulary, "--sequence",
+            command = [sys.executable, options.peer or shared("bench/peers") / "gpt_step.py",
+                       "--serve", "--depth", options.depth, "--vocabulary", options.vocabulary, "--sequence",
                        options.sequence, "--rows", rows, "--accumulation",
                        max(1, options.batch_tokens // (rows * options.sequence)), "--warmup", 2,
                        "--device", "cuda" if options.device == "gpu" else "cpu", *arguments]
