@@ -19,7 +19,8 @@ std::optional<int> wait_for_exit(pid_t child)
 
 Child::Child(pid_t pid, Kernel const& kernel) : pid_(pid), fd_(kernel.open_process(pid)), error_(0)
 {
-    if (!fd_ && errno != ENOSYS) error_ = errno;
+    // ESRCH: the child ended, and the kernel discarded its exit code. wait() reports that.
+    if (!fd_ && errno != ENOSYS && errno != ESRCH) error_ = errno;
 }
 
 Child::~Child()

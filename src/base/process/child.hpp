@@ -24,11 +24,11 @@ class Child {
     Child& operator=(Child const&) = delete;
 
     /// Returns a descriptor that becomes readable when the child ends. Returns -1 if the kernel has
-    /// no such descriptors or if error() is not 0. In the first case, call has_ended() every few
-    /// milliseconds instead.
+    /// no such descriptors, if the kernel discarded the child already or if error() is not 0. If
+    /// error() is 0, call has_ended() every few milliseconds instead.
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// Returns 0 if the descriptor was opened or if the kernel has no such descriptors. Otherwise
-    /// returns the errno of the failure.
+    /// Returns 0 if a caller can wait for the child's end. Otherwise returns the errno of the
+    /// failure to open the descriptor.
     [[nodiscard]] int error() const { return error_; }
     /// Returns whether the child has ended. Does not wait.
     [[nodiscard]] bool has_ended() const;

@@ -12,6 +12,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
+#include "base/process/child.hpp"
 #include "base/process/identity.hpp"
 #include "base/process/kernels.hpp"
 #include "support/eventually.hpp"
@@ -104,6 +105,19 @@ TEST_P(CommandTest, LostExitCodeIsAnError)
     signal(SIGCHLD, before);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ExitCode::os_error);
+}
+
+TEST_P(CommandTest, ChildThatTheKernelDiscardedHasLostItsExitCode)
+{
+    auto* const before = signal(SIGCHLD, SIG_IGN);
+    pid_t const pid = fork();
+    if (pid == 0) _exit(0);
+    EXPECT_FALSE(wait_for_exit(pid)) << "the kernel discards the child that ends";
+    Child child(pid, GetParam().kernel);
+    signal(SIGCHLD, before);
+    EXPECT_EQ(child.error(), 0);
+    EXPECT_TRUE(child.has_ended());
+    EXPECT_FALSE(child.wait());
 }
 
 TEST_P(CommandTest, ChildDoesNotInheritIgnoredSignals)
