@@ -3,223 +3,296 @@
 """Recomputes report.json, which `curtail-report --reference` prints, from the published logs.
 
 check.py [DOCUMENT]
-Checks each number of the entries in CHECKED to 9 digits, each curve at 20 points, sums, and the
-values that arXiv:2602.22760 states (published.csv). Exits with 1 if one differs.
+Compares each number of the entries headline, comparison, sites and windows to 9 digits, and each
+point of each curve. Exits with 1 if one differs. docs/energy.md has the rules. Times are in seconds
+after time zero. check_published.py checks what the technical report states.
 """
+import bisect
+import csv
 import json
 import math
-import os
 import sys
+from collections import Counter, defaultdict, namedtuple
+from datetime import datetime
+from itertools import accumulate, combinations, groupby, zip_longest
+from pathlib import Path
+from statistics import fmean, stdev
+from types import SimpleNamespace
 
-from experiment import (BUCKET_STEPS, HERE, IDLE_W, SITES, STEP_TOKENS, THRESHOLD, TRAINING_W,
-                        Experiment, best, best_of_run, buckets, rows, smoothed, step_s, tail_of,
-                        tally, upper_median)
+HERE = Path(__file__).resolve().parent
+SITES = {"client_0": "CAISO_NORTH", "client_1": "SPP_TX", "client_2": "NEM_SA"}
+THINNED = "client_2"  # its log has only some of its steps
+STEP_TOKENS, PLANNED_STEPS = 524_288, 23_400
+IDLE_KW, TRAINING_KW, THRESHOLD = 0.468, 2.024, 100
+TAIL_STEPS, BUCKET_STEPS, SMOOTHING_STEPS = 1000, 500, 100
+EVENTS = {"PROVISION_DECISION": "opened", "PROVISION_COMPLETE": "ready",
+          "CLIENT_CONNECTED": "connected", "DEPROVISION_MARKED": "dirty",
+          "DEPROVISION_STARTED": "closed", "DEPROVISION": "released"}
+NOTHING_UNKNOWN = {"unknown_kwh": 0, "held_kwh": 0, "held_s": 0}
+Step = namedtuple("Step", "t step loss ppl")  # with the names that the document uses
+Sample = namedtuple("Sample", "t v")
+Minute = namedtuple("Minute", "t wh intensity g")  # power and intensity hold for a minute
+Bucket = namedtuple("Bucket", "step d se")
 
-CHECKED = ("headline", "comparison", "sites", "windows", "published")
-PLANNED_STEPS = 23_400
+
+def rows(name):
+    return list(csv.DictReader((HERE / name).read_text("utf-8").splitlines()))
 
 
-class Figures(Experiment):
-    """The entries of the document, with their numbers only."""
+def steps_in(name):
+    return [Step(*map(float, row.values())) for row in rows(name + ".csv")]
 
-    def with_ratio(self, part):
-        return part | {"ratio": self.total["gco2"] / part["gco2"]}
 
-    def sites(self):
-        power = {"idle_kw": IDLE_W / 1000, "training_kw": TRAINING_W / 1000, "pue": 1}
-        return [{"color": i, "power": power, "open_below": THRESHOLD, "close_above": THRESHOLD,
-                 "close_delay_s": 600} for i in range(len(SITES))]
+def trace():
+    """Region -> samples. Time zero of the logs is the time of the first sample."""
+    samples = rows("../../signals/mci_2026-01-11.csv")
+    when = [datetime.fromisoformat(s.pop("point_time")) for s in samples]
+    return {region: [Sample((t - when[0]).total_seconds(), float(s[region]))
+                     for t, s in zip(when, samples)] for region in samples[0]}
 
-    def window(self, w):
-        steps = sum(r.counts[w.site] for r in self.rounds if w.site in r.parts
-                    and w.decision <= r.parts[w.site][0].time <= w.released)
-        closed = {} if w.drain is None else {
-            "close_s": w.drain / 1000, "closing_s": [[w.dirty[-1] / 1000, w.drain / 1000]]}
-        return {"open_s": w.decision / 1000, "released_s": w.released / 1000, **closed,
-                "first_step_s": w.first / 1000, "last_step_s": w.last / 1000,
-                "startup_s": (w.first - w.decision) / 1000, "steps": steps,
-                **tally(self.drawn[w.site], w.decision, w.released)}
 
-    def headline(self):
-        always_on, t = self.comparison()[1:5], self.total
-        regions = [{"region": r, "kg": c["kg"], "kwh": c["kwh"], "unknown_kwh": 0, "held_s": 0,
-                    "share": c["share"], "held_kwh": 0, "ratio": c["ratio"]}
-                   for r, c in zip(self.trace, always_on)]
-        baselines = [{"kwh": c["kwh"], "wall_s": c["wall_s"], "best_ppl": c["ppl"],
-                      "tail_loss": c["tail"]} for c in self.comparison()[4:]]
-        inside = sum(tally(self.drawn[w.site], w.decision, w.drain or self.end)["kwh"]
-                     for w in self.windows)
-        trained = sum(b - a for w in self.windows for a, b in w.training) / 3.6e6
-        allocated = sum(w.released - w.decision for w in self.windows) / 3.6e6
-        return {"co2_kg": t["gco2"] / 1000, "co2_by_site": self.kg, "baselines": baselines,
-                "always_on": sorted(regions, key=lambda a: a["kg"]), "kwh_unknown": 0,
-                "co2_outside_kg": t["gco2_outside"] / 1000, "energy_kwh": t["kwh"],
-                "kwh_outside": t["kwh_outside"], "share": t["share"],
-                "share_inside_windows": inside / t["kwh"], "mean_intensity": t["gco2"] / t["kwh"],
-                "share_baseline": {a["region"]: a["share"] for a in regions},
-                "wall_s": self.last / 1000, "best_ppl": best_of_run(self.all),
-                "tail_loss": tail_of(self.all), "tokens": sum(self.tokens.values()),
-                "tokens_by_site": self.tokens, "planned_tokens": PLANNED_STEPS * STEP_TOKENS,
-                "goodput": trained / allocated, "training_h": trained, "allocated_h": allocated,
-                "rounds": len(self.rounds),
-                "joint_rounds": sum(len(r.parts) > 1 for r in self.rounds)}
+def training_of(steps):
+    """Intervals of training: groups of steps that are at most 60 s apart."""
+    breaks = [i for i in range(1, len(steps)) if steps[i].t - steps[i - 1].t > 60]
+    return [(steps[a].t, steps[b - 1].t) for a, b in zip([0, *breaks], [*breaks, len(steps)])]
 
-    def scenario(self, sites, steps, tallies, tokens, lowest, step=None):
-        entries, wall = [self.with_ratio(t) for t in tallies], max(s.time for s in steps) / 1000
-        values = {"share": [e["share"] for e in entries], "ratio": [e["ratio"] for e in entries],
-                  "kg": [e["gco2"] / 1000 for e in entries]}
-        figures = ({key: v[0] for key, v in values.items()} if len(entries) == 1 else
-                   {key + "_range": [min(v), max(v)] for key, v in values.items()})
-        return {"sites": sites, "wall_s": wall, "s_step": step or step_s(steps), "held_s": 0,
-                "kwh": entries[0]["kwh"], "unknown_kwh": 0, "held_kwh": 0, "tallies": entries,
-                **figures, "tokens": tokens, "ppl": lowest, "tail": tail_of(steps)}
+
+def windows_of(events, steps):
+    """The windows in the order in which they opened, with the times of their events."""
+    windows, latest = [], {}
+    for event in events:
+        site, name = event["client"], EVENTS.get(event["event_type"])
+        if name == "opened":
+            latest[site] = SimpleNamespace(site=site, closed=None, released=events[-1]["t"])
+            windows.append(latest[site])
+        # The log repeats "dirty" until the devices are released.
+        if name and not (name == "dirty" and latest[site].closed):
+            setattr(latest[site], name, event["t"])
+    for w in windows:
+        inside = [s.t for s in steps[w.site] if w.ready <= s.t <= w.released]
+        w.first, w.last = inside[0], inside[-1]
+    return windows
+
+
+def rounds_of(events, steps):
+    """The rounds that ended. `times`: of their logged steps; `made`: site -> number of steps."""
+    rounds = defaultdict(dict)
+    for event in events:
+        rounds[event["round"]][event["event_type"]] = event["t"]
+    for at in (r for r in rounds.values() if "ROUND_END" in r):
+        start, end = at["ROUND_START"], at["ROUND_END"]
+        inside = [(site, s) for site in SITES for s in steps[site] if start <= s.t <= end]
+        made, numbers = Counter(site for site, _ in inside), [s.step for _, s in inside]
+        # The steps of a round have successive numbers.
+        if THINNED in made:
+            made[THINNED] += max(numbers) - min(numbers) + 1 - len(numbers)
+        yield SimpleNamespace(start=start, end=end, merged=at.get("AGGREGATION"),
+                              times=[s.t for _, s in inside], made=made)
+
+
+def drawn(samples, end, training, held=()):
+    """What a site draws at 0, 60, ... s. Both ends of an interval belong to it."""
+    minutes = []
+    for t in range(0, int(end) + 61, 60):
+        kw = (TRAINING_KW if any(a <= t <= b for a, b in training) else
+              IDLE_KW if any(a <= t <= b for a, b in held) else 0)
+        # Intensity is linear between samples, and none of the times is beyond them.
+        i = bisect.bisect(samples, (t, math.inf))
+        before, after = samples[i - 1], samples[i]
+        intensity = before.v + (t - before.t) / (after.t - before.t) * (after.v - before.v)
+        minutes.append(Minute(t, kw * 1000 / 60, intensity, kw * intensity / 60))
+    return minutes
+
+
+def tally(minutes, start=0, end=math.inf):
+    inside = [m for m in minutes if start <= m.t <= end]
+    dirty = [m for m in inside if m.intensity >= THRESHOLD]
+    wh, dirty_wh = sum(m.wh for m in inside), sum(m.wh for m in dirty)
+    return {"kwh": wh / 1000, "kwh_unknown": 0, "kwh_outside": dirty_wh / 1000,
+            "share": (wh - dirty_wh) / wh, "gco2": sum(m.g for m in inside),
+            "gco2_outside": sum(m.g for m in dirty)}
+
+
+def cumulative(minutes):
+    return list(accumulate(minutes, lambda a, b: b._replace(wh=a.wh + b.wh, g=a.g + b.g)))
+
+
+def averaged(steps, key):
+    """The steps in order of a key. Steps that have it in common become their mean."""
+    groups = (list(group) for _, group in groupby(sorted(steps, key=key), key))
+    return [g[0] if len(g) == 1 else Step(*map(fmean, zip(*g))) for g in groups]
+
+
+def smoothed(steps):
+    """Loss and perplexity, smoothed exponentially."""
+    def smooth(y, x):
+        a = math.exp((y.step - x.step) / SMOOTHING_STEPS)
+        return x._replace(loss=a * y.loss + (1 - a) * x.loss, ppl=a * y.ppl + (1 - a) * x.ppl)
+    return accumulate(averaged(steps, lambda s: s.step), smooth)
+
+
+def mean_and_error(values):
+    return [fmean(values), stdev(values) / math.sqrt(len(values))]
+
+
+def figures_of(log):
+    """What the steps decide of a scenario. The perplexity is smoothed with the constant 0.99."""
+    first, last = log[0], log[-1]
+    perplexities = [s.ppl for s in averaged(log, lambda s: s.t)]
+    return {"wall_s": max(s.t for s in log), "tokens": (last.step + 1) * STEP_TOKENS,
+            "s_step": (last.t - first.t) / (last.step - first.step),
+            "ppl": min(accumulate(perplexities, lambda y, x: 0.99 * y + 0.01 * x)),
+            "tail": mean_and_error([s.loss for s in log if s.step > last.step - TAIL_STEPS])}
+
+
+def differences(steps, base):
+    """What the mean losses of two logs differ by, in buckets of steps."""
+    losses = defaultdict(lambda: ([], []))
+    for i, log in enumerate((steps, base)):
+        for s in log:
+            losses[s.step // BUCKET_STEPS][i].append(s.loss)
+    for bucket in sorted(losses):
+        if bucket > 0 and min(map(len, losses[bucket])) > 20:
+            (mean, error), other = map(mean_and_error, losses[bucket])
+            middle = (bucket + 0.5) * BUCKET_STEPS
+            yield Bucket(middle, mean - other[0], math.hypot(error, other[1]))
+
+
+class Experiment:
+    def __init__(self):
+        self.trace = trace()
+        events = [event | {"t": float(event["elapsed_s"])} for event in rows("events.csv")]
+        self.end = events[-1]["t"]
+        self.steps = {site: steps_in(site) for site in SITES}
+        run = sorted((s for steps in self.steps.values() for s in steps), key=lambda s: s.step)
+        one, two = steps_in("baseline_1_client"), steps_in("baseline_2_clients")
+        self.logs = {"run": run, "one": one, "two": two}
+        self.windows = windows_of(events, self.steps)
+        self.rounds = list(rounds_of(events, self.steps))
+        self.joint = [r for r in self.rounds if len(r.made) > 1]
+        self.training = {site: training_of(steps) for site, steps in self.steps.items()}
+        held = {s: [(w.ready, w.released) for w in self.windows if w.site == s] for s in SITES}
+        self.drawn = {site: drawn(self.trace[region], self.end, self.training[site], held[site])
+                      for site, region in SITES.items()}
+        self.always = {region: drawn(samples, one[-1].t, [(one[0].t, one[-1].t)])
+                       for region, samples in self.trace.items()}
+        self.of_two = [drawn(self.trace[region], two[-1].t, training_of(two),
+                             [(two[0].t, two[-1].t)]) for region in SITES.values()]
+        self.total = tally(sum(self.drawn.values(), []))
+        self.kg = {site: tally(minutes)["gco2"] / 1000 for site, minutes in self.drawn.items()}
+        self.tokens = {s: STEP_TOKENS * sum(r.made[s] for r in self.rounds) for s in SITES}
+
+    def scenario(self, sites, steps, tallies):
+        """An entry of the comparison. Its figures are ranges if there are several tallies."""
+        tallies = [t | {"ratio": self.total["gco2"] / t["gco2"]} for t in tallies]
+        figures = {"kg": [t["gco2"] / 1000 for t in tallies],
+                   **{key: [t[key] for t in tallies] for key in ("share", "ratio")}}
+        figures = ({key: v[0] for key, v in figures.items()} if len(tallies) == 1 else
+                   {key + "_range": [min(v), max(v)] for key, v in figures.items()})
+        return {"sites": sites, **steps, "kwh": tallies[0]["kwh"], **NOTHING_UNKNOWN,
+                "tallies": tallies, **figures}
 
     def comparison(self):
+        run, one, two = map(figures_of, self.logs.values())
         tokens = sum(self.tokens.values())
-        run = self.scenario(3, self.all, [self.total], tokens, best_of_run(self.all),
-                            self.last / 1000 / (tokens / STEP_TOKENS)) | {"split": self.kg}
-        always = lambda sites, log, tallies: self.scenario(
-            sites, log, tallies, (log[-1].number + 1) * STEP_TOKENS,
-            best([s.perplexity for s in log]))
-        ones = [always(1, self.one, [tally(points)]) for points in self.always.values()]
-        return [run, *ones, always(2, self.two, self.pairs)]
+        run |= {"tokens": tokens, "s_step": run["wall_s"] * STEP_TOKENS / tokens, "split": self.kg}
+        pairs = sorted((tally(a + b) for a, b in combinations(self.of_two, 2)),
+                       key=lambda t: t["gco2"])
+        return [self.scenario(3, run, [self.total]),
+                *(self.scenario(1, one, [tally(minutes)]) for minutes in self.always.values()),
+                self.scenario(2, two, pairs)]
 
-    def published(self):
-        joint = [r for r in self.rounds if len(r.parts) > 1]
-        usual = 2 * upper_median([r.end - r.start for r in joint])
-        waits = [(min(p[0].time for p in r.parts.values()) - r.start,
-                  r.end - max(p[-1].time for p in r.parts.values()))
-                 for r in joint if r.end - r.start < usual]
-        trained = [sum(max(0, min(b, r.end) - max(a, r.start)) for a, b in self.training[site])
-                   for r in joint for site in r.parts]
-        merged = [r for r in joint if r.merged is not None]
-        connected = [w for w in self.windows if w.connected is not None]
-        run, *ones, two = self.comparison()
-        out = {"co2_kg": run["kg"], "energy_kwh": run["kwh"], "curtailed_share": run["share"],
-               "best_perplexity": run["ppl"], "wall_time_s": run["wall_s"],
-               "baseline_energy_kwh": ones[0]["kwh"], "end_s": self.end / 1000,
-               "round_s": upper_median([r.merged - r.start for r in merged]) / 1000,
-               "round_training_s": upper_median(trained) / 1000,
-               "round_before_s": upper_median([w[0] for w in waits]) / 1000 - step_s(self.one),
-               "round_after_s": upper_median([w[1] for w in waits]) / 1000,
-               "round_merge_s": upper_median([r.merged - r.end for r in merged]) / 1000,
-               "provisioning_s": upper_median([w.ready - w.decision for w in self.windows]) / 1000}
-        for region, one in zip(self.trace, ones):
-            out["baseline_co2_kg." + region] = one["kg"]
-            out["ratio_percent." + region] = 100 * one["ratio"]
-            out["baseline_curtailed_share." + region] = one["share"]
-        for name, always in (("one_site", ones[0]), ("two_sites", two)):
-            for key, source in (("best_perplexity", "ppl"), ("wall_time_s", "wall_s"),
-                                ("step_s", "s_step")):
-                out[f"{key}.{name}"] = always[source]
-        for i, w in enumerate(self.windows, 1):
-            out[f"open_s.{i}"] = w.decision / 1000
-            if w.drain is not None:
-                out[f"turned_dirty_s.{i}"] = w.dirty[-1] / 1000
-                out[f"close_s.{i}"] = w.drain / 1000
-        for key, spans in (("connection", [w.connected - w.ready for w in connected]),
-                           ("first_step", [w.first - w.connected for w in connected]),
-                           ("startup", [w.first - w.decision for w in self.windows])):
-            out[key + "_min_s"], out[key + "_max_s"] = min(spans) / 1000, max(spans) / 1000
-        # Curtail's detector on the same trace: the test windows_trace computes these times.
-        out |= {row["key"]: float(row["value"]) for row in rows("published.csv")
-                if row["key"].startswith("detector_")}
-        return {key: {"value": value} for key, value in out.items()}
+    def headline(self, run, ones, two):
+        regions = sorted(({key: one[key] for key in ("kg", "kwh", "share", "ratio")}
+                          | NOTHING_UNKNOWN for one in ones), key=lambda r: r["kg"])
+        inside = [tally(self.drawn[w.site], w.opened, w.closed or self.end) for w in self.windows]
+        trained = sum(b - a for spans in self.training.values() for a, b in spans) / 3600
+        allocated = sum(w.released - w.opened for w in self.windows) / 3600
+        return {"co2_kg": run["kg"], "co2_by_site": self.kg, "always_on": regions,
+                "baselines": [{"kwh": b["kwh"], "wall_s": b["wall_s"], "best_ppl": b["ppl"],
+                               "tail_loss": b["tail"]} for b in (ones[0], two)],
+                "co2_outside_kg": self.total["gco2_outside"] / 1000, "energy_kwh": run["kwh"],
+                "kwh_outside": self.total["kwh_outside"], "kwh_unknown": 0, "share": run["share"],
+                "share_inside_windows": sum(t["kwh"] for t in inside) / run["kwh"],
+                "share_baseline": {r: one["share"] for r, one in zip(self.trace, ones)},
+                "mean_intensity": 1000 * run["kg"] / run["kwh"], "wall_s": run["wall_s"],
+                "best_ppl": run["ppl"], "tail_loss": run["tail"], "tokens": run["tokens"],
+                "tokens_by_site": self.tokens, "planned_tokens": PLANNED_STEPS * STEP_TOKENS,
+                "goodput": trained / allocated, "training_h": trained, "allocated_h": allocated,
+                "rounds": len(self.rounds), "joint_rounds": len(self.joint)}
+
+    def window(self, w):
+        steps = sum(r.made[w.site] for r in self.rounds if r.start < w.last and w.first < r.end)
+        return {"open_s": w.opened, "close_s": w.closed, "released_s": w.released,
+                "closing_s": [[w.dirty, w.closed]] if w.closed else [], "first_step_s": w.first,
+                "last_step_s": w.last, "startup_s": w.first - w.opened, "steps": steps,
+                **tally(self.drawn[w.site], w.opened, w.released)}
 
     def curves(self, doc):
-        """Pairs of a series in the document and a function that gives its value at an index."""
-        loss, cumulative = doc["loss"], doc["energy"]["cumulative"]
-        logs = {"run": self.all, "one": self.one, "two": self.two}
-        for curve in loss["curves"]:
-            exact = smoothed(logs[curve["id"]])
-            at = lambda i, exact=exact, curve=curve: exact[curve["step"][i]]
-            yield curve["loss"], lambda i, at=at: at(i)[0], 4
-            yield curve["ppl"], lambda i, at=at: at(i)[1], 3
-        for site, raw in loss["raw"].items():
-            steps, nth = self.steps[site], math.ceil(len(self.steps[site]) / 1500)
-            yield raw["loss"], lambda i, steps=steps, nth=nth: steps[i * nth].loss, 3
-            yield raw["t"], lambda i, steps=steps, nth=nth: steps[i * nth].time / 1000, 0
-        base = buckets(self.one)
-        for curve in loss["difference"]["curves"]:
-            mine = buckets(logs[curve["id"]])
-            both = [(b, mine[b], base[b]) for b in sorted(mine) if b in base]
-            yield curve["step"], lambda i, both=both: (both[i][0] + .5) * BUCKET_STEPS, 1
-            yield curve["d"], lambda i, both=both: both[i][1][0] - both[i][2][0], 4
-            yield curve["se"], lambda i, both=both: math.hypot(both[i][1][1], both[i][2][1]), 4
-        always = {key: {"wh": cumulative["always_on"]["wh"][key],
-                        "g": cumulative["always_on"]["g"][key]} for key in self.always}
-        for series, drawn, minutes in ((cumulative["sites"], self.drawn, 1),
-                                       (always, self.always, 5)):
-            for key, totals in series.items():
-                until = lambda i, key=key, drawn=drawn, n=minutes: drawn[key][:i * n + 1]
-                yield totals["wh"], lambda i, u=until: sum(p.wh for p in u(i)), 1
-                yield totals["g"], lambda i, u=until: sum(p.g for p in u(i)), 2
-        for region, series in doc["signals"]["series"].items():
-            times, values = self.trace[region]
-            yield series["t"], lambda i, times=times: times[i] / 1000, 1
-            yield series["v"], lambda i, values=values: values[i], 2
+        """Of each: its name, the document's series, the points here, and decimals of fields."""
+        loss, energy = doc["loss"], doc["energy"]["cumulative"]
+        for curve, (name, log) in zip_longest(loss["curves"], self.logs.items()):
+            shown = {log[0].step, log[-1].step, *curve["step"]}
+            points = [s for s in smoothed(log) if s.step in shown]
+            yield "smoothed loss of " + name, curve, points, {"t": 0, "loss": 4, "ppl": 3}
+        for curve, name in zip_longest(loss["difference"]["curves"], ("run", "two")):
+            points = list(differences(self.logs[name], self.logs["one"]))
+            yield "difference of " + name, curve, points, {"step": 1, "d": 4, "se": 4}
+        for site, log in self.steps.items():
+            points = log[::math.ceil(len(log) / 1500)]
+            yield "loss of " + site, loss["raw"][site], points, {"step": 0, "t": 0, "loss": 3}
+        for site, minutes in self.drawn.items():
+            yield "energy of " + site, energy["sites"][site], cumulative(minutes), {"wh": 1, "g": 2}
+        for region, minutes in self.always.items():
+            curve = {key: energy["always_on"][key][region] for key in ("wh", "g")}
+            yield "always on in " + region, curve, cumulative(minutes)[::5], {"wh": 1, "g": 2}
+        for region, samples in self.trace.items():
+            yield region, doc["signals"]["series"][region], samples, {"t": 1, "v": 2}
 
 
-def differ(found, expected, relative=1e-9, absolute=1e-12):
-    return abs(found - expected) > max(relative * abs(expected), absolute)
+def numbers(value, path):
+    """Pairs of a path and a number: each number in the value, and the length of each list."""
+    if isinstance(value, list):
+        yield path + ".length", len(value)
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from numbers(part, f"{path}.{key}")
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield path, value
 
 
-def compare(found, expected, where):
-    """Yields what differs, and counts the numbers; a number that was not recomputed differs."""
-    if isinstance(found, dict):
-        for key in {**(expected or {}), **found}:
-            yield from compare(found.get(key), (expected or {}).get(key), f"{where}.{key}")
-    elif isinstance(found, list):
-        if expected is not None and len(found) != len(expected):
-            yield f"{where} has {len(found)} entries, not {len(expected)}"
-        for i, value in enumerate(found):
-            yield from compare(value, expected[i] if expected and i < len(expected) else None,
-                               f"{where}[{i}]")
-    elif isinstance(found, (int, float)) and not isinstance(found, bool):
-        compare.count += 1
-        if not isinstance(expected, (int, float)) or differ(found, expected):
-            yield f"{where} is {found!r}, recomputed {expected!r}"
-    elif isinstance(expected, (int, float, dict, list)):
-        yield f"{where} is {found!r}, recomputed {expected!r}"
+def compare(found, expected, path, relative=1e-9, absolute=1e-12):
+    """Describes what differs. A number that only one of the two has differs, too."""
+    found, expected = dict(numbers(found, path)), dict(numbers(expected, path))
+    for key in {**found, **expected}:
+        pair = found.get(key), expected.get(key)
+        if None in pair or not math.isclose(*pair, rel_tol=relative, abs_tol=absolute):
+            yield "{} is {!r}, not {!r}".format(key, *pair)
 
 
-def compare_curves(doc, figures):
-    for number, (series, value_at, digits) in enumerate(figures.curves(doc)):
-        for i in {round(k * (len(series) - 1) / 19) for k in range(20)}:
-            if differ(series[i], value_at(i), 0, 0.51 * 10 ** -digits):
-                yield f"curve {number}, point {i}: {series[i]!r}, recomputed {value_at(i)!r}"
+def check(doc, experiment):
+    run, *ones, two = comparison = experiment.comparison()
+    power = {"idle_kw": IDLE_KW, "training_kw": TRAINING_KW, "pue": 1}
+    expected = {"headline": experiment.headline(run, ones, two), "comparison": comparison,
+                "sites": [{"color": color, "power": power, "open_below": THRESHOLD,
+                           "close_above": THRESHOLD, "close_delay_s": 600}
+                          for color in range(len(SITES))],
+                "windows": [experiment.window(w) for w in experiment.windows]}
+    for key, value in expected.items():
+        yield from compare(doc[key], value, key)
+    for name, curve, points, decimals in experiment.curves(doc):
+        for field, digits in decimals.items():
+            values = [getattr(point, field) for point in points]
+            yield from compare(curve[field], values, f"{name}: {field}", 0, 0.51 * 10 ** -digits)
 
 
-def compare_sums(doc):
-    states = [s for site in doc["energy"]["states"].values() for s in site.values()]
-    whole = {"kwh": doc["totals"]["all"]["kwh"], "gco2": doc["totals"]["all"]["g"]}
-    for name, parts in (("states", states), ("rounds", doc["rounds"]), ("windows", doc["windows"])):
-        for key in whole:
-            total = sum(part[key] for part in parts)
-            if differ(total, whole[key]):
-                yield f"the {key} of all {name} are {total}, not {whole[key]}"
-
-
-def compare_published(doc):
-    for row in rows("published.csv"):
-        found, stated = doc["published"][row["key"]]["value"], float(row["value"])
-        if differ(found, stated, float(row["relative_tolerance"]), 1e-12):
-            yield f"{row['key']} is {found!r}, published {stated!r}"
-
-
-def main():
-    path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "report.json")
-    with open(path, encoding="utf-8") as file:
-        doc = json.load(file)
-    figures, compare.count = Figures(), 0
-    expected = {"headline": figures.headline(), "comparison": figures.comparison(),
-                "sites": figures.sites(), "published": figures.published(),
-                "windows": [figures.window(w) for w in figures.windows]}
-    wrong = [line for key in CHECKED for line in compare(doc[key], expected[key], key)]
-    wrong += [*compare_curves(doc, figures), *compare_sums(doc), *compare_published(doc)]
-    print(*wrong, f"{compare.count} numbers, {len(wrong)} differ", sep="\n")
-    return 1 if wrong else 0
+def main(check_document):
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "report.json"
+    wrong = list(check_document(json.loads(path.read_text("utf-8")), Experiment()))
+    print(*wrong, f"{len(wrong)} numbers differ", sep="\n")
+    sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check)
