@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # chaos.sh [--foreground] [--status] [--seed N [--short]]
-# Runs the fixed chaos runs of tests/system/chaos_seeds.txt and those of 200 seeds in the background,
-# about two hours on an idle machine of two cores (docs/chaos.md). The seeds begin with the commit's.
-# With --foreground it runs them in this terminal. With --status it prints the results so far. With
-# --seed it repeats one run in this terminal, whatever its result was; --short as `make test` does.
-# FIRST=1 COUNT=80 in the environment runs 80 seeds from 1 on. So several clones can share the seeds.
-# If you start it again on the same commit, it skips the seeds that passed. Results are in
-# results/chaos/<commit>/: a log and a line of summary.jsonl per seed, the losses of undisturbed
-# runs, and the folders of failed runs.
+# Runs the fixed chaos runs of tests/system/chaos_seeds.txt and those of 200 seeds in the
+# background, about two hours on an idle machine of two cores (docs/chaos.md). The seeds begin with
+# the commit's. With --foreground it runs them in this terminal. With --status it prints the results
+# so far. With --seed it repeats one run in this terminal, whatever its result was; --short as
+# `make test` does. FIRST=1 COUNT=80 in the environment runs 80 seeds from 1 on. So several clones
+# can share the seeds. If you start it again on the same commit, it skips the seeds that passed.
+# Results are in results/chaos/<commit>/: a log and a line of summary.jsonl per seed, the losses of
+# undisturbed runs, and the folders of failed runs.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -60,7 +60,8 @@ start_gateway() {
 }
 
 start_clusters() {
-    [ -e "$CURTAIL_CLUSTERS" ] || slurm/private_clusters.sh up A B C > "$out/clusters.log" 2>&1 9>&- ||
+    [ -e "$CURTAIL_CLUSTERS" ] ||
+        slurm/private_clusters.sh up A B C > "$out/clusters.log" 2>&1 9>&- ||
         die 71 "the clusters did not start: $out/clusters.log"
 }
 

@@ -24,8 +24,8 @@ usage: rgw.sh up [--disk] [--while PID] FOLDER
        rgw.sh gateway kill|start FOLDER
                                  kill or start only the gateway; objects stay
 
-\`up\` adds the user \`owner\` and writes the address of the gateway, such as http://127.0.0.1:20000,
-to FOLDER/endpoint. The path of the folder must have at most 60 characters.
+\`up\` adds the user \`owner\` and writes the address of the gateway, such as
+http://127.0.0.1:20000, to FOLDER/endpoint. The path of the folder must have at most 60 characters.
 
 Environment:
   CURTAIL_RGW_DISK_GIB   size of the file with --disk; it is sparse [16]
@@ -130,7 +130,8 @@ case "$command $name" in
     "gateway kill") stop_daemon rgw ;;
     "gateway start") read_port; start_gateway || die 71 "the gateway did not start" ;;
     "bucket "?*)
-        "$here/rgw/bucket.py" "$(cat "$folder/endpoint")" "$folder/owner.credentials" "$name" "$@" ;;
+        "$here/rgw/bucket.py" "$(cat "$folder/endpoint")" "$folder/owner.credentials" "$name" \
+            "$@" ;;
     "user "?*) check_name; add_user "$name" ;;
     "rotate "?*) check_name; rotate_key "$name" ;;
     *) usage >&2; exit 64 ;;

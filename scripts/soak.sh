@@ -30,7 +30,8 @@ esac
 item build cmake --build "$build"
 item ranks env CURTAIL_BUILD="$build" python3 tests/system/ranks_test.py --long
 item fail-safe env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_test.py --long
-item fail-safe-signal env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_signal_test.py --long
+item fail-safe-signal env CURTAIL_BUILD="$build" \
+    python3 tests/system/fail_safe_signal_test.py --long
 for part in $(seq $simulated_parts); do
     first=$((part * 2000))
     item "rounds-$part" "$build/bin/curtail-sim" rounds --seeds $first-$((first + 1999))

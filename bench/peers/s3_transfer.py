@@ -2,8 +2,8 @@
 """Transfers one large object with boto3, with the part size, the parallelism and the checks of
 Curtail (bench/programs/s3_transfer.cpp): signed parts with SHA-256 on the way up; on the way down,
 the SHA-256 of the whole object, from the file. The file should be in memory. Reads twice and times
-the second read, like Curtail. Prints one line of JSON: seconds, and processor seconds of this process,
-of the transfer alone.
+the second read, like Curtail. Prints one line of JSON: seconds, and processor seconds of this
+process, of the transfer alone.
 
     s3_transfer.py up|down ENDPOINT CREDENTIALS BUCKET/KEY BYTES FILE
 """

@@ -16,7 +16,8 @@ parse_options() { # sets store, transport, run, trace, speed, text and users
     while [ $# -gt 0 ]; do
         case $1 in
             -h | --help) sed -n '3,15s/^# //p' scripts/demo.sh; exit 0 ;;
-            --store | --transport | --run | --trace | --speed | --text | --users) [ -n "${2-}" ] || usage "$1 needs a value" ;;
+            --store | --transport | --run | --trace | --speed | --text | --users)
+                [ -n "${2-}" ] || usage "$1 needs a value" ;;
             *) usage "unknown option $1" ;;
         esac
         case $1 in

@@ -4,8 +4,8 @@
 # Lets the programs for GPUs find the libraries of the machine's PyTorch 2.11 for CUDA 13. Bash
 # sources it, in run.sh or in the prologue of a site (docs/gpu.md). Sets PATH, LD_LIBRARY_PATH and
 # CURTAIL_BUILD and, in a bundle, the variables with which Open MPI finds its files. If PyTorch is
-# missing or has another version, it sets nothing, says why, and returns 69. Also lets mpirun work as
-# root and, outside a job of Slurm, without ssh and network.
+# missing or has another version, it sets nothing, says why, and returns 69. Also lets mpirun work
+# as root and, outside a job of Slurm, without ssh and network.
 # CURTAIL_TORCH_ROOT names the folder `torch` of a PyTorch. By default it is that of python3.
 
 curtail_complain() { echo "curtail: $*" >&2; return 69; }
@@ -45,10 +45,11 @@ curtail_check_torch() { # TORCH
     cuda=$(sed -n "s/^cuda.* = '\(.*\)'$/\1/p" "$1/version.py")
     [[ $version == 2.11.* ]] ||
         curtail_complain "$1 is PyTorch ${version:-of an unknown version} and these programs need" \
-            "2.11; pip install torch==2.11.0, or set CURTAIL_TORCH_ROOT to another PyTorch" || return
+            "2.11; pip install torch==2.11.0, or set CURTAIL_TORCH_ROOT to another PyTorch" ||
+        return
     [[ $cuda == 13.* && -e $1/lib/libtorch_cuda.so ]] ||
-        curtail_complain "$1 is PyTorch $version for ${cuda:+CUDA }${cuda:-CPUs} and these programs" \
-            "need CUDA 13; install PyTorch for CUDA 13"
+        curtail_complain "$1 is PyTorch $version for ${cuda:+CUDA }${cuda:-CPUs} and these" \
+            "programs need CUDA 13; install PyTorch for CUDA 13"
 }
 
 curtail_set_environment() { # ROOT TORCH
@@ -65,8 +66,8 @@ curtail_set_environment() { # ROOT TORCH
         HWLOC_PLUGINS_PATH=$1/lib/curtail/hwloc
 }
 
-# mpirun refuses to run as root without the first two. Outside a job of Slurm, where all ranks are on
-# this machine, it would need ssh without the third.
+# mpirun refuses to run as root without the first two. Outside a job of Slurm, where all ranks are
+# on this machine, it would need ssh without the third.
 curtail_set_open_mpi() {
     [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     [ -n "${SLURM_JOB_ID:-}" ] || export OMPI_MCA_plm=${OMPI_MCA_plm:-isolated}

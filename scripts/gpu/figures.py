@@ -12,9 +12,10 @@ from pathlib import Path
 
 HEAD = """# A GPU: figures
 
-[figures.py](../../scripts/gpu/figures.py) has written this page from [results.jsonl](results.jsonl), which
-`measure.sh` has written on the machine ([GPUs](../../docs/gpu.md#measure-a-machine)). Rates and times are medians of the
-measured steps or calls. All figures are of one call, on one card.
+[figures.py](../../scripts/gpu/figures.py) has written this page from
+[results.jsonl](results.jsonl), which `measure.sh` has written on the machine
+([GPUs](../../docs/gpu.md#measure-a-machine)). Rates and times are medians of the measured steps or
+calls. All figures are of one call, on one card.
 """
 
 

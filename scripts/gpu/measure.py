@@ -66,8 +66,9 @@ class Measurement:
         options = self.options
         for group in OPERATIONS:
             self.check("operations", group,
-                       ["operations", "--only", group, "--depth", options.depth, "--rows",
-                        options.rows, "--batch-tokens", options.batch_tokens, "--seconds", 0.06], 60)
+                       ["operations", "--only", group, "--depth", options.depth,
+                        "--rows", options.rows, "--batch-tokens", options.batch_tokens,
+                        "--seconds", 0.06], 60)
 
     def training(self):
         self.data = prepare(self.results, self.folder, self.options)
@@ -77,7 +78,7 @@ class Measurement:
         self.check("nccl", "one rank", ["nccl"], 60)
 
     def compiled(self):
-        """Ours and the compiled peer in turn. One process of the peer, since compiling takes long."""
+        """Ours and the compiled peer in turn. One process of the peer: compiling takes long."""
         peer = self.start_peer("compiled", self.options.rows, ["--compile"])
         if peer is None:
             return
@@ -160,8 +161,8 @@ class Measurement:
         options = self.options
         while rows >= 1:
             command = [sys.executable, options.peer or shared("bench/peers") / "gpt_step.py",
-                       "--serve", "--depth", options.depth, "--vocabulary", options.vocabulary, "--sequence",
-                       options.sequence, "--rows", rows, "--accumulation",
+                       "--serve", "--depth", options.depth, "--vocabulary", options.vocabulary,
+                       "--sequence", options.sequence, "--rows", rows, "--accumulation",
                        max(1, options.batch_tokens // (rows * options.sequence)), "--warmup", 2,
                        "--device", "cuda" if options.device == "gpu" else "cpu", *arguments]
             began = time.monotonic()

@@ -112,8 +112,8 @@ class Child:
             stderr.flush()
             self._begin = stderr.tell()
             self.process = subprocess.Popen(
-                [*WITH_PARENT, *(str(part) for part in command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=stderr, start_new_session=True,
+                [*WITH_PARENT, *(str(part) for part in command)], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=stderr, start_new_session=True,
                 env={**os.environ, **(environment or {})})
         self._lines = queue.Queue(maxsize=100)
         self._reader = threading.Thread(target=self._read, daemon=True)

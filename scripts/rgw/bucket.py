@@ -34,7 +34,8 @@ def main() -> None:
     try:
         s3.request(endpoint, keys, "PUT", "/" + bucket)
         if users:
-            s3.request(endpoint, keys, "PUT", "/" + bucket, {"policy": ""}, policy(bucket, ["owner", *users]))
+            s3.request(endpoint, keys, "PUT", "/" + bucket, {"policy": ""},
+                       policy(bucket, ["owner", *users]))
     except urllib.error.HTTPError as error:
         sys.exit(f"bucket.py: {endpoint}: status {error.code}: {error.read().decode()}")
 

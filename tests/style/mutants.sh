@@ -14,7 +14,8 @@ failed=0
 complain() { echo "$1: $2" >&2; failed=1; }
 for patch in tests/mutants/*.patch; do
     name=$(basename "$patch" .patch)
-    fits "$patch" || complain "$patch" "does not fit; make it again: git diff -U2 of the changed source"
+    fits "$patch" ||
+        complain "$patch" "does not fit; make it again: git diff -U2 of the changed source"
     grep -q '^Breaks: ' "$patch" || complain "$patch" "names no rule (Breaks: ...)"
     invariant=$(sed -n 's/^Invariant: //p' "$patch")
     grep -q "^| \`$name\` | .* | \`$invariant\` |$" docs/simulator.md ||

@@ -236,7 +236,8 @@ class Handler(BaseHTTPRequestHandler):
                 f"<Upload><Key>{escape(key)}</Key><UploadId>{upload}</UploadId>"
                 f"<Initiated>{iso(time)}</Initiated></Upload>"
                 for upload, (key, _, time, _) in state.uploads.items() if key.startswith(prefix))
-            return 200, f"<ListMultipartUploadsResult>{rows}</ListMultipartUploadsResult>".encode(), {}
+            listing = f"<ListMultipartUploadsResult>{rows}</ListMultipartUploadsResult>"
+            return 200, listing.encode(), {}
         keys = sorted(key for key in state.objects if key.startswith(prefix))
         begin = int(query.get("continuation-token", 0))
         page = keys[begin:begin + 2]  # small pages, so that a short listing has several

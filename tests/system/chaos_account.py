@@ -69,7 +69,7 @@ class Record:
     decided: dict  # (member, seq) -> entry of `decided`
     removed: dict  # member -> Removal
     held: dict  # member -> tokens of the blocks that it last held
-    stored: dict = field(default_factory=dict)  # (member, seq) -> tokens that the store has received
+    stored: dict = field(default_factory=dict)  # (member, seq) -> tokens that the store received
     refused: Counter = field(default_factory=Counter)  # reason -> tokens
 
 
@@ -166,8 +166,8 @@ def header_name(member, seq):
 
 
 def check_header(store, name, record, patience_s):
-    """A stored contribution is decided as announced, its member can still contribute it, or its member
-    was removed with a reason."""
+    """A stored contribution is decided as announced, its member can still contribute it, or its
+    member was removed with a reason."""
     header, digest = read_record(store, name)
     key = (header["member"], header["seq"])
     expect(name == header_name(*key), f"{name} is the header of {key}")

@@ -81,7 +81,7 @@ class Lost:
 
 
 def check_life(life, record):
-    """Compares the steps of a job with its cuts, and its cuts with the store. Yields what is lost."""
+    """Compares a job's steps with its cuts, and its cuts with the store. Yields what is lost."""
     for member, steps in life.members():
         cuts = sorted((e for e in life.of_type("cut") if e["member"] == member),
                       key=lambda event: event["seq"])
@@ -148,8 +148,8 @@ class Checks:
         return any(fault.lossy for fault in self.struck(life))
 
     def grace_was_too_short(self, life):
-        """Whether the store failed for so long after a request to stop that a retry before the end of
-        the grace may have come too late."""
+        """Whether the store failed for so long after a request to stop that a retry before the end
+        of the grace may have come too late."""
         if life.asked is None:
             return False
         latest = life.asked + 0.8 * GRACE_S - RETRY_S
@@ -194,11 +194,12 @@ class Checks:
         causes = [fault for fault in self.faults if fault.site == site and fault.removes]
         causes += [life for life in self.lives if life.site == site and
                    self.grace_was_too_short(life)]
-        expect(causes, f"{member} was removed ({removal.reason}), but no fault of {site} explains it")
+        expect(causes,
+               f"{member} was removed ({removal.reason}), but no fault of {site} explains it")
 
     def check_loss(self, lost, record):
-        """A kill loses what was trained since the last stored header; a removal, what its member has
-        not stored before. Nothing else loses anything."""
+        """A kill loses what was trained since the last stored header; a removal, what its member
+        has not stored before. Nothing else loses anything."""
         expect(lost.tokens <= record.held[lost.member],
                f"job {lost.life.job} of {lost.life.site} lost {lost.tokens} tokens, and its member "
                f"held {record.held[lost.member]}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three sites of one run. Each is a real mpirun of curtail-train with two ranks; a real poller starts
-it, and starts it again after a fault."""
+"""Three sites of one run. Each is a real mpirun of curtail-train with two ranks; a real poller
+starts it, and starts it again after a fault."""
 import json
 import os
 import secrets

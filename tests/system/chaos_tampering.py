@@ -78,7 +78,8 @@ def lose_a_header(changed):
 
 
 def leave_a_header_undecided(changed):
-    name = max(name for name in changed.names("contrib/") if json.loads(changed.read(name))["tokens"])
+    name = max(name for name in changed.names("contrib/")
+               if json.loads(changed.read(name))["tokens"])
     header = json.loads(changed.read(name))
     header["seq"] += 50
     changed.write(header_name(header["member"], header["seq"]), header)

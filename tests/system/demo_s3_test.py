@@ -169,8 +169,8 @@ true
 def demo_fails_if_a_site_opens_a_path_of_another():
     with ShortDemo(INTRUDER) as demo:
         done = demo.run("s3", code=77)
-        expect("CAISO_NORTH: names a path of another" in done.stderr and "/SPP_TX/s3" in done.stderr,
-               done.stderr[-3000:])
+        expect("CAISO_NORTH: names a path of another" in done.stderr
+               and "/SPP_TX/s3" in done.stderr, done.stderr[-3000:])
         stolen = (demo.out / "owners/CAISO_NORTH/out/stolen").read_text()
         expect("aws_secret_access_key" in stolen, "the intruder has read nothing")
         expect(not (demo.out / "report.html").exists(), "the demo has gone on")

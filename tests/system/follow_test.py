@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""curtail-model evaluate --follow: one held-out loss per model of a run, in the journal of a site."""
+"""curtail-model evaluate --follow: one held-out loss per model of a run, in a site's journal."""
 import json
 import shutil
 import signal

@@ -36,7 +36,8 @@ def a_complete_run_continues_as_a_fork():
         expect(chain[-1]["complete"] and chain[-1]["totals"]["tokens"] == 47 * 128, chain[-1])
         steps = [json.loads(line) for line in
                  (run.folder / "out-fork/sites/A/metrics.jsonl").read_text().splitlines()]
-        expect(steps[0]["progress_tokens"] == tip["totals"]["tokens"], "the schedules must continue")
+        expect(steps[0]["progress_tokens"] == tip["totals"]["tokens"],
+               "the schedules must continue")
         check_readers(run, file, tip)
 
 

@@ -110,7 +110,8 @@ def exit_code_is_the_command_s():
     for script, code, message in (("exit 0", 0, ""), ("exit 70", 70, ""),
                                   ("exit 3", 3, "sh: exit code 3\n"),
                                   ("kill -SEGV $$", 139, "signal 11 (Segmentation fault)\n"),
-                                  ("exit 137", 69, "signal 9 (Killed) ended one of its processes\n")):
+                                  ("exit 137", 69,
+                                   "signal 9 (Killed) ended one of its processes\n")):
         done = execute(FORWARD, "sh", "-c", script, code=code)
         expect(done.stderr.endswith(message) and bool(done.stderr) == bool(message),
                f"{script}: {done.stderr}")

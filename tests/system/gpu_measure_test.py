@@ -191,7 +191,8 @@ def garbage_costs_no_other_figure():
     """A flood of lines, a line without end, other JSON, and a peer that answers nonsense."""
     flood = """yes '{"name": "x", "seconds": 1}' | head -n 20000"""
     odd = """printf '[1]\\n7\\n{"part": 3, "figure": 4, "name": 5, "x": NaN}\\n'; exit 0"""
-    for lines, died in ((flood, True), (odd, False), ("yes | head -c 1000000 | tr -d '\\n'", False)):
+    endless = "yes | head -c 1000000 | tr -d '\\n'"
+    for lines, died in ((flood, True), (odd, False), (endless, False)):
         with Rig() as rig:
             check = rig.folder / "bin/curtail-gpu-check"
             check.write_text(check.read_text().replace(

@@ -48,11 +48,12 @@ class Bundle:
         """Runs a script of the bundle; returns its output."""
         kept = {name: value for name, value in os.environ.items()
                 if not name.startswith(("CURTAIL_", "OPAL_", "OMPI_", "LD_", "PYTHON"))}
-        done = subprocess.run([self.root / command[0], *command[1:]], capture_output=True, text=True,
-                              env={**kept, **{k: str(v) for k, v in environment.items()}},
-                              stdin=subprocess.DEVNULL, timeout=20)
+        done = subprocess.run([self.root / command[0], *command[1:]], timeout=20,
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              env={**kept, **{k: str(v) for k, v in environment.items()}})
         output = done.stdout + done.stderr
-        expect(code in (None, done.returncode), f"exit code {done.returncode}, expected {code}: {output}")
+        expect(code in (None, done.returncode),
+               f"exit code {done.returncode}, expected {code}: {output}")
         return output
 
     def __enter__(self):

@@ -178,8 +178,9 @@ def check_tries_the_connection(cluster):
             out, errors = check.communicate(timeout=60)
             expect(check.returncode == 0, errors)
             for text in (f"site       {site} on ", "interface  lo, ports 22000-22900",
-                         "Open MPI v4", "MPI_THREAD_", f"other end  {other} on ", "received   64 MB at ",
-                         "sent       64 MB at ", f"{site} and {other} exchange payloads over MPI"):
+                         "Open MPI v4", "MPI_THREAD_", f"other end  {other} on ",
+                         "received   64 MB at ", "sent       64 MB at ",
+                         f"{site} and {other} exchange payloads over MPI"):
                 expect(text in out, (text, out))
         expect(not list(two.run.store.glob("mpi/check/*.json")), "the checks left records")
     with TwoSites(cluster, start=False) as two, running_checks(two, SITES[:1]) as (check,):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs scripts/setup.sh, soak.sh and hooks/, bench/bench.py, and slurm/private_clusters.sh, with stub
-programs. The scripts are real; nothing on the machine is changed."""
+"""Runs scripts/setup.sh, soak.sh and hooks/, bench/bench.py, and slurm/private_clusters.sh, with
+stub programs. The scripts are real; nothing on the machine is changed."""
 import os
 import signal
 import subprocess

@@ -91,7 +91,8 @@ class Checkout:
 
     def environment(self, **more):
         kept = {name: value for name, value in os.environ.items()
-                if not name.startswith(PRIVATE_PREFIXES) and name not in ("PRESET", "STORE", "TEXT")}
+                if not name.startswith(PRIVATE_PREFIXES)
+                and name not in ("PRESET", "STORE", "TEXT")}
         kept["PATH"] = f"{self.path}:{os.environ['PATH']}"
         return {**kept, **{name: str(value) for name, value in more.items()}}
 

@@ -2,9 +2,9 @@
 """Runs a command and reads, through strace, which paths it and all its descendants name.
 
 strace stops a process at each system call that takes a path, before and after the call. So no call
-can be missed: not one of a process that lives for a millisecond, nor one that fails. strace resolves
-descriptors and links, as the kernel does, and prints each program's arguments and environment.
-Only io_uring could open a file unseen; neither Curtail nor Slurm nor Open MPI uses it.
+can be missed: not one of a process that lives for a millisecond, nor one that fails. strace
+resolves descriptors and links, as the kernel does, and prints each program's arguments and
+environment. Only io_uring could open a file unseen; neither Curtail nor Slurm nor Open MPI uses it.
 """
 import os
 import re

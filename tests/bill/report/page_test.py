@@ -86,8 +86,8 @@ def check_headline(browser, head, checks):
 
 def check_comparison(browser, doc, checks):
     checks.equal("scenarios", [(r[0], r[2], r[4], r[7]) for r in browser.rows("#compare")],
-                 [(c["label"] + joint_mark(c), hours(c["wall_s"]), number(c["kwh"], 2), carbon_of(c))
-                  for c in doc["comparison"]])
+                 [(c["label"] + joint_mark(c), hours(c["wall_s"]), number(c["kwh"], 2),
+                   carbon_of(c)) for c in doc["comparison"]])
     shares = [percent(doc["totals"]["sites"][s["id"]]["share"]) for s in doc["sites"]]
     rows = browser.rows("#energy .t")
     checks.true(f"the energy table does not show the curtailed shares {shares}", all(
@@ -352,7 +352,7 @@ def change_metrics(folder, change):
 
 
 def keep_joint_steps(folder):
-    """Drops the steps that SPP_TX trained alone: its site then has only the rate of joint rounds."""
+    """Drops the steps that SPP_TX trained alone: its site has only the rate of joint rounds."""
     path = os.path.join(folder, "sites/SPP_TX/metrics.jsonl")
     with open(path, encoding="utf-8") as f:
         lines = f.readlines()

@@ -13,7 +13,8 @@ CATCH_SAVED = """
 window.saved = [];
 const objectUrl = URL.createObjectURL;
 URL.createObjectURL = blob => {
-    if (blob.type.startsWith('text/csv')) blob.text().then(text => { saved[saved.length - 1].text = text; });
+    if (blob.type.startsWith('text/csv'))
+        blob.text().then(text => { saved[saved.length - 1].text = text; });
     return objectUrl(blob);
 };
 HTMLAnchorElement.prototype.click = function() {
@@ -46,10 +47,12 @@ def check_saving(browser, doc, checks):
     checks.equal("energy in the CSV file", [r[energy] for r in rows[1:]],
                  [number(k["kwh"], 2).replace(",", "") for k in doc["rounds"]])
     charts = browser.evaluate("document.querySelectorAll('.plot').length")
-    checks.equal("SVG buttons", browser.evaluate("document.querySelectorAll('.svg').length"), charts)
+    buttons = browser.evaluate("document.querySelectorAll('.svg').length")
+    checks.equal("SVG buttons", buttons, charts)
     name, text = save(browser, "#loss .svg")
     checks.equal("name of the figure", name, doc["run"]["name"] + "-loss.svg")
-    checks.true(f"the figure is no SVG: {text[:60]!r}", text.startswith("data:image/svg+xml,%3Csvg"))
+    checks.true(f"the figure is no SVG: {text[:60]!r}",
+                text.startswith("data:image/svg+xml,%3Csvg"))
     name, text = save(browser, "#energy .png")
     checks.equal("name of the image", name, doc["run"]["name"] + "-energy-1.png")
     checks.true(f"the image is no PNG: {text[:60]!r}", text.startswith("data:image/png;base64,"))
