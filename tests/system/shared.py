@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Starts and stops what several cases of the end-to-end tests use, as fixtures of ctest: prepared
-data, two Slurm clusters, an S3 server, and results of undisturbed chaos runs. The file NAME in
-CURTAIL_SHARED names the folder of each. It ends with the process that ran `up`, if nothing runs
-`down` before.
+data, two Slurm clusters, an S3 server, a Chromium, and results of undisturbed chaos runs. The file
+NAME in CURTAIL_SHARED names the folder of each. It ends with the process that ran `up`, if nothing
+runs `down` before. Without Chromium there is no such file, and the tests skip themselves.
 
-    shared.py up|down data|cluster|lone_cluster|storage|undisturbed
+    shared.py up|down data|cluster|lone_cluster|storage|browser|undisturbed
 """
 import os
 import shutil
@@ -15,29 +15,57 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import CORPUS, SHARED, SOURCE, execute, prepare_data, shared, started_at
+from harness import (CORPUS, SHARED, SOURCE, alive, execute, kill, prepare_data, shared,
+                     started_at, wait_for)
 from object_storage import SCRIPT as RGW, ObjectStorage
 from slurm_clusters import LONE_SETTINGS, SHARED_SETTINGS, HardCluster
 
+sys.path.insert(0, str(SOURCE / "tests/bill/report"))
 CLUSTERS = {"cluster": SHARED_SETTINGS, "lone_cluster": LONE_SETTINGS}
 
 
-def start(name):
-    """Returns the folder of what it has started."""
-    if name in CLUSTERS:
-        cluster = HardCluster(**CLUSTERS[name])
-        cluster.up()
-        return cluster.folder
-    folder = Path(tempfile.mkdtemp(prefix="curtail-shared-")) / name
+def start_browser(folder):
+    try:
+        from browser import missing_programs, start_chromium
+    except ImportError:
+        return False
+    if missing_programs():
+        return False
+    folder.mkdir()
+    process = start_chromium(str(folder))
+    (folder / "pid").write_text(str(process.pid))
+    return True
+
+
+def start(name, folder):
+    """Starts it in this folder. Returns whether its programs are installed."""
     if name == "data":
         prepare_data(CORPUS, folder)
     elif name == "undisturbed":
         folder.mkdir()
         execute(sys.executable, SOURCE / "tests/system/chaos_test.py", "--undisturbed", folder,
                 timeout=300)
+    elif name == "browser":
+        return start_browser(folder)
     else:
         ObjectStorage.start(folder, pid=os.getppid())
-    return folder
+    return True
+
+
+def up(name):
+    """Returns the folder of what it has started; None if programs are missing."""
+    if name in CLUSTERS:
+        cluster = HardCluster(**CLUSTERS[name])
+        cluster.up()
+        return cluster.folder
+    folder = Path(tempfile.mkdtemp(prefix="curtail-shared-")) / name
+    started = False
+    try:
+        started = start(name, folder)
+    finally:
+        if not started:
+            shutil.rmtree(folder.parent)
+    return folder if started else None
 
 
 def stop(name, folder):
@@ -46,6 +74,10 @@ def stop(name, folder):
         return
     if name == "storage":
         execute(RGW, "down", folder)
+    if name == "browser":
+        pid = int((folder / "pid").read_text())
+        kill(pid, signal.SIGTERM)
+        wait_for(lambda: not alive(pid), "the end of Chromium", 10, 0.05)
     shutil.rmtree(folder.parent)
 
 
@@ -70,10 +102,11 @@ def main(action, name):
     record = Path(SHARED) / name
     if action == "up":
         record.parent.mkdir(parents=True, exist_ok=True)
-        folder = start(name)
-        record.write_text(str(folder))
-        stop_with(os.getppid(), name, folder)
-    else:
+        folder = up(name)
+        if folder:
+            record.write_text(str(folder))
+            stop_with(os.getppid(), name, folder)
+    elif record.exists():
         stop(name, shared(name))
         record.unlink()
 

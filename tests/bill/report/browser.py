@@ -4,6 +4,9 @@ import base64
 import json
 import os
 import shutil
+import subprocess
+import time
+from pathlib import Path
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -20,34 +23,67 @@ def missing_programs():
     return [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
 
 
-def options(profile):
-    made = webdriver.ChromeOptions()
-    made.binary_location = shutil.which("chromium")
-    made.ignore_local_proxy_environment_variables()
-    for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage",
-                     "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
-                     "--disable-extensions", "--user-data-dir=" + profile,
-                     # One process draws all pages, so that it compiles their scripts once.
-                     "--renderer-process-limit=1", "--disable-site-isolation-trials",
-                     "--disable-features=SpareRendererForSitePerProcess"):
-        made.add_argument(argument)
-    # Chromium refuses to run as root with its sandbox.
-    if os.geteuid() == 0:
-        made.add_argument("--no-sandbox")
-    made.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return made
+def arguments(profile):
+    return ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+            "--no-first-run", "--disable-background-networking", "--disable-extensions",
+            "--user-data-dir=" + profile,
+            # One process draws all pages, so that it compiles their scripts once.
+            "--renderer-process-limit=1", "--disable-site-isolation-trials",
+            "--disable-features=SpareRendererForSitePerProcess",
+            # Chromium refuses to run as root with its sandbox.
+            *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+
+
+def environment(profile):
+    """Chromium keeps reports of its crashes in the user's folder of settings."""
+    return {**os.environ, "XDG_CONFIG_HOME": profile}
+
+
+def start_chromium(profile):
+    """Starts a Chromium that several tests use, one after the other. Returns its process."""
+    process = subprocess.Popen([shutil.which("chromium"), *arguments(profile),
+                                "--remote-debugging-port=0"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env=environment(profile))
+    deadline = time.monotonic() + DEADLINE_S
+    while not Path(profile, "DevToolsActivePort").exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            raise RuntimeError(f"Chromium has not started: exit code {process.poll()}")
+        time.sleep(0.05)
+    return process
+
+
+def shared_address():
+    """The address of the Chromium that all tests share; None if a test has to start its own."""
+    record = Path(os.environ.get("CURTAIL_SHARED", ""), "browser")
+    if not record.is_file():
+        return None
+    return "127.0.0.1:" + Path(record.read_text(), "DevToolsActivePort").read_text().split()[0]
 
 
 class Browser:
-    """A Chromium of its own, with its own profile."""
+    """A Chromium of its own with the folder `profile`, or a session of the one that runs at
+    `address`."""
 
-    def __init__(self, profile):
+    def __init__(self, profile, address=None):
+        options = webdriver.ChromeOptions()
+        if address:
+            options.debugger_address = address
+        else:
+            options.binary_location = shutil.which("chromium")
+            for argument in arguments(profile):
+                options.add_argument(argument)
+        options.ignore_local_proxy_environment_variables()
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         # The explicit path keeps Selenium from looking for a driver to download.
-        service = Service(shutil.which("chromedriver"))
-        self.driver = webdriver.Chrome(service=service, options=options(profile))
+        service = Service(shutil.which("chromedriver"), env=environment(profile))
+        self.driver = webdriver.Chrome(service=service, options=options)
         self.driver.set_page_load_timeout(DEADLINE_S)
         # The page shows UTC wherever it is read.
         self.command("Emulation.setTimezoneOverride", timezoneId="America/New_York")
+        # A page finds nothing that the page of another test has kept.
+        self.command("Storage.clearDataForOrigin", origin="file://", storageTypes="all")
 
     def close(self):
         self.driver.quit()

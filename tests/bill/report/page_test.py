@@ -21,7 +21,7 @@ from shown import bound_of, carbon_of, hours, joint_mark, lower_bound, number, p
 from use_checks import check_now, check_use
 
 try:
-    from browser import Browser, missing_programs
+    from browser import Browser, missing_programs, shared_address
 except ImportError as error:
     print(f"skipped: {error} (apt-get install python3-selenium)")
     sys.exit(77)
@@ -160,13 +160,6 @@ def check_controls(browser, checks):
     checks.true("events are not filtered", shown and all("NEM_SA" in " ".join(r) for r in shown))
 
 
-def check_print(browser, url, checks):
-    browser.open(url)
-    checks.true("printing gives no PDF", browser.pdf().startswith(b"%PDF"))
-    checks.equal("theme after printing", browser.text("#theme"), ["Theme: auto"])
-    checks.no_problems(browser, url)
-
-
 def check_open(browser, doc, checks):
     checks.true("an open window is not shown as open",
                 ("run ended first" if doc["run"]["status"] in ("finished", "complete") else
@@ -269,7 +262,6 @@ def check_kind(browser, kind, folder, checks):
     checks.no_problems(browser, url)
     if kind == "demo":
         check_use(browser, doc, url, checks)
-        check_print(browser, url, checks)
         check_without_scripts(browser, doc, url, checks)
         check_without_charts(browser, doc, page, checks)
 
@@ -439,7 +431,7 @@ def main():
     work = tempfile.mkdtemp(prefix="curtail-page-")
     failures, browser = [], None
     try:
-        browser = Browser(os.path.join(work, "profile"))
+        browser = Browser(os.path.join(work, "profile"), shared_address())
         for kind in kinds:
             failures += failures_of(browser, build, kind, work, keep)
     finally:

@@ -204,8 +204,9 @@ def check_contrast(browser, checks):
                         ratio >= least.get(name, 3))
 
 
-def check_drawn_at_load(browser, url, checks):
-    """A picture or a print of the page when it has loaded has all charts, also those far below."""
+def check_picture_and_print(browser, url, checks):
+    """A picture or a print of the page when it has loaded has all charts, also those far below. A
+    print has all lists open, and leaves the page as it was."""
     undo = browser.run_before_page(
         "addEventListener('load', () => { window.undrawnAtLoad = [...document.querySelectorAll("
         "'.plot')].filter(p => !p.querySelector('.main-svg')).length; });")
@@ -214,13 +215,15 @@ def check_drawn_at_load(browser, url, checks):
     undo()
     browser.run("window.openAtPrint = null; addEventListener('beforeprint', () => { openAtPrint = "
                 "document.querySelectorAll('details:not([open])').length; });")
-    browser.pdf()
+    checks.true("printing gives no PDF", browser.pdf().startswith(b"%PDF"))
     checks.equal("lists closed in print", browser.evaluate("openAtPrint"), 0)
+    checks.equal("theme after printing", browser.text("#theme"), ["Theme: auto"])
+    checks.no_problems(browser, url)
 
 
 def check_use(browser, doc, url, checks):
     """All of the above, on a page of the demo's run."""
-    check_drawn_at_load(browser, url, checks)
+    check_picture_and_print(browser, url, checks)
     browser.open(url)
     check_loss_chart(browser, doc, checks)
     check_keys_on_loss(browser, checks)
