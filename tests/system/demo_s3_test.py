@@ -14,7 +14,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import (BUILD, CORPUS, ROUNDS, SMALL_MODEL, SOURCE, case, execute, expect, main,
+from harness import (BUILD, CORPUS, PACED, ROUNDS, SMALL_MODEL, SOURCE, case, execute, expect, main,
                      wait_for)
 
 sys.path.insert(0, str(SOURCE / "scripts/demo/s3"))
@@ -72,7 +72,7 @@ class ShortDemo:
             "run": "short", "folder": "out", "seed": 1, "model": "model.json",
             "store": "s3://runs/short" if store == "s3" else "file:out/store",
             "data": {"folder": "out/data", "epochs": 2000},
-            "training": {"batch_tokens": 512, "device_batch_rows": 4, "step_at_least_s": 0.1},
+            "training": {"batch_tokens": 512, "device_batch_rows": 4, **PACED},
             "optimizer": {"schedule_tokens": 1_000_000, "lr_scale": 0.1}, "rounds": ROUNDS,
             "sites": [f"{site}.json" for site in SITES]})
         command = ("env", f"TMPDIR={self.temporary}", f"CURTAIL_CLUSTERS={self.clusters}", DEMO,

@@ -9,7 +9,7 @@ from harness import (STREAMS, SmallRun, case, execute, expect, kill, main, progr
 
 
 def small_run():
-    return SmallRun(sites=("A", "B"), training={"tokens": 12_000, "step_at_least_s": 0.2},
+    return SmallRun(sites=("A", "B"), ranks=1, training={"tokens": 12_000, "step_at_least_s": 0.2},
                     rounds={"keep_models": 100, "checkpoint_interval_s": 0.5})
 
 
@@ -69,7 +69,7 @@ def each_model_has_one_line_although_a_follower_is_killed():
         wait_for(lambda: "has no commit yet" in run.log(), "the wait for the run")
         refused = execute(*follower(run), code=75)
         expect("cannot follow run small at site B" in refused.stderr, refused.stderr)
-        trainer = run.start_training("A", ranks=1)
+        trainer = run.start_training("A")
         wait_for(lambda: len(local_lines(run)) >= 2, "two lines", timeout=60)
         kill(first.pid)
         first.wait()
@@ -88,7 +88,7 @@ def each_model_has_one_line_although_a_follower_is_killed():
 @case(seconds=3)
 def a_stop_request_ends_a_follower_with_0():
     with small_run() as run:
-        run.start_training("A", ranks=1)
+        run.start_training("A")
         for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
             before = len(local_lines(run))
             process = run.start(*follower(run))

@@ -140,7 +140,7 @@ def published(pieces):
     return text
 
 
-def wait_for(condition, what, timeout=30.0, pause=0.02):
+def wait_for(condition, what, timeout=30.0, pause=0.05):
     """Polls until `condition()` is true and returns its value; fails after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
@@ -243,6 +243,7 @@ class SmallRun:
     def __init__(self, sites=("A", "B"), ranks=2, model=None, rounds=None, training=None,
                  optimizer=None, epochs=2000, launcher=None, seed=1):
         self.folder = Path(tempfile.mkdtemp(prefix="curtail-system-"))
+        self.ranks = ranks
         self.processes = []
         shutil.copytree(self.data(), self.folder / "data")
         self.write("model.json", model or SMALL_MODEL)
@@ -293,13 +294,13 @@ class SmallRun:
 
     def training(self, site, ranks, options):
         train = (program("curtail-train"), self.run_file, "--site", site, *options)
-        return mpirun(ranks, *train)
+        return mpirun(ranks or self.ranks, *train)
 
-    def train(self, site, *options, ranks=2, code=0, timeout=60):
+    def train(self, site, *options, ranks=None, code=0, timeout=60):
         """Trains in the foreground until the trainer exits."""
         return execute(*self.training(site, ranks, options), code=code, timeout=timeout)
 
-    def start_training(self, site, *options, ranks=2):
+    def start_training(self, site, *options, ranks=None):
         return self.start(*self.training(site, ranks, options))
 
     def start(self, *command):

@@ -30,7 +30,7 @@ class Owners:
     """A run of two owners, `A` and `B`. The site of each has the same name."""
 
     def __init__(self):
-        self.run = SmallRun(training=PACED)
+        self.run = SmallRun(ranks=1, training=PACED)
         self.store = self.run.folder / "store"
         self.run.store = self.store / "runs/small"
         write_trace(self.run.folder / "trace.csv")
@@ -179,8 +179,8 @@ def damage(path):
 @case(seconds=9)
 def missing_end_is_named():
     """The trainer of B is killed, and nothing publishes what it left. A trains on."""
-    with SmallRun(training=PACED, rounds={"drop_after_s": 2}) as run:
-        jobs = {site: run.start_training(site, ranks=1) for site in "AB"}
+    with SmallRun(ranks=1, training=PACED, rounds={"drop_after_s": 2}) as run:
+        jobs = {site: run.start_training(site) for site in "AB"}
         wait_for(lambda: run.pieces("B", "trainer"), "the first piece of B")
         wait_for(lambda: len(run.metrics("B")) > 5, "steps of B")
         kill_job(jobs["B"])
@@ -202,8 +202,8 @@ def missing_end_is_named():
 
 @case(seconds=4)
 def next_process_publishes_what_a_killed_one_left():
-    with SmallRun(sites=("A",), training=PACED) as run:
-        job = run.start_training("A", ranks=1)
+    with SmallRun(sites=("A",), ranks=1, training=PACED) as run:
+        job = run.start_training("A")
         wait_for(lambda: run.pieces("A", "trainer"), "the first piece")
         wait_for(lambda: len(run.metrics("A")) > 5, "steps")
         lock = run.out / "sites/A/publish.lock"
@@ -216,7 +216,7 @@ def next_process_publishes_what_a_killed_one_left():
         execute(program("curtail-poll"), run.run_file, "--trace", trace)
         run.check_journal("A")
         expect(len(published_steps(run)) >= left > 0, "the poller published nothing")
-        job = run.start_training("A", "--permission", "never", ranks=1)
+        job = run.start_training("A", "--permission", "never")
         wait_for(lambda: len(run.metrics("A")) > left + 5, "steps")
         job.send_signal(signal.SIGUSR1)
         expect(job.wait(30) == 0, run.log()[-2000:])

@@ -90,7 +90,7 @@ def unequal(commit):
 def start(run, sites, outer):
     run.config["outer"] = outer
     run.save()
-    return [run.start_training(site, ranks=1) for site in sites]
+    return [run.start_training(site) for site in sites]
 
 
 def stop(jobs):
@@ -165,7 +165,7 @@ def an_amendment_adds_a_site_and_changes_the_outer_step():
         jobs = start(run, "AB", {"kind": "nesterov", "eta": ETA, "mu": MU})
         wait_for(lambda: outer_steps(run)[0], "a merge before the amendment", timeout=60)
         propose_a_third_site_and_another_outer_step(run)
-        jobs.append(run.start_training("C", ranks=1))
+        jobs.append(run.start_training("C"))
         wait_for(lambda: sum("C" in contributors(c) for _, c in outer_steps(run)[1]) >= 2,
                  "two merges with site C", timeout=60)
         stop(jobs)

@@ -46,7 +46,7 @@ def payloads_come_over_mpi(cluster):
 def break_and_go_on(cluster, source, name, how, in_transfer):
     """Breaks a process of one site. The other site completes every round in time."""
     with TwoSites(cluster) as two:
-        wait_for(lambda: all(two.leader(site) for site in SITES), "both leaders", 30, 0.005)
+        wait_for(lambda: all(two.leader(site) for site in SITES), "both leaders", 30)
         site = source.choice(SITES)
         other = "B" if site == "A" else "A"
         if in_transfer:

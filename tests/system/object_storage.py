@@ -104,12 +104,12 @@ def shared_storage():
 
 class StoredRun(SmallRun):
     """A small run in a bucket of an ObjectStorage. Each site has a key of its own: that of the user
-    with its name, or of `users[site]`."""
+    with its name, or of `users[site]`. Only one rank uses the store, so a site has no other."""
 
     number = 0
 
     def __init__(self, storage, bucket="runs", users=None, training=PACED, **options):
-        super().__init__(training=training, **options)
+        super().__init__(ranks=1, training=training, **options)
         StoredRun.number += 1
         self.storage, self.bucket = storage, bucket
         self.prefix = f"test-{os.getpid()}-{StoredRun.number}"

@@ -11,7 +11,7 @@ REPAIR_WAIT_S = 12
 
 
 def small_run(**rounds):
-    return SmallRun(training=PACED, rounds={"repair_wait_s": REPAIR_WAIT_S, **rounds})
+    return SmallRun(ranks=1, training=PACED, rounds={"repair_wait_s": REPAIR_WAIT_S, **rounds})
 
 
 def stop(job):

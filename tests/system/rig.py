@@ -62,12 +62,12 @@ class Rig:
         self.cluster = cluster
         self.launcher = {"script": str(SOURCE / "slurm/site_train.sh"), "grace_s": 10,
                          "slurm_conf": cluster.environment["SLURM_CONF"], "partition": "train"}
-        self.run = SmallRun(sites=("A",), launcher=self.launcher, training=PACED)
+        self.run = SmallRun(sites=("A",), ranks=1, launcher=self.launcher, training=PACED)
         if prologue is not None:
             (self.run.folder / "prologue.sh").write_text(prologue)
             self.launcher["prologue"] = "prologue.sh"
         self.run.write("site_A.json", {
-            "site": "A", "ranks": 2, "region": "A", "launcher": self.launcher,
+            "site": "A", "ranks": 1, "region": "A", "launcher": self.launcher,
             "poll_period_s": POLL_PERIOD_S, "permission_lifetime_s": LIFETIME_S,
             "signal_max_age_s": MAX_AGE_S, "window": {"close_delay_s": CLOSE_DELAY_S},
             **(changes or {})})

@@ -10,11 +10,11 @@ from slurm_clusters import shared_cluster
 
 SCRIPT = SOURCE / "slurm/site_train.sh"
 KILL_WAIT = 60
-# Each step takes some seconds, longer than mpirun waits before it kills its ranks. Only at its end
-# can the trainer stop, because the whole step is one pass through the model.
+# A step takes two seconds, longer than mpirun waits before it kills its ranks. Only at its end can
+# the trainer stop, because the whole step is one pass through the model.
 SLOW = {"model": {"name": "slow", "depth": 3, "sequence": 32, "vocabulary": 300},
-        "training": {"batch_tokens": 24576, "device_batch_rows": 384},
-        "rounds": {"grant_quantum_blocks": 192},
+        "training": {"batch_tokens": 16384, "device_batch_rows": 256},
+        "rounds": {"grant_quantum_blocks": 128},
         "launcher": {"kind": "local", "script": str(SCRIPT), "grace_s": KILL_WAIT}}
 # Ranks on different nodes of this machine.
 NETWORK = {"OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo"}
@@ -54,7 +54,7 @@ def wait_until_in_a_step(run):
              is_rank(entry.name) and str(run.folder) in command_of(entry)]
     expect(len(ranks) == 2, f"ranks {ranks}")
     begun = cpu_seconds(ranks[0])
-    wait_for(lambda: cpu_seconds(ranks[0]) > begun + 0.4, "the second step")
+    wait_for(lambda: cpu_seconds(ranks[0]) > begun + 0.2, "the second step")
 
 
 def check_stopped_job_contributes(cluster, options, stop):
