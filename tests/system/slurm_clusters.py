@@ -51,8 +51,10 @@ class HardCluster:
         return dict(line.split() for line in shown.splitlines()).get(job, "")
 
     def wait_for_state(self, job, *states, timeout=30):
-        return wait_for(lambda: (state := self.state(job)) in states and state,
-                        f"job {job} in state {' or '.join(states)}", timeout, pause=0.1)
+        """Waits until the job is in one of the states, of which an empty one is that of a job that
+        the controller has forgotten."""
+        wait_for(lambda: self.state(job) in states,
+                 f"job {job} in state {' or '.join(states)}", timeout, pause=0.1)
 
     def hold_epilog(self):
         """Keeps ending jobs in the state COMPLETING until release_epilog()."""
