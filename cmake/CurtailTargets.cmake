@@ -170,16 +170,16 @@ function(_curtail_test_executable target main)
     _curtail_use_precompiled(${target} curtail_test ${folder})
 endfunction()
 
-# curtail_test(FOLDER_FILE [WAITS] [EACH] [STORAGE] [SOURCE file] [LINKS target...] [RANKS n...]
+# curtail_test(FOLDER_FILE [WAITS] [EACH] [STORAGE] [SOURCE file...] [LINKS target...] [RANKS n...]
 #              [PROGRAMS program...] [LABELS label...] [TIMEOUT seconds] [ENVIRONMENT K=V...])
 #   Adds FILE.cpp of the current folder of tests/ to the folder's executable, and a test that runs
 #   what this file defines. LINKS names libraries of ours (`rounds`) or other targets [FOLDER].
-#   PROGRAMS are built before the test. With RANKS the file becomes an executable of its own, which
-#   runs under mpirun once for each number of ranks. ctest counts in quarters of a core. WAITS: the
+#   PROGRAMS are built before the test. With RANKS the files become an executable of their own, which
+#   runs under mpirun once for each number of ranks. Only such a test has several files. ctest counts in quarters of a core. WAITS: the
 #   test mostly waits, so it shares a core with three others. EACH: each case is a test of its own.
 #   STORAGE: it uses the S3 server that ctest starts for several tests.
 function(curtail_test name)
-    cmake_parse_arguments(ARG "WAITS;EACH;STORAGE" "SOURCE;TIMEOUT" "LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(ARG "WAITS;EACH;STORAGE" "TIMEOUT" "SOURCE;LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
     get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     string(REGEX REPLACE "^[a-z0-9]+_(.*)$" "\\1" file ${name})
     foreach(default "SOURCE;${file}.cpp" "LINKS;${folder}" "TIMEOUT;60" "LABELS;unit")
@@ -197,7 +197,8 @@ function(curtail_test name)
             _curtail_test_executable(${target} curtail_test_main)
         endif()
     endif()
-    target_sources(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_SOURCE})
+    list(TRANSFORM ARG_SOURCE PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
+    target_sources(${target} PRIVATE ${sources})
     foreach(link ${ARG_LINKS})
         if(TARGET curtail_${link})
             set(link curtail_${link})
@@ -207,8 +208,11 @@ function(curtail_test name)
     if(ARG_PROGRAMS)
         add_dependencies(${target} ${ARG_PROGRAMS})
     endif()
-    _curtail_path(source /${ARG_SOURCE})
-    set(command $<TARGET_FILE:${target}> --file ${source})
+    set(command $<TARGET_FILE:${target}>)
+    if(NOT ARG_RANKS)
+        _curtail_path(source /${ARG_SOURCE})
+        list(APPEND command --file ${source})
+    endif()
     set(environment ${CURTAIL_TEST_ENVIRONMENT} ${ARG_ENVIRONMENT})
     if(NOT folder IN_LIST CURTAIL_TESTS_OF_DISKS)
         list(APPEND environment ${CURTAIL_TESTS_IN_MEMORY})
