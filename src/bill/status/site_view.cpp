@@ -82,7 +82,7 @@ SitesView read_sites(config::Run const& run, LogView const& logs)
     for (auto const& site : run.sites) {
         view.sites.emplace_back();
         view.sites.back().site = site.site;
-        view.sites.back().failures_before_hold = site.launcher.failures_before_hold;
+        view.sites.back().failures_before_hold = site.launch.failures_before_hold;
     }
     bool has_poller = read_poller(run, view);
     for (std::size_t s = 0; s < view.sites.size(); ++s) {

@@ -22,7 +22,7 @@ struct JobSpec {
     /// path means that jobs do not receive the variable.
     std::filesystem::path build;
     int ranks{1};
-    config::LaunchSettings launcher;
+    config::LaunchSettings launch;
 };
 
 /// The part of a job's comment that differs between the jobs of a site.

@@ -10,9 +10,9 @@ std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site con
                                         std::string const& folder_id,
                                         std::filesystem::path const& build)
 {
-    JobSpec spec{run.run, site.site,  folder_id,    run.file, run.site_folder(site.site),
-                 build,   site.ranks, site.launcher};
-    switch (site.launcher.kind) {
+    JobSpec spec{run.run, site.site,  folder_id,  run.file, run.site_folder(site.site),
+                 build,   site.ranks, site.launch};
+    switch (site.launch.kind) {
         case config::LaunchSettings::Kind::slurm:
             return std::make_unique<SlurmLauncher>(std::move(spec));
         case config::LaunchSettings::Kind::local:

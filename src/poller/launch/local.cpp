@@ -45,8 +45,8 @@ std::vector<std::pair<std::string, std::string>> job_environment(JobSpec const& 
     auto environment = process::plain_environment();
     environment.emplace_back("CURTAIL_JOB", job.value);
     environment.emplace_back("CURTAIL_INTENT", job.value);
-    if (!spec.launcher.prologue.empty())
-        environment.emplace_back("CURTAIL_PROLOGUE", spec.launcher.prologue.string());
+    if (!spec.launch.prologue.empty())
+        environment.emplace_back("CURTAIL_PROLOGUE", spec.launch.prologue.string());
     if (!spec.build.empty()) environment.emplace_back("CURTAIL_BUILD", spec.build.string());
     return environment;
 }
@@ -73,7 +73,7 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
     if (!known) return tl::unexpected(known.error().with_context(what));
     if (*known) return job;
     SupervisedScript const script{
-        .arguments = {spec_.launcher.script.string(), spec_.run_file.string(), spec_.site.value},
+        .arguments = {spec_.launch.script.string(), spec_.run_file.string(), spec_.site.value},
         .environment = job_environment(spec_, job),
         .folder = spec_.folder.string(),
         .log = log_file(job).string(),

@@ -74,21 +74,20 @@ bool means_no_answer(std::string_view errors)
 process::ProgramCall SlurmLauncher::make_command(std::vector<std::string> arguments,
                                                  plan::IntentId const& intent) const
 {
-    auto const& launcher = spec_.launcher;
+    auto const& launch = spec_.launch;
     process::ProgramCall command{std::move(arguments), process::plain_environment(),
-                                 launcher.command_deadline};
+                                 launch.command_deadline};
     auto const set = [&](char const* name, std::string value) {
         if (!value.empty()) command.environment.emplace_back(name, std::move(value));
     };
     char const* inherited = std::getenv("SLURM_CONF");
-    set("SLURM_CONF", launcher.slurm_conf.empty() && inherited != nullptr
-                          ? inherited
-                          : launcher.slurm_conf.string());
+    set("SLURM_CONF",
+        launch.slurm_conf.empty() && inherited != nullptr ? inherited : launch.slurm_conf.string());
     bool const prints_times =
         command.arguments.front() == "squeue" || command.arguments.front() == "sacct";
     if (prints_times) set("SLURM_TIME_FORMAT", "%s");
     set("CURTAIL_BUILD", spec_.build.string());
-    set("CURTAIL_PROLOGUE", launcher.prologue.string());
+    set("CURTAIL_PROLOGUE", launch.prologue.string());
     set("CURTAIL_INTENT", intent.value);  // tells the job that it needs the poller's permission
     return command;
 }
@@ -98,7 +97,7 @@ Result<process::CommandResult> SlurmLauncher::run(std::vector<std::string> argum
 {
     // Without the file Slurm's clients search the network for their cluster, longer than any
     // deadline.
-    auto const& conf = spec_.launcher.slurm_conf;
+    auto const& conf = spec_.launch.slurm_conf;
     if (std::error_code error; !conf.empty() && !std::filesystem::exists(conf, error))
         return fail(ExitCode::unavailable, "cannot run " + arguments.at(0),
                     conf.string() + " does not exist",
@@ -116,10 +115,10 @@ std::optional<std::string> SlurmLauncher::federated_cluster() const
 std::vector<std::string> SlurmLauncher::sbatch_arguments(
     Comment const& comment, std::optional<std::string> const& cluster) const
 {
-    auto const& launcher = spec_.launcher;
+    auto const& launch = spec_.launch;
     // `sbatch --signal` takes whole seconds of 16 bits.
     auto const grace_s =
-        std::min<std::int64_t>(std::chrono::ceil<Seconds>(launcher.grace).count(), 65'535);
+        std::min<std::int64_t>(std::chrono::ceil<Seconds>(launch.grace).count(), 65'535);
     std::vector<std::string> arguments{
         "sbatch", "--parsable", "--job-name=" + job_name(spec_),
         "--comment=" + comment_text(spec_, comment), "--dependency=singleton",
@@ -127,17 +126,17 @@ std::vector<std::string> SlurmLauncher::sbatch_arguments(
         "--propagate=NONE",  // not the limits of the poller, such as its core limit of 0
         "--open-mode=append", "--output=" + escape_percent(spec_.folder.string()) + "/job-%j.log",
         "--chdir=" + spec_.folder.string(), "--ntasks=" + std::to_string(spec_.ranks),
-        "--time=" + launcher.time_limit,
+        "--time=" + launch.time_limit,
         // Before its time limit a job has as long to stop as after its window closes.
         "--signal=B:USR1@" + std::to_string(grace_s),
         // The environment of sbatch is already an explicit list. With a list here slurmd would run
         // the user's login shell for the rest, which takes a second and exports its profile.
         "--export=ALL"};
-    if (!launcher.partition.empty()) arguments.push_back("--partition=" + launcher.partition);
-    if (launcher.nodes > 0) arguments.push_back("--nodes=" + std::to_string(launcher.nodes));
+    if (!launch.partition.empty()) arguments.push_back("--partition=" + launch.partition);
+    if (launch.nodes > 0) arguments.push_back("--nodes=" + std::to_string(launch.nodes));
     if (cluster) arguments.push_back("--clusters=" + *cluster);
-    for (auto const& option : launcher.sbatch_options) arguments.push_back(option);
-    for (auto const& last : {launcher.script.string(), spec_.run_file.string(), spec_.site.value})
+    for (auto const& option : launch.sbatch_options) arguments.push_back(option);
+    for (auto const& last : {launch.script.string(), spec_.run_file.string(), spec_.site.value})
         arguments.push_back(last);
     return arguments;
 }

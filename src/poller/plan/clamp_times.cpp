@@ -5,12 +5,12 @@
 
 namespace curtail::plan {
 
-SiteState clamp_times(SiteState state, Time now, JobLimits const& rules)
+SiteState clamp_times(SiteState state, Time now, JobLimits const& limits)
 {
     auto const limit = [](std::optional<Time>& time, Time latest) {
         if (time) *time = std::min(*time, latest);
     };
-    limit(state.retry_at, now + rules.longest_backoff);
+    limit(state.retry_at, now + limits.longest_backoff);
     if (state.intent) state.intent->since = std::min(state.intent->since, now);
     for (auto& job : state.jobs)
         for (auto* time : {&job.running_since, &job.asked_since, &job.drained_since,

@@ -23,10 +23,10 @@ std::vector<LiveJob> live_jobs(SiteState const& state, std::vector<Job> const& j
 
 // Returns whether Slurm has been ending the job for too long. The next job need not wait for it:
 // Slurm decides where that one starts.
-bool is_stuck(LiveJob const& job, Time now, JobLimits const& rules)
+bool is_stuck(LiveJob const& job, Time now, JobLimits const& limits)
 {
     auto const& since = job.tracked->ending_since;
-    return job.listed->cleaning_up && since && now - *since >= rules.completing_time;
+    return job.listed->cleaning_up && since && now - *since >= limits.completing_time;
 }
 
 bool is_due(std::optional<Time> const& last, Millis interval, Time now)
@@ -35,27 +35,27 @@ bool is_due(std::optional<Time> const& last, Millis interval, Time now)
 }
 
 // Returns why a running job may be cancelled now. Returns an empty text if it may not.
-std::string overdue(TrackedJob const& job, Time now, JobLimits const& rules)
+std::string overdue(TrackedJob const& job, Time now, JobLimits const& limits)
 {
-    if (job.drains < rules.drains_before_cancel || !job.asked_since) return {};
+    if (job.drains < limits.drains_before_cancel || !job.asked_since) return {};
     if (job.drained_since)
-        return now - *job.drained_since >= rules.grace
-                   ? "it did not stop within " + format_duration(rules.grace)
+        return now - *job.drained_since >= limits.grace
+                   ? "it did not stop within " + format_duration(limits.grace)
                    : std::string();
-    auto const longest = 3 * rules.grace;
+    auto const longest = 3 * limits.grace;
     return now - *job.asked_since >= longest
                ? "no drain signal was delivered within " + format_duration(longest)
                : std::string();
 }
 
 Action stop_running(Action action, LiveJob const& job, bool may_cancel, Time now,
-                    JobLimits const& rules)
+                    JobLimits const& limits)
 {
-    if (auto const late = overdue(*job.tracked, now, rules); !late.empty()) {
+    if (auto const late = overdue(*job.tracked, now, limits); !late.empty()) {
         action.why += "; " + late;
         if (may_cancel) action.type = ActionType::cancel;
         else action.why = job.name() + " was cancelled but is still listed";
-    } else if (is_due(job.tracked->last_drain, rules.drain_interval, now)) {
+    } else if (is_due(job.tracked->last_drain, limits.drain_interval, now)) {
         action.type = ActionType::drain;
     } else {
         auto const since = now - job.tracked->asked_since.value_or(now);
@@ -65,10 +65,10 @@ Action stop_running(Action action, LiveJob const& job, bool may_cancel, Time now
 }
 
 // One step towards the end of a job; `wait` while the last step may still take effect.
-Action stop(LiveJob const& job, std::string const& why, Time now, JobLimits const& rules)
+Action stop(LiveJob const& job, std::string const& why, Time now, JobLimits const& limits)
 {
     Action action{ActionType::wait, job.tracked->id, job.tracked->window, {}, why};
-    bool const may_cancel = is_due(job.tracked->last_cancel, rules.cancel_interval, now);
+    bool const may_cancel = is_due(job.tracked->last_cancel, limits.cancel_interval, now);
     switch (job.listed->state) {
         case Job::State::ending:
             action.why = job.listed->leftovers ? job.name() + " ended but left processes running"
@@ -81,7 +81,7 @@ Action stop(LiveJob const& job, std::string const& why, Time now, JobLimits cons
             return action;
         case Job::State::running:
         case Job::State::ended:
-            return stop_running(std::move(action), job, may_cancel, now, rules);
+            return stop_running(std::move(action), job, may_cancel, now, limits);
     }
     __builtin_unreachable();
 }
@@ -137,7 +137,7 @@ Action start(SiteState const& state, DesiredState const& desired, Time now)
 }  // namespace
 
 std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
-                           std::vector<Job> const& jobs, Time now, JobLimits const& rules)
+                           std::vector<Job> const& jobs, Time now, JobLimits const& limits)
 {
     auto const live = live_jobs(state, jobs);
     auto const* kept = desired.job ? pick_job_to_keep(live) : nullptr;
@@ -145,8 +145,8 @@ std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
     bool only_stuck = true;
     for (auto const& job : live) {
         if (&job == kept) continue;
-        actions.push_back(stop(job, reason_to_stop(desired, kept), now, rules));
-        only_stuck = only_stuck && is_stuck(job, now, rules);
+        actions.push_back(stop(job, reason_to_stop(desired, kept), now, limits));
+        only_stuck = only_stuck && is_stuck(job, now, limits);
     }
     if (kept != nullptr) actions.push_back(keep(*kept));
     else if (only_stuck) actions.push_back(start(state, desired, now));
@@ -154,7 +154,7 @@ std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
 }
 
 std::string warning_of(SiteState const& state, std::vector<Job> const& jobs, Time now,
-                       JobLimits const& rules)
+                       JobLimits const& limits)
 {
     std::string text;
     auto const add = [&](std::string const& sentence) {
@@ -168,9 +168,9 @@ std::string warning_of(SiteState const& state, std::vector<Job> const& jobs, Tim
                 " has the name of this site's jobs but not their comment; it is ignored");
     }
     for (auto const& job : live_jobs(state, jobs))
-        if (is_stuck(job, now, rules))
+        if (is_stuck(job, now, limits))
             add(job.name() + " has been " + job.listed->launcher_state + " for more than " +
-                format_duration(rules.completing_time) +
+                format_duration(limits.completing_time) +
                 "; the next job does not wait for it: ask the cluster's administrators");
     return text;
 }

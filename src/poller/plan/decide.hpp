@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "poller/plan/action.hpp"
-#include "poller/plan/rules.hpp"
+#include "poller/plan/job_limits.hpp"
 #include "poller/plan/state.hpp"
 
 namespace curtail::plan {
@@ -37,11 +37,11 @@ struct DesiredState {
 /// `jobs` are the jobs that the launcher lists.
 [[nodiscard]] std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
                                          std::vector<Job> const& jobs, Time now,
-                                         JobLimits const& rules);
+                                         JobLimits const& limits);
 
 /// Returns one line with all warnings about those listed jobs that have not ended. The text is
 /// empty if there are no warnings.
 [[nodiscard]] std::string warning_of(SiteState const& state, std::vector<Job> const& jobs, Time now,
-                                     JobLimits const& rules);
+                                     JobLimits const& limits);
 
 }  // namespace curtail::plan

@@ -60,14 +60,14 @@ void forget_failures(SiteState& state)
     state.failure.clear();
 }
 
-Millis count_failure(SiteState& state, std::string failure, Time now, JobLimits const& rules)
+Millis count_failure(SiteState& state, std::string failure, Time now, JobLimits const& limits)
 {
-    return pause_after(state, std::move(failure), backoff(++state.failures, rules), now);
+    return pause_after(state, std::move(failure), backoff(++state.failures, limits), now);
 }
 
-Millis count_setback(SiteState& state, std::string setback, Time now, JobLimits const& rules)
+Millis count_setback(SiteState& state, std::string setback, Time now, JobLimits const& limits)
 {
-    return pause_after(state, std::move(setback), backoff(++state.setbacks, rules), now);
+    return pause_after(state, std::move(setback), backoff(++state.setbacks, limits), now);
 }
 
 }  // namespace curtail::plan

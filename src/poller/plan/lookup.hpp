@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "poller/plan/rules.hpp"
+#include "poller/plan/job_limits.hpp"
 #include "poller/plan/update.hpp"
 
 namespace curtail::plan {
@@ -23,9 +23,9 @@ void track(Update& update, JobId const& id, WindowId const& window, IntentId con
 void forget_failures(SiteState& state);
 /// Records `failure` in the state and counts it. Forbids submissions before `now` + the backoff.
 /// Returns the backoff. `now` is real time, here and below.
-Millis count_failure(SiteState& state, std::string failure, Time now, JobLimits const& rules);
+Millis count_failure(SiteState& state, std::string failure, Time now, JobLimits const& limits);
 /// Records a setback, which is not a failure: counts it and forbids submissions before `now` + its
 /// backoff. Returns the backoff. `setback` describes it.
-Millis count_setback(SiteState& state, std::string setback, Time now, JobLimits const& rules);
+Millis count_setback(SiteState& state, std::string setback, Time now, JobLimits const& limits);
 
 }  // namespace curtail::plan

@@ -16,7 +16,7 @@ constexpr int try_later = static_cast<int>(ExitCode::temporary);
 // end in the same way.
 constexpr int bad_data = static_cast<int>(ExitCode::data);
 
-void resolve_intent(Update& update, std::vector<Job> const& jobs, Time now, JobLimits const& rules)
+void resolve_intent(Update& update, std::vector<Job> const& jobs, Time now, JobLimits const& limits)
 {
     auto& state = update.state;
     if (!state.intent) return;
@@ -26,7 +26,7 @@ void resolve_intent(Update& update, std::vector<Job> const& jobs, Time now, JobL
             track(update, arrived->id, state.intent->window, state.intent->id);
         state.retry_at.reset();
         state.intent.reset();
-    } else if (state.intent->uncertain && now - state.intent->since >= rules.settle_time) {
+    } else if (state.intent->uncertain && now - state.intent->since >= limits.settle_time) {
         state.intent.reset();
     }
 }
@@ -79,16 +79,16 @@ std::string end_text(TrackedJob const& tracked, Job const& job, bool too_soon)
 
 // Returns how long the next job waits after one that ended without a stop request.
 Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, bool too_soon,
-                     Time now, JobLimits const& rules)
+                     Time now, JobLimits const& limits)
 {
     auto& state = update.state;
     auto text = end_text(tracked, job, too_soon);
-    if (is_setback(job)) return count_setback(state, std::move(text), now, rules);
-    auto const pause = count_failure(state, text, now, rules);
+    if (is_setback(job)) return count_setback(state, std::move(text), now, limits);
+    auto const pause = count_failure(state, text, now, limits);
     if (job.exit_code == bad_data)
         update.hold = {HoldRequest::Cause::failures, text + "; another job would fail too",
                        job.ended};
-    else if (state.failures >= rules.failures_before_hold)
+    else if (state.failures >= limits.failures_before_hold)
         update.hold = {HoldRequest::Cause::failures,
                        std::to_string(state.failures) + " jobs failed in a row; the last: " + text,
                        job.ended};
@@ -96,7 +96,7 @@ Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, 
 }
 
 void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time now,
-              JobLimits const& rules)
+              JobLimits const& limits)
 {
     JobChange event{.type = JobChange::Type::ended,
                     .window = tracked.window.value,
@@ -107,7 +107,7 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
     update.events.push_back(event);
     auto const run_time =
         tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
-    bool const too_soon = run_time < rules.min_run_time;
+    bool const too_soon = run_time < limits.min_run_time;
     if (!too_soon) update.state.setbacks = 0;
     bool const ended_well = job.end == Job::End::clean && (!too_soon || job.stopped_on_request);
     if (ended_well || tracked.drained_since) forget_failures(update.state);
@@ -120,19 +120,19 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
         return;
     }
     event.type = JobChange::Type::failed;
-    event.retry_after = judge_failure(update, tracked, job, too_soon, now, rules);
+    event.retry_after = judge_failure(update, tracked, job, too_soon, now, limits);
     update.events.push_back(std::move(event));
 }
 
 }  // namespace
 
-Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimits const& rules)
+Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimits const& limits)
 {
     Job vanished;
     vanished.launcher_state = "GONE";
     vanished.end = Job::End::unknown;
     Update update{std::move(before), {}, {}};
-    resolve_intent(update, jobs, now, rules);
+    resolve_intent(update, jobs, now, limits);
     adopt_unknown_jobs(update, jobs);
     std::vector<TrackedJob> remaining;
     auto const tracked_jobs = std::move(update.state.jobs);
@@ -141,7 +141,7 @@ Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimi
         note_start(update, tracked, listed, now);
         if (listed == nullptr) listed = &vanished;
         if (listed == &vanished || listed->state == Job::State::ended) {
-            note_end(update, tracked, *listed, now, rules);
+            note_end(update, tracked, *listed, now, limits);
             continue;
         }
         if (listed->state != Job::State::ending) tracked.ending_since.reset();

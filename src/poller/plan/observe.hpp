@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "poller/plan/rules.hpp"
+#include "poller/plan/job_limits.hpp"
 #include "poller/plan/update.hpp"
 
 namespace curtail::plan {
@@ -12,6 +12,6 @@ namespace curtail::plan {
 /// all jobs of this run and site that the launcher still knows. The launcher must have been asked
 /// at the real time `now` or later.
 [[nodiscard]] Update observe(SiteState before, std::vector<Job> const& jobs, Time now,
-                             JobLimits const& rules);
+                             JobLimits const& limits);
 
 }  // namespace curtail::plan

@@ -12,18 +12,18 @@ using runlog::JobChange;
 
 // The submission's answer was lost. A later observation shows whether it failed: its job appears,
 // or its intent expires.
-void note_lost_answer(SiteState& state, std::string failure, Time now, JobLimits const& rules)
+void note_lost_answer(SiteState& state, std::string failure, Time now, JobLimits const& limits)
 {
     if (!state.intent) return;
-    count_setback(state, std::move(failure), now, rules);
+    count_setback(state, std::move(failure), now, limits);
     state.intent->since = now;
     state.intent->uncertain = true;
 }
 
 void note_refusal(Update& update, Action const& action, Outcome const& outcome, std::string failure,
-                  Time now, JobLimits const& rules)
+                  Time now, JobLimits const& limits)
 {
-    auto const pause = count_setback(update.state, std::move(failure), now, rules);
+    auto const pause = count_setback(update.state, std::move(failure), now, limits);
     update.state.intent.reset();
     update.events.push_back({.type = JobChange::Type::failed,
                              .window = action.window.value,
@@ -32,7 +32,7 @@ void note_refusal(Update& update, Action const& action, Outcome const& outcome, 
 }
 
 Update finish_submission(SiteState before, Action const& action, Outcome const& outcome, Time now,
-                         JobLimits const& rules)
+                         JobLimits const& limits)
 {
     Update update{std::move(before), {}, {}};
     auto failure = "submission failed (" + outcome.why + ")";
@@ -45,10 +45,10 @@ Update finish_submission(SiteState before, Action const& action, Outcome const& 
                 track(update, outcome.job, action.window, action.intent);
             break;
         case Outcome::Status::refused:
-            note_refusal(update, action, outcome, std::move(failure), now, rules);
+            note_refusal(update, action, outcome, std::move(failure), now, limits);
             break;
         case Outcome::Status::unknown:
-            note_lost_answer(update.state, std::move(failure), now, rules);
+            note_lost_answer(update.state, std::move(failure), now, limits);
             break;
     }
     return update;
@@ -78,10 +78,10 @@ SiteState begin(SiteState before, Action const& action, Time now)
 }
 
 Update finish(SiteState before, Action const& action, Outcome const& outcome, Time now,
-              JobLimits const& rules)
+              JobLimits const& limits)
 {
     if (action.type == ActionType::submit)
-        return finish_submission(std::move(before), action, outcome, now, rules);
+        return finish_submission(std::move(before), action, outcome, now, limits);
     Update update{std::move(before), {}, {}};
     auto* job = find(update.state, action.job);
     if (job == nullptr || outcome.status != Outcome::Status::done) return update;

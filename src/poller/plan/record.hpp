@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "poller/plan/action.hpp"
-#include "poller/plan/rules.hpp"
+#include "poller/plan/job_limits.hpp"
 #include "poller/plan/update.hpp"
 
 namespace curtail::plan {
@@ -11,7 +11,7 @@ namespace curtail::plan {
 /// Returns the state to store after `action` was carried out, and the events to log. `before` is
 /// the state that `begin` returned.
 [[nodiscard]] Update finish(SiteState before, Action const& action, Outcome const& outcome,
-                            Time now, JobLimits const& rules);
+                            Time now, JobLimits const& limits);
 
 /// Returns the state with which a poller starts, from the stored state `before`. If the previous
 /// poller ended between `begin` and `finish` of a submission, Intent::uncertain becomes true and

@@ -32,11 +32,12 @@ std::optional<Error> waits_after_failures(plan::SiteState const& state,
 
 }  // namespace
 
-plan::DesiredState desired_state(WindowRecord const& window, StopReason stop,
+plan::DesiredState desired_state(WindowRecord const& window, StopReason stop_reason,
                                  std::string const& held, bool is_complete)
 {
-    if (stop == StopReason::trace_over) return {false, {}, "the trace has ended"};
-    if (stop == StopReason::user_request) return {false, {}, "the poller is stopping all jobs"};
+    if (stop_reason == StopReason::trace_over) return {false, {}, "the trace has ended"};
+    if (stop_reason == StopReason::user_request)
+        return {false, {}, "the poller is stopping all jobs"};
     if (is_complete) return {false, {}, "the run is complete"};
     if (!held.empty()) return {false, {}, held};
     if (!window.open) return {false, {}, "the window is closed"};
@@ -45,20 +46,21 @@ plan::DesiredState desired_state(WindowRecord const& window, StopReason stop,
 
 JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                             std::vector<plan::Job> const& listed, Time now,
-                            plan::JobLimits const& rules)
+                            plan::JobLimits const& limits)
 {
-    auto update = plan::observe(plan::clamp_times(before, now, rules), listed, now, rules);
-    JobObservation seen{std::move(update.state),
-                        runlog::to_events(update.events, now, site.value),
-                        {},
-                        std::move(update.hold)};
+    auto update = plan::observe(plan::clamp_times(before, now, limits), listed, now, limits);
+    JobObservation observation{std::move(update.state),
+                               runlog::to_events(update.events, now, site.value),
+                               {},
+                               std::move(update.hold)};
     for (auto const& event : update.events)
         if (event.type == runlog::JobChange::Type::failed)
             // A site that is held makes no next try.
-            seen.warnings.push_back(
-                site.value + ": " +
-                (seen.hold ? seen.state.failure : failure_text(event, seen.state)));
-    return seen;
+            observation.warnings.push_back(site.value + ": " +
+                                           (observation.hold
+                                                ? observation.state.failure
+                                                : failure_text(event, observation.state)));
+    return observation;
 }
 
 TrainerRecord find_trainer(std::vector<runlog::Event> const& events, plan::JobId const& job)
@@ -109,13 +111,13 @@ bool is_other_trainer(runlog::TrainerStatus const& status, plan::SiteState const
 
 JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,
                          std::vector<plan::Job> const& listed, Time now,
-                         plan::JobLimits const& rules)
+                         plan::JobLimits const& limits)
 {
     JobStatus status;
     status.window = site.window.open;
-    status.actions = plan::decide(site.jobs, desired, listed, now, rules);
+    status.actions = plan::decide(site.jobs, desired, listed, now, limits);
     status.action_error = waits_after_failures(site.jobs, desired, now);
-    status.warning = plan::warning_of(site.jobs, listed, now, rules);
+    status.warning = plan::warning_of(site.jobs, listed, now, limits);
     for (auto const& job : listed)
         if (job.state != plan::Job::State::ended) status.jobs.push_back(job);
     return status;

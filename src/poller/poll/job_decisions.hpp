@@ -24,7 +24,7 @@ enum class StopReason {
 
 /// Returns whether a site should have a job, and why. `held` is the result of hold_reason().
 /// `is_complete` is true if the run needs no more jobs.
-[[nodiscard]] plan::DesiredState desired_state(WindowRecord const& window, StopReason stop,
+[[nodiscard]] plan::DesiredState desired_state(WindowRecord const& window, StopReason stop_reason,
                                                std::string const& held, bool is_complete);
 
 /// The result of observe_jobs().
@@ -38,7 +38,7 @@ struct JobObservation {
 /// knowledge so far. `now` is real time.
 [[nodiscard]] JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                                           std::vector<plan::Job> const& listed, Time now,
-                                          plan::JobLimits const& rules);
+                                          plan::JobLimits const& limits);
 
 /// What a site's trainer wrote about its own start and end.
 struct TrainerRecord {
@@ -68,7 +68,7 @@ struct TrainerRecord {
 /// record after observe_jobs(). `now` is real time.
 [[nodiscard]] JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,
                                        std::vector<plan::Job> const& listed, Time now,
-                                       plan::JobLimits const& rules);
+                                       plan::JobLimits const& limits);
 /// Returns the status of a site's jobs after the launcher failed to list them. `list_error` is the
 /// launcher's error.
 [[nodiscard]] JobStatus undecided_status(WindowRecord const& window,

@@ -11,13 +11,13 @@ namespace {
 std::vector<Result<void>> poll_all(SitePollers const& pollers, PollContext const& context,
                                    bool dry_run)
 {
-    auto const stop = context.is_trace_over() ? StopReason::trace_over : StopReason::none;
+    auto const stop_reason = context.is_trace_over() ? StopReason::trace_over : StopReason::none;
     std::vector<Result<void>> stored(pollers.size());
     auto const poll = [&](SitePoller& site, Result<void>& result) {
         auto const now = context.signal_now();
         result = site.evaluate(now).stored;
-        if (!dry_run) result = first_error(result, site.renew_permission(now, stop));
-        result = first_error(result, site.manage_jobs(now, stop, dry_run).stored);
+        if (!dry_run) result = first_error(result, site.renew_permission(now, stop_reason));
+        result = first_error(result, site.manage_jobs(now, stop_reason, dry_run).stored);
     };
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < pollers.size(); ++i)
@@ -87,7 +87,7 @@ std::vector<Error> find_unmanaged_jobs(PollContext const& context, StateStore co
 PollResult make_result(SitePollers const& pollers, std::vector<Error> errors)
 {
     PollResult result{{}, std::move(errors)};
-    for (auto const& poller : pollers) result.sites.push_back(poller->status());
+    for (auto const& poller : pollers) result.sites.push_back(poller->findings());
     return result;
 }
 

@@ -62,7 +62,7 @@ void report_folder_warning(PollContext const& context, StateStore& store);
 /// jobs. Returns an error for each such site, and logs it as a warning.
 [[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,
                                                      StateStore const& store);
-/// Collects the status of each of `pollers`. `errors` are errors that belong to none of their
+/// Collects the findings of each of `pollers`. `errors` are errors that belong to none of their
 /// sites.
 [[nodiscard]] PollResult make_result(SitePollers const& pollers, std::vector<Error> errors);
 

@@ -26,19 +26,19 @@ SitePoller::SitePoller(SiteParts parts, StateStore& store, Log log)
       log_(std::move(log)),
       permission_(parts_.folder, parts_.run, parts_.site.site, terms_of(parts_))
 {
-    status_.site = parts_.site.site;
-    status_.region = parts_.site.region;
+    findings_.site = parts_.site.site;
+    findings_.region = parts_.site.region;
 }
 
-plan::JobLimits SitePoller::rules() const
+plan::JobLimits SitePoller::limits() const
 {
-    auto rules = parts_.rules;
+    auto limits = parts_.limits;
     std::lock_guard const guard(mutex_);
     if (skips_grace_) {
-        rules.grace = Millis(0);
-        rules.drains_before_cancel = 1;
+        limits.grace = Millis(0);
+        limits.drains_before_cancel = 1;
     }
-    return rules;
+    return limits;
 }
 
 void SitePoller::skip_grace()
@@ -59,14 +59,14 @@ void SitePoller::log_change(std::optional<Error> const& before, std::optional<Er
 void SitePoller::set_status(SignalStatus status)
 {
     std::lock_guard const guard(mutex_);
-    log_change(status_.signal.error, status.error, "the signal provider");
-    status_.signal = std::move(status);
+    log_change(findings_.signal.error, status.error, "the signal provider");
+    findings_.signal = std::move(status);
 }
 
 void SitePoller::set_status(JobStatus status)
 {
     std::lock_guard const guard(mutex_);
-    auto& before = status_.jobs;
+    auto& before = findings_.jobs;
     if (status.list_error) {  // nothing new is known
         status.action_error = before.action_error;
         status.warning = before.warning;
@@ -136,13 +136,13 @@ SavedHold SitePoller::saved_hold() const
     return permission::read_hold(parts_.folder, parts_.run, id());
 }
 
-plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop) const
+plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop_reason) const
 {
-    if (stop == StopReason::none) {
+    if (stop_reason == StopReason::none) {
         std::lock_guard const guard(mutex_);
         if (!clock_wait_.empty()) return {false, {}, clock_wait_};
     }
-    return desired_state(record.window, stop, hold_reason(record.holds, saved_hold()),
+    return desired_state(record.window, stop_reason, hold_reason(record.holds, saved_hold()),
                          is_complete());
 }
 
@@ -152,14 +152,14 @@ bool SitePoller::is_complete() const
     return std::filesystem::exists(parts_.complete_file, error);
 }
 
-Result<void> SitePoller::renew_permission(Time signal_now, StopReason stop)
+Result<void> SitePoller::renew_permission(Time signal_now, StopReason stop_reason)
 {
     auto const record = store_.site(id());
-    if (stop != StopReason::none) {
+    if (stop_reason != StopReason::none) {
         std::lock_guard const guard(mutex_);
-        stop_ = stop;
+        stop_reason_ = stop_reason;
     }
-    auto const wanted = desired(record, stop);
+    auto const wanted = desired(record, stop_reason);
     if (wanted.job && !parts_.provider)
         return fail(ExitCode::usage, "cannot permit training at site " + id().value,
                     "this poll has no signal source", "pass --watttime or --trace");
@@ -168,22 +168,22 @@ Result<void> SitePoller::renew_permission(Time signal_now, StopReason stop)
         verdict_on(wanted, record.window, parts_.site.window.close_delay, now), now.real);
 }
 
-JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run)
+JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop_reason, bool dry_run)
 {
     auto const now = real_now();
     auto listed = parts_.launcher->jobs();
     auto record = store_.site(id());
     if (!listed) {
-        set_status(undecided_status(record.window, desired(record, stop), listed.error()));
+        set_status(undecided_status(record.window, desired(record, stop_reason), listed.error()));
         return {};
     }
     add_forgotten(record.jobs, *listed);
     add_causes(record.jobs, *listed);
     auto other = other_trainer(record.jobs, *listed, now);
     auto stored =
-        store_observation(observe_jobs(id(), record.jobs, *listed, now, rules()), now, dry_run);
+        store_observation(observe_jobs(id(), record.jobs, *listed, now, limits()), now, dry_run);
     record = store_.site(id());
-    auto status = decide_actions(record, desired(record, stop), *listed, now, rules());
+    auto status = decide_actions(record, desired(record, stop_reason), *listed, now, limits());
     status.other_trainer = std::move(other);
     set_status(status);
     if (dry_run) return {true, stored};
@@ -232,27 +232,27 @@ std::optional<OtherTrainer> SitePoller::other_trainer(plan::SiteState const& kno
     return OtherTrainer{status->job, record.started};
 }
 
-Result<void> SitePoller::store_observation(JobObservation seen, Time now, bool dry_run)
+Result<void> SitePoller::store_observation(JobObservation observation, Time now, bool dry_run)
 {
-    auto holds = update_holds(id(), store_.site(id()), seen.hold, saved_hold(), now);
-    if (holds.resumed) plan::forget_failures(seen.state);
-    for (auto const& line : seen.warnings) log_.warning(line);
+    auto holds = update_holds(id(), store_.site(id()), observation.hold, saved_hold(), now);
+    if (holds.resumed) plan::forget_failures(observation.state);
+    for (auto const& line : observation.warnings) log_.warning(line);
     // A dry run stores nothing, so it would repeat these lines.
     if (!dry_run)
         for (auto const& line : holds.log) log_.warning(line);
-    seen.events.insert(seen.events.end(), holds.events.begin(), holds.events.end());
-    return store_.set_jobs(id(), std::move(seen.state), std::move(holds.holds),
-                           std::move(seen.events));
+    observation.events.insert(observation.events.end(), holds.events.begin(), holds.events.end());
+    return store_.set_jobs(id(), std::move(observation.state), std::move(holds.holds),
+                           std::move(observation.events));
 }
 
 bool SitePoller::is_still_wanted(plan::Action const& submission) const
 {
-    auto stop = StopReason::none;
+    auto stop_reason = StopReason::none;
     {
         std::lock_guard const guard(mutex_);
-        stop = stop_;
+        stop_reason = stop_reason_;
     }
-    auto const wanted = desired(store_.site(id()), stop);
+    auto const wanted = desired(store_.site(id()), stop_reason);
     return wanted.job && wanted.window == submission.window;
 }
 
@@ -289,7 +289,7 @@ plan::Outcome SitePoller::launch(plan::Action const& action)
     }
     if (!done) {
         std::lock_guard const guard(mutex_);
-        status_.jobs.action_error = done.error();
+        findings_.jobs.action_error = done.error();
     }
     return outcome_of(done, submitted);
 }
@@ -306,7 +306,7 @@ Result<void> SitePoller::store_intent(plan::Action const& action)
 Result<void> SitePoller::store_outcome(plan::Action const& action, plan::Outcome const& outcome)
 {
     auto const now = real_now();
-    auto update = plan::finish(store_.site(id()).jobs, action, outcome, now, rules());
+    auto update = plan::finish(store_.site(id()).jobs, action, outcome, now, limits());
     bool const has_events = !update.events.empty();
     auto const written = store_.append({{0, now, id(), action, outcome},
                                         std::move(update.state),
@@ -320,10 +320,10 @@ bool SitePoller::is_idle() const
     return jobs.jobs.empty() && !jobs.intent;
 }
 
-PollFindings SitePoller::status() const
+PollFindings SitePoller::findings() const
 {
     std::lock_guard const guard(mutex_);
-    return status_;
+    return findings_;
 }
 
 }  // namespace curtail::poll

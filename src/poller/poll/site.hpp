@@ -48,7 +48,7 @@ struct SiteParts {
     std::unique_ptr<signals::Provider> provider;  ///< null: the window is not evaluated, and its
                                                   ///< stored phase is used
     std::unique_ptr<launch::Launcher> launcher;
-    plan::JobLimits rules;
+    plan::JobLimits limits;
     /// Set only if `provider` replays a trace: the start of the trace, on the signal's clock. The
     /// run's first evaluation of the window begins at this time.
     std::optional<Time> trace_start;
@@ -66,28 +66,29 @@ class SitePoller {
     /// Evaluates the window up to the time `signal_now` on the signal's clock.
     [[nodiscard]] WindowResult evaluate(Time signal_now);
     /// Renews the permission of the site's jobs, or ends it if no job should run. If all jobs
-    /// should stop, `stop` is the reason. Without a provider, only ends it.
-    [[nodiscard]] Result<void> renew_permission(Time signal_now, StopReason stop);
+    /// should stop, `stop_reason` is the reason. Without a provider, only ends it.
+    [[nodiscard]] Result<void> renew_permission(Time signal_now, StopReason stop_reason);
     /// Lists the jobs and decides the actions. Carries out the actions unless `dry_run` is set.
     /// Submits a job only after writing its permission, and the intent to the journal. If all jobs
-    /// should stop, `stop` is the reason.
-    [[nodiscard]] JobResult manage_jobs(Time signal_now, StopReason stop, bool dry_run);
+    /// should stop, `stop_reason` is the reason.
+    [[nodiscard]] JobResult manage_jobs(Time signal_now, StopReason stop_reason, bool dry_run);
     /// Returns true if the poller tracks no job and knows the outcome of every submission.
     [[nodiscard]] bool is_idle() const;
     /// For all later polls, sets JobLimits::grace to 0 and JobLimits::drains_before_cancel to 1.
     void skip_grace();
     /// Returns what the last poll found out.
-    [[nodiscard]] PollFindings status() const;
+    [[nodiscard]] PollFindings findings() const;
     [[nodiscard]] SiteId const& id() const { return parts_.site.site; }
 
   private:
     [[nodiscard]] bool is_replay() const { return parts_.trace_start.has_value(); }
-    [[nodiscard]] plan::JobLimits rules() const;
+    [[nodiscard]] plan::JobLimits limits() const;
     [[nodiscard]] SavedHold saved_hold() const;
     [[nodiscard]] bool is_complete() const;
     /// Leaves the window of a replay as it is, because the clock is behind it.
     [[nodiscard]] WindowResult wait_for_clock(WindowRecord record, Error error, Time signal_now);
-    [[nodiscard]] plan::DesiredState desired(SiteRecord const& record, StopReason stop) const;
+    [[nodiscard]] plan::DesiredState desired(SiteRecord const& record,
+                                             StopReason stop_reason) const;
     /// Returns false if the poller has begun to stop, or a person has paused the site, since
     /// `submission` was decided.
     [[nodiscard]] bool is_still_wanted(plan::Action const& submission) const;
@@ -102,7 +103,8 @@ class SitePoller {
     /// Adds to each ended job of `listed` that is in `known`: the cause of its failure, or whether
     /// it stopped on request.
     void add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const;
-    [[nodiscard]] Result<void> store_observation(JobObservation seen, Time now, bool dry_run);
+    [[nodiscard]] Result<void> store_observation(JobObservation observation, Time now,
+                                                 bool dry_run);
     [[nodiscard]] Result<void> carry_out(plan::Action const& action, Time signal_now);
     [[nodiscard]] plan::Outcome launch(plan::Action const& action);
     [[nodiscard]] Result<void> store_intent(plan::Action const& action);
@@ -119,10 +121,10 @@ class SitePoller {
     PermissionWriter permission_;
     std::optional<Time> last_saved_;  ///< when evaluate() last saved the state; real time
     mutable std::mutex mutex_;        ///< guards the four members below
-    PollFindings status_;
+    PollFindings findings_;
     bool skips_grace_{false};
-    std::string clock_wait_;             ///< why a replay cannot evaluate its window; usually empty
-    StopReason stop_{StopReason::none};  ///< why all jobs should stop
+    std::string clock_wait_;  ///< why a replay cannot evaluate its window; usually empty
+    StopReason stop_reason_{StopReason::none};  ///< why all jobs should stop
 };
 
 }  // namespace curtail::poll

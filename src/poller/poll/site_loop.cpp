@@ -59,11 +59,11 @@ void SiteLoop::wake_locked()
 }
 
 // The permission follows the window at once: it ends even if the launcher does not answer.
-WindowResult SiteLoop::evaluate(StopReason stop)
+WindowResult SiteLoop::evaluate(StopReason stop_reason)
 {
     auto const now = context_.signal_now();
     auto result = site_.evaluate(now);
-    result.stored = first_error(result.stored, site_.renew_permission(now, stop));
+    result.stored = first_error(result.stored, site_.renew_permission(now, stop_reason));
     return result;
 }
 

@@ -51,7 +51,7 @@ class SiteLoop {
     [[nodiscard]] SitePoller& site() const { return site_; }
 
   private:
-    [[nodiscard]] WindowResult evaluate(StopReason stop);
+    [[nodiscard]] WindowResult evaluate(StopReason stop_reason);
     void wake_locked();
     void run_windows(std::stop_token const& stop);
     void run_jobs(std::stop_token const& stop);

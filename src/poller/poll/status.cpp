@@ -43,25 +43,25 @@ std::string action_line(plan::Action const& action, bool dry_run)
 }
 
 // Errors and warnings, one message each.
-std::vector<std::string> problems(PollFindings const& site)
+std::vector<std::string> problems(PollFindings const& findings)
 {
     std::vector<std::string> messages;
-    for (auto const& error : site.errors()) messages.push_back(error.message());
-    if (!site.jobs.warning.empty()) messages.push_back(site.jobs.warning);
+    for (auto const& error : findings.errors()) messages.push_back(error.message());
+    if (!findings.jobs.warning.empty()) messages.push_back(findings.jobs.warning);
     return messages;
 }
 
-std::string paragraph(PollFindings const& site, bool dry_run)
+std::string paragraph(PollFindings const& findings, bool dry_run)
 {
-    auto const& jobs = site.jobs;
-    auto text = fmt::format("{} ({})\n  signal  {}\n  window  {}{}: {}\n", site.site.value,
-                            format_time(site.signal.time), signal_text(site.signal),
-                            windows::to_string(site.signal.phase),
-                            jobs.window ? " since " + jobs.window->value : "", site.signal.why);
+    auto const& jobs = findings.jobs;
+    auto text = fmt::format("{} ({})\n  signal  {}\n  window  {}{}: {}\n", findings.site.value,
+                            format_time(findings.signal.time), signal_text(findings.signal),
+                            windows::to_string(findings.signal.phase),
+                            jobs.window ? " since " + jobs.window->value : "", findings.signal.why);
     for (auto const& job : jobs.jobs) text += job_line(job);
     if (jobs.jobs.empty() && !jobs.list_error) text += "  job     none\n";
     if (jobs.other_trainer) text += trainer_line(*jobs.other_trainer);
-    for (auto const& problem : problems(site)) text += "  problem " + problem + "\n";
+    for (auto const& problem : problems(findings)) text += "  problem " + problem + "\n";
     for (auto const& action : jobs.actions) text += action_line(action, dry_run);
     return text;
 }
@@ -94,25 +94,25 @@ json::Array to_json(std::vector<plan::Action> const& actions)
     return list;
 }
 
-json::Object to_json(PollFindings const& site)
+json::Object to_json(PollFindings const& findings)
 {
-    auto const& signal = site.signal;
+    auto const& signal = findings.signal;
     json::Value age;
     if (signal.sample_time) age = seconds_between(*signal.sample_time, signal.time);
     json::Array trouble;
-    for (auto const& problem : problems(site)) trouble.push_back(problem);
-    return {{"site", site.site.value},
-            {"region", site.region.value},
+    for (auto const& problem : problems(findings)) trouble.push_back(problem);
+    return {{"site", findings.site.value},
+            {"region", findings.region.value},
             {"signal_time", format_time(signal.time)},
             {"intensity_gco2_per_kwh", json::value_or_null(signal.intensity)},
             {"age_s", age},
             {"provider", signal.provider},
             {"phase", windows::to_string(signal.phase)},
-            {"window", json::value_or_null(site.jobs.window)},
+            {"window", json::value_or_null(findings.jobs.window)},
             {"why", signal.why},
-            {"jobs", to_json(site.jobs.jobs)},
-            {"other_trainer", to_json(site.jobs.other_trainer)},
-            {"actions", to_json(site.jobs.actions)},
+            {"jobs", to_json(findings.jobs.jobs)},
+            {"other_trainer", to_json(findings.jobs.other_trainer)},
+            {"actions", to_json(findings.jobs.actions)},
             {"trouble", std::move(trouble)}};
 }
 

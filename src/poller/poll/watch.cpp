@@ -25,10 +25,10 @@ std::string names_of_unfinished(SiteLoops const& loops)
     return names;
 }
 
-void wait_for_end(PollContext const& context, WatchOptions const& options, StopRequest const& stop,
-                  Time begin)
+void wait_for_end(PollContext const& context, WatchOptions const& options,
+                  StopRequest const& stop_request, Time begin)
 {
-    while (stop.level() == 0 && !context.is_trace_over()) {
+    while (stop_request.level() == 0 && !context.is_trace_over()) {
         if (context.trace_end && options.progress)
             options.progress(seconds_between(begin, context.signal_now()),
                              seconds_between(begin, *context.trace_end));
@@ -39,9 +39,9 @@ void wait_for_end(PollContext const& context, WatchOptions const& options, StopR
 // Drains the jobs of all sites and waits for their end. Cancels them at a second stop request or
 // when the time is up, and gives up some time after that.
 Result<void> drain(SiteLoops const& loops, PollContext const& context, WatchOptions const& options,
-                   StopRequest const& stop, StopReason reason)
+                   StopRequest const& stop_request, StopReason reason)
 {
-    int const cancel_level = std::max(stop.level(), 1) + 1;
+    int const cancel_level = std::max(stop_request.level(), 1) + 1;
     bool cancelled = false;
     auto const cancel = [&](char const* why) {
         if (cancelled) return;
@@ -51,10 +51,11 @@ Result<void> drain(SiteLoops const& loops, PollContext const& context, WatchOpti
     };
     for (auto const& loop : loops) loop->stop_jobs(reason);
     Millis grace{0};
-    for (auto const& site : context.run.sites) grace = std::max(grace, site.launcher.grace);
+    for (auto const& site : context.run.sites) grace = std::max(grace, site.launch.grace);
     auto end = monotonic_now() + grace + options.patience;
     while (!all_done(loops) && monotonic_now() < end) {
-        if (stop.level() >= cancel_level) cancel("second stop request: cancelling all jobs");
+        if (stop_request.level() >= cancel_level)
+            cancel("second stop request: cancelling all jobs");
         std::this_thread::sleep_for(Millis(20));
         if (cancelled || monotonic_now() < end || all_done(loops)) continue;
         cancel("jobs did not end in time: cancelling them");
@@ -79,16 +80,16 @@ SiteLoops start_loops(SitePollers const& pollers, PollContext const& context,
 
 // Runs all sites until the end of the watch. Returns whether a request stopped it.
 Result<bool> run_loops(SitePollers const& pollers, PollContext const& context,
-                       WatchOptions const& options, StopRequest const& stop)
+                       WatchOptions const& options, StopRequest const& stop_request)
 {
     auto const loops = start_loops(pollers, context, options.intervals);
-    wait_for_end(context, options, stop, context.signal_now());
-    bool const stopped = stop.level() > 0;
+    wait_for_end(context, options, stop_request, context.signal_now());
+    bool const stopped = stop_request.level() > 0;
     Result<void> drained;
     if (!stopped || options.drain_on_exit) {
         context.log.info(stopped ? "stop requested: draining all jobs (repeat it to cancel them)"
                                  : "the trace has ended: draining all jobs");
-        drained = drain(loops, context, options, stop,
+        drained = drain(loops, context, options, stop_request,
                         stopped ? StopReason::user_request : StopReason::trace_over);
     }
     for (auto const& loop : loops) loop->request_stop();
@@ -97,14 +98,15 @@ Result<bool> run_loops(SitePollers const& pollers, PollContext const& context,
 
 }  // namespace
 
-Result<PollResult> watch(PollContext context, WatchOptions const& options, StopRequest const& stop)
+Result<PollResult> watch(PollContext context, WatchOptions const& options,
+                         StopRequest const& stop_request)
 {
     auto const opened = open_store(context.run, Access::write, SystemClock{}.now());
     if (!opened) return tl::unexpected(opened.error());
     report_folder_warning(context, **opened);
     auto errors = find_unmanaged_jobs(context, **opened);
     auto const pollers = make_pollers(context, **opened);
-    auto const stopped = run_loops(pollers, context, options, stop);
+    auto const stopped = run_loops(pollers, context, options, stop_request);
     if (auto saved = (*opened)->save(); !saved) return tl::unexpected(saved.error());
     if (!stopped) return tl::unexpected(stopped.error());
     if (*stopped && context.trace_end)

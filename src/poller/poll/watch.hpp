@@ -41,6 +41,6 @@ struct WatchOptions {
 /// Fails with `interrupted` if a replay was stopped before its end. Fails with `temporary` if
 /// another poller is active, or if jobs of a site could not be stopped.
 [[nodiscard]] Result<PollResult> watch(PollContext context, WatchOptions const& options,
-                                       StopRequest const& stop);
+                                       StopRequest const& stop_request);
 
 }  // namespace curtail::poll

@@ -19,24 +19,24 @@ struct LauncherFile {
     MissingFile missing;
 };
 
-std::string why_bad(LauncherFile const& file, config::LaunchSettings const& launcher)
+std::string why_bad(LauncherFile const& file, config::LaunchSettings const& launch)
 {
     if (file.path.empty()) return "";
     auto const opened = open_to_read(file.path);
     if (!opened) return opened.error().why;
     if (!*opened && file.missing == MissingFile::refused) return errno_text(ENOENT);
     bool const must_execute =
-        launcher.kind == config::LaunchSettings::Kind::local && file.path == launcher.script;
+        launch.kind == config::LaunchSettings::Kind::local && file.path == launch.script;
     return must_execute && access(file.path.c_str(), X_OK) != 0 ? "it is not executable" : "";
 }
 
 std::optional<Error> find_bad_file(config::Site const& site)
 {
-    auto const& launcher = site.launcher;
-    for (auto const& file : {LauncherFile{"script", launcher.script, MissingFile::refused},
-                             LauncherFile{"prologue", launcher.prologue, MissingFile::refused},
-                             LauncherFile{"slurm_conf", launcher.slurm_conf, MissingFile::allowed}})
-        if (auto why = why_bad(file, launcher); !why.empty())
+    auto const& launch = site.launch;
+    for (auto const& file : {LauncherFile{"script", launch.script, MissingFile::refused},
+                             LauncherFile{"prologue", launch.prologue, MissingFile::refused},
+                             LauncherFile{"slurm_conf", launch.slurm_conf, MissingFile::allowed}})
+        if (auto why = why_bad(file, launch); !why.empty())
             return Error{ExitCode::config,
                          "cannot start jobs at " + site.site.value + ": launcher." + file.key +
                              " " + file.path.string(),

@@ -57,15 +57,15 @@ Result<poll::PollResult> watch(config::Run const& run, Sites const& sites,
     struct sigaction hangup {};
     if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
         signals.push_back(SIGHUP);
-    poll::StopRequest stop;
-    auto const listener = listen_for_signals(signals, [&](int) { stop.raise(); });
+    poll::StopRequest stop_request;
+    auto const listener = listen_for_signals(signals, [&](int) { stop_request.raise(); });
     SitePublishers publishers(run, sites, context.log);
     ProgressLine progress("replay", "s of trace");
     poll::WatchOptions watch;
     watch.intervals.jobs = options.job_interval;
     watch.drain_on_exit = options.drain_on_exit;
     watch.progress = [&](double done, double total) { progress.update(done, total); };
-    auto result = poll::watch(std::move(context), watch, stop);
+    auto result = poll::watch(std::move(context), watch, stop_request);
     publishers.finish(budget);
     return result;
 }

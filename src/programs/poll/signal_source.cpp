@@ -28,16 +28,16 @@ poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
                            std::unique_ptr<signals::Provider> provider,
                            std::optional<TimeScale> const& replay = {})
 {
-    plan::JobLimits const rules{.grace = site.launcher.grace,
-                                .failures_before_hold = site.launcher.failures_before_hold,
-                                .completing_time = site.launcher.completing_time};
+    plan::JobLimits const limits{.grace = site.launch.grace,
+                                 .failures_before_hold = site.launch.failures_before_hold,
+                                 .completing_time = site.launch.completing_time};
     return {site,
             target.run.run,
             target.run.site_folder(site.site),
             target.run.folder / "complete.json",
             std::move(provider),
             launch::make_launcher(target.run, site, target.folder_id, build_folder()),
-            rules,
+            limits,
             replay ? std::optional(replay->origin) : std::nullopt,
             replay ? replay->factor : 1};
 }

@@ -78,49 +78,49 @@ std::filesystem::path read_optional_path(json::ObjectReader& r, std::filesystem:
 }
 
 // A job spends up to the grace period on leaving. The rest must not be shorter than that.
-void check_time_limit(json::ObjectReader& r, LaunchSettings const& launcher)
+void check_time_limit(json::ObjectReader& r, LaunchSettings const& launch)
 {
     std::string const key = "time_limit";
-    auto const written = "\"" + printable(launcher.time_limit) + "\"";
-    auto const limit = parse_time_limit(launcher.time_limit);
+    auto const written = "\"" + printable(launch.time_limit) + "\"";
+    auto const limit = parse_time_limit(launch.time_limit);
     if (!limit)
         return r.reject({ExitCode::config, r.place(key) + ": " + written,
                          "it is not a time limit of sbatch",
                          "write minutes, hours:minutes:seconds or days-hours"});
-    if (!limit->length || *limit->length >= 2 * launcher.grace) return;
+    if (!limit->length || *limit->length >= 2 * launch.grace) return;
     r.reject({ExitCode::config, r.place(key) + ": " + written,
               fmt::format("it is {} s, and grace_s is {:g} s", limit->length->count(),
-                          FractionalSeconds(launcher.grace).count()),
+                          FractionalSeconds(launch.grace).count()),
               "make it at least twice grace_s"});
 }
 
 LaunchSettings read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
 {
-    LaunchSettings launcher;
-    launcher.kind = static_cast<LaunchSettings::Kind>(r.one_of("kind", {"slurm", "local"}, 0));
-    launcher.slurm_conf = read_optional_path(r, file, "slurm_conf");
-    launcher.partition = r.text("partition", "");
-    launcher.nodes = static_cast<int>(read_integer(r, "nodes", 0, 0, 4096));
-    launcher.time_limit = r.text("time_limit", launcher.time_limit);
-    launcher.script = read_path(r, file, "script", "../../slurm/site_train.sh");
-    launcher.sbatch_options = read_sbatch_options(r);
-    r.require(launcher.kind == LaunchSettings::Kind::slurm || launcher.sbatch_options.empty(),
+    LaunchSettings launch;
+    launch.kind = static_cast<LaunchSettings::Kind>(r.one_of("kind", {"slurm", "local"}, 0));
+    launch.slurm_conf = read_optional_path(r, file, "slurm_conf");
+    launch.partition = r.text("partition", "");
+    launch.nodes = static_cast<int>(read_integer(r, "nodes", 0, 0, 4096));
+    launch.time_limit = r.text("time_limit", launch.time_limit);
+    launch.script = read_path(r, file, "script", "../../slurm/site_train.sh");
+    launch.sbatch_options = read_sbatch_options(r);
+    r.require(launch.kind == LaunchSettings::Kind::slurm || launch.sbatch_options.empty(),
               "sbatch_options", "requires kind slurm");
-    r.require(launcher.kind == LaunchSettings::Kind::slurm || launcher.nodes <= 1, "nodes",
+    r.require(launch.kind == LaunchSettings::Kind::slurm || launch.nodes <= 1, "nodes",
               "requires kind slurm");
-    bool const sets_nodes = std::ranges::any_of(launcher.sbatch_options, [](auto const& option) {
+    bool const sets_nodes = std::ranges::any_of(launch.sbatch_options, [](auto const& option) {
         return option == "--nodes" || option.starts_with("--nodes=");
     });
-    r.require(launcher.nodes == 0 || !sets_nodes, "nodes",
+    r.require(launch.nodes == 0 || !sets_nodes, "nodes",
               "must be absent if sbatch_options has --nodes");
-    launcher.prologue = read_optional_path(r, file, "prologue");
-    launcher.command_deadline = read_seconds(r, "command_deadline_s", launcher.command_deadline);
-    launcher.grace = read_seconds(r, "grace_s", launcher.grace);
-    launcher.failures_before_hold = static_cast<int>(
-        read_integer(r, "failures_before_hold", launcher.failures_before_hold, 1, 1'000'000));
-    launcher.completing_time = read_seconds(r, "completing_s", launcher.completing_time);
-    check_time_limit(r, launcher);
-    return launcher;
+    launch.prologue = read_optional_path(r, file, "prologue");
+    launch.command_deadline = read_seconds(r, "command_deadline_s", launch.command_deadline);
+    launch.grace = read_seconds(r, "grace_s", launch.grace);
+    launch.failures_before_hold = static_cast<int>(
+        read_integer(r, "failures_before_hold", launch.failures_before_hold, 1, 1'000'000));
+    launch.completing_time = read_seconds(r, "completing_s", launch.completing_time);
+    check_time_limit(r, launch);
+    return launch;
 }
 
 // Another name would break lists of names and lines of text.
@@ -186,8 +186,8 @@ Result<Site> read_site(std::filesystem::path const& file)
     r.object(
         "power", [&](Reader& o) { read_power(o, site); }, false);
     r.object("launcher", [&](Reader& o) {
-        site.launcher = read_launcher(o, file);
-        o.require(site.launcher.nodes <= site.ranks, "nodes",
+        site.launch = read_launcher(o, file);
+        o.require(site.launch.nodes <= site.ranks, "nodes",
                   "must be at most the site's ranks: a node needs a rank");
     });
     r.object(

@@ -77,7 +77,7 @@ struct Site {
     /// Carbon from making and disposing of the site's devices, per hour in which the site holds
     /// them. Empty if unknown.
     std::optional<double> embodied_gco2_per_hour;
-    LaunchSettings launcher;
+    LaunchSettings launch;
     Mpi mpi;  ///< how its leader connects with those of other sites
     /// How the jobs of this site reach a store in an S3 server. Empty fields: as in the run file.
     store::S3Access s3;

@@ -50,26 +50,26 @@ std::string closes_in(Millis remaining)
 
 // Explains why a window stays closing or closes, after the signal was dirty for `dirty_for`.
 std::string explain_delay(Reason reason, std::optional<GramsPerKwh> intensity, Millis dirty_for,
-                          Thresholds const& rule)
+                          Thresholds const& thresholds)
 {
-    auto const signal = compare(intensity, "above", rule.close_above);
+    auto const signal = compare(intensity, "above", thresholds.close_above);
     if (reason == Reason::delay_running)
         return fmt::format("{}, dirty for {}: {}", signal, seconds(dirty_for),
-                           closes_in(rule.close_delay - dirty_for));
+                           closes_in(thresholds.close_delay - dirty_for));
     return fmt::format("{}, dirty for {}, limit {}: window closes", signal, seconds(dirty_for),
-                       seconds(rule.close_delay));
+                       seconds(thresholds.close_delay));
 }
 
 }  // namespace
 
 Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity, Time now,
-                 Thresholds const& rule)
+                 Thresholds const& thresholds)
 {
-    bool const is_dirty = !intensity || *intensity > rule.close_above;
+    bool const is_dirty = !intensity || *intensity > thresholds.close_above;
     switch (before.phase) {
         case Phase::closed:
             if (!intensity) return {before, Reason::no_signal};
-            if (*intensity < rule.open_below) return {{Phase::open, {}}, Reason::clean};
+            if (*intensity < thresholds.open_below) return {{Phase::open, {}}, Reason::clean};
             return {before, Reason::still_dirty};
         case Phase::open:
             if (!intensity) return {{Phase::closing, now}, Reason::no_signal};
@@ -77,7 +77,7 @@ Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity
             return {before, Reason::still_clean};
         case Phase::closing:
             if (!is_dirty) return {{Phase::open, {}}, Reason::recovered};
-            if (now - dirty_since(before) >= rule.close_delay)
+            if (now - dirty_since(before) >= thresholds.close_delay)
                 return {{Phase::closed, {}}, Reason::delay_over};
             return {before, Reason::delay_running};
     }
@@ -85,27 +85,28 @@ Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity
 }
 
 std::string explain(WindowState const& before, Decision const& decision,
-                    std::optional<GramsPerKwh> intensity, Time now, Thresholds const& rule)
+                    std::optional<GramsPerKwh> intensity, Time now, Thresholds const& thresholds)
 {
     switch (decision.reason) {
         case Reason::clean:
-            return compare(intensity, "below", rule.open_below) + ": window opens";
+            return compare(intensity, "below", thresholds.open_below) + ": window opens";
         case Reason::still_dirty:
-            return compare(intensity, "not below", rule.open_below) + ": window stays closed";
+            return compare(intensity, "not below", thresholds.open_below) + ": window stays closed";
         case Reason::no_signal:
             return "no fresh signal, which counts as dirty: " +
                    (decision.state.phase == Phase::closed ? "window stays closed"
-                                                          : closes_in(rule.close_delay));
+                                                          : closes_in(thresholds.close_delay));
         case Reason::still_clean:
-            return compare(intensity, "not above", rule.close_above) + ": window stays open";
+            return compare(intensity, "not above", thresholds.close_above) + ": window stays open";
         case Reason::turned_dirty:
-            return compare(intensity, "above", rule.close_above) + ": " +
-                   closes_in(rule.close_delay);
+            return compare(intensity, "above", thresholds.close_above) + ": " +
+                   closes_in(thresholds.close_delay);
         case Reason::delay_running:
         case Reason::delay_over:
-            return explain_delay(decision.reason, intensity, now - dirty_since(before), rule);
+            return explain_delay(decision.reason, intensity, now - dirty_since(before), thresholds);
         case Reason::recovered:
-            return compare(intensity, "no longer above", rule.close_above) + ": window stays open";
+            return compare(intensity, "no longer above", thresholds.close_above) +
+                   ": window stays open";
     }
     __builtin_unreachable();
 }

@@ -69,14 +69,14 @@ struct Decision {
 /// calls change the state only at the end of the close delay. Throws std::logic_error if `before`
 /// is `closing` without closing_since.
 [[nodiscard]] Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity,
-                               Time now, Thresholds const& rule);
+                               Time now, Thresholds const& thresholds);
 
 /// Explains `decision` in one sentence that contains the numbers behind the decision. Example:
 /// `69 g/kWh is below 100: window opens`. `decision` must be what advance() returned. The other
 /// arguments must be those that advance() received.
 [[nodiscard]] std::string explain(WindowState const& before, Decision const& decision,
                                   std::optional<GramsPerKwh> intensity, Time now,
-                                  Thresholds const& rule);
+                                  Thresholds const& thresholds);
 
 /// Returns `closed`, `open` or `closing`.
 [[nodiscard]] std::string_view to_string(Phase phase);

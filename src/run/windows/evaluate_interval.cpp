@@ -56,11 +56,11 @@ class Signal {
 
 // The next time after `now` at which the window may change.
 std::optional<Time> next_change(Signal const& signal, WindowState const& state,
-                                Thresholds const& rule, Time now)
+                                Thresholds const& thresholds, Time now)
 {
     auto next = signal.next_change(now);
     if (state.closing_since) {
-        Time const end = std::max(now, *state.closing_since + rule.close_delay);
+        Time const end = std::max(now, *state.closing_since + thresholds.close_delay);
         if (!next || end < *next) next = end;
     }
     return next;

@@ -99,7 +99,7 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
     auto parts = executor_parts(context, store, gate);
     parts.direct_time = spec.params.gather_time;
     RoundThread thread(std::move(site), std::move(parts),
-                       {exit_by, context.site.launcher.grace,
+                       {exit_by, context.site.launch.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
     MemberLoop loop(ranks, context, thread, *gate);
     auto const exit = run_with_ranks(loop, ranks, context);

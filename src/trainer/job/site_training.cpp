@@ -96,7 +96,7 @@ void remove_leftovers(std::filesystem::path const& folder)
 
 StopTimes stop_times(TrainOptions const& options, SiteInputs const& inputs)
 {
-    return {inputs.site.launcher.grace, options.kill_wait};
+    return {inputs.site.launch.grace, options.kill_wait};
 }
 
 // Calls the watcher with the tokens after which the training ends.

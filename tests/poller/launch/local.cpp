@@ -37,7 +37,7 @@ class Local : public testing::Test {
         spec.folder_id = "1f2e3d4c";
         spec.run_file = "/run.json";
         spec.folder = folder_ / "site";
-        spec.launcher.script = script;
+        spec.launch.script = script;
         return LocalLauncher(spec, kernel_);
     }
     plan::Job only_job(LocalLauncher& launcher)
@@ -404,7 +404,7 @@ TEST_F(Local, MissingScriptIsAnError)
 {
     JobSpec spec;
     spec.folder = folder_ / "site";
-    spec.launcher.script = folder_ / "none.sh";
+    spec.launch.script = folder_ / "none.sh";
     auto const job = LocalLauncher(spec).submit({"w"}, {"i"});
     ASSERT_FALSE(job);
     EXPECT_EQ(job.error().code, ExitCode::os_error);

@@ -27,12 +27,12 @@ JobSpec spec(std::filesystem::path const& folder)
     one.folder = folder / "100%_site";
     one.build = "/opt/curtail/build/release";
     one.ranks = 2;
-    one.launcher.slurm_conf = "/dev/null";
-    one.launcher.partition = "train";
-    one.launcher.nodes = 2;
-    one.launcher.script = "/opt/curtail/slurm/site_train.sh";
-    one.launcher.command_deadline = Millis(5'000);
-    one.launcher.grace = Millis(14'500);
+    one.launch.slurm_conf = "/dev/null";
+    one.launch.partition = "train";
+    one.launch.nodes = 2;
+    one.launch.script = "/opt/curtail/slurm/site_train.sh";
+    one.launch.command_deadline = Millis(5'000);
+    one.launch.grace = Millis(14'500);
     return one;
 }
 
@@ -126,8 +126,8 @@ TEST_F(FakeSlurm, SubmissionContainsTheSitesOptionsAndPrologue)
 {
     answer("sbatch", "echo 42");
     auto with = spec(folder_.path());
-    with.launcher.sbatch_options = {"--account=a b", "--exclusive"};
-    with.launcher.prologue = "/site/prologue.sh";
+    with.launch.sbatch_options = {"--account=a b", "--exclusive"};
+    with.launch.prologue = "/site/prologue.sh";
     ASSERT_TRUE(SlurmLauncher(with).submit({"w"}, {"i"}));
     EXPECT_THAT(called("sbatch"),
                 HasSubstr("\n--account=a b\n--exclusive\n/opt/curtail/slurm/site_train.sh\n"));
@@ -142,7 +142,7 @@ class FakeFederation : public FakeSlurm {
         answer("sbatch", "echo '42;spp_tx'");
         answer("scontrol", scontrol);
         auto with = spec(folder_.path());
-        with.launcher.command_deadline = Millis(1'000);
+        with.launch.command_deadline = Millis(1'000);
         auto const job = SlurmLauncher(with).submit({"w"}, {"i"});
         EXPECT_TRUE(job) << job.error().message();
         EXPECT_EQ(job.value_or(plan::JobId{}).value, "42");
@@ -197,7 +197,7 @@ TEST_F(FakeSlurm, RefusalIsCertainAndAMissingAnswerIsNot)
 TEST_F(FakeSlurm, MissingConfigurationIsAnError)
 {
     auto other = spec(folder_.path());
-    other.launcher.slurm_conf = folder_ / "none/slurm.conf";
+    other.launch.slurm_conf = folder_ / "none/slurm.conf";
     answer("squeue", "");
     auto const jobs = SlurmLauncher(other).jobs();
     ASSERT_FALSE(jobs);
@@ -209,7 +209,7 @@ TEST_F(FakeSlurm, MissingConfigurationIsAnError)
 TEST_F(FakeSlurm, EachCommandHasADeadline)
 {
     auto slow = spec(folder_.path());
-    slow.launcher.command_deadline = Millis(300);
+    slow.launch.command_deadline = Millis(300);
     SlurmLauncher launcher(slow);
     for (auto const* program : {"sbatch", "squeue", "scancel"}) answer(program, "sleep 60");
     EXPECT_EQ(launcher.submit({"w"}, {"i"}).error().code, ExitCode::temporary);

@@ -81,9 +81,9 @@ TEST(Failures, SixFailuresInARowHoldTheSite)
 {
     auto state = tracking({job("7", Job::State::running)});
     state.failures = 4;
-    EXPECT_FALSE(observe(state, {ended("7", 660, 70)}, at(661), rules).hold);
+    EXPECT_FALSE(observe(state, {ended("7", 660, 70)}, at(661), limits).hold);
     state.failures = 5;
-    auto const hold = observe(state, {ended("7", 660, 70)}, at(661), rules).hold;
+    auto const hold = observe(state, {ended("7", 660, 70)}, at(661), limits).hold;
     ASSERT_TRUE(hold);
     EXPECT_EQ(hold->cause, HoldRequest::Cause::failures);
     EXPECT_EQ(hold->why, "6 jobs failed in a row; the last: job 7 failed (FAILED, exit code 70)");
@@ -92,7 +92,7 @@ TEST(Failures, SixFailuresInARowHoldTheSite)
 TEST(Failures, AJobWhoseTrainingDivergedHoldsTheSiteAtOnce)
 {
     auto const state = tracking({job("7", Job::State::running)});
-    auto const hold = observe(state, {ended("7", 660, 65)}, at(661), rules).hold;
+    auto const hold = observe(state, {ended("7", 660, 65)}, at(661), limits).hold;
     ASSERT_TRUE(hold);
     EXPECT_EQ(hold->cause, HoldRequest::Cause::failures);
     EXPECT_EQ(hold->why, "job 7 failed (FAILED, exit code 65); another job would fail too");
@@ -104,7 +104,7 @@ TEST(Failures, AJobThatThePollerDrainedEndsASeriesOfFailures)
         auto state = tracking({job("7", Job::State::running)});
         state.failures = 3;
         state = done(state, {Type::drain, {"7"}, {"w1"}, {}, "closed"}, 5);
-        EXPECT_EQ(observe(state, {end}, at(700), rules).state.failures, 0);
+        EXPECT_EQ(observe(state, {end}, at(700), limits).state.failures, 0);
     }
 }
 
@@ -114,8 +114,8 @@ TEST(Failures, AJobThatReceivedNoDrainDoesNotEndASeriesOfFailures)
     state.failures = 3;
     Action const drain{Type::drain, {"7"}, {"w1"}, {}, "closed"};
     state = begin(state, drain, at(5));
-    state = finish(state, drain, {Outcome::Status::unknown, {}, "timed out"}, at(5), rules).state;
-    EXPECT_EQ(observe(state, {ended("7", 60, 137)}, at(700), rules).state.failures, 3);
+    state = finish(state, drain, {Outcome::Status::unknown, {}, "timed out"}, at(5), limits).state;
+    EXPECT_EQ(observe(state, {ended("7", 60, 137)}, at(700), limits).state.failures, 3);
 }
 
 struct Setback {
@@ -142,7 +142,7 @@ TEST(Failures, SetbacksAreNotCounted)
     for (auto const& [name, end] : setbacks()) {
         auto state = tracking({job("7", Job::State::running)});
         state.failures = 5;
-        auto const update = observe(state, {end}, at(61), rules);
+        auto const update = observe(state, {end}, at(61), limits);
         EXPECT_EQ(update.state.failures, 5) << name;
         EXPECT_FALSE(update.hold) << name;
         EXPECT_EQ(update.events.back().retry_after, Millis(10'000)) << name;
@@ -157,8 +157,8 @@ TEST(Failures, RepeatedSetbacksDoubleThePause)
         auto const id = std::to_string(second);
         auto running = job(id, Job::State::running);
         running.started = at(second);
-        state = observe(state, {running}, at(second), rules).state;
-        auto const update = observe(state, {ended(id, second + 2, 75)}, at(second + 2), rules);
+        state = observe(state, {running}, at(second), limits).state;
+        auto const update = observe(state, {ended(id, second + 2, 75)}, at(second + 2), limits);
         state = update.state;
         pauses.push_back(*update.events.back().retry_after);
     }
@@ -173,7 +173,7 @@ TEST(Failures, ACancelByAPersonHoldsTheSite)
         auto cancelled = ended("7", 60, 143);
         cancelled.launcher_state = "CANCELLED";
         cancelled.end = Job::End::cancelled;
-        auto const update = observe(state, {cancelled}, at(61), rules);
+        auto const update = observe(state, {cancelled}, at(61), limits);
         ASSERT_TRUE(update.hold);
         EXPECT_EQ(update.hold->cause, HoldRequest::Cause::cancel);
         EXPECT_EQ(update.state.failures, 0);
@@ -187,14 +187,14 @@ TEST(Failures, ACancelByThePollerDoesNotHoldTheSite)
     state = done(state, {Type::cancel, {"7"}, {"w1"}, {}, "closed"}, 5);
     auto cancelled = ended("7", 60, 143);
     cancelled.end = Job::End::cancelled;
-    EXPECT_FALSE(observe(state, {cancelled}, at(61), rules).hold);
+    EXPECT_FALSE(observe(state, {cancelled}, at(61), limits).hold);
 }
 
 TEST(Failures, LostAnswerToAnArrivedSubmissionIsNoFailure)
 {
     auto const submit = poll({}, open, {}, 0).actions[0];
     Outcome const silence{Outcome::Status::unknown, {}, "timed out"};
-    auto const unknown = finish(begin({}, submit, at(0)), submit, silence, at(1), rules).state;
+    auto const unknown = finish(begin({}, submit, at(0)), submit, silence, at(1), limits).state;
     auto const arrived =
         poll(unknown, open, {job("7", Job::State::running, submit.intent.value)}, 3);
     EXPECT_EQ(arrived.state.failures, 0);
@@ -206,7 +206,7 @@ TEST(Failures, LostAnswerToAnArrivedSubmissionIsNoFailure)
     auto const again = poll(given_up.state, open, {}, 11).actions[0];
     ASSERT_EQ(again.type, Type::submit);
     auto const twice =
-        finish(begin(given_up.state, again, at(11)), again, silence, at(12), rules).state;
+        finish(begin(given_up.state, again, at(11)), again, silence, at(12), limits).state;
     EXPECT_EQ(twice.retry_at, at(32)) << "the second pause is twice as long";
     auto const restarted = recover(begin({}, submit, at(0)), at(1));
     EXPECT_EQ(poll(restarted, open, {}, 6).actions[0].type, Type::submit)
@@ -228,14 +228,14 @@ TEST(Failures, RefusedSubmissionBacksOffAndLostAnswerStaysUncertain)
     auto const submit = poll({}, open, {}, 0).actions[0];
     auto const begun = begin({}, submit, at(0));
     auto const refused =
-        finish(begun, submit, {Outcome::Status::refused, {}, "no such partition"}, at(1), rules);
+        finish(begun, submit, {Outcome::Status::refused, {}, "no such partition"}, at(1), limits);
     EXPECT_FALSE(refused.state.intent);
     EXPECT_EQ(refused.events[0].retry_after, Millis(10'000));
     EXPECT_THAT(poll(refused.state, open, {}, 2).actions[0].why,
                 HasSubstr("no such partition); next try in 9.0 s"));
     EXPECT_EQ(refused.state.failures, 0);
     auto const unknown =
-        finish(begun, submit, {Outcome::Status::unknown, {}, "timed out"}, at(9), rules);
+        finish(begun, submit, {Outcome::Status::unknown, {}, "timed out"}, at(9), limits);
     EXPECT_TRUE(poll(unknown.state, open, {}, 13).state.intent);
     EXPECT_FALSE(poll(unknown.state, open, {}, 14).state.intent);
 }

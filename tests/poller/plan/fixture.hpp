@@ -16,7 +16,7 @@ using testing::SizeIs;
 inline Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
 inline DesiredState const open{true, {"w1"}, "the window is open"};
 inline DesiredState const closed{false, {}, "the window is closed"};
-inline JobLimits const rules{};
+inline JobLimits const limits{};
 
 inline Job job(std::string id, Job::State state, std::string intent = "i0")
 {
@@ -48,14 +48,14 @@ struct Step {
 inline Step poll(SiteState const& before, DesiredState const& desired, std::vector<Job> const& jobs,
                  int second)
 {
-    auto update = observe(before, jobs, at(second), rules);
-    auto actions = decide(update.state, desired, jobs, at(second), rules);
+    auto update = observe(before, jobs, at(second), limits);
+    auto actions = decide(update.state, desired, jobs, at(second), limits);
     return {std::move(update.state), std::move(update.events), std::move(actions)};
 }
 /// Returns the state of a site whose poller has observed `jobs` for the first time.
 inline SiteState tracking(std::vector<Job> const& jobs, int second = 0)
 {
-    return observe({}, jobs, at(second), rules).state;
+    return observe({}, jobs, at(second), limits).state;
 }
 /// Returns the state after `action` has succeeded. If `action` is a submit, `submitted` is the id
 /// of the new job.
@@ -63,7 +63,7 @@ inline SiteState done(SiteState state, Action const& action, int second, std::st
 {
     state = begin(std::move(state), action, at(second));
     return finish(std::move(state), action, {Outcome::Status::done, {std::move(submitted)}, {}},
-                  at(second), rules)
+                  at(second), limits)
         .state;
 }
 

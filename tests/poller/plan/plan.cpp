@@ -69,7 +69,7 @@ TEST(Plan, ClosedWindowDrainsThenDrainsAgainThenCancels)
             if (action.type == Type::wait) continue;
             kinds.push_back(action.type);
             state = begin(state, action, at(second));
-            auto after = finish(state, action, {}, at(second), rules);
+            auto after = finish(state, action, {}, at(second), limits);
             for (auto const& h : after.events) drained += h.type == JobChange::Type::drained;
             state = after.state;
         }
@@ -151,10 +151,10 @@ TEST(Plan, JobWithoutOurIntentIsIgnored)
     ASSERT_THAT(l.actions, SizeIs(1));
     EXPECT_EQ(l.actions[0].type, Type::wait);
     EXPECT_EQ(poll({}, open, foreign, 1).actions[0].type, Type::submit);
-    EXPECT_THAT(warning_of(l.state, foreign, at(1), rules),
+    EXPECT_THAT(warning_of(l.state, foreign, at(1), limits),
                 HasSubstr("job 7 has the name of this site's jobs"));
     auto const ours = tracking({job("7", Job::State::running)});
-    EXPECT_EQ(warning_of(ours, foreign, at(1), rules), "") << "its comment was removed";
+    EXPECT_EQ(warning_of(ours, foreign, at(1), limits), "") << "its comment was removed";
     EXPECT_EQ(poll(ours, closed, foreign, 1).actions[0].type, Type::drain);
 }
 
@@ -176,7 +176,7 @@ TEST(Plan, WarningsIgnoreEndedJobs)
     auto over = ended("6", 1, 0);
     over.warning = "was strange";
     auto const l = poll(tracking({held}), open, {over, held}, 1);
-    EXPECT_EQ(warning_of(l.state, {over, held}, at(1), rules), "job 7 waits for JobHeldUser");
+    EXPECT_EQ(warning_of(l.state, {over, held}, at(1), limits), "job 7 waits for JobHeldUser");
     EXPECT_EQ(l.actions[0].why, "job 7 is pending (JobHeldUser)");
 }
 
@@ -217,29 +217,29 @@ TEST(Plan, GraceStartsWithTheFirstDeliveredDrain)
     for (int second : {1, 60, 119}) {
         state = begin(state, drain, at(second));
         auto const lost =
-            finish(state, drain, {Outcome::Status::unknown, {}, "timed out"}, at(second), rules);
+            finish(state, drain, {Outcome::Status::unknown, {}, "timed out"}, at(second), limits);
         EXPECT_TRUE(lost.events.empty());
         state = lost.state;
     }
-    EXPECT_EQ(decide(state, closed, running, at(125), rules)[0].type, Type::drain)
+    EXPECT_EQ(decide(state, closed, running, at(125), limits)[0].type, Type::drain)
         << "it has received no stop request yet";
     state = begin(state, drain, at(125));
-    auto const arrived = finish(state, drain, {}, at(125), rules);
+    auto const arrived = finish(state, drain, {}, at(125), limits);
     ASSERT_THAT(arrived.events, SizeIs(1));
-    EXPECT_EQ(decide(arrived.state, closed, running, at(244), rules)[0].type, Type::drain);
-    EXPECT_EQ(decide(arrived.state, closed, running, at(245), rules)[0].type, Type::cancel);
+    EXPECT_EQ(decide(arrived.state, closed, running, at(244), limits)[0].type, Type::drain);
+    EXPECT_EQ(decide(arrived.state, closed, running, at(245), limits)[0].type, Type::cancel);
 }
 
 TEST(Plan, JobThatReceivesNoDrainIsCancelledMuchLater)
 {
-    EXPECT_EQ(first_cancel(acts_while(Outcome::Status::unknown, 1, 400, rules)), 1 + 360);
-    EXPECT_EQ(first_cancel(acts_while(Outcome::Status::refused, 1, 400, rules)), 1 + 360);
-    EXPECT_EQ(first_cancel(acts_while(Outcome::Status::done, 1, 400, rules)), 1 + 120);
+    EXPECT_EQ(first_cancel(acts_while(Outcome::Status::unknown, 1, 400, limits)), 1 + 360);
+    EXPECT_EQ(first_cancel(acts_while(Outcome::Status::refused, 1, 400, limits)), 1 + 360);
+    EXPECT_EQ(first_cancel(acts_while(Outcome::Status::done, 1, 400, limits)), 1 + 120);
 }
 
 TEST(Plan, PollingEachMinuteDrainsTwiceBeforeItCancels)
 {
-    auto short_grace = rules;
+    auto short_grace = limits;
     short_grace.grace = Millis(15'000);
     auto const acts = acts_while(Outcome::Status::done, 60, 200, short_grace);
     EXPECT_THAT(acts,
@@ -256,7 +256,7 @@ TEST(Plan, LeftoversAreEndedAndTheFailureStillCounts)
     ASSERT_THAT(l.actions, SizeIs(1));
     EXPECT_EQ(l.actions[0].type, Type::end_leftovers);
     state = begin(l.state, l.actions[0], at(30));
-    auto const swept = finish(state, l.actions[0], {}, at(30), rules);
+    auto const swept = finish(state, l.actions[0], {}, at(30), limits);
     EXPECT_TRUE(swept.events.empty()) << "it had ended before";
     EXPECT_EQ(poll(swept.state, open, {left}, 34).actions[0].type, Type::wait);
     EXPECT_EQ(poll(swept.state, open, {left}, 35).actions[0].type, Type::end_leftovers);
@@ -279,11 +279,11 @@ TEST(Plan, AJobStuckInCompletingDelaysTheNextOneForAWhile)
     auto const before = poll(state, open, {ending}, 309);
     ASSERT_THAT(before.actions, SizeIs(1));
     EXPECT_EQ(before.actions[0].type, Type::wait);
-    EXPECT_EQ(warning_of(before.state, {ending}, at(309), rules), "");
+    EXPECT_EQ(warning_of(before.state, {ending}, at(309), limits), "");
     auto const after = poll(state, open, {ending}, 310);
     ASSERT_THAT(after.actions, SizeIs(2));
     EXPECT_EQ(after.actions[1].type, Type::submit);
-    EXPECT_THAT(warning_of(after.state, {ending}, at(310), rules),
+    EXPECT_THAT(warning_of(after.state, {ending}, at(310), limits),
                 HasSubstr("job 7 has been COMPLETING for more than 5m00s"));
 }
 
@@ -291,15 +291,15 @@ TEST(Plan, ClockSetBackDelaysNothing)
 {
     auto state = tracking({job("7", Job::State::running)}, 4000);
     state = done(state, {Type::drain, {"7"}, {"w1"}, {}, ""}, 4001);
-    auto const drained = clamp_times(state, at(400), rules);
+    auto const drained = clamp_times(state, at(400), limits);
     EXPECT_EQ(drained.jobs[0].last_drain, at(400));
     EXPECT_EQ(poll(drained, closed, {job("7", Job::State::running)}, 404).actions[0].type,
               Type::drain);
     SiteState failed;
     failed.failures = 1;
     failed.retry_at = at(4000);
-    EXPECT_EQ(clamp_times(failed, at(0), rules).retry_at, at(600));
-    EXPECT_EQ(clamp_times(failed, at(3500), rules), failed);
+    EXPECT_EQ(clamp_times(failed, at(0), limits).retry_at, at(600));
+    EXPECT_EQ(clamp_times(failed, at(3500), limits), failed);
 }
 
 TEST(Plan, StateSurvivesStorage)

@@ -121,8 +121,8 @@ History play(std::uint64_t seed, int latest)
         return std::uniform_real_distribution<>(0, 1)(random) < p;
     };
     Cluster cluster(random, latest);
-    JobLimits rules;
-    rules.grace = Millis(15'000);
+    JobLimits limits;
+    limits.grace = Millis(15'000);
     SiteState memory;
     DesiredState desired{false, {}, "closed"};
     History history;
@@ -145,9 +145,9 @@ History play(std::uint64_t seed, int latest)
         auto jobs = cluster.shown(now);
         // A job of the same name that is not ours.
         jobs.push_back({{"foreign"}, {}, {}, Job::State::running, "RUNNING", {}, {}, {}});
-        memory = observe(memory, jobs, now, rules).state;
+        memory = observe(memory, jobs, now, limits).state;
         bool crashed = false;
-        for (auto const& action : decide(memory, desired, jobs, now, rules)) {
+        for (auto const& action : decide(memory, desired, jobs, now, limits)) {
             if (action.type == ActionType::wait) continue;
             EXPECT_NE(action.job.value, "foreign");
             if ((crashed = chance(0.05))) break;  // before the intent
@@ -157,7 +157,7 @@ History play(std::uint64_t seed, int latest)
                                                                    : cluster.stop(action, now);
             history.submissions += action.type == ActionType::submit;
             if ((crashed = chance(0.05))) break;  // before the outcome
-            memory = finish(memory, action, outcome, now, rules).state;
+            memory = finish(memory, action, outcome, now, limits).state;
         }
         if (crashed) memory = recover(memory, now);
         if (auto const stored = read_site_state(to_json(memory), "memory")) memory = *stored;

@@ -50,15 +50,15 @@ TEST(ObserveJobs, TheFailureThatHoldsASiteAnnouncesNoNextTry)
     failed.id = tracked.id;
     failed.state = plan::Job::State::ended;
     failed.launcher_state = "FAILED";
-    plan::JobLimits const rules;
-    for (int const failures : {rules.failures_before_hold - 2, rules.failures_before_hold - 1}) {
+    plan::JobLimits const limits;
+    for (int const failures : {limits.failures_before_hold - 2, limits.failures_before_hold - 1}) {
         state.failures = failures;
-        auto const seen = observe_jobs(site, state, {failed}, at(60), rules);
-        bool const is_last = failures + 1 == rules.failures_before_hold;
-        EXPECT_EQ(seen.hold.has_value(), is_last);
-        ASSERT_EQ(seen.warnings.size(), 1U);
-        EXPECT_EQ(seen.warnings[0].find("next try") == std::string::npos, is_last)
-            << seen.warnings[0];
+        auto const observation = observe_jobs(site, state, {failed}, at(60), limits);
+        bool const is_last = failures + 1 == limits.failures_before_hold;
+        EXPECT_EQ(observation.hold.has_value(), is_last);
+        ASSERT_EQ(observation.warnings.size(), 1U);
+        EXPECT_EQ(observation.warnings[0].find("next try") == std::string::npos, is_last)
+            << observation.warnings[0];
     }
 }
 

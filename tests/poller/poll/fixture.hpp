@@ -144,7 +144,7 @@ class Poll : public testing::Test {
         for (auto const* name : {"A", "B"}) {
             config::Site site;
             site.site = {name};
-            site.launcher.grace = Millis(200);
+            site.launch.grace = Millis(200);
             run_.sites.push_back(site);
         }
     }
@@ -160,13 +160,13 @@ class Poll : public testing::Test {
                                signals::SignalType::marginal,
                                {}});
         PollContext made{run_, {}, std::move(clock), {}, Log()};
-        plan::JobLimits rules;
-        rules.grace = Millis(200);
+        plan::JobLimits limits;
+        limits.grace = Millis(200);
         for (auto const& site : run_.sites)
             made.sites.push_back(
                 {site, run_.run, run_.site_folder(site.site), run_.folder / "complete.json",
                  std::make_unique<FakeProvider>(samples),
-                 std::make_unique<FakeLauncher>(slurm_[site.site.value]), rules, at(0)});
+                 std::make_unique<FakeLauncher>(slurm_[site.site.value]), limits, at(0)});
         return made;
     }
     PollResult once(int second, std::vector<double> const& intensities, bool dry = false)

@@ -83,7 +83,7 @@ TEST_F(Watch, JobThatReceivesNoDrainIsCancelledAtTheEndOfAReplay)
     auto const clock = std::make_shared<SetClock>();
     auto context = make_context(clock, {50, 50});
     context.trace_end = at(300);
-    context.sites[0].rules.grace = Millis(3'600'000);
+    context.sites[0].limits.grace = Millis(3'600'000);
     slurm_["A"].loses_drains = true;
     auto options = quick();
     options.patience = Millis(500);
@@ -113,10 +113,10 @@ TEST_F(Watch, SiteWithoutAnswerIsReportedAtTheEnd)
 
 TEST_F(Watch, StopRequestDrainsAndASecondOneCancels)
 {
-    run_.sites[0].launcher.grace = Millis(3'600'000);
+    run_.sites[0].launch.grace = Millis(3'600'000);
     slurm_["A"].ignores_drain = true;
     auto context = make_context(std::make_shared<FixedClock>(at(0)), {50});
-    context.sites[0].rules.grace = Millis(3'600'000);
+    context.sites[0].limits.grace = Millis(3'600'000);
     auto const poller = start(std::move(context), quick());
     ASSERT_TRUE(both_called("submit"));
     stop_.raise();

@@ -37,7 +37,7 @@ TEST_F(Examples, HaveTheTimesOfARealRun)
     EXPECT_EQ(run.rounds.round_time, Seconds{600});
     EXPECT_GE(run.rounds.lease, Seconds{120});
     for (auto const& site : run.sites) {
-        EXPECT_EQ(site.launcher.grace, Seconds{120});
+        EXPECT_EQ(site.launch.grace, Seconds{120});
         EXPECT_EQ(site.poll_period, Seconds{60});
         // The figure in the comment of coast.json.
         EXPECT_EQ(permission::default_lifetime(site.poll_period, site.window.close_delay),
@@ -48,10 +48,10 @@ TEST_F(Examples, HaveTheTimesOfARealRun)
 TEST_F(Examples, SubmitToSlurmClustersOfTheUser)
 {
     for (auto const& site : run.sites) {
-        EXPECT_EQ(site.launcher.kind, LaunchSettings::Kind::slurm);
-        EXPECT_THAT(site.launcher.slurm_conf.string(), Not(HasSubstr("build/clusters")));
-        EXPECT_EQ(site.launcher.script, test::source_folder() / "slurm/site_train.sh");
-        EXPECT_FALSE(site.launcher.sbatch_options.empty());
+        EXPECT_EQ(site.launch.kind, LaunchSettings::Kind::slurm);
+        EXPECT_THAT(site.launch.slurm_conf.string(), Not(HasSubstr("build/clusters")));
+        EXPECT_EQ(site.launch.script, test::source_folder() / "slurm/site_train.sh");
+        EXPECT_FALSE(site.launch.sbatch_options.empty());
     }
 }
 

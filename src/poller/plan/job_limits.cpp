@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "poller/plan/rules.hpp"
+#include "poller/plan/job_limits.hpp"
 
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 
 namespace curtail::plan {
 
-Millis backoff(int failures, JobLimits const& rules)
+Millis backoff(int failures, JobLimits const& limits)
 {
-    auto pause = rules.first_backoff;
-    for (int i = 1; i < failures && pause < rules.longest_backoff; ++i) pause *= 2;
-    return std::min(pause, rules.longest_backoff);
+    auto pause = limits.first_backoff;
+    for (int i = 1; i < failures && pause < limits.longest_backoff; ++i) pause *= 2;
+    return std::min(pause, limits.longest_backoff);
 }
 
 std::string next_try_text(Millis pause, int failures)

@@ -32,7 +32,7 @@ struct JobLimits {
 };
 
 /// Returns the pause after `failures` consecutive failures.
-[[nodiscard]] Millis backoff(int failures, JobLimits const& rules);
+[[nodiscard]] Millis backoff(int failures, JobLimits const& limits);
 
 /// Formats `next try in 10.0 s (consecutive failures: 1)`. The part in brackets is omitted if
 /// `failures` is 0.
