@@ -67,7 +67,7 @@ std::optional<ImaginedSite> imagined_in(RegionId const& region, RunFiles const& 
 struct Region {
     Scenario scenario;
     energy::IntensitySeries intensity;
-    energy::BillSettings rules;
+    energy::BillSettings settings;
     energy::Interval when;
 };
 
@@ -77,10 +77,10 @@ Region region_of(RegionSeries const& trace, ImaginedSite const& imagined, RunFil
     auto const& [site, rate] = imagined;
     auto rule = rule_of(files.run, trace.region, site);
     rule.past_ends = energy::PastEnds::nearest;
-    Region out{{}, energy::IntensitySeries{trace.points, rule}, rules_of(files, site), {}};
+    Region out{{}, energy::IntensitySeries{trace.points, rule}, settings_of(files, site), {}};
     auto const start = trace.points.empty() ? axis.zero() : trace.points.front().time;
     auto const result = energy::always_on(tokens, rate.tokens_per_s / axis.factor(), start,
-                                          out.intensity, out.rules);
+                                          out.intensity, out.settings);
     out.when = result.when;
     auto& scenario = out.scenario;
     scenario.id = "one:" + trace.region.value;
@@ -95,7 +95,8 @@ Region region_of(RegionSeries const& trace, ImaginedSite const& imagined, RunFil
     scenario.tally = result.tally;
     scenario.tokens = tokens;
     scenario.held_s = result.assumed.length().count();
-    scenario.held_wh = out.rules.power.of(energy::PowerState::training) * result.assumed.length();
+    scenario.held_wh =
+        out.settings.power.of(energy::PowerState::training) * result.assumed.length();
     return out;
 }
 
@@ -104,7 +105,7 @@ RunningTotals running_totals(Region const& region, Axis const& axis, double step
     std::vector<energy::StateInterval> const whole{{energy::PowerState::training, region.when}};
     auto const start = region.when.from;
     return {axis.of_signal(start),
-            energy::cumulative(whole, region.intensity, region.rules, start, millis(step_s),
+            energy::cumulative(whole, region.intensity, region.settings, start, millis(step_s),
                                points_for(*region.scenario.wall_s, step_s))};
 }
 

@@ -39,16 +39,16 @@ bool in_order(std::vector<energy::StateInterval> const& held)
            }) == held.end();
 }
 
-// One site's intensity, states and rules: what its energy is computed from.
+// One site's intensity, states and settings: what its energy is computed from.
 struct SiteSource {
     std::vector<energy::StateInterval> const& held;
     energy::IntensitySeries series;
-    energy::BillSettings rules;
+    energy::BillSettings settings;
     bool ordered{in_order(held)};
 
     [[nodiscard]] energy::Tally tally(energy::Interval when) const
     {
-        return energy::bill_of(energy::clip(near(when), when), {}, series, rules).total;
+        return energy::bill_of(energy::clip(near(when), when), {}, series, settings).total;
     }
 
   private:
@@ -94,7 +94,7 @@ std::optional<energy::Tally> average_of(RunFiles const& files, Timeline const& t
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
         auto const& site = files.run.sites[s];
         sum += energy::bill_of(timeline.sites[s].held, {}, series_of(files, files.averages, site),
-                               rules_of(files, site))
+                               settings_of(files, site))
                    .total;
     }
     return sum;
@@ -112,11 +112,11 @@ Energy energy_of(RunFiles const& files, Timeline const& timeline,
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
         auto const& site = files.run.sites[s];
         SiteSource const source{timeline.sites[s].held, series_of(files, files.trace, site),
-                                rules_of(files, site)};
+                                settings_of(files, site)};
         energy.sites.push_back(
             {energy::bill_of(source.held, intervals_of(windows, s, timeline), source.series,
-                             source.rules),
-             energy::cumulative(source.held, source.series, source.rules, axis.zero(),
+                             source.settings),
+             energy::cumulative(source.held, source.series, source.settings, axis.zero(),
                                 millis(energy.cumulative_step_s), points)});
         add_windows(energy.windows, windows, s, source, axis);
         for (std::size_t r = 0; r < rounds.size(); ++r)

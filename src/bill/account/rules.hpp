@@ -9,7 +9,8 @@
 namespace curtail::account {
 
 /// Returns the settings for the bill of `site`.
-[[nodiscard]] inline energy::BillSettings rules_of(RunFiles const& files, config::Site const& site)
+[[nodiscard]] inline energy::BillSettings settings_of(RunFiles const& files,
+                                                      config::Site const& site)
 {
     std::string const signal = files.trace.empty() ? "no signal" : files.trace_name;
     return {site.power,

@@ -30,22 +30,23 @@ std::vector<StateInterval> clip(std::span<StateInterval const> states, Interval 
 }
 
 Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
-             IntensitySeries const& intensity, BillSettings const& rules)
+             IntensitySeries const& intensity, BillSettings const& settings)
 {
-    Bill bill{{}, {}, {}, rules.energy, rules.carbon};
+    Bill bill{{}, {}, {}, settings.energy, settings.carbon};
     for (auto const& s : states) {
-        auto const tally = integrate(rules.power.of(s.state), s.when, intensity, rules.threshold);
+        auto const tally =
+            integrate(settings.power.of(s.state), s.when, intensity, settings.threshold);
         bill.by_state[s.state] += tally;
         bill.total += tally;
     }
     for (auto const& window : windows)
         for (auto const& s : clip(states, window))
-            bill.inside_windows += rules.power.of(s.state) * s.when.length();
+            bill.inside_windows += settings.power.of(s.state) * s.when.length();
     return bill;
 }
 
 std::vector<Tally> cumulative(std::span<StateInterval const> states,
-                              IntensitySeries const& intensity, BillSettings const& rules,
+                              IntensitySeries const& intensity, BillSettings const& settings,
                               Time from, Millis step, std::size_t count)
 {
     if (count == 0) return {};
@@ -56,7 +57,7 @@ std::vector<Tally> cumulative(std::span<StateInterval const> states,
             auto const cell = (at - from) / step;
             Time const to = std::min(s.when.to, from + (cell + 1) * step);
             cells[static_cast<std::size_t>(cell) + 1] +=
-                integrate(rules.power.of(s.state), {at, to}, intensity, rules.threshold);
+                integrate(settings.power.of(s.state), {at, to}, intensity, settings.threshold);
             at = to;
         }
     }
@@ -65,12 +66,13 @@ std::vector<Tally> cumulative(std::span<StateInterval const> states,
 }
 
 Counterfactual always_on(Tokens tokens, double tokens_per_second, Time start,
-                         IntensitySeries const& intensity, BillSettings const& rules)
+                         IntensitySeries const& intensity, BillSettings const& settings)
 {
     if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
     FractionalSeconds const length{static_cast<double>(tokens) / tokens_per_second};
     Interval const when{start, start + std::chrono::round<Millis>(length)};
-    return {when, integrate(rules.power.of(PowerState::training), when, intensity, rules.threshold),
+    return {when,
+            integrate(settings.power.of(PowerState::training), when, intensity, settings.threshold),
             intensity.assumed_after_last(when)};
 }
 

@@ -51,13 +51,13 @@ struct BillSettings {
 /// overlap each other. `windows` are the intervals in which the site's window was open or closing.
 /// These intervals must be in order of time, and must not overlap each other.
 [[nodiscard]] Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
-                           IntensitySeries const& intensity, BillSettings const& rules);
+                           IntensitySeries const& intensity, BillSettings const& settings);
 
 /// Computes running totals at `count` times: `from`, `from + step`, and so on. Each total counts
 /// the energy and carbon since `from`.
 [[nodiscard]] std::vector<Tally> cumulative(std::span<StateInterval const> states,
                                             IntensitySeries const& intensity,
-                                            BillSettings const& rules, Time from, Millis step,
+                                            BillSettings const& settings, Time from, Millis step,
                                             std::size_t count);
 
 /// Returns the parts of `states` that lie inside `interval`.
@@ -77,6 +77,7 @@ struct Counterfactual {
 /// clock; in a replay, this is the signal's clock. Throws std::invalid_argument if
 /// `tokens_per_second` is not positive.
 [[nodiscard]] Counterfactual always_on(Tokens tokens, double tokens_per_second, Time start,
-                                       IntensitySeries const& intensity, BillSettings const& rules);
+                                       IntensitySeries const& intensity,
+                                       BillSettings const& settings);
 
 }  // namespace curtail::energy

@@ -12,7 +12,7 @@ namespace {
 
 Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
 
-BillSettings const rules{
+BillSettings const settings{
     {}, GramsPerKwh{100}, {Origin::modelled, "two levels"}, {Origin::modelled, "test trace"}};
 
 IntensityRule const two_hours{Seconds{7200}, PastEnds::unknown};
@@ -102,7 +102,7 @@ TEST(Bill, SumsByStateAndInsideWindows)
                                             {PowerState::training, {at(900), at(4500)}},
                                             {PowerState::draining, {at(4500), at(5400)}}};
     std::vector<Interval> const windows{{at(0), at(2700)}};
-    auto const bill = bill_of(states, windows, flat, rules);
+    auto const bill = bill_of(states, windows, flat, settings);
     EXPECT_DOUBLE_EQ(bill.by_state.at(PowerState::starting).energy.value, 117);
     EXPECT_DOUBLE_EQ(bill.by_state.at(PowerState::training).energy.value, 2024);
     EXPECT_DOUBLE_EQ(bill.by_state.at(PowerState::draining).energy.value, 117);
@@ -119,15 +119,15 @@ TEST(Bill, PueMultipliesEnergyAndCarbon)
     std::vector<StateInterval> const states{{PowerState::starting, {at(0), at(900)}},
                                             {PowerState::training, {at(900), at(4500)}}};
     std::vector<Interval> const windows{{at(0), at(2700)}};
-    auto with_pue = rules;
+    auto with_pue = settings;
     with_pue.power.pue = 1.5;
-    auto const bill = bill_of(states, windows, flat, rules);
+    auto const bill = bill_of(states, windows, flat, settings);
     auto const more = bill_of(states, windows, flat, with_pue);
     EXPECT_DOUBLE_EQ(more.total.energy.value, 1.5 * bill.total.energy.value);
     EXPECT_DOUBLE_EQ(more.total.carbon.value, 1.5 * bill.total.carbon.value);
     EXPECT_DOUBLE_EQ(more.inside_windows.value, 1.5 * bill.inside_windows.value);
     EXPECT_DOUBLE_EQ(always_on({7200}, 4, at(0), flat, with_pue).tally.carbon.value,
-                     1.5 * always_on({7200}, 4, at(0), flat, rules).tally.carbon.value);
+                     1.5 * always_on({7200}, 4, at(0), flat, settings).tally.carbon.value);
 }
 
 TEST(Bill, CumulativeSeriesEndsAtTheTotal)
@@ -136,8 +136,8 @@ TEST(Bill, CumulativeSeriesEndsAtTheTotal)
                                 two_hours};
     std::vector<StateInterval> const states{{PowerState::training, {at(130), at(4500)}},
                                             {PowerState::idle, {at(4500), at(5399)}}};
-    auto const whole = bill_of(states, {}, steps, rules).total;
-    auto const series = cumulative(states, steps, rules, at(0), Millis{60'000}, 91);
+    auto const whole = bill_of(states, {}, steps, settings).total;
+    auto const series = cumulative(states, steps, settings, at(0), Millis{60'000}, 91);
     ASSERT_EQ(series.size(), 91U);
     EXPECT_EQ(series[2], Tally{});
     EXPECT_NEAR(series.back().energy.value, whole.energy.value, 1e-9);
@@ -147,13 +147,13 @@ TEST(Bill, CumulativeSeriesEndsAtTheTotal)
 TEST(AlwaysOn, TrainsTheTokensAtTheRateAndTrainingPower)
 {
     IntensitySeries const flat{{{at(0), GramsPerKwh{300}}}, {Seconds{3600}, PastEnds::unknown}};
-    auto const never_off = always_on(Tokens{7200}, 4, at(0), flat, rules);
+    auto const never_off = always_on(Tokens{7200}, 4, at(0), flat, settings);
     EXPECT_EQ(never_off.when, (Interval{at(0), at(1800)}));
     EXPECT_DOUBLE_EQ(never_off.tally.energy.value, 1012);
     EXPECT_DOUBLE_EQ(never_off.tally.carbon.value, 1.012 * 300);
-    auto const longer = always_on(Tokens{28'800}, 4, at(0), flat, rules);
+    auto const longer = always_on(Tokens{28'800}, 4, at(0), flat, settings);
     EXPECT_DOUBLE_EQ(longer.tally.unknown.value, 2024) << "no value is guessed after the trace";
-    EXPECT_THROW((void)always_on(Tokens{1}, 0, at(0), flat, rules), std::invalid_argument);
+    EXPECT_THROW((void)always_on(Tokens{1}, 0, at(0), flat, settings), std::invalid_argument);
 }
 
 }  // namespace
