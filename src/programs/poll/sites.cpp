@@ -48,14 +48,15 @@ Result<void> print_job_line(config::Run const& run, JobQuestion const& question,
                     "",
                     suggest_name(question.site, run.site_names()) +
                         " (a job script takes the site as its second argument)");
-    auto const need = question.without_poller   ? permission::Requirement::never
-                      : question.intent.empty() ? permission::Requirement::if_served
-                                                : permission::Requirement::always;
+    auto const requirement = question.without_poller   ? permission::Requirement::never
+                             : question.intent.empty() ? permission::Requirement::if_served
+                                                       : permission::Requirement::always;
     auto const reading =
         permission::read_permission(run.site_folder(site->site), run.run, site->site);
-    if (auto may = permission::check_start(need, reading, SystemClock{}.now()); !may) return may;
+    if (auto may = permission::check_start(requirement, reading, SystemClock{}.now()); !may)
+        return may;
     console.print(site->site.value + " " + std::to_string(site->ranks) + " " +
-                  permission::to_text(need) + "\n");
+                  permission::to_text(requirement) + "\n");
     return {};
 }
 

@@ -67,7 +67,7 @@ Result<void> train_this_site(programs::Arguments const& arguments, programs::Con
     trainer::StopSignal const stop;
     auto const site = parse_site_id(arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
-    auto const need = permission::parse_need(arguments.text("permission"));
+    auto const need = permission::parse_requirement(arguments.text("permission"));
     if (!need) return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
     if (arguments.flag("mpi-check")) return check_connection(arguments, *site, stop, console);
     auto const gpu =

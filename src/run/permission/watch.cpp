@@ -33,16 +33,16 @@ tl::unexpected<Error> refuse(std::string why)
 
 }  // namespace
 
-char const* to_text(Requirement need)
+char const* to_text(Requirement requirement)
 {
     static constexpr char const* words[] = {"always", "if-served", "never"};
-    return words[static_cast<int>(need)];
+    return words[static_cast<int>(requirement)];
 }
 
-std::optional<Requirement> parse_need(std::string_view text)
+std::optional<Requirement> parse_requirement(std::string_view text)
 {
-    for (auto const need : {Requirement::always, Requirement::if_served, Requirement::never})
-        if (text == to_text(need)) return need;
+    for (auto const requirement : {Requirement::always, Requirement::if_served, Requirement::never})
+        if (text == to_text(requirement)) return requirement;
     return std::nullopt;
 }
 
@@ -51,12 +51,12 @@ bool is_from_the_future(Permission const& permission, Time now)
     return permission.issued > now + clock_tolerance;
 }
 
-Result<void> check_start(Requirement need, Reading const& reading, Time now)
+Result<void> check_start(Requirement requirement, Reading const& reading, Time now)
 {
-    if (need == Requirement::never) return {};
+    if (requirement == Requirement::never) return {};
     if (!reading) return tl::unexpected(reading.error());
     if (!*reading) {
-        if (need == Requirement::if_served) return {};
+        if (requirement == Requirement::if_served) return {};
         return refuse("no poller has permitted it");
     }
     auto const& permission = **reading;
@@ -81,10 +81,10 @@ std::optional<Error> JobWatch::see(Reading const& reading, MonoTime now, Time re
 
 std::optional<PermissionEnd> JobWatch::end(MonoTime now, Time real_now) const
 {
-    if (need_ == Requirement::never) return std::nullopt;
+    if (requirement_ == Requirement::never) return std::nullopt;
     if (!last_) {
         if (problem_) return PermissionEnd{0, problem_->message()};
-        if (need_ == Requirement::if_served) return std::nullopt;
+        if (requirement_ == Requirement::if_served) return std::nullopt;
         return PermissionEnd{0, "no poller has permitted it"};
     }
     if (now - first_seen_ < last_->lifetime && real_now < last_->until) return std::nullopt;

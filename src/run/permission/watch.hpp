@@ -15,9 +15,9 @@ enum class Requirement {
     never       ///< a person submitted the job, to train without the poller
 };
 /// Returns `always`, `if-served` or `never`.
-[[nodiscard]] char const* to_text(Requirement need);
+[[nodiscard]] char const* to_text(Requirement requirement);
 /// Returns the requirement with the name `text`, or an empty optional if there is none.
-[[nodiscard]] std::optional<Requirement> parse_need(std::string_view text);
+[[nodiscard]] std::optional<Requirement> parse_requirement(std::string_view text);
 
 /// The result of read_permission().
 using Reading = Result<std::optional<Permission>>;
@@ -31,7 +31,7 @@ using Reading = Result<std::optional<Permission>>;
 /// A job that needs permission always may start only with a permission that has not ended. A job
 /// that needs it only if the site is served may also start if the file does not exist. A permission
 /// that was issued more than a minute after `now` counts as unusable.
-[[nodiscard]] Result<void> check_start(Requirement need, Reading const& reading, Time now);
+[[nodiscard]] Result<void> check_start(Requirement requirement, Reading const& reading, Time now);
 
 /// The end of a job's permission.
 struct PermissionEnd {
@@ -43,7 +43,7 @@ struct PermissionEnd {
 /// end() before each step.
 class JobWatch {
   public:
-    explicit JobWatch(Requirement need) : need_(need) {}
+    explicit JobWatch(Requirement requirement) : requirement_(requirement) {}
     /// Takes note of a reading. `now` and `real_now` are the times of the reading. Returns an error
     /// if the reading is unusable, and the previous reading was not; the job then logs it.
     [[nodiscard]] std::optional<Error> see(Reading const& reading, MonoTime now, Time real_now);
@@ -56,7 +56,7 @@ class JobWatch {
     [[nodiscard]] std::optional<Permission> const& last() const { return last_; }
 
   private:
-    Requirement need_;
+    Requirement requirement_;
     std::optional<Permission> last_;
     MonoTime first_seen_{};  ///< when the job first saw the serial of `last_`
     std::optional<Error> problem_;

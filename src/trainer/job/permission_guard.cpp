@@ -12,22 +12,23 @@ constexpr Millis read_interval{500};
 
 }  // namespace
 
-PermissionGuard::PermissionGuard(permission::Requirement need, std::filesystem::path site_folder,
-                                 RunId run, SiteId site, StopSignal const& stop, Log log)
+PermissionGuard::PermissionGuard(permission::Requirement requirement,
+                                 std::filesystem::path site_folder, RunId run, SiteId site,
+                                 StopSignal const& stop, Log log)
     : site_folder_(std::move(site_folder)),
       run_(std::move(run)),
       site_(std::move(site)),
       stop_(stop),
       log_(std::move(log)),
-      watch_(need)
+      watch_(requirement)
 {
-    if (need == permission::Requirement::never) {
+    if (requirement == permission::Requirement::never) {
         log_.warning("training without the poller");
         return;
     }
     read();
     bool const may_train = !watch_.end(monotonic_now(), SystemClock{}.now());
-    if (need == permission::Requirement::if_served && !watch_.last() && may_train)
+    if (requirement == permission::Requirement::if_served && !watch_.last() && may_train)
         log_.info("no poller serves this site: training without a permission");
     thread_ = std::jthread([this](std::stop_token const& stopped) { this->run(stopped); });
 }

@@ -16,8 +16,8 @@ namespace curtail::trainer {
 class PermissionGuard {
   public:
     /// Reads the permission once, and starts the thread. `stop` must outlive the guard.
-    PermissionGuard(permission::Requirement need, std::filesystem::path site_folder, RunId run,
-                    SiteId site, StopSignal const& stop, Log log);
+    PermissionGuard(permission::Requirement requirement, std::filesystem::path site_folder,
+                    RunId run, SiteId site, StopSignal const& stop, Log log);
     PermissionGuard(PermissionGuard const&) = delete;
     PermissionGuard& operator=(PermissionGuard const&) = delete;
 

@@ -20,7 +20,7 @@ Reading const torn = fail(ExitCode::temporary, "cannot use the permission", "it 
 // A job at a moment `after` its start, on both clocks.
 struct Job {
     JobWatch watch;
-    explicit Job(Requirement need) : watch(need) {}
+    explicit Job(Requirement requirement) : watch(requirement) {}
     std::optional<Error> see(Reading const& reading, Millis after)
     {
         return watch.see(reading, start + after, noon + after);
@@ -163,7 +163,7 @@ TEST(PermissionWatch, AJobWithoutPollerIgnoresTheFile)
 
 struct StartCase {
     char const* name;
-    Requirement need;
+    Requirement requirement;
     Reading reading;
     bool may_start;
 };
@@ -174,7 +174,7 @@ TEST(PermissionStart, DependsOnNeedAndFile)
     auto const expired = permission_at(noon - Seconds{100});
     auto const future = permission_at(noon + Seconds{61});
     auto const withdrawn = permission_at(noon, 1, Millis{0});
-    for (auto const& [name, need, reading, may_start] : {
+    for (auto const& [name, requirement, reading, may_start] : {
              StartCase{"poller's job, valid", Requirement::always, valid, true},
              {"poller's job, missing", Requirement::always, missing, false},
              {"poller's job, torn", Requirement::always, torn, false},
@@ -188,7 +188,7 @@ TEST(PermissionStart, DependsOnNeedAndFile)
              {"without poller, withdrawn", Requirement::never, withdrawn, true},
              {"without poller, torn", Requirement::never, torn, true},
          }) {
-        auto const checked = check_start(need, reading, noon);
+        auto const checked = check_start(requirement, reading, noon);
         EXPECT_EQ(checked.has_value(), may_start) << name;
         if (checked) continue;
         EXPECT_EQ(checked.error().code, ExitCode::temporary) << name;

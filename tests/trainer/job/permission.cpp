@@ -16,12 +16,12 @@ using permission::Requirement;
 
 class PermissionTraining : public SmallTraining {
   protected:
-    Result<void> train_with(Requirement need)
+    Result<void> train_with(Requirement requirement)
     {
         StopSignal const stop;
         auto const ranks = comm::single_process();
         TrainOptions options{run_file(), {"A"}, "7", false, 1};
-        options.permission = need;
+        options.permission = requirement;
         return train_site(options, *ranks, stop, log());
     }
     // Returns the end of the permission.
