@@ -55,12 +55,12 @@ Result<void> Bucket::put(std::string const& key, Pieces const& bytes, Call const
 {
     if (bytes.size() > static_cast<std::size_t>(sizes_.single_limit.value))
         return Uploader(*session_, key, bytes, sizes_, call).run();
-    BucketRequest const order{.method = http::Method::put,
-                              .key = key,
-                              .body = bytes,
-                              .body_digest = sha256_of(bytes),
-                              .what = "cannot write " + key};
-    return session_->expect_success(order, call).map([](http::Response const&) {});
+    BucketRequest const request{.method = http::Method::put,
+                                .key = key,
+                                .body = bytes,
+                                .body_digest = sha256_of(bytes),
+                                .what = "cannot write " + key};
+    return session_->expect_success(request, call).map([](http::Response const&) {});
 }
 
 Result<std::optional<ObjectHead>> Bucket::head(std::string const& key, Call const& call)
@@ -123,12 +123,12 @@ Result<ListPage> Bucket::list_after(std::string const& prefix, std::string const
 Result<ListPage> Bucket::list_page(std::string const& prefix, std::string const& parameter,
                                    std::string const& value, Call const& call)
 {
-    BucketRequest order{
+    BucketRequest request{
         .key = {},
         .query = {{"list-type", "2"}, {"prefix", full_key(session_->location(), prefix)}},
         .what = "cannot list " + prefix};
-    if (!value.empty()) order.query.emplace_back(parameter, value);
-    return session_->expect_success(order, call).and_then([](http::Response const& response) {
+    if (!value.empty()) request.query.emplace_back(parameter, value);
+    return session_->expect_success(request, call).and_then([](http::Response const& response) {
         return parse_list(response.body);
     });
 }
@@ -136,15 +136,15 @@ Result<ListPage> Bucket::list_page(std::string const& prefix, std::string const&
 Result<UploadPage> Bucket::list_uploads(std::string const& prefix, UploadPage const& page,
                                         Call const& call)
 {
-    BucketRequest order{
+    BucketRequest request{
         .key = {},
         .query = {{"uploads", ""}, {"prefix", full_key(session_->location(), prefix)}},
         .what = "cannot list the uploads of " + prefix};
     if (!page.next_key.empty()) {
-        order.query.emplace_back("key-marker", page.next_key);
-        order.query.emplace_back("upload-id-marker", page.next_id);
+        request.query.emplace_back("key-marker", page.next_key);
+        request.query.emplace_back("upload-id-marker", page.next_id);
     }
-    return session_->expect_success(order, call).and_then([](http::Response const& response) {
+    return session_->expect_success(request, call).and_then([](http::Response const& response) {
         return parse_uploads(response.body);
     });
 }
@@ -156,10 +156,10 @@ Result<void> Bucket::abort(std::string const& key, std::string const& upload, Ca
 
 Result<bool> Bucket::has_versioning(Call const& call)
 {
-    BucketRequest const order{.key = {},
-                              .query = {{"versioning", ""}},
-                              .what = "cannot find out whether the bucket has versioning"};
-    return session_->expect_success(order, call).and_then([](http::Response const& response) {
+    BucketRequest const request{.key = {},
+                                .query = {{"versioning", ""}},
+                                .what = "cannot find out whether the bucket has versioning"};
+    return session_->expect_success(request, call).and_then([](http::Response const& response) {
         return parse_versioning(response.body);
     });
 }

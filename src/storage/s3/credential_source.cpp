@@ -83,8 +83,7 @@ std::string CredentialSource::profile() const
 
 // Opens the lock while credentials are read, and ends the reading on every path.
 struct CredentialSource::Reading {
-    Reading(CredentialSource& owner, std::unique_lock<std::mutex>& mutex)
-        : source(owner), lock(mutex)
+    Reading(CredentialSource& owner, std::unique_lock<std::mutex>& held) : source(owner), lock(held)
     {
         source.reading_ = true;
         lock.unlock();

@@ -50,14 +50,14 @@ Result<bool> ObjectDownload::run()
 
 Session::Attempt ObjectDownload::request_rest()
 {
-    BucketRequest order{.key = key_, .what = what_};
+    BucketRequest request{.key = key_, .what = what_};
     requested_from_ = received_;
     if (received_ > 0)
-        order.headers = {{"range", fmt::format("bytes={}-", received_)}, {"if-match", etag_}};
-    order.sink = [this](http::Response const& head, std::span<std::byte const> piece) {
+        request.headers = {{"range", fmt::format("bytes={}-", received_)}, {"if-match", etag_}};
+    request.sink = [this](http::Response const& head, std::span<std::byte const> piece) {
         return accept(head, piece);
     };
-    auto response = session_.attempt(order, call_);
+    auto response = session_.attempt(request, call_);
     if (response && response->is_success() && received_ < whole_.value)
         return tl::unexpected(cut_short(what_));
     return response;
@@ -122,13 +122,13 @@ bool RangeReader::has_size(std::int64_t size)
 
 Session::Attempt RangeReader::request_rest(Range& range, Call const& call)
 {
-    BucketRequest order{.key = key_, .what = what_};
+    BucketRequest request{.key = key_, .what = what_};
     range.requested_from = range.offset + range.done;
     if (range.rest() < whole_)
-        order.headers = {{"range", range_of(static_cast<std::int64_t>(range.requested_from),
-                                            static_cast<std::int64_t>(range.rest()))}};
-    order.headers.push_back({"if-match", etag_});
-    order.sink = [&](http::Response const& head, std::span<std::byte const> piece) {
+        request.headers = {{"range", range_of(static_cast<std::int64_t>(range.requested_from),
+                                              static_cast<std::int64_t>(range.rest()))}};
+    request.headers.push_back({"if-match", etag_});
+    request.sink = [&](http::Response const& head, std::span<std::byte const> piece) {
         auto const extent = extent_of(head);
         if (!extent || extent->first != static_cast<std::int64_t>(range.requested_from) ||
             !has_size(extent->whole) || piece.size() > range.rest())
@@ -136,7 +136,7 @@ Session::Attempt RangeReader::request_rest(Range& range, Call const& call)
         range.add(piece);
         return true;
     };
-    auto response = session_.attempt(order, call);
+    auto response = session_.attempt(request, call);
     if (!response || !response->is_success() || range.rest() == 0) return response;
     // An empty object has no piece.
     if (auto const extent = extent_of(*response)) (void)has_size(extent->whole);

@@ -63,12 +63,12 @@ class RangeReader {
     std::atomic<std::int64_t> other_size_{-1};
 };
 
-/// Reads the object that `found` describes in several ranges at a time, and passes its content to
+/// Reads the object that `head` describes in several ranges at a time, and passes its content to
 /// `sink` in order. Holds as many parts in memory as it requests at a time. Returns false if the
 /// object does not exist any more; then it has not called `sink`. Fails with `temporary` if the
 /// object is replaced or removed later.
 [[nodiscard]] Result<bool> read_in_order(Session& session, std::string const& key,
-                                         ObjectHead const& found, TransferSizes const& sizes,
+                                         ObjectHead const& head, TransferSizes const& sizes,
                                          Bucket::Sink const& sink, Call const& call);
 
 }  // namespace curtail::s3

@@ -178,16 +178,16 @@ constexpr std::size_t piece_size = std::size_t{1} << 20;
 
 }  // namespace
 
-Result<bool> read_in_order(Session& session, std::string const& key, ObjectHead const& found,
+Result<bool> read_in_order(Session& session, std::string const& key, ObjectHead const& head,
                            TransferSizes const& sizes, Bucket::Sink const& sink, Call const& call)
 {
-    auto const whole = static_cast<std::size_t>(found.size.value);
+    auto const whole = static_cast<std::size_t>(head.size.value);
     auto const part = static_cast<std::size_t>(sizes.part.value);
     auto const count = (whole + part - 1) / part;
     auto const width =
         std::min(count, static_cast<std::size_t>(session.parallelism(sizes.parallel)));
     Window window(count, width, part);
-    RangeReader reader(session, key, whole, found.etag);
+    RangeReader reader(session, key, whole, head.etag);
     Workers workers(session, reader, window, whole, sizes, call);
     if (auto started = workers.start(width); !started) return tl::unexpected(started.error());
     for (std::size_t number = 0; number < count; ++number) {
@@ -202,7 +202,7 @@ Result<bool> read_in_order(Session& session, std::string const& key, ObjectHead 
         }
         for (auto rest = buffer->bytes(); !rest.empty();) {
             auto const piece = rest.first(std::min(rest.size(), piece_size));
-            sink(piece, found.size);
+            sink(piece, head.size);
             rest = rest.subspan(piece.size());
         }
         window.delivered(std::move(*buffer));

@@ -46,10 +46,10 @@ struct Session::Lease {
     std::unique_ptr<http::Client> client;
 };
 
-Session::Session(Location location, std::shared_ptr<CredentialSource> credentials,
+Session::Session(Location location, std::shared_ptr<CredentialSource> credential_source,
                  http::ConnectionSettings connection, std::shared_ptr<Clock const> clock)
     : location_(std::move(location)),
-      credentials_(std::move(credentials)),
+      credential_source_(std::move(credential_source)),
       connection_(std::move(connection)),
       clock_(std::move(clock)),
       random_(std::random_device{}()),
@@ -60,39 +60,39 @@ Session::~Session() = default;
 
 Time Session::now() const { return clock_->now() + clock_offset(); }
 
-Session::Attempt Session::send_signed(BucketRequest const& order, Credentials const& credentials,
+Session::Attempt Session::send_signed(BucketRequest const& request, Credentials const& credentials,
                                       Call const& call)
 {
-    auto const address = address_of(location_, order.key);
-    auto const digest = order.body_digest ? *order.body_digest : sha256_of(order.body);
-    auto const ready = sign({.method = order.method,
-                             .host = address.host,
-                             .path = address.path,
-                             .query = order.query,
-                             .headers = order.headers,
-                             .body_sha256 = digest.hex()},
-                            credentials, location_.region, now());
-    http::Request request{.url = address.scheme_and_host + ready.target,
-                          .username = {},
-                          .body_limit = answer_limit,
-                          .method = order.method,
-                          .headers = ready.headers,
-                          .body = order.body,
-                          .sink = order.sink,
-                          .stall_limit = stall_limit,
-                          .cancel = call.cancel,
-                          .allow_http = location_.allow_http,
-                          .once = order.once};
-    request.deadline =
-        call.time_left(deadline_for(order.sink ? std::size_t{5} << 30 : order.body.size()));
+    auto const address = address_of(location_, request.key);
+    auto const digest = request.body_digest ? *request.body_digest : sha256_of(request.body);
+    auto const signed_request = sign({.method = request.method,
+                                      .host = address.host,
+                                      .path = address.path,
+                                      .query = request.query,
+                                      .headers = request.headers,
+                                      .body_sha256 = digest.hex()},
+                                     credentials, location_.region, now());
+    http::Request http_request{.url = address.scheme_and_host + signed_request.target,
+                               .username = {},
+                               .body_limit = answer_limit,
+                               .method = request.method,
+                               .headers = signed_request.headers,
+                               .body = request.body,
+                               .sink = request.sink,
+                               .stall_limit = stall_limit,
+                               .cancel = call.cancel,
+                               .allow_http = location_.allow_http,
+                               .once = request.once};
+    http_request.deadline =
+        call.time_left(deadline_for(request.sink ? std::size_t{5} << 30 : request.body.size()));
     Lease client(*this);
-    auto response = (*client).send(request);
-    if (!response) return tl::unexpected(failure_of(response.error(), order.what));
-    if (is_answer(order.method, *response)) return std::move(*response);
-    auto failure = failure_of(*response, order.what);
+    auto response = (*client).send(http_request);
+    if (!response) return tl::unexpected(failure_of(response.error(), request.what));
+    if (is_answer(request.method, *response)) return std::move(*response);
+    auto failure = failure_of(*response, request.what);
     // The response to HEAD has no body, so it does not say why the server refuses.
     bool const refused = response->status == 400 || response->status == 403;
-    if (order.method == http::Method::head && refused)
+    if (request.method == http::Method::head && refused)
         failure.cure =
             clock_differs(*response) ? Failure::Cure::set_clock : Failure::Cure::renew_key;
     if (failure.cure == Failure::Cure::set_clock && !correct_clock(*response))
@@ -115,17 +115,17 @@ bool Session::correct_clock(http::Response const& response)
     return true;
 }
 
-Session::Attempt Session::attempt(BucketRequest const& order, Call const& call)
+Session::Attempt Session::attempt(BucketRequest const& request, Call const& call)
 {
     for (bool second = false;; second = true) {
-        auto const credentials = credentials_->get(now(), call);
-        if (!credentials) return tl::unexpected(failure_of(credentials.error(), order.what));
-        auto response = send_signed(order, **credentials, call);
+        auto const credentials = credential_source_->get(now(), call);
+        if (!credentials) return tl::unexpected(failure_of(credentials.error(), request.what));
+        auto response = send_signed(request, **credentials, call);
         if (response || second) return response;
         auto const cure = response.error().cure;
         bool const corrected =
             cure == Failure::Cure::set_clock ||
-            (cure == Failure::Cure::renew_key && credentials_->renew(*credentials, now()));
+            (cure == Failure::Cure::renew_key && credential_source_->renew(*credentials, now()));
         if (!corrected) return response;
     }
 }
@@ -145,25 +145,25 @@ Result<http::Response> Session::repeat(std::function<Attempt()> const& once, Cal
     }
 }
 
-Result<http::Response> Session::send(BucketRequest const& order, Call const& call)
+Result<http::Response> Session::send(BucketRequest const& request, Call const& call)
 {
-    return repeat([&] { return attempt(order, call); }, call);
+    return repeat([&] { return attempt(request, call); }, call);
 }
 
-Result<http::Response> Session::expect_success(BucketRequest const& order, Call const& call)
+Result<http::Response> Session::expect_success(BucketRequest const& request, Call const& call)
 {
-    auto response = send(order, call);
+    auto response = send(request, call);
     if (response && !response->is_success())
-        return tl::unexpected(failure_of(*response, order.what).error);
+        return tl::unexpected(failure_of(*response, request.what).error);
     return response;
 }
 
-Result<void> Session::remove(BucketRequest const& order, Call const& call)
+Result<void> Session::remove(BucketRequest const& request, Call const& call)
 {
-    auto const response = send(order, call);
+    auto const response = send(request, call);
     if (!response) return tl::unexpected(response.error());
     if (response->is_success() || response->status == 404) return {};
-    return tl::unexpected(failure_of(*response, order.what).error);
+    return tl::unexpected(failure_of(*response, request.what).error);
 }
 
 bool Session::wait_before(int attempt, Failure const& failure, Call const& call)

@@ -41,20 +41,20 @@ class Session {
     using Attempt = tl::expected<http::Response, Failure>;
 
     /// `location` must be complete. `now` reads this machine's clock.
-    Session(Location location, std::shared_ptr<CredentialSource> credentials,
+    Session(Location location, std::shared_ptr<CredentialSource> credential_source,
             http::ConnectionSettings connection, std::shared_ptr<Clock const> clock);
     ~Session();
 
     /// Sends a request once. Sends it a second time if the server rejects the clock or the
     /// credentials and these can be corrected. A rejected request has no effect.
-    [[nodiscard]] Attempt attempt(BucketRequest const& order, Call const& call);
+    [[nodiscard]] Attempt attempt(BucketRequest const& request, Call const& call);
     /// Sends a request up to `tries` times, until there is an answer or repeating is useless.
-    [[nodiscard]] Result<http::Response> send(BucketRequest const& order, Call const& call);
+    [[nodiscard]] Result<http::Response> send(BucketRequest const& request, Call const& call);
     /// Sends a request in the same way. Fails if the status of the answer is not 200 to 299.
-    [[nodiscard]] Result<http::Response> expect_success(BucketRequest const& order,
+    [[nodiscard]] Result<http::Response> expect_success(BucketRequest const& request,
                                                         Call const& call);
     /// Sends a request that removes something. Succeeds also if it does not exist.
-    [[nodiscard]] Result<void> remove(BucketRequest const& order, Call const& call);
+    [[nodiscard]] Result<void> remove(BucketRequest const& request, Call const& call);
     /// Calls `once` in the same way as send().
     [[nodiscard]] Result<http::Response> repeat(std::function<Attempt()> const& once,
                                                 Call const& call);
@@ -72,7 +72,7 @@ class Session {
 
   private:
     struct Lease;
-    [[nodiscard]] Attempt send_signed(BucketRequest const& order, Credentials const& credentials,
+    [[nodiscard]] Attempt send_signed(BucketRequest const& request, Credentials const& credentials,
                                       Call const& call);
     /// Returns whether the server's clock differs so much that it may reject requests.
     [[nodiscard]] bool clock_differs(http::Response const& response) const;
@@ -84,7 +84,7 @@ class Session {
     [[nodiscard]] Time now() const;
 
     Location location_;
-    std::shared_ptr<CredentialSource> credentials_;
+    std::shared_ptr<CredentialSource> credential_source_;
     http::ConnectionSettings connection_;
     std::shared_ptr<Clock const> clock_;
     std::atomic<std::int64_t> clock_offset_ms_{0};

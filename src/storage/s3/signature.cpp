@@ -50,14 +50,14 @@ std::pair<std::string, std::string> stamps(Time now)
 }
 
 // Sorted by name, as the signature requires.
-std::vector<http::HeaderField> headers_to_sign(SignatureInput const& request,
+std::vector<http::HeaderField> headers_to_sign(SignatureInput const& input,
                                                Credentials const& credentials,
                                                std::string const& time)
 {
-    auto headers = request.headers;
+    auto headers = input.headers;
     for (auto& header : headers) header.name = lower_case(header.name);
-    headers.push_back({"host", request.host});
-    headers.push_back({"x-amz-content-sha256", request.body_sha256});
+    headers.push_back({"host", input.host});
+    headers.push_back({"x-amz-content-sha256", input.body_sha256});
     headers.push_back({"x-amz-date", time});
     if (!credentials.token.empty())
         headers.push_back({"x-amz-security-token", credentials.token.reveal()});
@@ -88,21 +88,21 @@ std::string encode(std::string_view text, bool keep_slashes)
     return out;
 }
 
-SignedRequest sign(SignatureInput const& request, Credentials const& credentials,
+SignedRequest sign(SignatureInput const& input, Credentials const& credentials,
                    std::string const& region, Time now)
 {
     auto const [day, time] = stamps(now);
-    auto headers = headers_to_sign(request, credentials, time);
+    auto headers = headers_to_sign(input, credentials, time);
     std::string lines;
     std::string names;
     for (auto const& [name, value] : headers) {
         lines += name + ":" + std::string(trim(value)) + "\n";
         names += (names.empty() ? "" : ";") + name;
     }
-    auto const path = encode(request.path, true);
-    auto const query = canonical_query(request.query);
-    auto const canonical = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", http::name_of(request.method),
-                                       path, query, lines, names, request.body_sha256);
+    auto const path = encode(input.path, true);
+    auto const query = canonical_query(input.query);
+    auto const canonical = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", http::name_of(input.method), path,
+                                       query, lines, names, input.body_sha256);
     auto const scope = fmt::format("{}/{}/s3/aws4_request", day, region);
     auto const to_sign =
         fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, sha256(canonical).hex());

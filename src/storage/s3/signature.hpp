@@ -31,9 +31,9 @@ struct SignedRequest {
     std::vector<http::HeaderField> headers;  ///< all headers, including the signature, without Host
 };
 
-/// Signs `request` for the service s3 in `region` at the time `now`. A server rejects the request
+/// Signs the request `input` for the service s3 in `region` at the time `now`. A server rejects it
 /// if `now` differs from its own clock by more than 15 minutes.
-[[nodiscard]] SignedRequest sign(SignatureInput const& request, Credentials const& credentials,
+[[nodiscard]] SignedRequest sign(SignatureInput const& input, Credentials const& credentials,
                                  std::string const& region, Time now);
 
 /// Encodes `text` for a URL: every byte except A-Z, a-z, 0-9, '-', '.', '_' and '~' becomes %XX.

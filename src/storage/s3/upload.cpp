@@ -51,12 +51,12 @@ Result<void> Uploader::run()
 
 Result<std::string> Uploader::begin()
 {
-    BucketRequest const order{.method = http::Method::post,
-                              .key = key_,
-                              .query = {{"uploads", ""}},
-                              .headers = {{mark_header, mark_}},
-                              .what = what_};
-    return session_.expect_success(order, call_).and_then([](http::Response const& response) {
+    BucketRequest const request{.method = http::Method::post,
+                                .key = key_,
+                                .query = {{"uploads", ""}},
+                                .headers = {{mark_header, mark_}},
+                                .what = what_};
+    return session_.expect_success(request, call_).and_then([](http::Response const& response) {
         return parse_upload_id(response.body);
     });
 }

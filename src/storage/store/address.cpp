@@ -3,18 +3,18 @@
 
 namespace curtail::store {
 
-Address Address::with(S3Access const& site) const
+Address Address::with(S3Access const& site_access) const
 {
     auto address = *this;
     auto const replace = [](auto& value, auto const& other) {
         if (!other.empty()) value = other;
     };
-    replace(address.access.endpoint, site.endpoint);
-    replace(address.access.credentials.file, site.credentials.file);
-    replace(address.access.credentials.profile, site.credentials.profile);
-    replace(address.access.credentials.instance_role, site.credentials.instance_role);
-    replace(address.access.connection.ca_file, site.connection.ca_file);
-    replace(address.access.connection.proxy, site.connection.proxy);
+    replace(address.access.endpoint, site_access.endpoint);
+    replace(address.access.credentials.file, site_access.credentials.file);
+    replace(address.access.credentials.profile, site_access.credentials.profile);
+    replace(address.access.credentials.instance_role, site_access.credentials.instance_role);
+    replace(address.access.connection.ca_file, site_access.connection.ca_file);
+    replace(address.access.connection.proxy, site_access.connection.proxy);
     return address;
 }
 

@@ -32,8 +32,8 @@ struct Address {
         return {.url = "file://" + folder.string()};
     }
     [[nodiscard]] bool is_s3() const { return url.starts_with("s3://"); }
-    /// Returns this address with those fields of `site` that are not empty.
-    [[nodiscard]] Address with(S3Access const& site) const;
+    /// Returns this address with those fields of `site_access` that are not empty.
+    [[nodiscard]] Address with(S3Access const& site_access) const;
 };
 
 }  // namespace curtail::store

@@ -19,7 +19,7 @@ struct TensorReader::Impl {
     explicit Impl(std::string source_name) : source(std::move(source_name)) {}
     ~Impl()
     {
-        LibraryLock const session;
+        LibraryLock const lock;
         file.reset();
     }
     Impl(Impl const&) = delete;
@@ -68,7 +68,7 @@ Result<void> TensorReader::Impl::check_digest() const
     for (auto const& info : content.tensors) {
         buffer.resize(static_cast<std::size_t>(info.bytes()));
         auto read = [&] {
-            LibraryLock const session;
+            LibraryLock const lock;
             return read_tensor(info, buffer);
         }();
         if (!read) return read;
@@ -100,7 +100,7 @@ TensorInfo const* TensorReader::find(std::string_view name) const
 std::optional<std::int64_t> TensorReader::offset(std::string_view name) const
 {
     if (find(name) == nullptr) return std::nullopt;
-    LibraryLock const session;
+    LibraryLock const lock;
     Handle const dataset(H5Dopen2(impl_->file.get(), std::string(name).c_str(), H5P_DEFAULT),
                          H5Dclose);
     auto const at = dataset ? H5Dget_offset(dataset.get()) : HADDR_UNDEF;
@@ -136,7 +136,7 @@ Result<void> TensorReader::read_into(std::string_view name, Dtype dtype,
         return fail(ExitCode::data, "cannot read tensor file " + impl_->source,
                     found->name + " has " + std::to_string(found->bytes()) + " bytes, expected " +
                         std::to_string(out.size()));
-    LibraryLock const session;
+    LibraryLock const lock;
     return impl_->read_tensor(*found, out);
 }
 
@@ -149,7 +149,7 @@ Result<TensorReader> TensorReader::open(std::filesystem::path const& path, FileL
                     errno_text(error.value()));
     auto impl = std::make_unique<Impl>(path.string());
     auto const loaded = [&]() -> Result<void> {
-        LibraryLock const session;
+        LibraryLock const lock;
         Handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
         H5Pset_file_locking(access.get(), false, true);
         return impl->load(path.string(), access, static_cast<std::int64_t>(size), limits);
@@ -181,7 +181,7 @@ Result<TensorReader> TensorReader::load_bytes(std::unique_ptr<Impl> impl, FileLi
     auto const bytes = impl->bytes.size();
     if (bytes == 0) return impl->bad("it is empty");
     auto const loaded = [&]() -> Result<void> {
-        LibraryLock const session;
+        LibraryLock const lock;
         Handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
         auto const name = use_memory(access, impl->bytes);
         return impl->load(name, access, static_cast<std::int64_t>(bytes), limits);

@@ -104,7 +104,7 @@ struct Scan {
     hid_t file;
     std::int64_t file_bytes;
     FileLimits const& limits;
-    FileContent found{};
+    FileContent content{};
     std::int64_t objects{0};
     std::int64_t plain_bytes{0};
     std::int64_t compressed_bytes{0};
@@ -219,7 +219,7 @@ bool Scan::take_dataset(hid_t dataset, std::string const& name)
     TensorInfo info{name, *dtype, {}};
     if (!take_shape(dataset, info)) return false;
     if (!count_bytes(dataset, info, is_filtered(properties.get()))) return false;
-    found.tensors.push_back(std::move(info));
+    content.tensors.push_back(std::move(info));
     return true;
 }
 
@@ -238,8 +238,9 @@ bool Scan::take_attribute(hsize_t index)
         return refuse("attribute " + *name + " is not a single value");
     auto value = read_value(attribute.get(), type.get());
     if (!value) return refuse("attribute " + *name + value.error());
-    if (*name == content_attribute && value->as_text() != nullptr) found.digest = *value->as_text();
-    else found.attributes.set(*name, std::move(*value));
+    if (*name == content_attribute && value->as_text() != nullptr)
+        content.digest = *value->as_text();
+    else content.attributes.set(*name, std::move(*value));
     return true;
 }
 
@@ -265,10 +266,10 @@ tl::expected<FileContent, std::string> scan_file(hid_t file, std::int64_t file_b
     if (!root) return tl::unexpected(take_hdf5_error());
     if (!scan.take_attributes() || !scan.scan(root.get(), "", 0))
         return tl::unexpected(scan.refusal.value_or("it is not readable"));
-    auto& tensors = scan.found.tensors;
+    auto& tensors = scan.content.tensors;
     std::sort(tensors.begin(), tensors.end(),
               [](auto const& a, auto const& b) { return a.name < b.name; });
-    return std::move(scan.found);
+    return std::move(scan.content);
 }
 
 }  // namespace curtail::tensors

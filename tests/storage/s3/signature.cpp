@@ -19,11 +19,11 @@ struct Signature : testing::Test {
                                   .key = Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
                                   .token = {}};
     Time const now = *parse_time("2013-05-24T00:00:00Z");
-    SignatureInput request{.host = "examplebucket.s3.amazonaws.com",
-                           .path = "/",
-                           .query = {},
-                           .headers = {},
-                           .body_sha256 = sha256("").hex()};
+    SignatureInput input{.host = "examplebucket.s3.amazonaws.com",
+                         .path = "/",
+                         .query = {},
+                         .headers = {},
+                         .body_sha256 = sha256("").hex()};
 
     [[nodiscard]] std::string authorization(SignedRequest const& result) const
     {
@@ -33,14 +33,14 @@ struct Signature : testing::Test {
     }
     [[nodiscard]] std::string signed_now() const
     {
-        return authorization(sign(request, credentials, "us-east-1", now));
+        return authorization(sign(input, credentials, "us-east-1", now));
     }
 };
 
 TEST_F(Signature, OfAGetWithARange)
 {
-    request.path = "/test.txt";
-    request.headers = {{"Range", "bytes=0-9"}};
+    input.path = "/test.txt";
+    input.headers = {{"Range", "bytes=0-9"}};
     EXPECT_EQ(signed_now(),
               "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,"
               "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,"
@@ -49,19 +49,19 @@ TEST_F(Signature, OfAGetWithARange)
 
 TEST_F(Signature, OfAPutWithACharacterToEncode)
 {
-    request.method = http::Method::put;
-    request.path = "/test$file.text";
-    request.headers = {{"Date", "Fri, 24 May 2013 00:00:00 GMT"},
-                       {"x-amz-storage-class", "REDUCED_REDUNDANCY"}};
-    request.body_sha256 = sha256("Welcome to Amazon S3.").hex();
+    input.method = http::Method::put;
+    input.path = "/test$file.text";
+    input.headers = {{"Date", "Fri, 24 May 2013 00:00:00 GMT"},
+                     {"x-amz-storage-class", "REDUCED_REDUNDANCY"}};
+    input.body_sha256 = sha256("Welcome to Amazon S3.").hex();
     EXPECT_THAT(signed_now(),
                 EndsWith("98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd"));
 }
 
 TEST_F(Signature, OfAQueryWithoutAValue)
 {
-    request.query = {{"lifecycle", ""}};
-    auto const result = sign(request, credentials, "us-east-1", now);
+    input.query = {{"lifecycle", ""}};
+    auto const result = sign(input, credentials, "us-east-1", now);
     EXPECT_EQ(result.target, "/?lifecycle=");
     EXPECT_THAT(authorization(result),
                 EndsWith("fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"));
@@ -69,8 +69,8 @@ TEST_F(Signature, OfAQueryWithoutAValue)
 
 TEST_F(Signature, SortsTheQuery)
 {
-    request.query = {{"prefix", "J"}, {"max-keys", "2"}};
-    auto const result = sign(request, credentials, "us-east-1", now);
+    input.query = {{"prefix", "J"}, {"max-keys", "2"}};
+    auto const result = sign(input, credentials, "us-east-1", now);
     EXPECT_EQ(result.target, "/?max-keys=2&prefix=J");
     EXPECT_THAT(authorization(result),
                 EndsWith("34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"));
@@ -79,11 +79,11 @@ TEST_F(Signature, SortsTheQuery)
 TEST_F(Signature, SendsAndSignsTheSessionToken)
 {
     Credentials const temporary{.key_id = "ID", .key = Secret("k"), .token = Secret("t0ken")};
-    auto const result = sign(request, temporary, "us-east-1", now);
+    auto const result = sign(input, temporary, "us-east-1", now);
     EXPECT_THAT(authorization(result), HasSubstr("x-amz-date;x-amz-security-token,"));
     EXPECT_NE(
         authorization(result),
-        authorization(sign(request, {.key_id = "ID", .key = Secret("k"), .token = Secret("other")},
+        authorization(sign(input, {.key_id = "ID", .key = Secret("k"), .token = Secret("other")},
                            "us-east-1", now)));
 }
 
