@@ -119,9 +119,9 @@ class Measurement {
         auto const gradients = at::randn({shape.parameters()}, options);
         std::vector<at::Tensor> w;
         std::vector<at::Tensor> g;
-        for (auto const& piece : optim::deal_shards(shape, 1).of(0)) {
-            w.push_back(weights.narrow(0, piece.offset, piece.count));
-            g.push_back(gradients.narrow(0, piece.offset, piece.count));
+        for (auto const& range : optim::deal_shards(shape, 1).of(0)) {
+            w.push_back(weights.narrow(0, range.offset, range.count));
+            g.push_back(gradients.narrow(0, range.offset, range.count));
         }
         auto const skip = at::zeros({}, options);
         report({.name = "optimizer step", .per_step = 1}, [&] {

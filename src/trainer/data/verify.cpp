@@ -28,10 +28,10 @@ Result<Verification> verify(std::filesystem::path const& folder, ProgressCallbac
 {
     auto manifest = read_manifest(folder);
     if (!manifest) return tl::unexpected(manifest.error());
-    Verification found{std::move(*manifest), {}};
-    auto const& names = found.manifest;
+    Verification verification{std::move(*manifest), {}};
+    auto const& names = verification.manifest;
     if (auto why = tokenizer_defect(folder, names); !why.empty())
-        found.bad.push_back({tokenizer_file, std::move(why)});
+        verification.bad.push_back({tokenizer_file, std::move(why)});
     double done = 0;
     auto const total =
         static_cast<double>(names.train.shards.size() + names.held_out.shards.size());
@@ -39,10 +39,10 @@ Result<Verification> verify(std::filesystem::path const& folder, ProgressCallbac
         for (auto const& entry : names.split(split).shards) {
             ShardLabel const label{split, names.tokenizer_digest, names.vocabulary_size};
             if (auto const shard = read_shard(folder, entry, label); !shard)
-                found.bad.push_back({entry.file, shard.error().why});
+                verification.bad.push_back({entry.file, shard.error().why});
             if (progress) progress(++done, total);
         }
-    return found;
+    return verification;
 }
 
 }  // namespace curtail::data

@@ -101,11 +101,12 @@ Result<BegunStep> Engine::step(protocol::Ranges const& blocks, Tokens progress,
     auto const sums = sums_of(mine.loss, mine.gradients);
     if (exchange_.overlaps()) limit_backlog(0);
     timer_.end(StepPhase::exchange);
-    auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
+    auto const budget_progress =
+        optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
     double const share =
         std::min(1.0, static_cast<double>(mine.blocks) / static_cast<double>(blocks_per_step()));
-    double const lr_factor = optimizer_.rates(at).lr_factor * share;
-    auto const updates = update_on_all(mine.gradients, at, share, sums);
+    double const lr_factor = optimizer_.rates(budget_progress).lr_factor * share;
+    auto const updates = update_on_all(mine.gradients, budget_progress, share, sums);
     if (!updates) return tl::unexpected(updates.error());
     StepOutcome outcome{.blocks = begun.blocks,
                         .progress = progress,
@@ -150,12 +151,12 @@ void Engine::masters_replaced()
 std::vector<optim::Optimizer::StatePart> Engine::masters() const
 {
     auto const places = model::parameter_places(run_.model);
-    auto const& pieces = optimizer_.pieces();
+    auto const& ranges = optimizer_.ranges();
     std::vector<optim::Optimizer::StatePart> parts;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        auto const& place = places[pieces[i].parameter];
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        auto const& place = places[ranges[i].parameter];
         parts.push_back(
-            {place.name, place.shape, pieces[i].offset - place.offset, exchange_.masters()[i]});
+            {place.name, place.shape, ranges[i].offset - place.offset, exchange_.masters()[i]});
     }
     return parts;
 }
@@ -182,16 +183,18 @@ at::Tensor Engine::over_ranks(at::Tensor const& sums)
 
 // Changes the masters only. Does nothing if a sum is not finite. The device decides that on a GPU,
 // so that the host need not wait for it. Returns the sum of the squares of the changes.
-Result<at::Tensor> Engine::update(std::span<at::Tensor const> gradients, optim::BudgetProgress at,
-                                  double lr_share, at::Tensor const& sums)
+Result<at::Tensor> Engine::update(std::span<at::Tensor const> gradients,
+                                  optim::BudgetProgress budget_progress, double lr_share,
+                                  at::Tensor const& sums)
 {
     auto squares = zero(device_, at::kDouble);
     auto done = without_exceptions([&]() -> Result<void> {
         auto const skip = at::isfinite(sums).all().logical_not().to(at::kFloat);
         if (!skip.is_cpu())
-            squares = optimizer_.step(exchange_.masters(), gradients, at, lr_share, {skip});
+            squares =
+                optimizer_.step(exchange_.masters(), gradients, budget_progress, lr_share, {skip});
         else if (skip.item<float>() == 0)
-            squares = optimizer_.step(exchange_.masters(), gradients, at, lr_share);
+            squares = optimizer_.step(exchange_.masters(), gradients, budget_progress, lr_share);
         return {};
     });
     if (!done) return tl::unexpected(done.error().error);
@@ -202,10 +205,10 @@ Result<at::Tensor> Engine::update(std::span<at::Tensor const> gradients, optim::
 // masters are those of the last step, with the digits that the weights have. Returns the sum of the
 // squares of the changes, and the energy, over all ranks.
 Result<at::Tensor> Engine::update_on_all(std::span<at::Tensor const> gradients,
-                                         optim::BudgetProgress at, double lr_share,
+                                         optim::BudgetProgress budget_progress, double lr_share,
                                          at::Tensor const& sums)
 {
-    auto const mine = update(gradients, at, lr_share, sums);
+    auto const mine = update(gradients, budget_progress, lr_share, sums);
     auto const all = fail_together(collectives_, mine.map([](at::Tensor const&) {}));
     timer_.end(StepPhase::update);
     if (!all) {

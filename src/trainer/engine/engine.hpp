@@ -172,10 +172,11 @@ class Engine {
     void note_ends();
     at::Tensor sums_of(at::Tensor const& loss, std::span<at::Tensor const> gradients);
     at::Tensor over_ranks(at::Tensor const& sums);
-    Result<at::Tensor> update(std::span<at::Tensor const> gradients, optim::BudgetProgress at,
-                              double lr_share, at::Tensor const& sums);
+    Result<at::Tensor> update(std::span<at::Tensor const> gradients,
+                              optim::BudgetProgress budget_progress, double lr_share,
+                              at::Tensor const& sums);
     Result<at::Tensor> update_on_all(std::span<at::Tensor const> gradients,
-                                     optim::BudgetProgress at, double lr_share,
+                                     optim::BudgetProgress budget_progress, double lr_share,
                                      at::Tensor const& sums);
     void learn_outcomes(std::size_t unknown);
 

@@ -29,9 +29,9 @@ Share share_of(config::Model const& shape, optim::Shards const& shards, int rank
     auto const places = model::parameter_places(shape);
     Share share;
     for (auto const& bucket : shards.buckets) share.elements += bucket.chunk;
-    for (auto const& piece : shards.of(rank)) {
-        bool const of_layer = places[piece.parameter].name.starts_with("transformer.h.");
-        share.state += piece.count * (of_layer ? muon_values : adamw_values);
+    for (auto const& range : shards.of(rank)) {
+        bool const of_layer = places[range.parameter].name.starts_with("transformer.h.");
+        share.state += range.count * (of_layer ? muon_values : adamw_values);
     }
     return share;
 }

@@ -10,21 +10,21 @@
 namespace curtail::trainer {
 namespace {
 
-// Calls body(piece, its part of `chunk`) for pieces that stand in `chunk` one after the other.
+// Calls body(range, its part of `chunk`) for ranges that stand in `chunk` one after the other.
 template <class Body>
-void for_parts(std::vector<optim::ParameterRange> const& pieces, at::Tensor const& chunk,
+void for_parts(std::vector<optim::ParameterRange> const& ranges, at::Tensor const& chunk,
                Body const& body)
 {
     std::int64_t first = 0;
-    for (auto const& piece : pieces) {
-        body(piece, chunk.narrow(0, first, piece.count));
-        first += piece.count;
+    for (auto const& range : ranges) {
+        body(range, chunk.narrow(0, first, range.count));
+        first += range.count;
     }
 }
 
-at::Tensor part_of(model::Parameters const& all, optim::ParameterRange const& piece)
+at::Tensor part_of(model::Parameters const& all, optim::ParameterRange const& range)
 {
-    return all.range(piece.offset, piece.count);
+    return all.range(range.offset, range.count);
 }
 
 // The memory of `tensor` as floats, whatever its type: exchanges copy bits.
@@ -34,21 +34,21 @@ std::span<float> values(at::Tensor const& tensor)
             static_cast<std::size_t>(tensor.nbytes()) / sizeof(float)};
 }
 
-// The elements of `piece` in a vector of all parameters.
-at::Tensor part_of(std::span<float const> whole, optim::ParameterRange const& piece)
+// The elements of `range` in a vector of all parameters.
+at::Tensor part_of(std::span<float const> whole, optim::ParameterRange const& range)
 {
-    auto* const first = const_cast<float*>(whole.data()) + piece.offset;
-    return at::from_blob(first, {piece.count}, at::TensorOptions(at::kFloat));
+    auto* const first = const_cast<float*>(whole.data()) + range.offset;
+    return at::from_blob(first, {range.count}, at::TensorOptions(at::kFloat));
 }
 
-// Copies the elements of `pieces` to the beginning of `chunk`, and sets the others to zero.
-void fill(std::vector<optim::ParameterRange> const& pieces, std::span<float const> whole,
+// Copies the elements of `ranges` to the beginning of `chunk`, and sets the others to zero.
+void fill(std::vector<optim::ParameterRange> const& ranges, std::span<float const> whole,
           at::Tensor const& chunk, HostCopy& host)
 {
     std::int64_t end = 0;
-    for_parts(pieces, chunk, [&](optim::ParameterRange const& piece, at::Tensor const& part) {
-        host.copy(part_of(whole, piece), part);
-        end += piece.count;
+    for_parts(ranges, chunk, [&](optim::ParameterRange const& range, at::Tensor const& part) {
+        host.copy(part_of(whole, range), part);
+        end += range.count;
     });
     chunk.narrow(0, end, chunk.numel() - end).zero_();
 }
@@ -112,11 +112,11 @@ void ShardExchange::make_scalars(at::TensorOptions options)
 {
     std::int64_t end = 0;
     first_scalar_ = std::numeric_limits<std::int64_t>::max();
-    for (auto const& pieces : shards_.buckets.back().of_rank)
-        for (auto const& piece : pieces)
-            if (piece.parameter != 0) {
-                first_scalar_ = std::min(first_scalar_, piece.offset);
-                end = std::max(end, piece.offset + piece.count);
+    for (auto const& ranges : shards_.buckets.back().of_rank)
+        for (auto const& range : ranges)
+            if (range.parameter != 0) {
+                first_scalar_ = std::min(first_scalar_, range.offset);
+                end = std::max(end, range.offset + range.count);
             }
     scalars_ = at::zeros({end - first_scalar_}, options);
 }
@@ -151,7 +151,7 @@ void ShardExchange::load(model::Parameters const& weights)
 {
     std::size_t next = 0;
     for (auto const& bucket : shards_.buckets)
-        for (auto const& piece : own(bucket)) masters_[next++].copy_(part_of(weights, piece));
+        for (auto const& range : own(bucket)) masters_[next++].copy_(part_of(weights, range));
 }
 
 void ShardExchange::gradients_complete(std::size_t section, model::Parameters const& gradients)
@@ -170,8 +170,8 @@ void ShardExchange::begin_sum(std::size_t bucket, model::Parameters const& gradi
     auto& staging = staging_[sums_++ % staging_.size()];
     collectives_.finish(staging.operations);
     auto const chunks = chunks_of(bucket, staging.values);
-    for_all_ranks(bucket, chunks, [&](optim::ParameterRange const& piece, at::Tensor const& part) {
-        part.copy_(part_of(gradients, piece));
+    for_all_ranks(bucket, chunks, [&](optim::ParameterRange const& range, at::Tensor const& part) {
+        part.copy_(part_of(gradients, range));
     });
     collectives_.reduce_scatter_sum(values(chunks), values(chunk_in(gradient_values_, bucket)));
     exchanged_[bucket].sum_begun = true;
@@ -182,7 +182,7 @@ std::span<at::Tensor const> ShardExchange::sum(model::Parameters const& gradient
 {
     if (alone()) {
         gradients_.clear();
-        for (auto const& piece : shards_.of(0)) gradients_.push_back(part_of(gradients, piece));
+        for (auto const& range : shards_.of(0)) gradients_.push_back(part_of(gradients, range));
         return gradients_;
     }
     begin_sums(gradients);
@@ -209,11 +209,11 @@ void ShardExchange::send(std::size_t bucket)
 void ShardExchange::send_scalars()
 {
     scalars_.zero_();
-    auto const& pieces = own(shards_.buckets.back());
-    for_parts(pieces, chunk_in(master_values_, buckets() - 1),
-              [&](optim::ParameterRange const& piece, at::Tensor const& part) {
-                  if (piece.offset >= first_scalar_)
-                      scalars_.narrow(0, piece.offset - first_scalar_, piece.count).copy_(part);
+    auto const& ranges = own(shards_.buckets.back());
+    for_parts(ranges, chunk_in(master_values_, buckets() - 1),
+              [&](optim::ParameterRange const& range, at::Tensor const& part) {
+                  if (range.offset >= first_scalar_)
+                      scalars_.narrow(0, range.offset - first_scalar_, range.count).copy_(part);
               });
     collectives_.all_reduce_sum(values(scalars_));
 }
@@ -222,7 +222,7 @@ void ShardExchange::distribute(model::Parameters& weights)
 {
     if (alone()) {
         std::size_t next = 0;
-        for (auto const& piece : shards_.of(0)) weights.set(piece.offset, masters_[next++]);
+        for (auto const& range : shards_.of(0)) weights.set(range.offset, masters_[next++]);
         return;
     }
     // A forward pass uses the last bucket first.
@@ -244,8 +244,8 @@ void ShardExchange::receive(std::size_t bucket, model::Parameters& weights)
     exchanged.to_receive = false;
     collectives_.finish(exchanged.weights.operations);
     for_all_ranks(bucket, exchanged.weights.values,
-                  [&](optim::ParameterRange const& piece, at::Tensor const& part) {
-                      weights.set(piece.offset, part);
+                  [&](optim::ParameterRange const& range, at::Tensor const& part) {
+                      weights.set(range.offset, part);
                   });
     if (bucket + 1 == buckets() && scalars_.defined()) weights.set(first_scalar_, scalars_);
 }
@@ -288,8 +288,8 @@ void ShardExchange::gather(at::Tensor const& shard, std::span<float> whole)
         }
         if (collectives_.rank() != 0) continue;
         for_all_ranks(bucket, chunks,
-                      [&](optim::ParameterRange const& piece, at::Tensor const& part) {
-                          host_copy_.copy(part, part_of(whole, piece));
+                      [&](optim::ParameterRange const& range, at::Tensor const& part) {
+                          host_copy_.copy(part, part_of(whole, range));
                       });
     }
 }

@@ -14,8 +14,8 @@
 namespace curtail::trainer {
 
 /// Exchanges gradients and weights between the ranks of a site. Every rank has all weights, but
-/// updates only its own pieces (trainer/model/optim/shards.hpp). It has a second copy of these
-/// pieces in float32, its masters. A step therefore changes the weights on all ranks or on none.
+/// updates only its own ranges (trainer/model/optim/shards.hpp). It has a second copy of these
+/// ranges in float32, its masters. A step therefore changes the weights on all ranks or on none.
 ///
 /// All tensors are on one device. If `collectives` work on device memory, exchanges overlap with
 /// other work: those of gradients_complete() with the backward pass, and those of distribute() with
@@ -33,10 +33,10 @@ class ShardExchange {
     ShardExchange(optim::Shards shards, comm::Collectives& collectives,
                   c10::Device device = at::kCPU, at::ScalarType type = at::kFloat);
 
-    /// Copies this rank's pieces of `weights` to the masters. Call it whenever the weights have
+    /// Copies this rank's ranges of `weights` to the masters. Call it whenever the weights have
     /// been replaced.
     void load(model::Parameters const& weights);
-    /// Returns the masters, in the order of Shards::of(rank): a tensor of one dimension per piece.
+    /// Returns the masters, in the order of Shards::of(rank): a tensor of one dimension per range.
     [[nodiscard]] std::span<at::Tensor const> masters() const { return masters_; }
     /// Returns this rank's shard: the masters one after the other, with zeros between buckets where
     /// another rank has a larger share.
@@ -50,7 +50,7 @@ class ShardExchange {
     void gradients_complete(std::size_t section, model::Parameters const& gradients);
     /// Begins to add up the gradients of all buckets whose sums have not begun.
     void begin_sums(model::Parameters const& gradients);
-    /// Adds up the gradients of all ranks, of all buckets. Returns those of this rank's pieces, in
+    /// Adds up the gradients of all ranks, of all buckets. Returns those of this rank's ranges, in
     /// the order of the masters. They are valid until the next sum begins.
     [[nodiscard]] std::span<at::Tensor const> sum(model::Parameters const& gradients);
 
@@ -92,7 +92,7 @@ class ShardExchange {
     [[nodiscard]] at::Tensor chunk_in(at::Tensor const& shard, std::size_t bucket) const;
     /// Returns the part of `chunks` that a bucket uses.
     [[nodiscard]] at::Tensor chunks_of(std::size_t bucket, at::Tensor const& chunks) const;
-    /// Calls body(piece, its elements in `chunks`) for the pieces of all ranks in a bucket.
+    /// Calls body(range, its elements in `chunks`) for the ranges of all ranks in a bucket.
     template <class Body>
     void for_all_ranks(std::size_t bucket, at::Tensor const& chunks, Body const& body) const;
     void begin_sum(std::size_t bucket, model::Parameters const& gradients);

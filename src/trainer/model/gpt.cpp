@@ -70,10 +70,10 @@ Gpt::Training Gpt::empty_training() const
 LayerActivations& Gpt::activations_of(std::int64_t layer)
 {
     auto const index = static_cast<std::size_t>(layer);
-    auto& kept =
+    auto& activations =
         activations_ == Activations::keep ? training_.layers[index] : training_.layers.front();
-    kept.input = training_.inputs[index];
-    return kept;
+    activations.input = training_.inputs[index];
+    return activations;
 }
 
 void Gpt::zero_gradients() { gradients_.flat().zero_(); }

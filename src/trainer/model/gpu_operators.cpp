@@ -81,11 +81,11 @@ std::string fault_of(Kernels const& kernels, CudaKernelSet operation,
     std::string fault;
     try {
         compare_kernels({kernels, operation, subject.device, subject.type, sizes, subject.device},
-                        [&](KernelError const& found, auto const&) {
-                            if (!found.good())
+                        [&](KernelError const& error, auto const&) {
+                            if (!error.good())
                                 fault = fmt::format(
                                     "the error of {} is {:.1e}, and at most {:.1e} is allowed",
-                                    found.operation, found.error, found.tolerance);
+                                    error.operation, error.error, error.tolerance);
                         });
     } catch (c10::OutOfMemoryError const&) {
         // Training will find out what fits.

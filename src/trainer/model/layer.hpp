@@ -50,14 +50,15 @@ struct LayerContext {
     LayerScratch& scratch;
 };
 
-/// Computes what the backward pass of a layer needs from `kept.input`. Leaves the residual stream
-/// (N, C) before the addition of the MLP's result in `output`.
+/// Computes what the backward pass of a layer needs from `activations.input`. Leaves the residual
+/// stream (N, C) before the addition of the MLP's result in `output`.
 void layer_activations(LayerContext const& context, LayerParameters const& weights,
-                       LayerActivations& kept, at::Tensor& output);
+                       LayerActivations& activations, at::Tensor& output);
 
-/// Computes the output (N, C) of a layer for `kept.input`, and keeps what the backward pass needs.
+/// Computes the output (N, C) of a layer for `activations.input`, and keeps what the backward pass
+/// needs.
 void layer_forward(LayerContext const& context, LayerParameters const& weights,
-                   LayerActivations& kept, at::Tensor& output);
+                   LayerActivations& activations, at::Tensor& output);
 
 /// The derivatives of the residual stream, which all layers pass on.
 struct ResidualGradients {
@@ -66,9 +67,9 @@ struct ResidualGradients {
 };
 
 /// Adds the derivatives of the layer's parameters to `gradients`, and updates `residual`.
-/// Overwrites parts of `kept`: each forward pass allows one backward pass.
+/// Overwrites parts of `activations`: each forward pass allows one backward pass.
 void layer_backward(LayerContext const& context, LayerParameters const& weights,
-                    LayerParameters const& gradients, LayerActivations& kept,
+                    LayerParameters const& gradients, LayerActivations& activations,
                     ResidualGradients const& residual);
 
 }  // namespace curtail::model

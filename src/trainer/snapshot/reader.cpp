@@ -123,13 +123,13 @@ Result<Snapshots> find_snapshots(fs::path const& folder)
     std::error_code error;
     fs::directory_iterator entries(folder, error);
     if (error == std::errc::no_such_file_or_directory) return Snapshots{};
-    Snapshots found;
+    Snapshots snapshots;
     std::map<std::pair<bool, int>, Group> groups;
     for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
         auto const path = entries->path();
         if (!is_file_name(path.filename().string())) continue;
         auto header = header_of(path);
-        if (!header) found.damaged.push_back(header.error().message());
+        if (!header) snapshots.damaged.push_back(header.error().message());
         else if (*header) {
             auto const place = (*header)->place;
             groups[{place.serial % 2 == 1, place.ranks}].emplace(place.rank, std::move(**header));
@@ -138,9 +138,10 @@ Result<Snapshots> find_snapshots(fs::path const& folder)
     if (error)
         return fail(ExitCode::io, "cannot read " + folder.string(), errno_text(error.value()));
     for (auto& [key, group] : groups)
-        if (auto whole = whole_snapshot(std::move(group))) found.whole.push_back(std::move(*whole));
-    std::ranges::sort(found.whole, std::greater{}, &Snapshot::serial);
-    return found;
+        if (auto whole = whole_snapshot(std::move(group)))
+            snapshots.whole.push_back(std::move(*whole));
+    std::ranges::sort(snapshots.whole, std::greater{}, &Snapshot::serial);
+    return snapshots;
 }
 
 Result<void> read(fs::path const& folder, Snapshot const& snapshot,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference's training, on several ranks: each computes a share of the rows and updates its own
-// pieces of the weights. Half-way, new optimizers take over the state of the old ones.
+// ranges of the weights. Half-way, new optimizers take over the state of the old ones.
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
@@ -117,7 +117,7 @@ TEST_F(GoldenRanks, TrainAndResumeLikeTheReference)
 TEST_F(GoldenRanks, HoldTheirShareOfTheState)
 {
     std::int64_t own = 0;
-    for (auto const& piece : optimizer->pieces()) own += piece.count;
+    for (auto const& range : optimizer->ranges()) own += range.count;
     double const even =
         static_cast<double>(golden.shape().parameters()) / static_cast<double>(ranks->size());
     EXPECT_LE(static_cast<double>(own), 1.25 * even);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts and adopted models on several ranks, each of which has its own pieces.
+// Cuts and adopted models on several ranks, each of which has its own ranges.
 #include "trainer/engine/rank_work.hpp"
 
 #include <ATen/ops/full_like.h>

@@ -213,12 +213,12 @@ class Comparison {
     void add(char const* name, std::vector<Pair> const& pairs,
              std::function<void(Kernels const&)> const& call) const
     {
-        KernelError found{name, 0, tolerance_of(subject_.type)};
+        KernelError greatest{name, 0, tolerance_of(subject_.type)};
         for (auto const& [result, exact] : pairs) {
             auto const error = greatest_error(result, exact);
-            if (!(error <= found.error)) found.error = error;  // keeps NaN
+            if (!(error <= greatest.error)) greatest.error = error;  // keeps NaN
         }
-        visit_(found, call);
+        visit_(greatest, call);
     }
 
     static constexpr double scale_of_losses = 0.25;

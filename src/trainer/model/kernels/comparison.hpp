@@ -42,7 +42,7 @@ struct KernelError {
 
 /// Gets the error of each operation. `call` does the operation again, on the same tensors.
 using VisitError =
-    std::function<void(KernelError const& found, std::function<void(Kernels const&)> const& call)>;
+    std::function<void(KernelError const& error, std::function<void(Kernels const&)> const& call)>;
 
 /// Compares operations with aten_kernels() in double precision, from the same random inputs. Calls
 /// at::manual_seed().

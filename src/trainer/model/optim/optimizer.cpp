@@ -27,19 +27,19 @@ double Rates::*adamw_rate(std::string const& name)
 }  // namespace
 
 Optimizer::Optimizer(config::Model const& shape, config::OptimizerSettings settings,
-                     Tokens batch_tokens, std::vector<ParameterRange> pieces, c10::Device device)
+                     Tokens batch_tokens, std::vector<ParameterRange> ranges, c10::Device device)
     : shape_(shape),
       settings_(settings),
       batch_tokens_(batch_tokens),
-      pieces_(std::move(pieces)),
+      ranges_(std::move(ranges)),
       steps_(at::zeros({}, at::TensorOptions(at::kFloat).device(device))),
       places_(model::parameter_places(shape))
 {
     std::map<std::vector<std::int64_t>, std::vector<std::size_t>> matrices;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-        auto const& place = places_.at(pieces_[i].parameter);
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+        auto const& place = places_.at(ranges_[i].parameter);
         if (auto const rate = adamw_rate(place.name))
-            adamw_.push_back({i, rate, AdamW(at::zeros({pieces_[i].count}, steps_.options()))});
+            adamw_.push_back({i, rate, AdamW(at::zeros({ranges_[i].count}, steps_.options()))});
         else matrices[place.shape].push_back(i);
     }
     auto const products = settings_.muon_bfloat16 ? at::kBFloat16 : at::kFloat;
@@ -50,13 +50,13 @@ Optimizer::Optimizer(config::Model const& shape, config::OptimizerSettings setti
 }
 
 at::Tensor Optimizer::step(std::span<at::Tensor const> weights,
-                           std::span<at::Tensor const> gradients, BudgetProgress at,
+                           std::span<at::Tensor const> gradients, BudgetProgress progress,
                            double lr_share, StepMask const& mask)
 {
-    auto now = rates(at);
+    auto now = rates(progress);
     for (auto* const rate : {&now.muon, &now.head, &now.embedding, &now.resid, &now.x0})
         *rate *= lr_share;
-    began_ = began(at);
+    began_ = began(progress);
     ++begun_steps_;
     return apply(weights, gradients, now, mask);
 }
@@ -71,7 +71,7 @@ at::Tensor Optimizer::apply(std::span<at::Tensor const> weights,
                             std::span<at::Tensor const> gradients, Rates const& rates,
                             StepMask const& mask)
 {
-    if (weights.size() != pieces_.size() || gradients.size() != pieces_.size())
+    if (weights.size() != ranges_.size() || gradients.size() != ranges_.size())
         throw std::invalid_argument("a step needs one tensor for each piece");
     c10::InferenceMode const no_autograd;
     if (mask.skip.defined()) steps_.add_(at::rsub(mask.skip, 1));
@@ -85,7 +85,7 @@ at::Tensor Optimizer::apply(std::span<at::Tensor const> weights,
         w.clear();
         g.clear();
         for (auto const member : group.members) {
-            auto const& sides = places_[pieces_[member].parameter].shape;
+            auto const& sides = places_[ranges_[member].parameter].shape;
             w.push_back(weights[member].view(sides));
             g.push_back(gradients[member].view(sides));
         }
@@ -95,15 +95,15 @@ at::Tensor Optimizer::apply(std::span<at::Tensor const> weights,
 }
 
 // A state that was restored began, as far as is known, where its steps alone would have led from.
-double Optimizer::began(BudgetProgress at) const
+double Optimizer::began(BudgetProgress progress) const
 {
-    return began_.value_or(at.position - static_cast<double>(begun_steps_));
+    return began_.value_or(progress.position - static_cast<double>(begun_steps_));
 }
 
-Rates Optimizer::rates(BudgetProgress at) const
+Rates Optimizer::rates(BudgetProgress progress) const
 {
-    auto rates = rates_at(at, shape_, settings_, batch_tokens_);
-    double const factor = warm_up(begun_steps_, began(at));
+    auto rates = rates_at(progress, shape_, settings_, batch_tokens_);
+    double const factor = warm_up(begun_steps_, began(progress));
     for (auto* const rate :
          {&rates.lr_factor, &rates.muon, &rates.head, &rates.embedding, &rates.resid, &rates.x0})
         *rate *= factor;
@@ -114,14 +114,14 @@ std::vector<Optimizer::StatePart> Optimizer::parts() const
 {
     std::vector<StatePart> parts;
     for (auto const& [member, rate, adamw] : adamw_) {
-        auto const& place = places_[pieces_[member].parameter];
-        auto const first = pieces_[member].offset - place.offset;
+        auto const& place = places_[ranges_[member].parameter];
+        auto const first = ranges_[member].offset - place.offset;
         parts.push_back({place.name + "/exp_avg", place.shape, first, adamw.exp_avg()});
         parts.push_back({place.name + "/exp_avg_sq", place.shape, first, adamw.exp_avg_sq()});
     }
     for (auto const& group : muon_)
         for (std::size_t k = 0; k < group.members.size(); ++k) {
-            auto const& name = places_[pieces_[group.members[k]].parameter].name;
+            auto const& name = places_[ranges_[group.members[k]].parameter].name;
             auto const slice = static_cast<std::int64_t>(k);
             auto const add = [&](char const* part, at::Tensor tensor) {
                 parts.push_back({name + part, tensor.sizes().vec(), 0, std::move(tensor)});

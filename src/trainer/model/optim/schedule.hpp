@@ -28,7 +28,7 @@ struct BudgetProgress {
 /// Returns the factor of all learning rates. The factor is 1 except in the last W steps, where it
 /// falls linearly to `final_lr`. W is `warmdown` times S, rounded to the nearest integer (x.5: to
 /// the even one). At the beginning of a run there is no warm-up, as in nanochat.
-[[nodiscard]] double lr_factor(BudgetProgress at, double warmdown, double final_lr);
+[[nodiscard]] double lr_factor(BudgetProgress progress, double warmdown, double final_lr);
 /// Number of steps in which a new state of the optimizer warms up within a run.
 inline constexpr double warm_up_steps = 10;
 /// Returns a second factor of all learning rates: (steps + 1) / min(warm_up_steps, began + 1), at
@@ -39,9 +39,9 @@ inline constexpr double warm_up_steps = 10;
 [[nodiscard]] double warm_up(std::int64_t steps, double began);
 /// Returns the factor of Muon's momentum. The factor rises linearly from 0.85 to 0.95 over the
 /// first 300 steps of the schedule.
-[[nodiscard]] double muon_momentum(BudgetProgress at);
+[[nodiscard]] double muon_momentum(BudgetProgress progress);
 /// Returns the weight decay of Muon, which is `base` * (12 / layers)^2 * (1 - s / S).
-[[nodiscard]] double muon_weight_decay(BudgetProgress at, double base, std::int64_t layers);
+[[nodiscard]] double muon_weight_decay(BudgetProgress progress, double base, std::int64_t layers);
 
 /// All scheduled values for one step. The learning rates `muon`, `head`, `embedding`, `resid` and
 /// `x0` include `lr_factor` and `lr_scale`.
@@ -58,9 +58,9 @@ struct Rates {
 /// Returns sqrt(batch_tokens / 2^19), which is the value of `lr_scale` if the run file does not set
 /// it.
 [[nodiscard]] double default_lr_scale(Tokens batch_tokens);
-/// Returns the values for a step at the position `at`. Each learning rate is nanochat's
+/// Returns the values for a step at `progress`. Each learning rate is nanochat's
 /// (docs/model.md), times `lr_scale`, times `lr_factor`.
-[[nodiscard]] Rates rates_at(BudgetProgress at, config::Model const& shape,
+[[nodiscard]] Rates rates_at(BudgetProgress progress, config::Model const& shape,
                              config::OptimizerSettings const& settings, Tokens batch_tokens);
 
 }  // namespace curtail::optim

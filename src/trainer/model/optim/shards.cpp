@@ -75,10 +75,10 @@ class Dealer {
 
     static void finish(GradientBucket& bucket)
     {
-        for (auto& pieces : bucket.of_rank) {
-            std::ranges::sort(pieces, {}, &ParameterRange::offset);
+        for (auto& ranges : bucket.of_rank) {
+            std::ranges::sort(ranges, {}, &ParameterRange::offset);
             std::int64_t elements = 0;
-            for (auto const& piece : pieces) elements += piece.count;
+            for (auto const& range : ranges) elements += range.count;
             auto const units = (elements + split_elements - 1) / split_elements;
             bucket.chunk = std::max(bucket.chunk, units * split_elements);
         }
@@ -95,9 +95,9 @@ class Dealer {
         std::vector<std::int64_t> elements(work_.size());
         for (auto const matrix : order) {
             auto const least = std::min_element(elements.begin(), elements.end());
-            ParameterRange const piece{matrix, places_[matrix].offset, places_[matrix].numel()};
-            bucket.of_rank[static_cast<std::size_t>(least - elements.begin())].push_back(piece);
-            *least += piece.count;
+            ParameterRange const range{matrix, places_[matrix].offset, places_[matrix].numel()};
+            bucket.of_rank[static_cast<std::size_t>(least - elements.begin())].push_back(range);
+            *least += range.count;
         }
         finish(bucket);
         return bucket;
@@ -116,8 +116,8 @@ class Dealer {
     [[nodiscard]] double work_of(std::vector<ParameterRange> const& matrices) const
     {
         double sum = 0;
-        for (auto const& piece : matrices) {
-            auto const [small, large] = std::ranges::minmax(places_[piece.parameter].shape);
+        for (auto const& range : matrices) {
+            auto const [small, large] = std::ranges::minmax(places_[range.parameter].shape);
             auto const side = static_cast<double>(small);
             sum += side * side * (2 * static_cast<double>(large) + side);
         }
@@ -128,7 +128,7 @@ class Dealer {
     {
         auto packed = pack(first, end);
         std::ranges::stable_sort(packed.of_rank, std::greater{},
-                                 [&](auto const& pieces) { return work_of(pieces); });
+                                 [&](auto const& ranges) { return work_of(ranges); });
         std::vector<std::size_t> ranks(work_.size());
         std::iota(ranks.begin(), ranks.end(), std::size_t{0});
         std::ranges::stable_sort(ranks, {}, [&](std::size_t rank) { return work_[rank]; });
@@ -172,8 +172,8 @@ std::vector<ParameterRange> Shards::of(int rank) const
 {
     std::vector<ParameterRange> all;
     for (auto const& bucket : buckets) {
-        auto const& pieces = bucket.of_rank.at(static_cast<std::size_t>(rank));
-        all.insert(all.end(), pieces.begin(), pieces.end());
+        auto const& ranges = bucket.of_rank.at(static_cast<std::size_t>(rank));
+        all.insert(all.end(), ranges.begin(), ranges.end());
     }
     return all;
 }

@@ -19,7 +19,7 @@ struct ParameterRange {
 /// Parameters whose gradients the ranks exchange together: those of one section of a pass
 /// (model::PassObserver), or of a group of layers.
 struct GradientBucket {
-    /// The pieces of each rank, in the order of the buffer.
+    /// The ranges of each rank, in the order of the buffer.
     std::vector<std::vector<ParameterRange>> of_rank;
     /// Elements in the largest share of a rank, rounded up to a multiple of 16. Exchanges of equal
     /// size fill up the others.
@@ -27,7 +27,7 @@ struct GradientBucket {
 };
 
 /// How the ranks of a site share the optimizer's work: every element of the buffer belongs to one
-/// piece of one rank.
+/// range of one rank.
 struct Shards {
     /// In the order in which a backward pass completes the gradients: the head, the groups of
     /// layers from the last to the first, the other parameters.
@@ -36,7 +36,7 @@ struct Shards {
     std::vector<std::size_t> bucket_of;
     /// Returns whether a backward pass completes the section last of all sections in its bucket.
     [[nodiscard]] bool ends_bucket(std::size_t section) const;
-    /// Returns the pieces of `rank` in the order of the buckets.
+    /// Returns the ranges of `rank` in the order of the buckets.
     [[nodiscard]] std::vector<ParameterRange> of(int rank) const;
 };
 

@@ -44,8 +44,8 @@ class Training : public testing::Test {
     double step_with_mask(model::Parameters const& gradients, float skip)
     {
         return optimizer
-            .step(test::pieces_in(weights.flat(), optimizer),
-                  test::pieces_in(gradients.flat(), optimizer), {2, 20}, 1,
+            .step(test::ranges_in(weights.flat(), optimizer),
+                  test::ranges_in(gradients.flat(), optimizer), {2, 20}, 1,
                   {at::full({}, skip, at::TensorOptions(at::kFloat))})
             .item<double>();
     }
@@ -112,8 +112,8 @@ TEST_F(Training, ATriedStepChangesNothing)
     auto trying = test::whole_optimizer(small_shape());
     for (int step = 0; step < 2; ++step) {
         auto const gradients = gradients_of_step(step);
-        trying.try_step(test::pieces_in(tried_weights.flat(), trying),
-                        test::pieces_in(gradients.flat(), trying));
+        trying.try_step(test::ranges_in(tried_weights.flat(), trying),
+                        test::ranges_in(gradients.flat(), trying));
         train(optimizer, weights, step, step + 1);
         train(trying, tried_weights, step, step + 1);
     }

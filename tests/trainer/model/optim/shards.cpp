@@ -19,10 +19,10 @@ namespace {
 
 config::Model small_shape() { return {"small", 3, 32, 2, 1, 16, 50}; }
 
-std::int64_t elements_of(std::vector<ParameterRange> const& pieces)
+std::int64_t elements_of(std::vector<ParameterRange> const& ranges)
 {
     std::int64_t sum = 0;
-    for (auto const& piece : pieces) sum += piece.count;
+    for (auto const& range : ranges) sum += range.count;
     return sum;
 }
 
@@ -34,13 +34,13 @@ TEST(Shards, HoldEveryElementOnce)
             auto const shards = deal_shards(shape, ranks);
             std::vector<ParameterRange> all;
             for (int rank = 0; rank < ranks; ++rank)
-                for (auto const& piece : shards.of(rank)) all.push_back(piece);
+                for (auto const& range : shards.of(rank)) all.push_back(range);
             std::sort(all.begin(), all.end(),
                       [](auto const& a, auto const& b) { return a.offset < b.offset; });
             std::int64_t next = 0;
-            for (auto const& piece : all) {
-                EXPECT_EQ(piece.offset, next) << ranks << " ranks";
-                next += piece.count;
+            for (auto const& range : all) {
+                EXPECT_EQ(range.offset, next) << ranks << " ranks";
+                next += range.count;
             }
             EXPECT_EQ(next, shape.parameters()) << ranks << " ranks";
         }
@@ -50,22 +50,22 @@ TEST(Shards, KeepMatricesOfTheLayersWhole)
 {
     auto const places = model::parameter_places(small_shape());
     for (int rank = 0; rank < 3; ++rank)
-        for (auto const& piece : deal_shards(small_shape(), 3).of(rank)) {
-            auto const& place = places[piece.parameter];
+        for (auto const& range : deal_shards(small_shape(), 3).of(rank)) {
+            auto const& place = places[range.parameter];
             if (place.name.find(".h.") == std::string::npos) continue;
-            EXPECT_EQ(piece.offset, place.offset) << place.name;
-            EXPECT_EQ(piece.count, place.numel()) << place.name;
+            EXPECT_EQ(range.offset, place.offset) << place.name;
+            EXPECT_EQ(range.count, place.numel()) << place.name;
         }
 }
 
-// The sections (model::PassObserver) with a piece in the bucket.
+// The sections (model::PassObserver) with a range in the bucket.
 std::set<std::size_t> sections_of(GradientBucket const& bucket, config::Model const& shape)
 {
     auto const places = model::parameter_places(shape);
     std::set<std::size_t> sections;
-    for (auto const& pieces : bucket.of_rank)
-        for (auto const& piece : pieces) {
-            std::string const name = places[piece.parameter].name;
+    for (auto const& ranges : bucket.of_rank)
+        for (auto const& range : ranges) {
+            std::string const name = places[range.parameter].name;
             std::string const layers = "transformer.h.";
             auto const last = static_cast<std::size_t>(shape.layers);
             if (name.starts_with(layers))
@@ -161,9 +161,9 @@ TEST_P(ShardsOfModels, BalanceTheWorkOfMuon)
     std::vector<double> work;  // of each rank
     for (int rank = 0; rank < GetParam().ranks; ++rank) {
         work.push_back(0);
-        for (auto const& piece : shards.of(rank)) {
-            auto const& sides = places[piece.parameter].shape;
-            if (!places[piece.parameter].name.starts_with("transformer.h.")) continue;
+        for (auto const& range : shards.of(rank)) {
+            auto const& sides = places[range.parameter].shape;
+            if (!places[range.parameter].name.starts_with("transformer.h.")) continue;
             // Multiplications in a step of the iteration, in units of width^3.
             work.back() += sides[0] == sides[1] ? 3 : 9;
         }
@@ -198,7 +198,7 @@ TEST(Shards, AChunkHoldsTheLargestShareOfItsBucket)
     auto const shards = deal_shards(small_shape(), 4);
     for (auto const& bucket : shards.buckets) {
         std::int64_t largest = 0;
-        for (auto const& pieces : bucket.of_rank) largest = std::max(largest, elements_of(pieces));
+        for (auto const& ranges : bucket.of_rank) largest = std::max(largest, elements_of(ranges));
         EXPECT_GE(bucket.chunk, largest);
         EXPECT_LT(bucket.chunk, largest + 16);
         EXPECT_EQ(bucket.chunk % 16, 0);

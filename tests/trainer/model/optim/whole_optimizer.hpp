@@ -19,21 +19,21 @@ inline optim::Optimizer whole_optimizer(config::Model const& shape,
     return {shape, settings, batch_tokens, optim::deal_shards(shape, 1).of(0)};
 }
 
-/// Returns the pieces of `optimizer` in a buffer, whose memory they share.
-inline std::vector<at::Tensor> pieces_in(at::Tensor const& flat, optim::Optimizer const& optimizer)
+/// Returns the ranges of `optimizer` in a buffer, whose memory they share.
+inline std::vector<at::Tensor> ranges_in(at::Tensor const& flat, optim::Optimizer const& optimizer)
 {
-    std::vector<at::Tensor> pieces;
-    for (auto const& piece : optimizer.pieces())
-        pieces.push_back(flat.narrow(0, piece.offset, piece.count));
-    return pieces;
+    std::vector<at::Tensor> ranges;
+    for (auto const& range : optimizer.ranges())
+        ranges.push_back(flat.narrow(0, range.offset, range.count));
+    return ranges;
 }
 
-/// Makes one step on the pieces of `optimizer`.
+/// Makes one step on the ranges of `optimizer`.
 inline void step(optim::Optimizer& optimizer, model::Parameters const& weights,
-                 model::Parameters const& gradients, optim::BudgetProgress at)
+                 model::Parameters const& gradients, optim::BudgetProgress progress)
 {
-    (void)optimizer.step(pieces_in(weights.flat(), optimizer),
-                         pieces_in(gradients.flat(), optimizer), at);
+    (void)optimizer.step(ranges_in(weights.flat(), optimizer),
+                         ranges_in(gradients.flat(), optimizer), progress);
 }
 
 /// Copies of the tensors that a snapshot stores, by name.
