@@ -56,7 +56,7 @@ std::vector<std::string> site_changes(protocol::Terms const& old, protocol::Term
 }  // namespace
 
 Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
-                                            AmendmentRequest const& proposal, Time now)
+                                            AmendmentRequest const& request, Time now)
 {
     auto const record = objects.record(protocol::run_name);
     if (!record) return tl::unexpected(record.error());
@@ -74,12 +74,12 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
     if (!last) return tl::unexpected(last.error());
     PreparedAmendment prepared;
     prepared.amendment = {
-        run->run,        last->n + 1, last->sha256, proposal.terms, proposal.zero_momentum,
-        proposal.reason, now};
-    prepared.changes = protocol::differences(*last->terms, proposal.terms);
-    for (auto& text : site_changes(*last->terms, proposal.terms))
+        run->run,       last->n + 1, last->sha256, request.terms, request.zero_momentum,
+        request.reason, now};
+    prepared.changes = protocol::differences(*last->terms, request.terms);
+    for (auto& text : site_changes(*last->terms, request.terms))
         prepared.changes.push_back(std::move(text));
-    if (proposal.zero_momentum) prepared.changes.emplace_back("the momentum is reset");
+    if (request.zero_momentum) prepared.changes.emplace_back("the momentum is reset");
     if (prepared.changes.empty())
         return refused(objects, "its terms already are those of the file",
                        "change the sites, the rounds or the budget in the run file");

@@ -22,7 +22,7 @@ struct PreparedAmendment {
 /// run is complete, if nothing would change, or if the run cannot take the amendment in
 /// (protocol::obstacle).
 [[nodiscard]] Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
-                                                          AmendmentRequest const& proposal,
+                                                          AmendmentRequest const& request,
                                                           Time now);
 
 /// Creates the amendment. Fails with `temporary` if somebody else has created one with its number

@@ -22,23 +22,23 @@ class AmendmentOf : public curtail::test::EachStore {
     AmendmentOf() : store_(new_store()), run_(*store_)
     {
         run_.make();
-        proposal_.terms = run_.tip().terms;
-        proposal_.reason = "test";
+        request_.terms = run_.tip().terms;
+        request_.reason = "test";
     }
     [[nodiscard]] chain::RunObjects objects() { return {*store_, run_.spec().run}; }
     [[nodiscard]] Result<PreparedAmendment> prepare()
     {
-        return prepare_amendment(objects(), proposal_, SystemClock{}.now());
+        return prepare_amendment(objects(), request_, SystemClock{}.now());
     }
 
     std::unique_ptr<store::ObjectStore> store_;
     chain::test::SmallRun run_;
-    AmendmentRequest proposal_;
+    AmendmentRequest request_;
 };
 
 TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
 {
-    proposal_.terms.sites.push_back({"D"});
+    request_.terms.sites.push_back({"D"});
     auto const first = prepare();
     ASSERT_TRUE(first) << first.error().message();
     EXPECT_THAT(first->changes, ElementsAre("site D may enter"));
@@ -46,7 +46,7 @@ TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
     ASSERT_TRUE(create_amendment(objects(), first->amendment));
 
     EXPECT_EQ(prepare().error().code, ExitCode::data) << "it is proposed already";
-    proposal_.terms.params.round_time = Seconds{77};
+    request_.terms.params.round_time = Seconds{77};
     auto const second = prepare();
     ASSERT_TRUE(second) << second.error().message();
     EXPECT_EQ(second->amendment.n, 2);
@@ -56,10 +56,10 @@ TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
 
 TEST_P(AmendmentOf, ALostRaceIsReported)
 {
-    proposal_.zero_momentum = true;
+    request_.zero_momentum = true;
     auto const first = prepare();
     ASSERT_TRUE(first) << first.error().message();
-    proposal_.reason = "another operator";
+    request_.reason = "another operator";
     auto const second = prepare();
     ASSERT_TRUE(create_amendment(objects(), second->amendment));
     auto const lost = create_amendment(objects(), first->amendment);
@@ -70,7 +70,7 @@ TEST_P(AmendmentOf, ALostRaceIsReported)
 
 TEST_P(AmendmentOf, ABudgetBelowTheWorkIsRefused)
 {
-    proposal_.terms.budget = Tokens{1};
+    request_.terms.budget = Tokens{1};
     auto const prepared = prepare();
     ASSERT_FALSE(prepared);
     EXPECT_EQ(prepared.error().code, ExitCode::data);
@@ -79,7 +79,7 @@ TEST_P(AmendmentOf, ABudgetBelowTheWorkIsRefused)
 
 TEST_P(AmendmentOf, AMissingRunIsRefused)
 {
-    auto const missing = prepare_amendment({*store_, {"other"}}, proposal_, SystemClock{}.now());
+    auto const missing = prepare_amendment({*store_, {"other"}}, request_, SystemClock{}.now());
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, ExitCode::no_input);
 }

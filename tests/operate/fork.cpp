@@ -105,9 +105,9 @@ TEST_F(Fork, CanBeCopiedAndSwept)
     ASSERT_TRUE(verified) << verified.error().message();
     auto const later = from_unix_ms(4'000'000'000'000);
     auto const plan = chain::plan_sweep({archive, forked_run}, later).value();
-    EXPECT_EQ(plan.verdicts.size(), 2U);
-    for (auto const& verdict : plan.verdicts)
-        EXPECT_FALSE(upkeep::is_deletion(verdict.reason)) << verdict.object.name;
+    EXPECT_EQ(plan.decisions.size(), 2U);
+    for (auto const& decision : plan.decisions)
+        EXPECT_FALSE(upkeep::is_deletion(decision.reason)) << decision.object.name;
 }
 
 TEST_F(Fork, FromAnUnknownCommitIsRefused)

@@ -67,10 +67,10 @@ bool Merges::lacks_momentum(Merge const& o) const
     return o.outer_step && o.outer && store_.payload(o.outer->momentum) == nullptr;
 }
 
-PartRef Merges::store(std::size_t site, PayloadPlace const& target, Payload const& payload)
+PartRef Merges::store(std::size_t site, PayloadPlace const& place, Payload const& payload)
 {
-    shared_.copies.keep(site, target.name, payload);
-    return store_.put(target.part, target.name, payload);
+    shared_.copies.keep(site, place.name, payload);
+    return store_.put(place.part, place.name, payload);
 }
 
 MergedPayloads Merges::payloads(Merge const& o, Tickets result,

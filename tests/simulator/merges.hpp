@@ -22,7 +22,7 @@ class Merges : private Part {
                               std::vector<Merged::UnusableContribution>& refused);
     [[nodiscard]] bool lacks_momentum(Merge const& o) const;
     /// Stores a payload, and keeps a copy at the site.
-    [[nodiscard]] PartRef store(std::size_t site, PayloadPlace const& target,
+    [[nodiscard]] PartRef store(std::size_t site, PayloadPlace const& place,
                                 Payload const& payload);
     /// Stores damaged payloads again, from copies or with the recipe. Returns the answer.
     [[nodiscard]] Restored restore(std::size_t site, Restore const& o);

@@ -89,7 +89,7 @@ void Outputs::execute(P const& p, Create const& o)
     });
 }
 
-void Outputs::put(P const& p, Op op, PayloadPlace const& target, Payload const& content,
+void Outputs::put(P const& p, Op op, PayloadPlace const& place, Payload const& content,
                   bool may_spoil)
 {
     later(Millis{pick(20, 400)}, [=, this] {
@@ -97,9 +97,9 @@ void Outputs::put(P const& p, Op op, PayloadPlace const& target, Payload const& 
         if (refuses_writes(p)) return reply(p, Unavailable{op, "full", failure(p)});
         bool const late = chance(chaos_.stalled);
         bool const lost = late || chance(chaos_.no_answer);
-        auto const stored = store_.put(target.part, target.name, content);
-        if (!may_spoil && !lost) shared_.copies.keep(p->site_index, target.name, content);
-        if (may_spoil && chance(chaos_.spoiled)) store_.spoil(target.name);
+        auto const stored = store_.put(place.part, place.name, content);
+        if (!may_spoil && !lost) shared_.copies.keep(p->site_index, place.name, content);
+        if (may_spoil && chance(chaos_.spoiled)) store_.spoil(place.name);
         if (late) reply_late(p, Unavailable{op, "time-out"});
         else if (lost) reply(p, Unavailable{op, "no answer"});
         else reply(p, Stored{op, stored});
@@ -109,19 +109,19 @@ void Outputs::put(P const& p, Op op, PayloadPlace const& target, Payload const& 
 void Outputs::execute(P const& p, StoreDelta const& o)
 {
     p->check_transfer(p->last_input);
-    put(p, o.op, o.target, Payload(p->trainer->delta(o.seq)), true);
+    put(p, o.op, o.place, Payload(p->trainer->delta(o.seq)), true);
 }
 
 void Outputs::execute(P const& p, StoreModel const& o)
 {
     p->check_transfer(p->last_input);
-    put(p, o.op, o.target, Payload(p->trainer->model_of_cut()), false);
+    put(p, o.op, o.place, Payload(p->trainer->model_of_cut()), false);
     processes_.interrupt(p);
 }
 
 void Outputs::execute(P const& p, MakeInitial const& o)
 {
-    put(p, o.op, o.target, Payload(Tickets(store_.blocks(), 0)), false);
+    put(p, o.op, o.place, Payload(Tickets(store_.blocks(), 0)), false);
 }
 
 void Outputs::execute(P const& p, Overwrite const& o)
@@ -147,11 +147,11 @@ void Outputs::execute(P const& p, Sweep const& o)
     log_line(p, "sweeps", "");
     later(Millis{pick(1, 5'000)}, [this, o] {
         ++steps_;
-        upkeep::NeededPayloads kept(in_force(run_, store_.chain().back()).params);
-        for (auto const& commit : store_.chain()) kept.add(commit);
+        upkeep::NeededPayloads needed(in_force(run_, store_.chain().back()).params);
+        for (auto const& commit : store_.chain()) needed.add(commit);
         for (auto const& [name, content] : store_.payloads()) {
             upkeep::StoredObject const object{name, {}, o.now - o.sweep_after};
-            auto const reason = upkeep::decide(kept, object, o.now, {o.sweep_after});
+            auto const reason = upkeep::decide(needed, object, o.now, {o.sweep_after});
             bool const sweeps_pending = shared_.has(Fault::sweep_pending_deltas) &&
                                         reason == upkeep::SweepReason::pending_delta;
             if (upkeep::is_deletion(reason) || sweeps_pending)

@@ -28,7 +28,7 @@ class Outputs : private Part {
     /// Creates an object as `o` asks. Returns whether it is new.
     void corrupt(std::string& bytes);
     [[nodiscard]] bool creates(Create const& o);
-    void put(P const& p, Op op, PayloadPlace const& target, Payload const& content, bool may_spoil);
+    void put(P const& p, Op op, PayloadPlace const& place, Payload const& content, bool may_spoil);
 };
 
 }  // namespace curtail::protocol::simulator

@@ -9,9 +9,9 @@
 namespace curtail::protocol::simulator {
 namespace {
 
-std::ostream& operator<<(std::ostream& out, PayloadPlace const& t)
+std::ostream& operator<<(std::ostream& out, PayloadPlace const& place)
 {
-    return out << t.part << "=" << t.name;
+    return out << place.part << "=" << place.name;
 }
 std::ostream& operator<<(std::ostream& out, PartRef const& p)
 {
@@ -95,15 +95,12 @@ void put(std::ostream& out, Create const& o)
 }
 void put(std::ostream& out, StoreDelta const& o)
 {
-    out << "StoreDelta " << o.op << " " << o.seq.value << " " << o.target;
+    out << "StoreDelta " << o.op << " " << o.seq.value << " " << o.place;
 }
-void put(std::ostream& out, StoreModel const& o)
-{
-    out << "StoreModel " << o.op << " " << o.target;
-}
+void put(std::ostream& out, StoreModel const& o) { out << "StoreModel " << o.op << " " << o.place; }
 void put(std::ostream& out, MakeInitial const& o)
 {
-    out << "MakeInitial " << o.op << " " << o.seed << " " << o.target;
+    out << "MakeInitial " << o.op << " " << o.seed << " " << o.place;
 }
 void put(std::ostream& out, Merge const& o)
 {

@@ -20,10 +20,10 @@ Result<void> amend(Arguments const& arguments, Console const& console)
     auto const store = store::open_store(run->store);
     if (!store) return tl::unexpected(store.error());
     chain::RunObjects const objects(**store, run->run);
-    operate::AmendmentRequest const proposal{
+    operate::AmendmentRequest const request{
         protocol::terms_of(config::make_run_spec(*run, {}, 0, {})), arguments.flag("zero-momentum"),
         arguments.text("reason")};
-    auto const prepared = operate::prepare_amendment(objects, proposal, SystemClock{}.now());
+    auto const prepared = operate::prepare_amendment(objects, request, SystemClock{}.now());
     if (!prepared) return tl::unexpected(prepared.error());
     bool const create = !arguments.flag("dry-run");
     if (create)

@@ -17,13 +17,13 @@ upkeep::SweepRules rules_of(Arguments const& arguments)
     return {std::chrono::ceil<Millis>(hours)};
 }
 
-json::Object decision_json(chain::SweepDecision const& verdict)
+json::Object decision_json(chain::SweepDecision const& decision)
 {
-    json::Object object{{"name", name_text(verdict.object.name)},
-                        {"bytes", verdict.object.size.value},
-                        {"modified", format_time(verdict.object.modified)},
-                        {"reason", std::string(upkeep::to_word(verdict.reason))}};
-    if (!verdict.upload.empty()) object.set("upload", name_text(verdict.upload));
+    json::Object object{{"name", name_text(decision.object.name)},
+                        {"bytes", decision.object.size.value},
+                        {"modified", format_time(decision.object.modified)},
+                        {"reason", std::string(upkeep::to_word(decision.reason))}};
+    if (!decision.upload.empty()) object.set("upload", name_text(decision.upload));
     return object;
 }
 
@@ -31,8 +31,8 @@ json::Object plan_json(NamedStore const& named, chain::SweepPlan const& plan)
 {
     json::Array deletes;
     json::Array keeps;
-    for (auto const& verdict : plan.verdicts)
-        (upkeep::is_deletion(verdict.reason) ? deletes : keeps).push_back(decision_json(verdict));
+    for (auto const& decision : plan.decisions)
+        (upkeep::is_deletion(decision.reason) ? deletes : keeps).push_back(decision_json(decision));
     return {{"run", named.run.value},        {"store", named.address.url},
             {"commit", plan.newest.value},   {"round", plan.round.value},
             {"deletes", std::move(deletes)}, {"keeps", std::move(keeps)}};
@@ -40,14 +40,14 @@ json::Object plan_json(NamedStore const& named, chain::SweepPlan const& plan)
 
 void print_objects(chain::SweepPlan const& plan, bool all, Console const& console)
 {
-    for (auto const& verdict : plan.verdicts) {
-        bool const deletes = upkeep::is_deletion(verdict.reason);
+    for (auto const& decision : plan.decisions) {
+        bool const deletes = upkeep::is_deletion(decision.reason);
         if (!deletes && !all) continue;
         console.print(
             fmt::format("{:<6} {:>10} {:>9}  {}: {}\n", deletes ? "delete" : "keep",
-                        size_text(verdict.object.size),
-                        format_duration(std::max(Millis{0}, plan.now - verdict.object.modified)),
-                        name_text(verdict.object.name), upkeep::to_text(verdict.reason)));
+                        size_text(decision.object.size),
+                        format_duration(std::max(Millis{0}, plan.now - decision.object.modified)),
+                        name_text(decision.object.name), upkeep::to_text(decision.reason)));
     }
 }
 
@@ -58,10 +58,10 @@ void print_groups(chain::SweepPlan const& plan, Console const& console)
         Bytes size;
     };
     std::map<upkeep::SweepReason, Group> groups;
-    for (auto const& verdict : plan.verdicts) {
-        auto& group = groups[verdict.reason];
+    for (auto const& decision : plan.decisions) {
+        auto& group = groups[decision.reason];
         ++group.objects;
-        group.size += verdict.object.size;
+        group.size += decision.object.size;
     }
     for (auto const& [reason, group] : groups)
         console.print(fmt::format("{:<6} {:>6} object{} {:>10}  {}: {}\n",
@@ -94,7 +94,8 @@ Result<void> gc(Arguments const& arguments, Console const& console)
 
 std::int64_t deletions_in(chain::SweepPlan const& plan)
 {
-    return std::ranges::count_if(plan.verdicts, upkeep::is_deletion, &chain::SweepDecision::reason);
+    return std::ranges::count_if(plan.decisions, upkeep::is_deletion,
+                                 &chain::SweepDecision::reason);
 }
 
 void print_result(NamedStore const& named, chain::SweepPlan const& plan,

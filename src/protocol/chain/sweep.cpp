@@ -18,18 +18,18 @@ std::string relative(RunId const& run, std::string const& name)
 
 Result<std::vector<SweepDecision>> list_payloads(chain::RunObjects const& objects)
 {
-    std::vector<SweepDecision> found;
+    std::vector<SweepDecision> decisions;
     for (char const* kind : {"models", "deltas"}) {
         auto const folder = store::ObjectFolder::parse(folder_of(objects.run()) + "/" + kind);
         if (!folder) return tl::unexpected(folder.error());
         auto listing = objects.store().list_all(*folder, objects.call());
         if (!listing) return tl::unexpected(listing.error());
         for (auto& object : *listing)
-            found.push_back(
+            decisions.push_back(
                 {{relative(objects.run(), object.name), object.info.size, object.info.modified},
                  upkeep::SweepReason::young});
     }
-    return found;
+    return decisions;
 }
 
 Result<std::vector<SweepDecision>> list_leftovers(chain::RunObjects const& objects)
@@ -38,23 +38,23 @@ Result<std::vector<SweepDecision>> list_leftovers(chain::RunObjects const& objec
     if (!folder) return tl::unexpected(folder.error());
     auto listing = objects.store().leftovers(*folder, objects.call());
     if (!listing) return tl::unexpected(listing.error());
-    std::vector<SweepDecision> found;
+    std::vector<SweepDecision> decisions;
     for (auto& leftover : *listing)
-        found.push_back({{relative(objects.run(), leftover.name), {0}, leftover.modified},
-                         upkeep::SweepReason::young,
-                         std::move(leftover.upload),
-                         true});
-    return found;
+        decisions.push_back({{relative(objects.run(), leftover.name), {0}, leftover.modified},
+                             upkeep::SweepReason::young,
+                             std::move(leftover.upload),
+                             true});
+    return decisions;
 }
 
-Result<void> remove(chain::RunObjects const& objects, SweepDecision const& verdict)
+Result<void> remove(chain::RunObjects const& objects, SweepDecision const& decision)
 {
-    if (verdict.leftover)
+    if (decision.leftover)
         return objects.store().remove_leftover(
-            {folder_of(objects.run()) + "/" + verdict.object.name, verdict.upload,
-             verdict.object.modified},
+            {folder_of(objects.run()) + "/" + decision.object.name, decision.upload,
+             decision.object.modified},
             objects.call());
-    auto const name = chain::object_name(objects.run(), verdict.object.name);
+    auto const name = chain::object_name(objects.run(), decision.object.name);
     if (!name) return tl::unexpected(name.error());
     return objects.store().remove(*name, objects.call());
 }
@@ -77,14 +77,14 @@ Result<SweepPlan> plan_sweep(chain::RunObjects const& objects, Time now,
     if (chain->empty() || !*run)
         return fail(ExitCode::no_input, "cannot sweep run " + objects.run().value,
                     "the store has no commit of it", "check the name of the run and the store");
-    upkeep::NeededPayloads kept(protocol::in_force(**run, chain->back()).params);
-    for (auto const& commit : *chain) kept.add(commit);
-    SweepPlan plan{kept.newest(), kept.round(), now, std::move(*payloads)};
-    for (auto& verdict : plan.verdicts)
-        verdict.reason = upkeep::decide(kept, verdict.object, now, rules);
-    for (auto& verdict : *leftovers) {
-        verdict.reason = upkeep::decide_leftover(verdict.object, now, rules);
-        plan.verdicts.push_back(std::move(verdict));
+    upkeep::NeededPayloads needed(protocol::in_force(**run, chain->back()).params);
+    for (auto const& commit : *chain) needed.add(commit);
+    SweepPlan plan{needed.newest(), needed.round(), now, std::move(*payloads)};
+    for (auto& decision : plan.decisions)
+        decision.reason = upkeep::decide(needed, decision.object, now, rules);
+    for (auto& decision : *leftovers) {
+        decision.reason = upkeep::decide_leftover(decision.object, now, rules);
+        plan.decisions.push_back(std::move(decision));
     }
     return plan;
 }
@@ -93,15 +93,15 @@ SweepResult carry_out(chain::RunObjects const& objects, SweepPlan const& plan,
                       std::function<void(std::int64_t done)> const& progress)
 {
     SweepResult result;
-    for (auto const& verdict : plan.verdicts) {
-        if (!upkeep::is_deletion(verdict.reason)) continue;
+    for (auto const& decision : plan.decisions) {
+        if (!upkeep::is_deletion(decision.reason)) continue;
         if (objects.call().is_over()) break;
-        if (auto const removed = remove(objects, verdict); !removed) {
+        if (auto const removed = remove(objects, decision); !removed) {
             result.errors.push_back(removed.error());
             continue;
         }
         ++result.deleted;
-        result.freed += verdict.object.size;
+        result.freed += decision.object.size;
         if (progress) progress(result.deleted);
     }
     return result;

@@ -22,7 +22,7 @@ struct SweepPlan {
     CommitNumber newest;  ///< the newest commit, read after the listing
     Round round;
     Time now;  ///< by the store's clock
-    std::vector<SweepDecision> verdicts;
+    std::vector<SweepDecision> decisions;
 };
 
 /// Lists `models/`, `deltas/` and the leftovers of all folders of the run. Then reads the chain and

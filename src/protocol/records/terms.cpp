@@ -24,7 +24,7 @@ RunSpec with_terms(RunSpec run, Terms const& terms)
 
 RunSpec in_force(RunSpec const& run, Commit const& tip) { return with_terms(run, tip.terms); }
 
-std::optional<std::string> obstacle(RunSpec const& run, Commit const& state,
+std::optional<std::string> obstacle(RunSpec const& run, Commit const& commit,
                                     Amendment const& amendment)
 {
     if (amendment.run != run.run) return "it belongs to run " + amendment.run.value;
@@ -36,8 +36,8 @@ std::optional<std::string> obstacle(RunSpec const& run, Commit const& state,
             amendment.terms.budget.value_or(Tokens{}).value,
             (run.data_blocks() * run.params.block_tokens).value);
     // The blocks that the run can no longer give up.
-    auto needed = state.done + state.aside;
-    for (auto const& m : state.members) needed += m.held;
+    auto needed = commit.done + commit.aside;
+    for (auto const& m : commit.members) needed += m.held;
     if (!Ranges::between(0, changed.stream_blocks()).contains(needed))
         return "its budget ends before blocks that are done, aside or held by a member";
     return std::nullopt;

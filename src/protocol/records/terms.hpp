@@ -12,10 +12,10 @@ namespace curtail::protocol {
 /// Returns `run` with the terms that `tip` states. They govern the commit that follows `tip`.
 [[nodiscard]] RunSpec in_force(RunSpec const& run, Commit const& tip);
 
-/// Says why the amendment cannot change the run after the commit `state`: for example, because
+/// Says why the amendment cannot change the run after `commit`: for example, because
 /// the new budget ends before blocks that the model includes. `run` gives all that no amendment
 /// can change. Empty: the amendment is valid.
-[[nodiscard]] std::optional<std::string> obstacle(RunSpec const& run, Commit const& state,
+[[nodiscard]] std::optional<std::string> obstacle(RunSpec const& run, Commit const& commit,
                                                   Amendment const& amendment);
 
 /// Lists the terms in which a site's configuration differs from those in force, as `KEY is A, and B

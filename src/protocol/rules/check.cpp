@@ -313,10 +313,10 @@ class Checker {
             all += m.held;
         }
         if (child_.complete) return;
-        auto state = child_;
-        for (auto& m : state.members) m.held = held_.contains(m.id) ? held_[m.id] : Ranges{};
-        grant(run_, state);
-        require(state.members == child_.members, "blocks must be granted by the rule");
+        auto granted = child_;
+        for (auto& m : granted.members) m.held = held_.contains(m.id) ? held_[m.id] : Ranges{};
+        grant(run_, granted);
+        require(granted.members == child_.members, "blocks must be granted by the rule");
     }
 
     void ending()

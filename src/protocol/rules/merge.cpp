@@ -59,10 +59,10 @@ void attach(Places& places, WeightedDeltas const& deltas, std::size_t from, std:
     }
 }
 
-void add_findings(MergeFindings& findings, LoopSums const& found, std::size_t from,
+void add_findings(MergeFindings& findings, LoopSums const& sums, std::size_t from,
                   std::size_t count)
 {
-    for (std::size_t i = 0; i < count; ++i) findings.sumsq[from + i] += found.sumsq[i];
+    for (std::size_t i = 0; i < count; ++i) findings.sumsq[from + i] += sums.sumsq[i];
 }
 
 // How to take a step.
@@ -76,12 +76,12 @@ struct Means {
 class StepWriter {
   public:
     explicit StepWriter(Means const& means) : means_(means) {}
-    void write(Loop step, Places places, std::size_t count, LoopSums& found)
+    void write(Loop step, Places places, std::size_t count, LoopSums& sums)
     {
-        if (!means_.past_caches) return step(places, count, found);
+        if (!means_.past_caches) return step(places, count, sums);
         auto* const result = std::exchange(places.result, result_.data());
         auto* const momentum = std::exchange(places.new_momentum, momentum_.data());
-        step(places, count, found);
+        step(places, count, sums);
         means_.table.copy_past_caches(result_.data(), count, result);
         if (momentum != nullptr) means_.table.copy_past_caches(momentum_.data(), count, momentum);
     }
@@ -108,20 +108,20 @@ MergeFindings for_each_block(WeightedDeltas const& deltas, std::size_t length, M
         auto const count = std::min(loops::block, length - first);
         for (std::size_t i = 0; i + last < all; ++i) {
             Places places;
-            LoopSums found;
+            LoopSums sums;
             attach(places, deltas, i, 1, first);
             if (i > 0) places.partial = partial.data();
             places.result = partial.data();
-            add(places, count, found);
-            add_findings(findings, found, i, 1);
+            add(places, count, sums);
+            add_findings(findings, sums, i, 1);
         }
         Places places = places_at(first);
-        LoopSums found;
+        LoopSums sums;
         attach(places, deltas, all - last, last, first);
         if (all > last) places.partial = partial.data();
-        writer.write(means.steps.at(last), places, count, found);
-        add_findings(findings, found, all - last, last);
-        findings.finite = findings.finite && found.finite;
+        writer.write(means.steps.at(last), places, count, sums);
+        add_findings(findings, sums, all - last, last);
+        findings.finite = findings.finite && sums.finite;
     }
     if (means.past_caches) means.table.finish_copies();
     return findings;
@@ -206,13 +206,13 @@ double add_scaled(std::span<float const> delta, float scale, std::span<float> su
     double sumsq = 0;
     for (std::size_t first = 0; first < delta.size(); first += loops::block) {
         Places places;
-        LoopSums found;
+        LoopSums sums;
         places.delta[0] = delta.data() + first;
         places.scale[0] = scale;
         places.partial = sum.data() + first;
         places.result = sum.data() + first;
-        add(places, std::min(loops::block, delta.size() - first), found);
-        sumsq += found.sumsq[0];
+        add(places, std::min(loops::block, delta.size() - first), sums);
+        sumsq += sums.sumsq[0];
     }
     return sumsq;
 }

@@ -34,7 +34,7 @@ struct LoopSums {
 };
 
 /// Computes one block of so many values.
-using Loop = void (*)(Places const& places, std::size_t count, LoopSums& found);
+using Loop = void (*)(Places const& places, std::size_t count, LoopSums& sums);
 
 /// The loops for one kind of processor. Each array has the loop for n deltas at the index n.
 struct LoopTable {

@@ -188,14 +188,14 @@ CURTAIL_LOOP double sum_of(Squares const& squares, std::index_sequence<lane...>)
     return sum;
 }
 template <class All, std::size_t... i>
-CURTAIL_LOOP void add_up(All const& squares, std::index_sequence<i...>, LoopSums& found)
+CURTAIL_LOOP void add_up(All const& squares, std::index_sequence<i...>, LoopSums& sums)
 {
-    ((found.sumsq[i] += sum_of(squares[i], std::make_index_sequence<lanes>())), ...);
+    ((sums.sumsq[i] += sum_of(squares[i], std::make_index_sequence<lanes>())), ...);
 }
 
 // `places` is copied, because a store through a float pointer could change the argument.
 template <Step step, std::size_t streams>
-void run(Places const& places, std::size_t count, LoopSums& found)
+void run(Places const& places, std::size_t count, LoopSums& sums)
 {
     auto const at = places;
     std::array<Squares, streams> squares{};
@@ -209,8 +209,8 @@ void run(Places const& places, std::size_t count, LoopSums& found)
     }
     for (; j + lanes <= count; j += lanes) eight_at<step, streams>(at, j, squares.data(), infinite);
     if (j < count) rest_at<step, streams>(at, j, count - j, squares.data(), infinite);
-    add_up(squares, std::make_index_sequence<streams>(), found);
-    for (std::size_t i = 0; i < floats; ++i) found.finite = found.finite && infinite[i] == 0;
+    add_up(squares, std::make_index_sequence<streams>(), sums);
+    for (std::size_t i = 0; i < floats; ++i) sums.finite = sums.finite && infinite[i] == 0;
 }
 
 template <Step step>

@@ -31,13 +31,13 @@ class Decisions {
     {
     }
 
-    void decide(KnownContribution const& found)
+    void decide(KnownContribution const& known)
     {
-        auto const& header = found.header;
+        auto const& header = known.header;
         auto const member = find_member(out_.members, header.member);
         if (member == out_.members.end() || header.seq != member->seq.next()) return;
-        auto const reason = found.bad ? found.bad : refusal(run_, parent_, member->held, header);
-        out_.decided.push_back(decision(found, reason));
+        auto const reason = known.bad ? known.bad : refusal(run_, parent_, member->held, header);
+        out_.decided.push_back(decision(known, reason));
         if (!reason) include(header);
         member->held -= header.ranges + header.skipped;
         count_refusal(reason, *member);
@@ -57,16 +57,16 @@ class Decisions {
     [[nodiscard]] bool new_model() const { return new_model_; }
 
   private:
-    [[nodiscard]] ContributionDecision decision(KnownContribution const& found,
+    [[nodiscard]] ContributionDecision decision(KnownContribution const& known,
                                                 std::optional<Refusal> reason) const
     {
-        auto const& header = found.header;
-        ContributionDecision d{header.member, header.seq,    reason,       found.sha256,
+        auto const& header = known.header;
+        ContributionDecision d{header.member, header.seq,    reason,       known.sha256,
                                header.ranges, header.tokens, header.steps, header.skipped};
         if (header.base_round.value > 0)
             d.staleness = std::max<std::int64_t>(0, parent_.round.value - header.base_round.value);
         d.norm = delta_norm(header);
-        d.inlined = !found.sha256;
+        d.inlined = !known.sha256;
         return d;
     }
     void include(Header const& header)
@@ -137,12 +137,12 @@ Commit successor(Commit const& parent, Digest const& parent_sha256, CommitWriter
     return out;
 }
 
-std::vector<KnownContribution const*> in_order(std::span<KnownContribution const> found)
+std::vector<KnownContribution const*> in_order(std::span<KnownContribution const> known)
 {
     std::vector<KnownContribution const*> list;
-    for (auto const& f : found) list.push_back(&f);
-    std::ranges::sort(list, {}, [](KnownContribution const* f) {
-        return std::tie(f->header.member, f->header.seq);
+    for (auto const& k : known) list.push_back(&k);
+    std::ranges::sort(list, {}, [](KnownContribution const* k) {
+        return std::tie(k->header.member, k->header.seq);
     });
     return list;
 }
@@ -210,17 +210,17 @@ std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rat
     return std::max(quantum, up(blocks, quantum) * quantum);
 }
 
-void grant(RunSpec const& run, Commit& state)
+void grant(RunSpec const& run, Commit& commit)
 {
-    auto free = Ranges::between(0, run.stream_blocks()) - state.done - state.aside;
+    auto free = Ranges::between(0, run.stream_blocks()) - commit.done - commit.aside;
     auto const left = free.count();
     Rate sum = 0;
-    for (auto const& m : state.members) {
+    for (auto const& m : commit.members) {
         free -= m.held;
         sum += m.rate;
     }
-    for (auto& m : state.members) {
-        auto const fit = free - better_elsewhere(m.site, state, state.members);
+    for (auto& m : commit.members) {
+        auto const fit = free - better_elsewhere(m.site, commit, commit.members);
         auto const given = fit.lowest(grant_target(run, left, m.rate, sum) - m.held.count());
         m.held += given;
         free -= given;
@@ -260,14 +260,14 @@ void set_scales(RunSpec const& run, std::vector<ContributionDecision>& decided)
 
 std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest const& parent_sha256,
                            CommitWriter const& by, Time now,
-                           std::span<KnownContribution const> found, Intents const& intents)
+                           std::span<KnownContribution const> known, Intents const& intents)
 {
     if (parent.complete) return std::nullopt;
     auto const rules = in_force(run, parent);
     auto out = successor(parent, parent_sha256, by, now);
     end_quarantines(out);
     Decisions decisions(rules, parent, out);
-    for (auto const* f : in_order(found)) decisions.decide(*f);
+    for (auto const* k : in_order(known)) decisions.decide(*k);
     bool changed = decisions.any();
     changed = set_rate(out, intents) || changed;
     changed = remove_members(out, intents, decisions) || changed;

@@ -52,7 +52,7 @@ struct Intents {
 /// caller must also set `outer` to the new momentum. All other fields are final.
 [[nodiscard]] std::optional<Commit> next(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, CommitWriter const& by,
-                                         Time now, std::span<KnownContribution const> found,
+                                         Time now, std::span<KnownContribution const> known,
                                          Intents const& intents);
 
 /// Builds commit 1. `model` are the stored initial weights.
@@ -67,11 +67,11 @@ struct Intents {
 [[nodiscard]] std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
                                         Rate sum_of_rates);
 
-/// Grants free blocks to the members of `state` until each member holds at least its grant_target()
-/// or no block is free for it. Serves one member after the other, in the order of the table. Grants
-/// the lowest free blocks first. A block is free if it is neither done nor aside and no member
-/// holds it. No member gets a block of better_elsewhere() (protocol/rules/skips.hpp).
-void grant(RunSpec const& run, Commit& state);
+/// Grants free blocks to the members of `commit` until each member holds at least its
+/// grant_target() or no block is free for it. Serves one member after the other, in the order of
+/// the table. Grants the lowest free blocks first. A block is free if it is neither done nor aside
+/// and no member holds it. No member gets a block of better_elsewhere() (protocol/rules/skips.hpp).
+void grant(RunSpec const& run, Commit& commit);
 
 /// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This
 /// needs all of the following:

@@ -13,17 +13,17 @@ void count_refusal(std::optional<Refusal> refused, Member& member)
     else if (counts) ++member.refused;
 }
 
-void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Commit& state)
+void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Commit& commit)
 {
-    auto const until = state.time + 5 * run.params.round_time;
-    std::erase_if(state.quarantine, [&](Quarantine const& q) { return q.site == site; });
-    auto const at = std::ranges::upper_bound(state.quarantine, site, {}, &Quarantine::site);
-    state.quarantine.insert(at, {site, until, reason});
+    auto const until = commit.time + 5 * run.params.round_time;
+    std::erase_if(commit.quarantine, [&](Quarantine const& q) { return q.site == site; });
+    auto const at = std::ranges::upper_bound(commit.quarantine, site, {}, &Quarantine::site);
+    commit.quarantine.insert(at, {site, until, reason});
 }
 
-void end_quarantines(Commit& state)
+void end_quarantines(Commit& commit)
 {
-    std::erase_if(state.quarantine, [&](Quarantine const& q) { return q.until <= state.time; });
+    std::erase_if(commit.quarantine, [&](Quarantine const& q) { return q.until <= commit.time; });
 }
 
 Quarantine const* quarantine_of(Commit const& tip, SiteId const& site, Time now)

@@ -11,9 +11,9 @@ namespace curtail::protocol {
 /// from them. Both next() and check() apply these functions to a commit under construction.
 void count_refusal(std::optional<Refusal> refused, Member& member);
 /// Starts the quarantine of a site: 5 times `round_time` from the commit's time.
-void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Commit& state);
+void begin_quarantine(RunSpec const& run, SiteId const& site, Refusal reason, Commit& commit);
 /// Removes quarantines that have ended at the commit's time.
-void end_quarantines(Commit& state);
+void end_quarantines(Commit& commit);
 
 /// Returns true if a commit after `tip`, made at `now`, may admit a member of the site. The terms
 /// must list the site, and the site must not be in quarantine.

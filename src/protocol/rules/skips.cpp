@@ -12,10 +12,10 @@ constexpr std::int64_t times_until_aside = 3;
 using Key = std::pair<SiteId, std::int64_t>;  // site and times, as Commit::skips is sorted
 using Table = std::map<Key, Ranges>;
 
-Table table_of(Commit const& state)
+Table table_of(Commit const& commit)
 {
     Table table;
-    for (auto const& s : state.skips) table[{s.site, s.times}] = s.blocks;
+    for (auto const& s : commit.skips) table[{s.site, s.times}] = s.blocks;
     return table;
 }
 
@@ -31,18 +31,18 @@ void bound(Table& table)
     for (auto& [key, blocks] : table) blocks = blocks & kept;
 }
 
-void put_table(Table& table, Commit& state)
+void put_table(Table& table, Commit& commit)
 {
     bound(table);
-    state.skips.clear();
+    commit.skips.clear();
     for (auto const& [key, blocks] : table)
-        if (!blocks.empty()) state.skips.push_back({key.first, key.second, blocks});
+        if (!blocks.empty()) commit.skips.push_back({key.first, key.second, blocks});
 }
 
-Ranges skipped_by(SiteId const& site, Commit const& state)
+Ranges skipped_by(SiteId const& site, Commit const& commit)
 {
     Ranges all;
-    for (auto const& s : state.skips)
+    for (auto const& s : commit.skips)
         if (s.site == site) all += s.blocks;
     return all;
 }
@@ -64,10 +64,10 @@ std::int64_t aside_limit(RunSpec const& run)
     return std::max<std::int64_t>(1, run.stream_blocks() / 1000);
 }
 
-void count_skipped(RunSpec const& run, SiteId const& site, Ranges const& blocks, Commit& state)
+void count_skipped(RunSpec const& run, SiteId const& site, Ranges const& blocks, Commit& commit)
 {
     if (blocks.empty()) return;
-    auto table = table_of(state);
+    auto table = table_of(commit);
     auto first_time = blocks;
     for (auto times = times_until_aside; times >= 1; --times) {
         auto const again = table[{site, times}] & blocks;
@@ -76,27 +76,28 @@ void count_skipped(RunSpec const& run, SiteId const& site, Ranges const& blocks,
         first_time -= again;
     }
     table[{site, 1}] += first_time;
-    auto const room = aside_limit(run) - state.aside.count();
+    auto const room = aside_limit(run) - commit.aside.count();
     auto const set_aside = ripe(site, blocks, table).lowest(std::max<std::int64_t>(0, room));
-    state.aside += set_aside;
+    commit.aside += set_aside;
     for (auto& [key, skipped] : table) skipped -= set_aside;
-    put_table(table, state);
+    put_table(table, commit);
 }
 
-void forget_skips(Ranges const& included, Commit& state)
+void forget_skips(Ranges const& included, Commit& commit)
 {
-    auto table = table_of(state);
+    auto table = table_of(commit);
     for (auto& [key, blocks] : table) blocks -= included;
-    put_table(table, state);
+    put_table(table, commit);
 }
 
-Ranges better_elsewhere(SiteId const& site, Commit const& state, std::vector<Member> const& members)
+Ranges better_elsewhere(SiteId const& site, Commit const& commit,
+                        std::vector<Member> const& members)
 {
-    auto const own = skipped_by(site, state);
+    auto const own = skipped_by(site, commit);
     Ranges untried;
     if (own.empty()) return untried;
     for (auto const& m : members)
-        if (m.site != site) untried += own - skipped_by(m.site, state);
+        if (m.site != site) untried += own - skipped_by(m.site, commit);
     return untried;
 }
 

@@ -13,14 +13,14 @@ namespace curtail::protocol {
 
 /// Records that a site has skipped blocks once more. Sets a block aside if a second site has
 /// skipped it, or the same site for the third time. Sets no more blocks aside than aside_limit().
-void count_skipped(RunSpec const& run, SiteId const& site, Ranges const& blocks, Commit& state);
+void count_skipped(RunSpec const& run, SiteId const& site, Ranges const& blocks, Commit& commit);
 
 /// Removes blocks that the model now includes from Commit::skips.
-void forget_skips(Ranges const& included, Commit& state);
+void forget_skips(Ranges const& included, Commit& commit);
 
 /// Returns the blocks that the site `site` has skipped and that another site can still try:
 /// `members` includes a member of a site that has not skipped them.
-[[nodiscard]] Ranges better_elsewhere(SiteId const& site, Commit const& state,
+[[nodiscard]] Ranges better_elsewhere(SiteId const& site, Commit const& commit,
                                       std::vector<Member> const& members);
 
 }  // namespace curtail::protocol

@@ -102,13 +102,13 @@ void begin_commit(Parts& p, Mode mode)
 
 std::optional<Commit> build(Parts const& p)
 {
-    std::vector<KnownContribution> found;
+    std::vector<KnownContribution> known;
     if (p.proposal.mode() == Mode::lone)
         for (auto const& own : p.contributions.undecided())
-            found.push_back({own.header, std::nullopt, {}});
-    if (p.proposal.includes_others()) found = p.pending.all();
+            known.push_back({own.header, std::nullopt, {}});
+    if (p.proposal.includes_others()) known = p.pending.all();
     return next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {writer(p), p.attempt},
-                store_now(p), found, p.proposal.intents_at(*p.chain.tip()));
+                store_now(p), known, p.proposal.intents_at(*p.chain.tip()));
 }
 
 // Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.

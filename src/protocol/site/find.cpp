@@ -82,7 +82,7 @@ void found_newest(Parts& p)
 
 bool alive(Parts const& p, Member const& m)
 {
-    if (p.looks.unread(m.site)) return true;
+    if (p.liveness.unread(m.site)) return true;
     if (p.folded.contains(m.id, p.pending.last_of(m))) return false;
     return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
 }
@@ -103,12 +103,12 @@ Millis grace_left(Parts const& p)
 {
     if (silent_members(p).empty()) return Millis{0};
     auto const& params = p.chain.run().params;
-    return params.status_interval * 3 / 2 + 4 * params.poll_run - p.looks.unchanged();
+    return params.status_interval * 3 / 2 + 4 * params.poll_run - p.liveness.unchanged();
 }
 
 void look_again(Parts& p, Millis left)
 {
-    if (p.looks.must_tell()) p.machine.send(members_silent_note(silent_members(p), left));
+    if (p.liveness.must_tell()) p.machine.send(members_silent_note(silent_members(p), left));
     p.machine.go(Phase::find_commit);
     p.machine.pause_until(p.machine.now() + std::min(left, p.chain.run().params.poll_run));
 }
@@ -199,15 +199,15 @@ void act_find_headers(Parts& p)
     for (auto const& m : tip.members)
         if (m.site != p.config.process.site) sites.insert(m.site);
     bool const own = tip.by.member == writer(p);
-    p.looks.begin({sites.begin(), sites.end()},
-                  own ? std::nullopt : std::optional(p.chain.tip_sha256()), p.machine.now());
+    p.liveness.begin({sites.begin(), sites.end()},
+                     own ? std::nullopt : std::optional(p.chain.tip_sha256()), p.machine.now());
     p.machine.go(Phase::find_status);
 }
 
 void act_find_status(Parts& p)
 {
-    if (auto const site = p.looks.next()) return p.machine.get(status_name(*site));
-    p.looks.end(p.machine.now());
+    if (auto const site = p.liveness.next()) return p.machine.get(status_name(*site));
+    p.liveness.end(p.machine.now());
     p.amendments.look_again();
     p.machine.go(Phase::find_amendment);
 }
@@ -217,8 +217,8 @@ void answered_find_status(Parts& p, Input const& input)
     bool const unknown = std::holds_alternative<Unknown>(input);
     if (unknown && p.machine.tries() < tries_limit) return p.machine.retry(Phase::find_status);
     auto const* got = std::get_if<Got>(&input);
-    if (unknown) p.looks.take_unread();
-    else p.looks.take(got != nullptr ? &got->bytes : nullptr);
+    if (unknown) p.liveness.take_unread();
+    else p.liveness.take(got != nullptr ? &got->bytes : nullptr);
     p.machine.go(Phase::find_status);
 }
 

@@ -35,7 +35,7 @@ bool may_join(Parts& p)
 void act_genesis_store(Parts& p)
 {
     ++p.attempt;
-    auto const place = target(p, {1}, weights_part);
+    auto const place = payload_place(p, {1}, weights_part);
     p.payloads.begin({place.name});
     p.machine.send(MakeInitial{p.machine.ask(Question::store), p.chain.run().seed, place});
 }

@@ -125,7 +125,7 @@ bool denied_for_long(Parts& p, Input const& input)
 }
 
 // Returns what a question asks of the store. Returns an empty optional if the trainer answers it.
-std::optional<StoreUse> access_of(Question question)
+std::optional<StoreUse> use_of(Question question)
 {
     switch (question) {
         case Question::cut:
@@ -140,14 +140,14 @@ std::optional<StoreUse> access_of(Question question)
     }
 }
 
-// Tells the watch whether the store has answered. `access`: of the question.
-void note_access(Parts& p, StoreUse access, Input const& input)
+// Tells the watch whether the store has answered. `use`: of the question.
+void note_use(Parts& p, StoreUse use, Input const& input)
 {
     auto const now = p.machine.now();
     auto const skew = p.chain.run().params.skew;
-    if (failure_in(input)) return p.watch.failed(access, now, skew);
+    if (failure_in(input)) return p.watch.failed(use, now, skew);
     // A full store also knows that an object exists.
-    bool const wrote = access == StoreUse::write && !std::holds_alternative<Exists>(input);
+    bool const wrote = use == StoreUse::write && !std::holds_alternative<Exists>(input);
     p.watch.answered(wrote ? StoreUse::write : StoreUse::read, now, skew);
 }
 
@@ -156,7 +156,7 @@ void take_answer(Parts& p, Input const& input)
     if (refused_at_start(p, input) || denied_for_long(p, input)) return;
     auto const handler = row(p).answered;
     if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
-    if (auto const access = access_of(p.machine.last_question())) note_access(p, *access, input);
+    if (auto const use = use_of(p.machine.last_question())) note_use(p, *use, input);
     handler(p, input);
     p.failures.unanswered = failure_in(input) ? p.failures.unanswered + 1 : 0;
     train_through_outage(p);
@@ -277,7 +277,7 @@ Time store_now(Parts const& p) { return p.store_clock.at(p.machine.now()); }
 
 MemberId writer(Parts const& p) { return p.member ? *p.member : member_id(p.config.process, {0}); }
 
-PayloadPlace target(Parts const& p, Round round, char const* part)
+PayloadPlace payload_place(Parts const& p, Round round, char const* part)
 {
     return {part, model_name(round, writer(p), p.attempt, part)};
 }

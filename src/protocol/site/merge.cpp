@@ -13,8 +13,8 @@ Merge merge_of(Parts& p, MergeKey const& key)
                 .outer_step = key.outer_step,
                 .eta = p.chain.run().outer.eta,
                 .mu = p.chain.run().outer.mu,
-                .weights = target(p, round, weights_part)};
-    if (key.outer_step) merge.momentum = target(p, round, momentum_part);
+                .weights = payload_place(p, round, weights_part)};
+    if (key.outer_step) merge.momentum = payload_place(p, round, momentum_part);
     for (auto const& [member, seq, scale] : key.included)
         merge.include.push_back(
             {member, seq, scale, p.pending.at({member, seq}).header.delta.value()});
@@ -98,7 +98,7 @@ void act_lone_store(Parts& p)
     // The contributions that are in the store, or have no payload, can still be announced.
     if (!p.machine.may_transfer()) return p.machine.go(Phase::publish_store);
     ++p.attempt;
-    auto const place = target(p, p.chain.tip()->round.next(), weights_part);
+    auto const place = payload_place(p, p.chain.tip()->round.next(), weights_part);
     MergeKey key;
     key.parent = p.chain.tip()->model;
     for (auto const& own : p.contributions.undecided())

@@ -88,7 +88,7 @@ struct Unknown {
 /// crash.
 struct Stored {
     Op op{};
-    PartRef payload;  ///< named as the question's target
+    PartRef payload;  ///< stored at the question's `place`
 };
 /// Answer to LoadModel: now x = a = theta, and the trainer has no undecided deltas and no work
 /// since the last cut.
@@ -196,18 +196,18 @@ struct PayloadPlace {
 struct StoreDelta {
     Op op{};
     Seq seq;
-    PayloadPlace target;
+    PayloadPlace place;
 };
 /// Asks to store, as a model, the values that x had at the last cut, whose `with_model` was set.
 struct StoreModel {
     Op op{};
-    PayloadPlace target;
+    PayloadPlace place;
 };
 /// Asks to make the initial weights from the seed and to store them.
 struct MakeInitial {
     Op op{};
     std::int64_t seed{};
-    PayloadPlace target;
+    PayloadPlace place;
 };
 /// Asks to read and verify the committed model and the deltas in `include`, and to merge the deltas
 /// into the model (protocol/rules/merge.hpp). Also asks to store the new model.

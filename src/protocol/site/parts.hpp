@@ -7,7 +7,7 @@
 #include "protocol/site/contributions.hpp"
 #include "protocol/site/garbage.hpp"
 #include "protocol/site/known_chain.hpp"
-#include "protocol/site/looks.hpp"
+#include "protocol/site/liveness_scan.hpp"
 #include "protocol/site/machine.hpp"
 #include "protocol/site/merge_lease.hpp"
 #include "protocol/site/payloads.hpp"
@@ -83,7 +83,7 @@ struct Parts : Membership {
 
     Amendments amendments;
     Search search;
-    LivenessScan looks;
+    LivenessScan liveness;
     FoldedMembers folded;
     Schedule schedule;
     MergeLease lease;

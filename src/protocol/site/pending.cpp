@@ -14,35 +14,35 @@ bool is_decided(Commit const& tip, Key const& key)
 std::vector<KnownContribution> PendingContributions::all() const
 {
     std::vector<KnownContribution> list;
-    for (auto const& [key, found] : found_)
-        if (!postponed_.contains(key)) list.push_back(found);
+    for (auto const& [key, known] : known_)
+        if (!postponed_.contains(key)) list.push_back(known);
     return list;
 }
 
 KnownContribution const* PendingContributions::next_of(Member const& member) const
 {
-    auto const it = found_.find({member.id, member.seq.next()});
-    return it == found_.end() || postponed_.contains(it->first) ? nullptr : &it->second;
+    auto const it = known_.find({member.id, member.seq.next()});
+    return it == known_.end() || postponed_.contains(it->first) ? nullptr : &it->second;
 }
 
 Seq PendingContributions::last_of(Member const& member) const
 {
     Seq last = member.seq;
-    for (auto const& [key, found] : found_)
+    for (auto const& [key, known] : known_)
         if (key.first == member.id) last = std::max(last, key.second);
     return last;
 }
 
 bool PendingContributions::leaves(MemberId const& member) const
 {
-    return std::ranges::any_of(found_, [&](auto const& entry) {
+    return std::ranges::any_of(known_, [&](auto const& entry) {
         return entry.first.first == member && entry.second.header.leaving;
     });
 }
 
 bool PendingContributions::contributes(MemberId const& member, Round round) const
 {
-    return std::ranges::any_of(found_, [&](auto const& entry) {
+    return std::ranges::any_of(known_, [&](auto const& entry) {
         auto const& header = entry.second.header;
         return entry.first.first == member && (header.base_round == round || header.leaving);
     });
@@ -54,9 +54,9 @@ bool PendingContributions::postpone_widest()
         return h.ranges.list().size() + h.skipped.list().size();
     };
     Key const* widest = nullptr;
-    for (auto const& [key, found] : found_) {
+    for (auto const& [key, known] : known_) {
         bool const wider =
-            widest == nullptr || width(found.header) >= width(found_.at(*widest).header);
+            widest == nullptr || width(known.header) >= width(known_.at(*widest).header);
         if (!postponed_.contains(key) && wider) widest = &key;
     }
     return widest != nullptr && postponed_.insert(*widest).second;
@@ -71,7 +71,7 @@ bool PendingContributions::count_absent(Key const& key)
 void PendingContributions::forget_decided(Commit const& tip)
 {
     auto const decided = [&](auto const& entry) { return is_decided(tip, entry.first); };
-    std::erase_if(found_, decided);
+    std::erase_if(known_, decided);
     std::erase_if(absent_, decided);
 }
 

@@ -16,9 +16,9 @@ using Key = std::pair<MemberId, Seq>;
 /// member, this process included.
 class PendingContributions {
   public:
-    void add(Key const& key, KnownContribution found) { found_[key] = std::move(found); }
-    [[nodiscard]] bool contains(Key const& key) const { return found_.contains(key); }
-    [[nodiscard]] KnownContribution const& at(Key const& key) const { return found_.at(key); }
+    void add(Key const& key, KnownContribution known) { known_[key] = std::move(known); }
+    [[nodiscard]] bool contains(Key const& key) const { return known_.contains(key); }
+    [[nodiscard]] KnownContribution const& at(Key const& key) const { return known_.at(key); }
     [[nodiscard]] std::vector<KnownContribution> all() const;
     /// Returns the member's first contribution that no commit has decided. Returns null if this
     /// process has not found this contribution.
@@ -32,7 +32,7 @@ class PendingContributions {
     [[nodiscard]] bool contributes(MemberId const& member, Round round) const;
 
     /// Marks the contribution as bad, so that the next commit refuses it.
-    void refuse(Key const& key, Refusal reason) { found_.at(key).bad = reason; }
+    void refuse(Key const& key, Refusal reason) { known_.at(key).bad = reason; }
     /// Leaves the header with the most ranges out of all() and next_of() until the next
     /// resume_all(). The caller calls this if the next commit would be invalid, e.g. too long.
     /// Returns false if all headers are left out.
@@ -46,7 +46,7 @@ class PendingContributions {
     void forget_decided(Commit const& tip);
 
   private:
-    std::map<Key, KnownContribution> found_;
+    std::map<Key, KnownContribution> known_;
     std::set<Key> postponed_;
     std::map<Key, int> absent_;  ///< number of answers that the contribution's payload is missing
 };

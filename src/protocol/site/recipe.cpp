@@ -6,7 +6,7 @@
 namespace curtail::protocol {
 namespace {
 
-PayloadPlace target_of(PartRef const& payload) { return {payload.part, payload.name}; }
+PayloadPlace place_of(PartRef const& payload) { return {payload.part, payload.name}; }
 
 }  // namespace
 
@@ -20,8 +20,8 @@ Merge recipe_of(RunSpec const& run, Commit const& made, Commit const& parent,
     merge.outer_step = made.outer_step;
     merge.eta = outer.eta;
     merge.mu = outer.mu;
-    merge.weights = target_of(made.model.weights);
-    if (made.outer_step && made.outer) merge.momentum = target_of(made.outer->momentum);
+    merge.weights = place_of(made.model.weights);
+    if (made.outer_step && made.outer) merge.momentum = place_of(made.outer->momentum);
     auto header = headers.begin();
     for (auto const& d : made.decided) {
         if (!adds_work(d)) continue;

@@ -80,7 +80,7 @@ bool suspect(Parts const& p, Member const& m)
     auto const& params = p.chain.run().params;
     if (!p.member) {
         auto judged = m;
-        judged.seen = p.looks.last_sign(m, store_now(p) + params.skew);
+        judged.seen = p.liveness.last_sign(m, store_now(p) + params.skew);
         return is_suspect(params, judged, store_now(p));
     }
     return m.missed >= params.max_missed ||

@@ -45,7 +45,7 @@ void handle_invalid_record(Parts& p, Error error);
 [[nodiscard]] MemberId writer(Parts const& p);
 /// Returns where this process will store the weights or the momentum of a model of `round`. `part`
 /// is weights_part or momentum_part.
-[[nodiscard]] PayloadPlace target(Parts const& p, Round round, char const* part);
+[[nodiscard]] PayloadPlace payload_place(Parts const& p, Round round, char const* part);
 /// Implements Site::status.
 [[nodiscard]] Status status(Parts const& p);
 

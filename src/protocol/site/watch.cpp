@@ -21,19 +21,19 @@ void Watch::input(MonoTime now, Millis skew)
     last_input_ = now;
 }
 
-void Watch::answered(StoreUse access, MonoTime now, Millis skew)
+void Watch::answered(StoreUse use, MonoTime now, Millis skew)
 {
     if (questions_.are_outage(now, skew)) restart(now);
     questions_ = {};
-    if (access == StoreUse::read) return;
+    if (use == StoreUse::read) return;
     if (writes_.are_outage(now, skew)) restart(now);
     writes_ = {};
 }
 
-void Watch::failed(StoreUse access, MonoTime now, Millis skew)
+void Watch::failed(StoreUse use, MonoTime now, Millis skew)
 {
     questions_.add(now);
-    if (access == StoreUse::read) return;
+    if (use == StoreUse::read) return;
     writes_.add(now);
     if (writes_.are_outage(now, skew)) restart(now);
 }

@@ -25,9 +25,9 @@ class Watch {
     /// process was suspended.
     void input(MonoTime now, Millis skew);
     /// Takes the time of an answer of the store to a question of this kind.
-    void answered(StoreUse access, MonoTime now, Millis skew);
+    void answered(StoreUse use, MonoTime now, Millis skew);
     /// Takes the time at which a question of this kind failed.
-    void failed(StoreUse access, MonoTime now, Millis skew);
+    void failed(StoreUse use, MonoTime now, Millis skew);
     [[nodiscard]] Millis silent_for(MemberId const& member, MonoTime now) const;
 
   private:

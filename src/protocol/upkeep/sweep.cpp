@@ -40,22 +40,22 @@ Words const& words_of(SweepReason reason)
     throw std::logic_error("a reason without words");
 }
 
-SweepReason decide_model(NeededPayloads const& kept, std::string const& name,
+SweepReason decide_model(NeededPayloads const& needed, std::string const& name,
                          ModelPayload const& model)
 {
-    if (kept.names(name)) return SweepReason::named_model;
-    if (model.round > kept.round()) return SweepReason::future_model;
-    return kept.has_named(name) ? SweepReason::expired_model : SweepReason::unused_model;
+    if (needed.names(name)) return SweepReason::named_model;
+    if (model.round > needed.round()) return SweepReason::future_model;
+    return needed.has_named(name) ? SweepReason::expired_model : SweepReason::unused_model;
 }
 
-SweepReason decide_delta(NeededPayloads const& kept, DeltaPayload const& delta)
+SweepReason decide_delta(NeededPayloads const& needed, DeltaPayload const& delta)
 {
-    auto const* const member = kept.member(delta.member);
+    auto const* const member = needed.member(delta.member);
     if (member != nullptr && delta.seq > member->seq) return SweepReason::pending_delta;
-    if (auto const round = kept.decided(delta.member, delta.seq))
-        return kept.keeps(*round) ? SweepReason::recent_delta : SweepReason::expired_delta;
-    if (auto const round = kept.left(delta.member))
-        return kept.keeps(*round) ? SweepReason::recent_leaver : SweepReason::delta_of_leaver;
+    if (auto const round = needed.decided(delta.member, delta.seq))
+        return needed.keeps(*round) ? SweepReason::recent_delta : SweepReason::expired_delta;
+    if (auto const round = needed.left(delta.member))
+        return needed.keeps(*round) ? SweepReason::recent_leaver : SweepReason::delta_of_leaver;
     return SweepReason::unknown_member;
 }
 
@@ -71,14 +71,14 @@ std::string_view to_text(SweepReason reason) { return words_of(reason).text; }
 std::string_view to_word(SweepReason reason) { return words_of(reason).word; }
 bool is_deletion(SweepReason reason) { return words_of(reason).deletes; }
 
-SweepReason decide(NeededPayloads const& kept, StoredObject const& object, Time now,
+SweepReason decide(NeededPayloads const& needed, StoredObject const& object, Time now,
                    SweepRules const& rules)
 {
     auto const payload = parse_payload_name(object.name);
     if (!payload) return SweepReason::not_a_payload;
     auto const* const model = std::get_if<ModelPayload>(&*payload);
-    auto const reason = model != nullptr ? decide_model(kept, object.name, *model)
-                                         : decide_delta(kept, std::get<DeltaPayload>(*payload));
+    auto const reason = model != nullptr ? decide_model(needed, object.name, *model)
+                                         : decide_delta(needed, std::get<DeltaPayload>(*payload));
     return is_deletion(reason) && !is_old(object, now, rules) ? SweepReason::young : reason;
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/core/time.hpp"
 #include "base/core/units.hpp"
-#include "protocol/upkeep/kept.hpp"
+#include "protocol/upkeep/needed_payloads.hpp"
 
 // Which objects of a run a sweep deletes (docs/curtail-store.md). Pure: a program or a member of
 // the run lists the store and carries the decisions out.
@@ -47,12 +47,12 @@ struct SweepRules {
     Millis sweep_after{24 * 3'600'000};  ///< what is younger is kept
 };
 
-/// Decides about one object. `kept` must have all commits up to one that was the newest after the
+/// Decides about one object. `needed` must have all commits up to one that was the newest after the
 /// listing began. `now` is the time by the store's clock.
 ///
 /// A decision to delete stays right whatever commits follow: later commits name only new payloads
 /// and those that the newest commit names. So the caller may take any time to carry it out.
-[[nodiscard]] SweepReason decide(NeededPayloads const& kept, StoredObject const& object, Time now,
+[[nodiscard]] SweepReason decide(NeededPayloads const& needed, StoredObject const& object, Time now,
                                  SweepRules const& rules = {});
 /// Decides about a leftover: a temporary file, or an upload that has not ended.
 [[nodiscard]] SweepReason decide_leftover(StoredObject const& leftover, Time now,

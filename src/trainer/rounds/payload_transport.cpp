@@ -45,18 +45,18 @@ Result<store::ObjectName> PayloadTransport::object(std::string const& name) cons
     return chain::object_name(layout_->run, name);
 }
 
-Result<protocol::PartRef> PayloadTransport::put(protocol::PayloadPlace const& target,
+Result<protocol::PartRef> PayloadTransport::put(protocol::PayloadPlace const& place,
                                                 Values const& values, Call const& call) const
 {
-    auto const name = object(target.name);
+    auto const name = object(place.name);
     if (!name) return tl::unexpected(name.error());
-    auto const encoded = payload::encode(*layout_, target.part, *values);
+    auto const encoded = payload::encode(*layout_, place.part, *values);
     auto const bytes = encoded.pieces();
     // In another thread if one can start.
     auto digest = std::async([&] { return sha256_of(bytes); });
     if (auto stored = store_->put(*name, bytes, call); !stored)
         return tl::unexpected(stored.error());
-    protocol::PartRef const part{target.part, target.name, static_cast<std::int64_t>(bytes.size()),
+    protocol::PartRef const part{place.part, place.name, static_cast<std::int64_t>(bytes.size()),
                                  digest.get()};
     made_->add(part, values);
     return part;

@@ -32,8 +32,8 @@ class PayloadTransport {
     [[nodiscard]] payload::Layout const& layout() const { return *layout_; }
     [[nodiscard]] payload::ValueMemory const& memory() const { return memory_; }
 
-    /// Stores `values` as `target`.
-    [[nodiscard]] Result<protocol::PartRef> put(protocol::PayloadPlace const& target,
+    /// Stores `values` as `place`.
+    [[nodiscard]] Result<protocol::PartRef> put(protocol::PayloadPlace const& place,
                                                 Values const& values, Call const& call) const;
     /// Stores `bytes` under the name of `part`. Returns false, and stores nothing, if they are not
     /// the bytes that `part` describes.

@@ -84,9 +84,9 @@ class RoundExecutor {
 
     void act(protocol::Get const& get);
     void act(protocol::Create const& create);
-    void act(protocol::StoreDelta const& order);
-    void act(protocol::StoreModel const& order);
-    void act(protocol::MakeInitial const& order);
+    void act(protocol::StoreDelta const& question);
+    void act(protocol::StoreModel const& question);
+    void act(protocol::MakeInitial const& question);
     void act(protocol::Merge const& merge);
     void act(protocol::Restore const& restore);
     void act(protocol::LoadModel const& load);
@@ -104,8 +104,8 @@ class RoundExecutor {
     enum class Type { delta, model };
     /// Starts an operation that stores what `values` returns. For a delta, it also waits for the
     /// snapshot of the last cut. A model is also kept on this machine later.
-    void store(protocol::Op op, protocol::PayloadPlace const& target,
-               std::function<Values()> values, Type type);
+    void store(protocol::Op op, protocol::PayloadPlace const& place, std::function<Values()> values,
+               Type type);
     /// Offers a payload that this site has stored to the others.
     void offer(protocol::PartRef const& part, Values const& values);
     /// Withdraws the offers of deltas that are decided, and of models other than `newest`. Reports

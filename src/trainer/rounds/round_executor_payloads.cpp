@@ -36,15 +36,15 @@ void RoundExecutor::end_round_of_offers(std::vector<protocol::PartRef> const& ne
     parts_.recorder.payloads_read(*read);
 }
 
-void RoundExecutor::store(protocol::Op op, protocol::PayloadPlace const& target,
+void RoundExecutor::store(protocol::Op op, protocol::PayloadPlace const& place,
                           std::function<Values()> values, Type type)
 {
     auto gate = type == Type::delta ? parts_.gate : nullptr;
-    auto const work = [this, op, target, type, transport = transport_, values = std::move(values),
+    auto const work = [this, op, place, type, transport = transport_, values = std::move(values),
                        gate = std::move(gate)](Call const& call) -> OperationTable::Finish {
         auto const began = monotonic_now();
         auto const content = values();
-        auto const stored = transport.put(target, content, call);
+        auto const stored = transport.put(place, content, call);
         bool const saved = !stored || !gate || gate->wait(monotonic_now() - began);
         return [this, op, type, stored, saved, content]() -> Answer {
             if (!saved)
@@ -59,23 +59,24 @@ void RoundExecutor::store(protocol::Op op, protocol::PayloadPlace const& target,
     start<protocol::Unavailable>(op, parts_.limits.payload, work);
 }
 
-void RoundExecutor::act(protocol::StoreDelta const& order)
+void RoundExecutor::act(protocol::StoreDelta const& question)
 {
     store(
-        order.op, order.target, [values = deltas_.at(order.seq)] { return values; }, Type::delta);
+        question.op, question.place, [values = deltas_.at(question.seq)] { return values; },
+        Type::delta);
 }
-void RoundExecutor::act(protocol::StoreModel const& order)
+void RoundExecutor::act(protocol::StoreModel const& question)
 {
     to_keep_.clear();
     if (!anchor_) throw std::logic_error("the last cut did not keep its weights");
     store(
-        order.op, order.target, [values = anchor_] { return values; }, Type::model);
+        question.op, question.place, [values = anchor_] { return values; }, Type::model);
 }
-void RoundExecutor::act(protocol::MakeInitial const& order)
+void RoundExecutor::act(protocol::MakeInitial const& question)
 {
     store(
-        order.op, order.target,
-        [make = parts_.initial_weights, seed = order.seed] { return make(seed); }, Type::model);
+        question.op, question.place,
+        [make = parts_.initial_weights, seed = question.seed] { return make(seed); }, Type::model);
 }
 
 void RoundExecutor::act(protocol::Merge const& merge)

@@ -133,10 +133,10 @@ class SmallRun {
         begin();
         a_ = join("A", 1);
         b_ = join("B", 2);
-        std::vector<protocol::KnownContribution> found;
+        std::vector<protocol::KnownContribution> known;
         for (std::int64_t seq = 1; seq <= contributions; ++seq)
-            for (auto const& member : {a_, b_}) found.push_back(contribute(member, seq));
-        merge(found);
+            for (auto const& member : {a_, b_}) known.push_back(contribute(member, seq));
+        merge(known);
     }
     /// Appends to make(): B joins again, and the newest merge makes a new momentum.
     void make_outer_step()
@@ -243,25 +243,25 @@ class SmallRun {
     protocol::KnownContribution contribute(MemberId const& member, std::int64_t seq,
                                            bool leaving = false)
     {
-        auto found = work(member, seq);
-        auto& header = found.header;
+        auto known = work(member, seq);
+        auto& header = known.header;
         header.leaving = leaving;
         auto const name = protocol::delta_name(header.base_round, member, header.seq);
         header.delta = {payload("d0", name), 4.0};
         deltas_[{member, header.seq}] = name;
         auto const encoded = protocol::encode(header);
         put(protocol::header_name(member, header.seq), encoded.bytes);
-        found.sha256 = encoded.sha256;
-        return found;
+        known.sha256 = encoded.sha256;
+        return known;
     }
     /// The same for a lone member: its work is in the weights that it commits, so the store gets no
     /// header and no delta.
     protocol::KnownContribution lone(MemberId const& member, std::int64_t seq)
     {
-        auto found = work(member, seq);
-        auto const name = protocol::delta_name(found.header.base_round, member, found.header.seq);
-        found.header.delta = {{"d0", name, 1, sha256("")}, 4.0};
-        return found;
+        auto known = work(member, seq);
+        auto const name = protocol::delta_name(known.header.base_round, member, known.header.seq);
+        known.header.delta = {{"d0", name, 1, sha256("")}, 4.0};
+        return known;
     }
     protocol::KnownContribution work(MemberId const& member, std::int64_t seq)
     {
@@ -307,13 +307,13 @@ class SmallRun {
         return merged;
     }
 
-    void merge(std::vector<protocol::KnownContribution> const& found) { commit(found, {}); }
-    void commit(std::vector<protocol::KnownContribution> const& found,
+    void merge(std::vector<protocol::KnownContribution> const& known) { commit(known, {}); }
+    void commit(std::vector<protocol::KnownContribution> const& known,
                 protocol::Intents const& intents, std::optional<MemberId> const& writer = {})
     {
         now_ += Seconds{1};
         protocol::CommitWriter const by{writer.value_or(a_), ++attempt_};
-        auto c = protocol::next(spec_, tip(), sha256_, by, now_, found, intents);
+        auto c = protocol::next(spec_, tip(), sha256_, by, now_, known, intents);
         if (!c) throw std::logic_error("the commit would change nothing");
         auto merged = merge_of(*c);
         if (c->kind == protocol::Commit::Kind::merge)

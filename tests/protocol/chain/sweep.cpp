@@ -47,8 +47,8 @@ class SweepOf : public curtail::test::EachStore {
     {
         auto const plan = plan_sweep(objects(), SystemClock{}.now() + later).value();
         std::vector<std::string> names;
-        for (auto const& verdict : plan.verdicts)
-            if (upkeep::is_deletion(verdict.reason)) names.push_back(verdict.object.name);
+        for (auto const& decision : plan.decisions)
+            if (upkeep::is_deletion(decision.reason)) names.push_back(decision.object.name);
         return names;
     }
     std::vector<std::string> names()

@@ -31,11 +31,11 @@ class Chain : public testing::Test {
         run.params.skew = Millis{0};
         return run;
     }
-    std::optional<Commit> try_next(std::vector<KnownContribution> found,
+    std::optional<Commit> try_next(std::vector<KnownContribution> known,
                                    Intents const& intents = {})
     {
         now += Seconds{1};
-        auto c = next(run, tip, encode(tip).sha256, {member("A", 2), 1}, now, found, intents);
+        auto c = next(run, tip, encode(tip).sha256, {member("A", 2), 1}, now, known, intents);
         if (c && c->kind == Commit::Kind::merge) {
             c->model = {c->round, part("w0", model_name(c->round, member("A", 2), 1, "w0"))};
             if (c->outer_step)
@@ -44,9 +44,9 @@ class Chain : public testing::Test {
         }
         return c;
     }
-    void go(std::vector<KnownContribution> found, Intents const& intents = {})
+    void go(std::vector<KnownContribution> known, Intents const& intents = {})
     {
-        auto c = try_next(std::move(found), intents);
+        auto c = try_next(std::move(known), intents);
         ASSERT_TRUE(c);
         auto const error = check(run, tip, encode(tip).sha256, *c);
         ASSERT_FALSE(error) << error->message();

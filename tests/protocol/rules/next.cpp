@@ -65,11 +65,11 @@ TEST_F(Chain, TheTokensOfTooManyBlocksDoNotOverflowToZero)
 {
     run.params.block_tokens = {2048};  // times 2^53 blocks is 2^64
     auto const a = test::member("A", 2);
-    auto found = contribution(a, 1, 1, {{0, 1}});
-    found.header.ranges = Ranges::between(0, std::int64_t{1} << 53);
-    found.header.tokens = {};
-    EXPECT_EQ(refusal(run, tip, Ranges::between(0, 4), found.header), Refusal::bad_tokens);
-    EXPECT_FALSE(has_tokens(run, found.header.ranges, Tokens{}));
+    auto known = contribution(a, 1, 1, {{0, 1}});
+    known.header.ranges = Ranges::between(0, std::int64_t{1} << 53);
+    known.header.tokens = {};
+    EXPECT_EQ(refusal(run, tip, Ranges::between(0, 4), known.header), Refusal::bad_tokens);
+    EXPECT_FALSE(has_tokens(run, known.header.ranges, Tokens{}));
     EXPECT_TRUE(has_tokens(run, Ranges::between(0, 3), Tokens{6144}));
     EXPECT_FALSE(has_tokens(run, Ranges::between(0, 3), Tokens{6145}));
 }
@@ -117,8 +117,8 @@ TEST_F(Chain, RefusalsAreRecordedAndFreeTheBlocks)
         {encoding, Refusal::wrong_run},
         {other_name, Refusal::wrong_run},
         {not_held, Refusal::not_held}};
-    for (auto const& [found, reason] : cases) {
-        auto const c = try_next({found});
+    for (auto const& [known, reason] : cases) {
+        auto const c = try_next({known});
         ASSERT_TRUE(c);
         EXPECT_EQ(c->decided.at(0).refused, reason) << to_text(reason);
         EXPECT_EQ(c->kind, Commit::Kind::roster);

@@ -131,12 +131,12 @@ TEST_F(Skips, AReaderRefusesACommitThatSetsTooMuchAside)
 
 TEST(SkippedBlocks, AreBoundedToTheLowestRanges)
 {
-    Commit state;
+    Commit commit;
     Ranges odd;
     for (std::int64_t block = 0; block < 600; ++block) odd += {{2 * block, 2 * block + 1}};
-    count_skipped(test::small_run(2000), {"A"}, odd, state);
-    ASSERT_EQ(state.skips.size(), 1U);
-    EXPECT_EQ(state.skips[0].blocks, (odd & Ranges::between(0, 2 * skips_limit)));
+    count_skipped(test::small_run(2000), {"A"}, odd, commit);
+    ASSERT_EQ(commit.skips.size(), 1U);
+    EXPECT_EQ(commit.skips[0].blocks, (odd & Ranges::between(0, 2 * skips_limit)));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class Interrupted : public ScriptedSiteBesideB {
             return CutReady{cut->op, 1.0, 0};
         }
         if (auto const* delta = std::get_if<StoreDelta>(&output))
-            return Stored{delta->op, part("d0", delta->target.name)};
+            return Stored{delta->op, part("d0", delta->place.name)};
         if (auto const* merge = std::get_if<Merge>(&output); merge != nullptr && !merges)
             return Unavailable{merge->op, "not now"};
         return std::nullopt;
@@ -53,10 +53,10 @@ class Interrupted : public ScriptedSiteBesideB {
     }
 
     // Adds another writer's commit to the chain.
-    Commit append(std::vector<KnownContribution> const& found, Intents const& intents,
+    Commit append(std::vector<KnownContribution> const& known, Intents const& intents,
                   Time at = from_unix_ms(1'600'000'000'000))
     {
-        return ScriptedSiteBesideB::append(found, intents, at);
+        return ScriptedSiteBesideB::append(known, intents, at);
     }
     // A and B are members in round 2, and A has adopted it.
     void two_members()
@@ -109,7 +109,7 @@ TEST_F(Interrupted, LoneWeightsWithWorkRefusedMeanwhileAreNotCommitted)
     ASSERT_EQ(refusing.kind, Commit::Kind::roster);
     ASSERT_EQ(refusing.find(a)->seq, Seq{1});
 
-    (void)serve(Stored{store.op, part("w0", store.target.name)});
+    (void)serve(Stored{store.op, part("w0", store.place.name)});
     EXPECT_EQ(newest().round, refusing.round) << "weights with refused work became the model";
     EXPECT_EQ(site.status().undecided.size(), 1U) << "only the refused work is lost";
 }

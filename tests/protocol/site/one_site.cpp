@@ -178,10 +178,10 @@ TEST_F(ScriptedSite, NonFiniteWorkIsAnnouncedWithoutPayloadAndRefused)
     EXPECT_FALSE(header.delta);
     auto const parent_name = commit_name(site.tip()->number);
     auto const digest = sha256(objects.at(parent_name));
-    KnownContribution const found{header, sha256(objects.at(name)), {}};
+    KnownContribution const known{header, sha256(objects.at(name)), {}};
     auto const decided =
         next(run, *site.tip(), digest, {header.member, 1}, from_unix_ms(1'700'000'100'000),
-             std::vector<KnownContribution>{found}, {});
+             std::vector<KnownContribution>{known}, {});
     ASSERT_TRUE(decided);
     EXPECT_EQ(decided->decided.at(0).refused, Refusal::nan);
 }

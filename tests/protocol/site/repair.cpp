@@ -40,7 +40,7 @@ class Repairing : public ScriptedSiteBesideB {
         if (auto const* train = std::get_if<Train>(&output)) held = train->blocks;
         if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, 1.0, 0};
         if (auto const* delta = std::get_if<StoreDelta>(&output))
-            return Stored{delta->op, part("d0", delta->target.name)};
+            return Stored{delta->op, part("d0", delta->place.name)};
         return std::nullopt;
     }
     Input merged(Merge const& merge)
@@ -80,10 +80,10 @@ class Repairing : public ScriptedSiteBesideB {
     }
 
     // Adds another writer's commit to the chain.
-    Commit append(std::vector<KnownContribution> const& found, Intents const& intents,
+    Commit append(std::vector<KnownContribution> const& known, Intents const& intents,
                   Time at = from_unix_ms(1'700'000'000'000))
     {
-        return ScriptedSiteBesideB::append(found, intents, at);
+        return ScriptedSiteBesideB::append(known, intents, at);
     }
     // A and B are members in round 2, and A has adopted it.
     void two_members()

@@ -51,7 +51,7 @@ class ScriptedSite : public testing::Test {
             if (auto const* create = std::get_if<Create>(&output))
                 inputs.push_back(created(*create));
             if (auto const* make = std::get_if<MakeInitial>(&output))
-                inputs.push_back(Stored{make->op, part(make->target.part, make->target.name)});
+                inputs.push_back(Stored{make->op, part(make->place.part, make->place.name)});
             if (auto const worked = work(output)) inputs.push_back(*worked);
         }
         return outputs;
@@ -122,11 +122,11 @@ class ScriptedSiteBesideB : public ScriptedSite {
         return commit(n);
     }
     /// Adds a commit of C, made `at` this time, to the chain.
-    Commit append(std::vector<KnownContribution> const& found, Intents const& intents, Time at)
+    Commit append(std::vector<KnownContribution> const& known, Intents const& intents, Time at)
     {
         auto const parent = newest();
         CommitWriter const by{member("C", 0), parent.number.value};
-        auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
+        auto made = *next(run, parent, encode(parent).sha256, by, at, known, intents);
         if (made.kind == Commit::Kind::merge)
             made.model = {made.round,
                           part("w0", model_name(made.round, by.member, by.attempt, "w0"))};

@@ -5,7 +5,7 @@
 
 #include "protocol/records/terms.hpp"
 #include "protocol/rules/next.hpp"
-#include "protocol/site/looks.hpp"
+#include "protocol/site/liveness_scan.hpp"
 
 #include "scripted_site.hpp"
 
@@ -126,25 +126,25 @@ TEST_F(ScriptedSite, AMemberReplacesItsStatusOncePerInterval)
 
 TEST(Looks, DoNotAgreeOnDifferentInvalidBytes)
 {
-    site::LivenessScan looks;
+    site::LivenessScan liveness;
     MonoTime now{Seconds{1}};
     for (std::string const bytes : {"{", "{}", "{}"}) {
-        EXPECT_EQ(looks.unchanged(), Millis{0}) << "before " << bytes;
+        EXPECT_EQ(liveness.unchanged(), Millis{0}) << "before " << bytes;
         now += Seconds{10};
-        looks.begin({{"B"}}, Digest{}, now);
-        looks.take(&bytes);
-        looks.end(now);
+        liveness.begin({{"B"}}, Digest{}, now);
+        liveness.take(&bytes);
+        liveness.end(now);
     }
-    EXPECT_EQ(looks.unchanged(), Seconds{10});
+    EXPECT_EQ(liveness.unchanged(), Seconds{10});
 }
 
 TEST(Looks, BeginAgainWhenAnotherProcessCommits)
 {
-    site::LivenessScan looks;
+    site::LivenessScan liveness;
     auto const look = [&](std::optional<Digest> tip, int second) {
-        looks.begin({}, tip, MonoTime{Seconds{second}});
-        looks.end(MonoTime{Seconds{second + 1}});
-        return looks.unchanged();
+        liveness.begin({}, tip, MonoTime{Seconds{second}});
+        liveness.end(MonoTime{Seconds{second + 1}});
+        return liveness.unchanged();
     };
     EXPECT_EQ(look(sha256("a"), 10), Millis{0});
     EXPECT_EQ(look(sha256("a"), 20), Seconds{9});

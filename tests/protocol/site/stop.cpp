@@ -33,7 +33,7 @@ class Stopping : public ScriptedSite {
     template <class Store>
     Stored stored(Store const& store)
     {
-        return {store.op, part(store.target.part, store.target.name)};
+        return {store.op, part(store.place.part, store.place.name)};
     }
     Ranges held;
 };

@@ -59,11 +59,11 @@ TEST_F(Silence, BeginsAgainAfterAnOutage)
 
 TEST_F(Silence, IgnoresAFewFailures)
 {
-    for (auto const access : {StoreUse::read, StoreUse::write}) {
-        for (int second : {11, 14}) watch.failed(access, at(second), skew);
-        watch.answered(access, at(15), skew);
-        for (int i = 0; i < 3; ++i) watch.failed(access, at(16), skew);
-        watch.answered(access, at(17), skew);
+    for (auto const use : {StoreUse::read, StoreUse::write}) {
+        for (int second : {11, 14}) watch.failed(use, at(second), skew);
+        watch.answered(use, at(15), skew);
+        for (int i = 0; i < 3; ++i) watch.failed(use, at(16), skew);
+        watch.answered(use, at(17), skew);
     }
     EXPECT_EQ(silent(20), Seconds{10}) << "two are too few, three at once are too short";
 }

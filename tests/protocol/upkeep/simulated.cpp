@@ -28,15 +28,15 @@ class Sweeper {
     void sweep()
     {
         auto const& chain = simulator_.store().chain();
-        NeededPayloads kept(params_);
+        NeededPayloads needed(params_);
         auto const known = std::uniform_int_distribution<std::size_t>(
             random_() % 2 == 0 ? 0 : chain.size(), chain.size())(random_);
-        for (std::size_t i = 0; i < known; ++i) kept.add(chain[i]);
+        for (std::size_t i = 0; i < known; ++i) needed.add(chain[i]);
         std::vector<std::string> names;
         for (auto const& [name, content] : simulator_.store().payloads()) names.push_back(name);
         for (auto const& name : names) {
             StoredObject const object{name, {1}, from_unix_ms(0)};
-            if (!is_deletion(decide(kept, object, from_unix_ms(0), {Millis{0}}))) continue;
+            if (!is_deletion(decide(needed, object, from_unix_ms(0), {Millis{0}}))) continue;
             simulator_.store().remove(name);
             ++deleted_;
         }

@@ -66,7 +66,7 @@ class Sweep : public testing::Test {
     void append(protocol::Commit& commit)
     {
         ++commit.number.value;
-        kept_.add(commit);
+        needed_.add(commit);
     }
     [[nodiscard]] static std::string model(std::int64_t round, std::int64_t attempt = 1)
     {
@@ -82,7 +82,7 @@ class Sweep : public testing::Test {
     }
     [[nodiscard]] SweepReason reason(std::string const& name, Time modified = old) const
     {
-        return decide(kept_, {name, {1}, modified}, now);
+        return decide(needed_, {name, {1}, modified}, now);
     }
 
     static inline MemberId const a = member("A", 2);
@@ -95,7 +95,7 @@ class Sweep : public testing::Test {
         params.milestone_every = milestone_every;
         return params;
     }
-    NeededPayloads kept_{params()};
+    NeededPayloads needed_{params()};
 };
 
 TEST_F(Sweep, KeepsTheNewestModelsAndMilestonesAndDeletesOtherModels)
@@ -174,7 +174,7 @@ TEST_F(Sweep, KeepsWhatIsYounger)
     }
     EXPECT_EQ(reason(model(10), almost), SweepReason::named_model)
         << "age does not hide the reason";
-    EXPECT_EQ(decide(kept_, {model(1), {1}, now - Seconds{5}}, now, {Seconds{5}}),
+    EXPECT_EQ(decide(needed_, {model(1), {1}, now - Seconds{5}}, now, {Seconds{5}}),
               SweepReason::expired_model);
 }
 
@@ -219,28 +219,28 @@ TEST_F(Sweep, WithoutACommitDeletesNoModelAndNoDelta)
 
 TEST_F(Sweep, WithMilestonesOffOnlyTheNewestModelsStay)
 {
-    NeededPayloads kept(params(1, 0));
+    NeededPayloads needed(params(1, 0));
     protocol::Commit commit;
     for (std::int64_t round = 1; round <= 5; ++round) {
         commit.number = {round};
         commit.round = {round};
         commit.model = {{round}, {"w0", model(round), 1, {}}};
-        kept.add(commit);
+        needed.add(commit);
     }
     for (std::int64_t round = 1; round <= 5; ++round)
-        EXPECT_EQ(decide(kept, {model(round), {1}, old}, now),
+        EXPECT_EQ(decide(needed, {model(round), {1}, old}, now),
                   round == 5 ? SweepReason::named_model : SweepReason::expired_model);
 }
 
 TEST_F(Sweep, CommitsMustBeAddedInOrder)
 {
-    NeededPayloads kept(params());
+    NeededPayloads needed(params());
     protocol::Commit commit;
     commit.number = {2};
-    EXPECT_THROW(kept.add(commit), std::logic_error);
+    EXPECT_THROW(needed.add(commit), std::logic_error);
     commit.number = {1};
-    kept.add(commit);
-    EXPECT_THROW(kept.add(commit), std::logic_error);
+    needed.add(commit);
+    EXPECT_THROW(needed.add(commit), std::logic_error);
 }
 
 TEST_F(Sweep, EveryReasonHasWords)

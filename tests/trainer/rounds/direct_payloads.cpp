@@ -53,10 +53,10 @@ class DirectWay : public testing::Test {
         return {"d0", protocol::delta_name({1}, member, {1})};
     }
     static Values values() { return std::make_shared<std::vector<float> const>(2, 1.5F); }
-    protocol::PartRef put(Site const& site, protocol::PayloadPlace const& target,
+    protocol::PartRef put(Site const& site, protocol::PayloadPlace const& place,
                           Values const& values)
     {
-        auto const part = site.transport.put(target, values, {});
+        auto const part = site.transport.put(place, values, {});
         EXPECT_TRUE(part);
         return *part;
     }

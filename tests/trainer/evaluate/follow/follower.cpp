@@ -116,11 +116,11 @@ class FollowerTest : public testing::Test {
     }
     // The weights of a merge are those of the first model.
     protocol::Commit append(protocol::Commit const& parent, protocol::CommitWriter const& by,
-                            std::vector<protocol::KnownContribution> const& found,
+                            std::vector<protocol::KnownContribution> const& known,
                             protocol::Intents const& intents)
     {
         auto c = protocol::next(stored_->spec, parent, protocol::encode(parent).sha256, by,
-                                parent.time + Seconds{1}, found, intents)
+                                parent.time + Seconds{1}, known, intents)
                      .value();
         if (c.kind == protocol::Commit::Kind::merge) {
             auto part = stored_->genesis.model.weights;

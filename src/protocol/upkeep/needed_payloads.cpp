@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol/upkeep/kept.hpp"
+#include "protocol/upkeep/needed_payloads.hpp"
 
 #include <stdexcept>
 

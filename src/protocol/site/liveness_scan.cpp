@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol/site/looks.hpp"
+#include "protocol/site/liveness_scan.hpp"
 
 #include "protocol/records/names.hpp"
 
