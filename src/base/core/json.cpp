@@ -363,6 +363,15 @@ std::string to_pretty(Value const& value)
     return printed(out, buffer, value) + "\n";
 }
 
+bool has_real(Value const& value)
+{
+    if (auto const* array = value.as_array()) return std::ranges::any_of(*array, has_real);
+    if (auto const* object = value.as_object())
+        return std::ranges::any_of(object->members(),
+                                   [](auto const& member) { return has_real(member.second); });
+    return std::holds_alternative<double>(value.variant());
+}
+
 std::string canonical(Value const& value)
 {
     constexpr std::size_t usual_bytes = 4096;

@@ -180,8 +180,10 @@ template <class Items, class Element>
 [[nodiscard]] std::string to_string(Value const& value);
 /// Prints a value on several indented lines, for people. The last line ends with a newline.
 [[nodiscard]] std::string to_pretty(Value const& value);
+/// Returns whether a value is a real number or contains one.
+[[nodiscard]] bool has_real(Value const& value);
 /// Prints a value so that equal content gives equal bytes: keys are sorted bytewise, and there are
-/// no spaces. Throws std::logic_error if the value contains a real number.
+/// no spaces. Throws std::logic_error if has_real() returns true for the value.
 [[nodiscard]] std::string canonical(Value const& value);
 /// Prints a value on one line that is safe inside <script>: `<`, `>`, `&`, U+2028 and U+2029 appear
 /// as \uXXXX.

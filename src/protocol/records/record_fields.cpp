@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/records/record_fields.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -10,18 +9,6 @@
 
 namespace curtail::protocol::fields {
 namespace {
-
-bool has_real(json::Value const& value)
-{
-    if (std::holds_alternative<double>(value.variant())) return true;
-    if (auto const* list = value.as_array())
-        return std::any_of(list->begin(), list->end(), has_real);
-    auto const* object = value.as_object();
-    if (object == nullptr) return false;
-    auto const& members = object->members();
-    return std::any_of(members.begin(), members.end(),
-                       [](auto const& member) { return has_real(member.second); });
-}
 
 constexpr std::size_t self_digits = 64;
 constexpr std::string_view self_key = "\"self\":\"";
@@ -109,7 +96,7 @@ Result<json::Object> open(std::string_view bytes, std::string const& name)
     if (!value) return refuse(value.error().message());
     auto* object = value->as_object();
     if (object == nullptr) return refuse("must be an object");
-    if (has_real(*value)) return refuse("records must hold integers only");
+    if (json::has_real(*value)) return refuse("records must hold integers only");
     if (json::canonical(*value) != bytes) return refuse("must be in canonical form");
     return std::move(*object);
 }

@@ -148,18 +148,6 @@ bool is_canonical(json::Value const& value, std::string_view line)
     return sha256(json::canonical(rest)).hex() == self;
 }
 
-bool has_real_number(json::Value const& value)
-{
-    if (std::holds_alternative<double>(value.variant())) return true;
-    if (auto const* object = value.as_object())
-        for (auto const& [key, member] : object->members())
-            if (has_real_number(member)) return true;
-    if (auto const* array = value.as_array())
-        for (auto const& member : *array)
-            if (has_real_number(member)) return true;
-    return false;
-}
-
 std::string header_line(StreamId const& id, PieceHeader const& header)
 {
     auto object = to_json(id, header);
@@ -172,7 +160,7 @@ Result<PieceHeader> decode_header(StreamId const& id, PieceNumber number, std::s
     auto const where = relative_name(id, number);
     auto const value = json::parse(line, where, json::Dialect::strict, header_json);
     if (!value) return damaged(id, number, value.error().message());
-    if (value->as_object() == nullptr || has_real_number(*value) || !is_canonical(*value, line))
+    if (value->as_object() == nullptr || json::has_real(*value) || !is_canonical(*value, line))
         return damaged(id, number, "its header is not in canonical form or has a wrong digest");
     json::ObjectReader r(*value, where, ExitCode::protocol);
     (void)r.text("self");

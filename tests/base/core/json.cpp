@@ -36,6 +36,14 @@ TEST(Json, CanonicalFormRejectsReals)
     EXPECT_THROW((void)canonical(Object{{"x", 0.5}}), std::logic_error);
 }
 
+TEST(Json, FindsRealNumbersAtAnyDepth)
+{
+    for (auto const* text : {"0.5", "[1, 0.5]", R"({"a": 1, "b": [{"c": 1e0}]})"})
+        EXPECT_TRUE(has_real(*parse(text, "x"))) << text;
+    for (auto const* text : {"1", R"("0.5")", "[]", R"({"a": [1, null, true, {"0.5": "x"}]})"})
+        EXPECT_FALSE(has_real(*parse(text, "x"))) << text;
+}
+
 TEST(Json, RejectsInvalidDocuments)
 {
     EXPECT_THAT(error_of("{\"a\":1,\"a\":2}"), HasSubstr("duplicate key \"a\""));
