@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/job/permission_guard.hpp"
 
-#include <condition_variable>
-
 #include "base/core/clock.hpp"
 
 namespace curtail::trainer {
@@ -59,13 +57,10 @@ std::optional<permission::PermissionEnd> PermissionGuard::ended() const
 
 void PermissionGuard::run(std::stop_token const& stop)
 {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any pause;
     while (!stop.stop_requested()) {
         read();
         check();
-        pause.wait_for(lock, stop, read_interval, [] { return false; });
+        sleep_unless_stopped(stop, read_interval);
     }
 }
 

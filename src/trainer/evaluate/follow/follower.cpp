@@ -2,10 +2,9 @@
 #include "trainer/evaluate/follow/follower.hpp"
 
 #include <cmath>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
+#include "base/core/clock.hpp"
 #include "trainer/evaluate/committed_model.hpp"
 #include "trainer/evaluate/follow/evaluation_log.hpp"
 #include "trainer/evaluate/follow/plan.hpp"
@@ -70,8 +69,7 @@ class Follower {
             else trouble_.clear();
             bool const is_published = lines_.publish({stop_, monotonic_now() + publish_limit});
             if (complete && *complete && is_published) return FollowOutcome::complete;
-            std::unique_lock lock(mutex_);
-            never_.wait_for(lock, stop_, settings_.every, [] { return false; });
+            sleep_unless_stopped(stop_, settings_.every);
         }
         return FollowOutcome::stopped;
     }
@@ -207,8 +205,6 @@ class Follower {
     bool has_lines_{false};
     bool has_said_waiting_{false};
     bool has_checked_data_{false};
-    std::mutex mutex_;
-    std::condition_variable_any never_;
 };
 
 }  // namespace
