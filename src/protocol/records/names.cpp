@@ -13,14 +13,10 @@ namespace curtail::protocol {
 namespace {
 
 // A number without sign and leading zeros, at most 15 digits.
-std::optional<std::int64_t> parse_number(std::string_view text)
+std::optional<std::int64_t> parse_short_number(std::string_view text)
 {
-    if (text.empty() || text.size() > 15 || (text.size() > 1 && text[0] == '0'))
-        return std::nullopt;
-    std::int64_t value = 0;
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    bool const digits = text[0] != '-' && error == std::errc{} && end == text.data() + text.size();
-    return digits ? std::optional(value) : std::nullopt;
+    bool const begins_well = text == "0" || (!text.starts_with('0') && !text.starts_with('-'));
+    return begins_well && text.size() <= 15 ? parse_number<std::int64_t>(text) : std::nullopt;
 }
 
 std::optional<std::uint32_t> parse_nonce(std::string_view text)
@@ -48,7 +44,7 @@ std::optional<MemberParts> parse_member_id(std::string_view text)
     if (first == last) return std::nullopt;
     auto const site = text.substr(0, first);
     auto const nonce = parse_nonce(text.substr(first + 1, last - first - 1));
-    auto const number = parse_number(text.substr(last + 1));
+    auto const number = parse_short_number(text.substr(last + 1));
     if (!nonce || !number || !is_plain_name(site)) return std::nullopt;
     return MemberParts{{{std::string(site)}, *nonce}, {*number}};
 }
@@ -99,7 +95,7 @@ bool is_model_name(std::string_view name, Round round, std::string_view part)
     auto const dash = pieces[2].rfind('-');
     if (dash == std::string_view::npos) return false;
     auto const writer = parse_member_id(pieces[2].substr(0, dash));
-    auto const attempt = parse_number(pieces[2].substr(dash + 1));
+    auto const attempt = parse_short_number(pieces[2].substr(dash + 1));
     return writer && attempt &&
            model_name(round, {std::string(pieces[2].substr(0, dash))}, *attempt, part) == name;
 }

@@ -2,7 +2,6 @@
 #include "trainer/data/tokenizer.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "base/core/base64.hpp"
@@ -17,14 +16,11 @@ std::string add_rank(std::string_view text, std::vector<std::string>& ranks)
 {
     auto const space = std::min(text.find(' '), text.size());
     auto bytes = from_base64(text.substr(0, space));
-    auto const number = text.substr(std::min(space + 1, text.size()));
-    std::int64_t parsed = 0;
-    auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed);
-    if (!bytes || bytes->empty() || error != std::errc{} || end != number.data() + number.size())
-        return "is not a token and its rank";
-    if (parsed < 0 || parsed >= max_vocabulary_size)
+    auto const number = parse_number<std::int64_t>(text.substr(std::min(space + 1, text.size())));
+    if (!bytes || bytes->empty() || !number) return "is not a token and its rank";
+    if (*number < 0 || *number >= max_vocabulary_size)
         return "has a rank outside 0 to " + std::to_string(max_vocabulary_size - 1);
-    auto const rank = static_cast<std::size_t>(parsed);
+    auto const rank = static_cast<std::size_t>(*number);
     if (rank >= ranks.size()) ranks.resize(rank + 1);
     if (!ranks[rank].empty()) return "repeats rank " + std::to_string(rank);
     ranks[rank] = std::move(*bytes);
