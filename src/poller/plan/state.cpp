@@ -64,9 +64,8 @@ json::Object to_json(Intent const& intent)
 
 json::Value to_json(SiteState const& state)
 {
-    json::Array jobs;
-    for (auto const& job : state.jobs) jobs.push_back(to_json(job));
-    json::Object object{{"jobs", std::move(jobs)}};
+    json::Object object{
+        {"jobs", json::array_of(state.jobs, [](TrackedJob const& job) { return to_json(job); })}};
     if (state.intent) object.set("intent", to_json(*state.intent));
     object.set("failures", state.failures)
         .set("setbacks", state.setbacks)

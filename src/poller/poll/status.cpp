@@ -68,13 +68,12 @@ std::string paragraph(PollFindings const& findings, bool dry_run)
 
 json::Array to_json(std::vector<plan::Job> const& jobs)
 {
-    json::Array list;
-    for (auto const& job : jobs)
-        list.push_back(json::Object{{"job", job.id.value},
-                                    {"state", job.launcher_state},
-                                    {"reason", job.reason},
-                                    {"window", job.window.value}});
-    return list;
+    return json::array_of(jobs, [](plan::Job const& job) {
+        return json::Object{{"job", job.id.value},
+                            {"state", job.launcher_state},
+                            {"reason", job.reason},
+                            {"window", job.window.value}};
+    });
 }
 
 json::Value to_json(std::optional<OtherTrainer> const& trainer)
@@ -85,13 +84,12 @@ json::Value to_json(std::optional<OtherTrainer> const& trainer)
 
 json::Array to_json(std::vector<plan::Action> const& actions)
 {
-    json::Array list;
-    for (auto const& action : actions)
-        list.push_back(json::Object{{"action", plan::to_text(action.type)},
-                                    {"job", action.job.value},
-                                    {"window", action.window.value},
-                                    {"why", action.why}});
-    return list;
+    return json::array_of(actions, [](plan::Action const& action) {
+        return json::Object{{"action", plan::to_text(action.type)},
+                            {"job", action.job.value},
+                            {"window", action.window.value},
+                            {"why", action.why}};
+    });
 }
 
 json::Object to_json(PollFindings const& findings)
@@ -99,8 +97,7 @@ json::Object to_json(PollFindings const& findings)
     auto const& signal = findings.signal;
     json::Value age;
     if (signal.sample_time) age = seconds_between(*signal.sample_time, signal.time);
-    json::Array trouble;
-    for (auto const& problem : problems(findings)) trouble.push_back(problem);
+    auto const trouble = problems(findings);
     return {{"site", findings.site.value},
             {"region", findings.region.value},
             {"signal_time", format_time(signal.time)},
@@ -113,7 +110,7 @@ json::Object to_json(PollFindings const& findings)
             {"jobs", to_json(findings.jobs.jobs)},
             {"other_trainer", to_json(findings.jobs.other_trainer)},
             {"actions", to_json(findings.jobs.actions)},
-            {"trouble", std::move(trouble)}};
+            {"trouble", json::Array(trouble.begin(), trouble.end())}};
 }
 
 }  // namespace
@@ -135,9 +132,8 @@ std::string explain(std::vector<PollFindings> const& sites, bool dry_run)
 
 json::Value to_json(std::vector<PollFindings> const& sites)
 {
-    json::Array list;
-    for (auto const& site : sites) list.push_back(to_json(site));
-    return json::Object{{"sites", std::move(list)}};
+    return json::Object{
+        {"sites", json::array_of(sites, [](PollFindings const& site) { return to_json(site); })}};
 }
 
 }  // namespace curtail::poll

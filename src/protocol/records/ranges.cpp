@@ -105,9 +105,9 @@ Ranges operator&(Ranges const& a, Ranges const& b)
 
 json::Value Ranges::to_json() const
 {
-    json::Array list;
-    for (auto const& range : list_) list.emplace_back(json::Array{range.begin, range.end});
-    return list;
+    return json::array_of(list_, [](BlockRange const& range) {
+        return json::Array{range.begin, range.end};
+    });
 }
 
 std::string Ranges::to_string() const

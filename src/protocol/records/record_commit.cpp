@@ -65,14 +65,6 @@ json::Value of(std::optional<AmendmentRef> const& amended)
     return json::Object{{"n", amended->n}, {"sha256", amended->sha256.hex()}};
 }
 
-template <class T>
-json::Array list_of(std::vector<T> const& values)
-{
-    json::Array list;
-    for (auto const& value : values) list.push_back(of(value));
-    return list;
-}
-
 json::Value of(std::optional<OuterRef> const& outer)
 {
     if (!outer) return {};
@@ -87,30 +79,29 @@ json::Value of(ModelRef const& model)
 
 json::Object content(Commit const& c)
 {
-    json::Array norms;
-    for (double const norm : c.norms) norms.emplace_back(exact(norm));
+    auto const element = [](auto const& item) { return of(item); };
     return json::Object{
         {"amended", of(c.amended)},
         {"by", json::Object{{"attempt", c.by.attempt}, {"member", c.by.member.value}}},
         {"complete", c.complete},
         {"data", json::Object{{"aside", c.aside.to_json()}, {"done", c.done.to_json()}}},
-        {"decided", list_of(c.decided)},
+        {"decided", json::array_of(c.decided, element)},
         {"format", record_format},
         {"kind", to_text(c.kind)},
-        {"members", list_of(c.members)},
+        {"members", json::array_of(c.members, element)},
         {"model", of(c.model)},
-        {"norms", std::move(norms)},
+        {"norms", json::array_of(c.norms, [](double norm) { return exact(norm); })},
         {"number", c.number.value},
         {"outer", of(c.outer)},
         {"outer_step", c.outer_step},
         {"parent", c.parent.hex()},
         {"plan", nullptr},
-        {"quarantine", list_of(c.quarantine)},
-        {"recent", list_of(c.recent)},
-        {"removed", list_of(c.removed)},
+        {"quarantine", json::array_of(c.quarantine, element)},
+        {"recent", json::array_of(c.recent, element)},
+        {"removed", json::array_of(c.removed, element)},
         {"round", c.round.value},
         {"run", c.run.value},
-        {"skipped", list_of(c.skips)},
+        {"skipped", json::array_of(c.skips, element)},
         {"terms", fields::of(c.terms)},
         {"time", to_unix_ms(c.time)},
         {"totals", json::Object{{"steps", c.totals.steps}, {"tokens", c.totals.tokens.value}}}};

@@ -67,14 +67,12 @@ json::Object of(Terms const& terms)
     std::vector<std::pair<std::string, json::Value>> params;
     each_param(terms.params,
                [&](char const* name, auto const& value) { params.emplace_back(name, raw(value)); });
-    json::Array sites;
-    for (auto const& site : terms.sites) sites.emplace_back(site.value);
     return json::Object{
         {"outer", json::Object{{"eta", exact(terms.outer.eta)},
                                {"kind", to_text(terms.outer.type)},
                                {"mu", exact(terms.outer.mu)}}},
         {"params", json::Object::of_distinct(std::move(params))},
-        {"sites", sites},
+        {"sites", json::array_of(terms.sites, [](SiteId const& site) { return site.value; })},
         {"tokens", terms.budget ? json::Value(terms.budget->value) : json::Value()}};
 }
 

@@ -91,9 +91,9 @@ Note repaired_note(std::vector<std::string> const& names)
 
 Note members_silent_note(std::vector<MemberId> const& members, Millis wait)
 {
-    json::Array list;
-    for (auto const& id : members) list.emplace_back(id.value);
-    return {members_silent, {{"members", std::move(list)}, {"wait_ms", wait.count()}}};
+    return {members_silent,
+            {{"members", json::array_of(members, [](MemberId const& id) { return id.value; })},
+             {"wait_ms", wait.count()}}};
 }
 
 std::optional<std::string> warning_in(Note const& note)
