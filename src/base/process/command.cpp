@@ -103,7 +103,7 @@ bool read_available(int fd, std::string& into, std::size_t limit)
 // streams open.
 class Collector {
   public:
-    Collector(Child& child, Pipe& output, Pipe& errors, ProgramCall const& command)
+    Collector(Child& child, Pipe& output, Pipe& errors, CommandSpec const& command)
         : child_(child),
           command_(command),
           watched_{{child.fd(), POLLIN, 0},
@@ -126,15 +126,15 @@ class Collector {
             if (!waited) return tl::unexpected(waited.error());
             ended = *waited;
             read_streams();
-            if (finished_.output.size() > command_.output_limit)
+            if (result_.output.size() > command_.output_limit)
                 return cannot(ExitCode::data, "it printed more than " +
                                                   std::to_string(command_.output_limit) + " bytes");
         }
         auto const exit_code = child_.wait();
         if (!exit_code)
             return cannot(ExitCode::os_error, "its exit code is lost: " + errno_text(errno));
-        finished_.exit_code = *exit_code;
-        return std::move(finished_);
+        result_.exit_code = *exit_code;
+        return std::move(result_);
     }
 
   private:
@@ -157,8 +157,8 @@ class Collector {
     }
     void read_streams()
     {
-        read_stream(watched_[1], finished_.output, command_.output_limit + 1);
-        read_stream(watched_[2], finished_.errors, error_limit);
+        read_stream(watched_[1], result_.output, command_.output_limit + 1);
+        read_stream(watched_[2], result_.errors, error_limit);
     }
     static void read_stream(pollfd& stream, std::string& into, std::size_t limit)
     {
@@ -166,13 +166,13 @@ class Collector {
     }
 
     Child& child_;
-    ProgramCall const& command_;
+    CommandSpec const& command_;
     pollfd watched_[3];
-    CommandResult finished_;
+    CommandResult result_;
 };
 
 // The PATH of the command's environment, or the system's default.
-std::string search_path(ProgramCall const& command)
+std::string search_path(CommandSpec const& command)
 {
     std::string path = "/usr/local/bin:/usr/bin:/bin";
     for (auto const& [name, value] : command.environment)
@@ -205,7 +205,7 @@ std::vector<std::pair<std::string, std::string>> plain_environment()
     return variables;
 }
 
-Result<CommandResult> run_command(ProgramCall const& command, Kernel const& kernel)
+Result<CommandResult> run_command(CommandSpec const& command, Kernel const& kernel)
 {
     auto const program = find_program(command.arguments.at(0), search_path(command));
     if (!program) return tl::unexpected(program.error());

@@ -11,9 +11,9 @@
 
 namespace curtail::process {
 
-/// A program to run until it ends. It is run without a shell, so it receives its arguments
+/// A program to run until it ends, and how. It is run without a shell, so it receives its arguments
 /// unchanged.
-struct ProgramCall {
+struct CommandSpec {
     /// The first is the program: a path with a slash, or a name to find in the PATH of
     /// `environment`.
     std::vector<std::string> arguments;
@@ -38,7 +38,7 @@ struct CommandResult {
 /// passed or the command was cancelled. Fails with `data` if the output is larger than
 /// `output_limit`. Fails with `os_error` if the command could not be started or its exit code is
 /// lost. A command that ends with an exit code other than 0 is a result, not an error.
-[[nodiscard]] Result<CommandResult> run_command(ProgramCall const& command,
+[[nodiscard]] Result<CommandResult> run_command(CommandSpec const& command,
                                                 Kernel const& kernel = {});
 
 /// Finds `program` in `path`, a list of folders in the form of $PATH. A `program` with a slash is

@@ -30,13 +30,13 @@ std::string last_line(std::string_view errors)
     return last.empty() ? "it failed without an error message" : printable(last);
 }
 
-tl::unexpected<Error> failed(process::CommandResult const& finished, std::string what)
+tl::unexpected<Error> failed(process::CommandResult const& result, std::string what)
 {
     // A client that was killed or prints nothing has not refused.
-    bool const no_answer = means_no_answer(finished.errors) || finished.exit_code > 128 ||
-                           trim(finished.errors).empty();
+    bool const no_answer =
+        means_no_answer(result.errors) || result.exit_code > 128 || trim(result.errors).empty();
     return fail(no_answer ? ExitCode::temporary : ExitCode::unavailable, std::move(what),
-                last_line(finished.errors),
+                last_line(result.errors),
                 no_answer ? "is slurmctld running? see `scontrol ping`" : "");
 }
 
@@ -71,11 +71,11 @@ bool means_no_answer(std::string_view errors)
         signs, [&](auto sign) { return errors.find(sign) != std::string_view::npos; });
 }
 
-process::ProgramCall SlurmLauncher::make_command(std::vector<std::string> arguments,
+process::CommandSpec SlurmLauncher::make_command(std::vector<std::string> arguments,
                                                  plan::IntentId const& intent) const
 {
     auto const& launch = spec_.launch;
-    process::ProgramCall command{std::move(arguments), process::plain_environment(),
+    process::CommandSpec command{std::move(arguments), process::plain_environment(),
                                  launch.command_deadline};
     auto const set = [&](char const* name, std::string value) {
         if (!value.empty()) command.environment.emplace_back(name, std::move(value));

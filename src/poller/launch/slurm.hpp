@@ -38,7 +38,7 @@ class SlurmLauncher final : public Launcher {
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:
-    [[nodiscard]] process::ProgramCall make_command(std::vector<std::string> arguments,
+    [[nodiscard]] process::CommandSpec make_command(std::vector<std::string> arguments,
                                                     plan::IntentId const& intent) const;
     [[nodiscard]] Result<process::CommandResult> run(std::vector<std::string> arguments,
                                                      plan::IntentId const& intent = {}) const;

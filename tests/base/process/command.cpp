@@ -24,14 +24,14 @@ namespace {
 
 using testing::HasSubstr;
 
-ProgramCall command(std::vector<std::string> arguments)
+CommandSpec command(std::vector<std::string> arguments)
 {
     return {std::move(arguments), plain_environment()};
 }
 
 class CommandTest : public testing::TestWithParam<NamedKernel> {
   protected:
-    static Result<CommandResult> run(ProgramCall const& command)
+    static Result<CommandResult> run(CommandSpec const& command)
     {
         return run_command(command, GetParam().kernel);
     }
