@@ -14,11 +14,11 @@ permission::Verdict verdict_on(plan::DesiredState const& desired, WindowRecord c
 }
 
 PermissionWriter::PermissionWriter(std::filesystem::path site_folder, RunId run, SiteId site,
-                                   permission::IssueTimes terms)
+                                   permission::IssuePolicy policy)
     : site_folder_(std::move(site_folder)),
       run_(std::move(run)),
       site_(std::move(site)),
-      terms_(terms),
+      policy_(policy),
       present_(permission::read_permission(site_folder_, run_, site_).value_or(std::nullopt))
 {
 }
@@ -30,9 +30,9 @@ Result<void> PermissionWriter::update(permission::Verdict const& verdict, Time r
         permission::read_permission(site_folder_, run_, site_).value_or(std::nullopt);
     // A person's --pause writes the file too.
     if (stored && (!present_ || stored->serial > present_->serial)) present_ = stored;
-    auto next = permission::renew(present_, run_, site_, verdict, terms_, real_now);
+    auto next = permission::renew(present_, run_, site_, verdict, policy_, real_now);
     if (!next && stored == present_) return {};
-    if (!next) next = permission::issue(present_, run_, site_, verdict, terms_, real_now);
+    if (!next) next = permission::issue(present_, run_, site_, verdict, policy_, real_now);
     if (auto written = permission::write_permission(site_folder_, *next); !written)
         return tl::unexpected(
             written.error().with_context("cannot renew the permission of site " + site_.value));

@@ -29,7 +29,7 @@ class PermissionWriter {
   public:
     /// Reads the present permission from the site's folder. Ignores it if it is unusable.
     PermissionWriter(std::filesystem::path site_folder, RunId run, SiteId site,
-                     permission::IssueTimes terms);
+                     permission::IssuePolicy policy);
     /// Writes the permission for `verdict` unless the present one may stay (permission::renew())
     /// and the file still has it.
     [[nodiscard]] Result<void> update(permission::Verdict const& verdict, Time real_now);
@@ -38,7 +38,7 @@ class PermissionWriter {
     std::filesystem::path site_folder_;
     RunId run_;
     SiteId site_;
-    permission::IssueTimes terms_;
+    permission::IssuePolicy policy_;
     std::mutex mutex_;  ///< guards the file and the member below
     std::optional<permission::Permission> present_;
 };

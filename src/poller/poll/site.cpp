@@ -9,7 +9,7 @@ namespace {
 
 Time real_now() { return SystemClock{}.now(); }
 
-permission::IssueTimes terms_of(SiteParts const& parts)
+permission::IssuePolicy policy_of(SiteParts const& parts)
 {
     auto const& site = parts.site;
     auto const close_delay =
@@ -24,7 +24,7 @@ SitePoller::SitePoller(SiteParts parts, StateStore& store, Log log)
     : parts_(std::move(parts)),
       store_(store),
       log_(std::move(log)),
-      permission_(parts_.folder, parts_.run, parts_.site.site, terms_of(parts_))
+      permission_(parts_.folder, parts_.run, parts_.site.site, policy_of(parts_))
 {
     findings_.site = parts_.site.site;
     findings_.region = parts_.site.region;

@@ -8,23 +8,23 @@ namespace {
 
 constexpr Millis shortest_default{30'000};
 
-Time end_of(Verdict const& verdict, IssueTimes const& terms, Time now)
+Time end_of(Verdict const& verdict, IssuePolicy const& policy, Time now)
 {
     if (!verdict.may_train) return now;
-    auto const end = now + terms.lifetime;
+    auto const end = now + policy.lifetime;
     if (!verdict.closes) return end;
-    return std::clamp(*verdict.closes + 2 * terms.poll_period, now, end);
+    return std::clamp(*verdict.closes + 2 * policy.poll_period, now, end);
 }
 
 // Whether `present` may stay although a new permission would end at `end`.
-bool may_stay(Permission const& present, Verdict const& verdict, Time end, IssueTimes const& terms,
-              Time now)
+bool may_stay(Permission const& present, Verdict const& verdict, Time end,
+              IssuePolicy const& policy, Time now)
 {
     bool const same_verdict =
         present.is_withdrawn() != verdict.may_train && present.why == verdict.why;
     if (!same_verdict || present.issued > now) return false;
     if (!verdict.may_train) return true;
-    auto const interval = std::min(terms.poll_period / 2, terms.lifetime / 4);
+    auto const interval = std::min(policy.poll_period / 2, policy.lifetime / 4);
     return now - present.issued < interval && present.until <= end;
 }
 
@@ -36,18 +36,18 @@ Millis default_lifetime(Millis poll_period, Millis close_delay)
 }
 
 std::optional<Permission> renew(std::optional<Permission> const& present, RunId const& run,
-                                SiteId const& site, Verdict const& verdict, IssueTimes const& terms,
-                                Time now)
+                                SiteId const& site, Verdict const& verdict,
+                                IssuePolicy const& policy, Time now)
 {
-    if (present && may_stay(*present, verdict, end_of(verdict, terms, now), terms, now))
+    if (present && may_stay(*present, verdict, end_of(verdict, policy, now), policy, now))
         return std::nullopt;
-    return issue(present, run, site, verdict, terms, now);
+    return issue(present, run, site, verdict, policy, now);
 }
 
 Permission issue(std::optional<Permission> const& present, RunId const& run, SiteId const& site,
-                 Verdict const& verdict, IssueTimes const& terms, Time now)
+                 Verdict const& verdict, IssuePolicy const& policy, Time now)
 {
-    auto const end = end_of(verdict, terms, now);
+    auto const end = end_of(verdict, policy, now);
     // A job accepts only a higher serial. The time makes it higher even if the file was lost.
     auto const serial = std::max(present ? present->serial + 1 : 0, to_unix_ms(now));
     return {run, site, serial, now, end - now, end, verdict.why};

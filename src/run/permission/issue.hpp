@@ -9,7 +9,7 @@
 namespace curtail::permission {
 
 /// How often the poller polls, and how long jobs may train without it. In real time.
-struct IssueTimes {
+struct IssuePolicy {
     Millis poll_period{60'000};
     Millis lifetime{720'000};
 };
@@ -29,21 +29,22 @@ struct Verdict {
 /// Decides which permission to write at the real time `now`. Returns an empty optional if `present`
 /// may stay. `present` is the permission that was last written, or empty if there is none.
 ///
-/// - If jobs may train, the permission ends `terms.lifetime` from now. While the window is closing,
-///   it ends at most 2 x `terms.poll_period` after Verdict::closes.
+/// - If jobs may train, the permission ends `policy.lifetime` from now. While the window is
+/// closing,
+///   it ends at most 2 x `policy.poll_period` after Verdict::closes.
 /// - If jobs must not train, the permission ends at once.
 /// - A permission is renewed after half a poll period, or after a quarter of its lifetime if
 ///   that is shorter. It is replaced at once if the verdict has changed or the new end is much
 ///   earlier.
 [[nodiscard]] std::optional<Permission> renew(std::optional<Permission> const& present,
                                               RunId const& run, SiteId const& site,
-                                              Verdict const& verdict, IssueTimes const& terms,
+                                              Verdict const& verdict, IssuePolicy const& policy,
                                               Time now);
 
 /// Returns the permission to write at the real time `now`, as renew() does, even if `present` may
 /// stay. Its serial is higher than that of `present`.
 [[nodiscard]] Permission issue(std::optional<Permission> const& present, RunId const& run,
-                               SiteId const& site, Verdict const& verdict, IssueTimes const& terms,
-                               Time now);
+                               SiteId const& site, Verdict const& verdict,
+                               IssuePolicy const& policy, Time now);
 
 }  // namespace curtail::permission

@@ -8,7 +8,7 @@ namespace {
 
 RunId const run{"demo"};
 SiteId const site{"SPP_TX"};
-IssueTimes const terms{Seconds{60}, Seconds{720}};
+IssuePolicy const policy{Seconds{60}, Seconds{720}};
 Verdict const open{true, {}, "the window is open"};
 Verdict const closed{false, {}, "the window is closed"};
 Time const noon = from_unix_ms(1'768'132'800'000);
@@ -16,7 +16,7 @@ Time const noon = from_unix_ms(1'768'132'800'000);
 std::optional<Permission> next(std::optional<Permission> const& present, Verdict const& verdict,
                                Time now)
 {
-    return renew(present, run, site, verdict, terms, now);
+    return renew(present, run, site, verdict, policy, now);
 }
 
 TEST(PermissionIssue, DefaultLifetimeIsTwoPollsAndTheCloseDelay)
@@ -30,8 +30,8 @@ TEST(PermissionIssue, AnOpenWindowPermitsTheWholeLifetime)
     auto const issued = next({}, open, noon);
     ASSERT_TRUE(issued);
     EXPECT_EQ(issued->issued, noon);
-    EXPECT_EQ(issued->lifetime, terms.lifetime);
-    EXPECT_EQ(issued->until, noon + terms.lifetime);
+    EXPECT_EQ(issued->lifetime, policy.lifetime);
+    EXPECT_EQ(issued->until, noon + policy.lifetime);
     EXPECT_EQ(issued->why, open.why);
 }
 
@@ -49,7 +49,7 @@ TEST(PermissionIssue, AClosingWindowNeverPermitsMoreThanTheLifetime)
 {
     auto closing = open;
     closing.closes = noon + Seconds{1000};
-    EXPECT_EQ(next({}, closing, noon)->until, noon + terms.lifetime);
+    EXPECT_EQ(next({}, closing, noon)->until, noon + policy.lifetime);
 }
 
 TEST(PermissionIssue, AWindowThatShouldHaveClosedLongAgoPermitsNothing)
