@@ -65,8 +65,8 @@ std::vector<Tally> cumulative(std::span<StateInterval const> states,
     return cells;
 }
 
-Counterfactual always_on(Tokens tokens, double tokens_per_second, Time start,
-                         IntensitySeries const& intensity, BillSettings const& settings)
+AlwaysOnBill always_on(Tokens tokens, double tokens_per_second, Time start,
+                       IntensitySeries const& intensity, BillSettings const& settings)
 {
     if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
     FractionalSeconds const length{static_cast<double>(tokens) / tokens_per_second};

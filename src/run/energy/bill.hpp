@@ -64,8 +64,8 @@ struct BillSettings {
 [[nodiscard]] std::vector<StateInterval> clip(std::span<StateInterval const> states,
                                               Interval interval);
 
-/// The counterfactual of a run: one site that does the same work and never pauses.
-struct Counterfactual {
+/// The bill of always-on training: one site does the work of the run and never pauses.
+struct AlwaysOnBill {
     Interval when;  ///< when this site would train
     Tally tally;
     /// The part of `when` in which the value of the last sample is only assumed
@@ -76,8 +76,8 @@ struct Counterfactual {
 /// `start` on, at training power. `start`, `tokens_per_second` and `intensity` must use the same
 /// clock; in a replay, this is the signal's clock. Throws std::invalid_argument if
 /// `tokens_per_second` is not positive.
-[[nodiscard]] Counterfactual always_on(Tokens tokens, double tokens_per_second, Time start,
-                                       IntensitySeries const& intensity,
-                                       BillSettings const& settings);
+[[nodiscard]] AlwaysOnBill always_on(Tokens tokens, double tokens_per_second, Time start,
+                                     IntensitySeries const& intensity,
+                                     BillSettings const& settings);
 
 }  // namespace curtail::energy
