@@ -71,7 +71,7 @@ RankSnapshots::RankSnapshots(Engine& engine, SnapshotFiles files)
 {
 }
 
-void RankSnapshots::begin(snapshot::Head const& head, snapshot::Place const& place)
+void RankSnapshots::begin(snapshot::Metadata const& metadata, snapshot::Place const& place)
 {
     engine_.finish_steps();
     auto const saved = saved_state(engine_, files_.with_weights);
@@ -83,7 +83,7 @@ void RankSnapshots::begin(snapshot::Head const& head, snapshot::Place const& pla
             .copy_(saved.tensors[range].narrow(0, static_cast<std::int64_t>(from), count));
     };
     try {
-        if (auto begun = writer_.begin(head, place, copy); !begun) result_ = std::move(begun);
+        if (auto begun = writer_.begin(metadata, place, copy); !begun) result_ = std::move(begun);
     } catch (std::exception const& broken) {
         if (!writer_.is_writing())  // otherwise the writer has a result
             result_ = fail(ExitCode::unavailable, "cannot save a snapshot", broken.what());
@@ -108,7 +108,7 @@ Result<void> RankSnapshots::restore(std::int64_t serial)
     if (it == found->whole.end())
         return fail(ExitCode::data, "cannot read the snapshot", "its files have disappeared");
     auto done = read_into(files_.folder, *it, saved_state(engine_, files_.with_weights));
-    if (done) engine_.optimizer().set_steps(it->head.optimizer_steps);
+    if (done) engine_.optimizer().set_steps(it->metadata.optimizer_steps);
     return done;
 }
 

@@ -24,7 +24,7 @@ class RankSnapshots {
     RankSnapshots(Engine& engine, SnapshotFiles files);
 
     /// Begins to save. A failure becomes the result.
-    void begin(snapshot::Head const& head, snapshot::Place const& place);
+    void begin(snapshot::Metadata const& metadata, snapshot::Place const& place);
     /// Returns the result of the last begin(), if it is finished within `limit`. Returns the same
     /// result until the next begin(). Throws std::logic_error before the first one.
     [[nodiscard]] std::optional<Result<void>> result(Millis limit);

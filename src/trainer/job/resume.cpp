@@ -36,7 +36,7 @@ Result<std::vector<snapshot::Snapshot>> find(LeaderContext& context)
     if (found->whole.empty()) return std::move(found->whole);
     auto const newest = found->whole.front().serial;
     context.snapshots = {newest, newest};
-    if (auto const& run = found->whole.front().head.run; run != context.run.run)
+    if (auto const& run = found->whole.front().metadata.run; run != context.run.run)
         return refuse(context, "it belongs to run " + run.value,
                       "move it away, or name another folder in the run file");
     return std::move(found->whole);
@@ -48,16 +48,16 @@ Result<void> take_over(SiteRanks& ranks, LeaderContext& context,
 {
     Error last;
     for (auto const& one : list) {
-        if (one.head.training_id != *context.training_id) continue;
+        if (one.metadata.training_id != *context.training_id) continue;
         if (auto done = ranks.restore_snapshot(one.serial); !done) {
             last = done.error();
             context.log.warning(last.message());
             continue;
         }
-        context.start = {one.head.tokens, one.head.steps, one.head.rate};
+        context.start = {one.metadata.tokens, one.metadata.steps, one.metadata.rate};
         context.snapshots.whole = one.serial;
         context.log.info("resuming from snapshot " + std::to_string(one.serial) + " in " +
-                         context.folder.string() + ", " + std::to_string(one.head.steps) +
+                         context.folder.string() + ", " + std::to_string(one.metadata.steps) +
                          " steps");
         return {};
     }
@@ -75,7 +75,7 @@ Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context,
         context.log.info("no snapshot in " + context.folder.string() + ": optimizer reset");
         return {};
     }
-    auto const& owner = found->front().head.training_id;
+    auto const& owner = found->front().metadata.training_id;
     if (is_alone(owner))
         return refuse(context, "it belongs to a training without a store and would be overwritten",
                       "move it away, or name another folder in the run file");
@@ -99,7 +99,7 @@ Result<void> resume_alone(SiteRanks& ranks, LeaderContext& context)
     auto const found = find(context);
     if (!found) return tl::unexpected(found.error());
     if (found->empty()) return {};
-    auto const& owner = found->front().head.training_id;
+    auto const& owner = found->front().metadata.training_id;
     if (owner != context.training_id)
         return refuse(context,
                       is_alone(owner)

@@ -100,14 +100,14 @@ std::vector<Seq> SiteRanks::same_on_all(std::vector<Seq> seqs)
     return seqs;
 }
 
-void SiteRanks::begin_snapshot(snapshot::Head const& head, std::int64_t serial)
+void SiteRanks::begin_snapshot(snapshot::Metadata const& metadata, std::int64_t serial)
 {
     send({CommandType::begin_snapshot, serial});
-    // The header's text form carries the head to all ranks.
+    // The header's text form carries the metadata to all ranks.
     auto const text =
-        comm::broadcast_text(collectives_, encode(snapshot::RankHeader{head, {}, {}}), 0);
+        comm::broadcast_text(collectives_, encode(snapshot::RankHeader{metadata, {}, {}}), 0);
     auto const received = snapshot::decode(text).value().value();
-    snapshots_.begin(received.head, {serial, collectives_.rank(), collectives_.size()});
+    snapshots_.begin(received.metadata, {serial, collectives_.rank(), collectives_.size()});
 }
 
 std::optional<Result<void>> SiteRanks::snapshot_result(Millis limit)

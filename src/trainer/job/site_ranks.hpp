@@ -42,7 +42,7 @@ class SiteRanks {
     void discard();
     /// Begins to save the snapshot with the number `serial` on all ranks. The ranks go on while
     /// they write it.
-    void begin_snapshot(snapshot::Head const& head, std::int64_t serial);
+    void begin_snapshot(snapshot::Metadata const& metadata, std::int64_t serial);
     /// Returns the result of the snapshot if all ranks have finished it within `limit`. It is a
     /// failure if that of a rank is. Returns an empty optional if a rank is still writing.
     [[nodiscard]] std::optional<Result<void>> snapshot_result(Millis limit);

@@ -37,8 +37,8 @@ Result<RankHeader> header_in(std::string_view text)
     if (!document) return tl::unexpected(document.error());
     json::ObjectReader r(*document, where);
     RankHeader header;
-    header.head = {RunId{r.text("run")}, r.text("owner"),   Tokens{r.integer("tokens")},
-                   r.integer("steps"),   r.integer("rate"), r.integer("optimizer_steps")};
+    header.metadata = {RunId{r.text("run")}, r.text("owner"),   Tokens{r.integer("tokens")},
+                       r.integer("steps"),   r.integer("rate"), r.integer("optimizer_steps")};
     auto const rank = r.integer("rank");
     auto const ranks = r.integer("ranks");
     auto const serial = r.integer("serial");
@@ -88,13 +88,13 @@ std::string encode(RankHeader const& header)
                          {"first", range.first},
                          {"count", range.count},
                          {"sha256", digest.hex()}});
-    auto const& [head, place, unused] = header;
-    auto const text = json::to_string(json::Object{{"run", head.run.value},
-                                                   {"owner", head.training_id},
-                                                   {"tokens", head.tokens.value},
-                                                   {"steps", head.steps},
-                                                   {"rate", head.rate},
-                                                   {"optimizer_steps", head.optimizer_steps},
+    auto const& [metadata, place, unused] = header;
+    auto const text = json::to_string(json::Object{{"run", metadata.run.value},
+                                                   {"owner", metadata.training_id},
+                                                   {"tokens", metadata.tokens.value},
+                                                   {"steps", metadata.steps},
+                                                   {"rate", metadata.rate},
+                                                   {"optimizer_steps", metadata.optimizer_steps},
                                                    {"serial", place.serial},
                                                    {"rank", place.rank},
                                                    {"ranks", place.ranks},

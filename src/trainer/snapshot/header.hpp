@@ -27,14 +27,14 @@ struct ElementRange {
 };
 
 /// The training that a snapshot belongs to, and how far it has come.
-struct Head {
+struct Metadata {
     RunId run;
     std::string training_id;         ///< which training (trainer/engine/training_id.hpp)
     Tokens tokens{};                 ///< number of tokens trained so far
     std::int64_t steps{};            ///< number of optimizer steps so far
     std::int64_t rate{};             ///< measured speed, in 10^-6 blocks/s
     std::int64_t optimizer_steps{};  ///< steps since the optimizer's state was last reset
-    friend bool operator==(Head const&, Head const&) = default;
+    friend bool operator==(Metadata const&, Metadata const&) = default;
 };
 
 /// One rank's file in a snapshot.
@@ -57,7 +57,7 @@ struct StoredRange {
 };
 /// The header of one rank's file.
 struct RankHeader {
-    Head head;
+    Metadata metadata;
     Place place;
     std::vector<StoredRange> ranges;
 };

@@ -107,11 +107,11 @@ std::optional<Snapshot> whole_snapshot(Group group)
 {
     auto const first = group.begin()->second;
     if (static_cast<int>(group.size()) != first.place.ranks) return std::nullopt;
-    Snapshot snapshot{first.head, first.place.serial, {}};
+    Snapshot snapshot{first.metadata, first.place.serial, {}};
     for (auto& [rank, header] : group) {
-        if (header.head != first.head || header.place.serial != first.place.serial)
+        if (header.metadata != first.metadata || header.place.serial != first.place.serial)
             return std::nullopt;
-        snapshot.files.push_back(std::move(header));
+        snapshot.headers.push_back(std::move(header));
     }
     return snapshot;
 }
@@ -148,7 +148,7 @@ Result<void> read(fs::path const& folder, Snapshot const& snapshot,
                   std::span<ElementRange const> ranges, std::span<std::span<float> const> into)
 {
     RangeReader reader(ranges, into);
-    for (auto const& header : snapshot.files)
+    for (auto const& header : snapshot.headers)
         if (auto read = reader.read_file(folder / file_name(header.place), header); !read)
             return read;
     return reader.check_all_found();

@@ -8,9 +8,9 @@ namespace curtail::snapshot {
 
 /// A snapshot of which every rank's file is there with a valid header.
 struct Snapshot {
-    Head head;
+    Metadata metadata;
     std::int64_t serial{};
-    std::vector<RankHeader> files;  ///< by rank
+    std::vector<RankHeader> headers;  ///< by rank
 };
 
 /// The snapshots in a site's folder.

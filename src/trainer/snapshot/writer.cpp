@@ -73,22 +73,23 @@ Writer::~Writer()
     if (done_.valid()) done_.wait();
 }
 
-Result<void> Writer::begin(Head const& head, Place const& place, CopyRange const& copy)
+Result<void> Writer::begin(Metadata const& metadata, Place const& place, CopyRange const& copy)
 {
     if (is_writing()) throw std::logic_error("a snapshot is being written");
     auto file = open(place);
     if (!file) return tl::unexpected(file.error());
     copied_ = 0;
     abandoned_.reset();
-    done_ = std::async(
-        std::launch::async,
-        [this, file = std::move(*file), header = RankHeader{head, place, {}}]() -> Result<void> {
-            try {
-                return write_all(file, header);
-            } catch (std::exception const& broken) {
-                return fail(ExitCode::unavailable, "cannot save a snapshot", broken.what());
-            }
-        });
+    done_ = std::async(std::launch::async,
+                       [this, file = std::move(*file),
+                        header = RankHeader{metadata, place, {}}]() -> Result<void> {
+                           try {
+                               return write_all(file, header);
+                           } catch (std::exception const& broken) {
+                               return fail(ExitCode::unavailable, "cannot save a snapshot",
+                                           broken.what());
+                           }
+                       });
     try {
         copy_all(copy);
     } catch (std::exception const& broken) {

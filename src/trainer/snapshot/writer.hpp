@@ -35,7 +35,8 @@ class Writer {
     /// caller may change the values when the function has returned. Fails if the file cannot be
     /// created, and writes nothing then. Throws std::logic_error if is_writing(). Throws what
     /// `copy` throws; the snapshot then fails.
-    [[nodiscard]] Result<void> begin(Head const& head, Place const& place, CopyRange const& copy);
+    [[nodiscard]] Result<void> begin(Metadata const& metadata, Place const& place,
+                                     CopyRange const& copy);
     /// Returns true from begin() until take_result() has returned a result.
     [[nodiscard]] bool is_writing() const { return done_.valid(); }
     /// Returns the result of the snapshot if it is finished within `limit`. The result is `data` if

@@ -108,11 +108,11 @@ class SmallTraining : public testing::Test {
         return found.whole.empty() ? std::nullopt : std::optional(found.whole.front());
     }
     /// Returns the position in the newest snapshot.
-    [[nodiscard]] snapshot::Head kept() const { return newest_snapshot().value().head; }
+    [[nodiscard]] snapshot::Metadata kept() const { return newest_snapshot().value().metadata; }
     /// Returns the file of the newest snapshot, which one rank has saved.
     [[nodiscard]] std::filesystem::path snapshot_file() const
     {
-        return site_folder() / snapshot::file_name(newest_snapshot().value().files.at(0).place);
+        return site_folder() / snapshot::file_name(newest_snapshot().value().headers.at(0).place);
     }
     [[nodiscard]] std::vector<json::Object> metrics() const
     {

@@ -64,7 +64,7 @@ Writer::CopyRange copy_of(Values const& values)
 
 class SnapshotFiles : public testing::Test {
   protected:
-    Head head(std::int64_t steps) const
+    Metadata metadata(std::int64_t steps) const
     {
         return {RunId{"demo"}, "run abc", Tokens{9}, steps, 1, 2};
     }
@@ -76,7 +76,7 @@ class SnapshotFiles : public testing::Test {
             auto const ranges = ranges_of(rank, ranks);
             Writer writer(folder_, ranges);
             auto values = values_of(ranges, static_cast<float>(serial));
-            ASSERT_TRUE(writer.begin(head(serial), {serial, rank, ranks}, copy_of(values)));
+            ASSERT_TRUE(writer.begin(metadata(serial), {serial, rank, ranks}, copy_of(values)));
             for (auto& part : values) std::fill(part.begin(), part.end(), -1.0F);
             auto const done = writer.take_result(long_enough);
             ASSERT_TRUE(done && *done) << done->error().message();
@@ -148,7 +148,7 @@ TEST_F(SnapshotFiles, TheNewestWholeSnapshotComesFirst)
     auto const found = find_snapshots(folder_).value();
     ASSERT_EQ(found.whole.size(), 2);
     EXPECT_EQ(found.whole[0].serial, 3);
-    EXPECT_EQ(found.whole[0].head, head(3));
+    EXPECT_EQ(found.whole[0].metadata, metadata(3));
     EXPECT_EQ(found.whole[1].serial, 2);
     EXPECT_TRUE(found.damaged.empty());
 }
@@ -160,7 +160,7 @@ TEST_F(SnapshotFiles, ASnapshotThatLacksARankIsNotWhole)
     auto const ranges = ranges_of(0, 2);
     Writer writer(folder_, ranges);
     auto const values = values_of(ranges, 3);
-    ASSERT_TRUE(writer.begin(head(3), {3, 0, 2}, copy_of(values)));
+    ASSERT_TRUE(writer.begin(metadata(3), {3, 0, 2}, copy_of(values)));
     ASSERT_TRUE(writer.take_result(long_enough)->has_value());
     auto const found = find_snapshots(folder_).value();
     ASSERT_EQ(found.whole.size(), 1);
@@ -199,7 +199,7 @@ TEST_F(SnapshotFiles, ANonFiniteValueIsNotSavedAndTheOtherSlotIsWhole)
     auto values = values_of(ranges, 3);
     values[0][6'999] = std::numeric_limits<float>::infinity();
     Writer writer(folder_, ranges);
-    ASSERT_TRUE(writer.begin(head(3), {3, 0, 1}, copy_of(values)));
+    ASSERT_TRUE(writer.begin(metadata(3), {3, 0, 1}, copy_of(values)));
     auto const done = writer.take_result(long_enough);
     ASSERT_TRUE(done);
     ASSERT_FALSE(*done);
@@ -222,7 +222,7 @@ TEST_F(SnapshotFiles, TheFirstOfSeveralRangesThatAreNotFiniteIsReported)
     for (std::size_t const i : {4, 5, 6, 15})
         values[i].back() = std::numeric_limits<float>::quiet_NaN();
     Writer writer(folder_, ranges);
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of(values)));
+    ASSERT_TRUE(writer.begin(metadata(1), {1, 0, 1}, copy_of(values)));
     auto const done = writer.take_result(long_enough);
     ASSERT_TRUE(done && !*done);
     EXPECT_THAT(done->error().message(), HasSubstr(": 4 has values that are not finite"));
@@ -248,7 +248,7 @@ TEST_F(SnapshotFiles, ARangeIsWrittenWhileALaterOneIsBeingCopied)
         while (range == 1 && !written && std::chrono::steady_clock::now() < end)
             written = has_ones();
     };
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy));
+    ASSERT_TRUE(writer.begin(metadata(1), {1, 0, 1}, copy));
     ASSERT_TRUE(writer.take_result(long_enough)->has_value());
     EXPECT_TRUE(written);
 }
@@ -298,7 +298,7 @@ TEST_F(SnapshotFiles, ARangeThatSpansBlocksIsWrittenAndCopiedInParts)
                    std::size_t{32} << 20});
     Values values{{1, 2, 3}, std::vector<float>(count)};
     std::iota(values[1].begin(), values[1].end(), 0.0F);
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of(values)));
+    ASSERT_TRUE(writer.begin(metadata(1), {1, 0, 1}, copy_of(values)));
     auto const done = writer.take_result(long_enough);
     ASSERT_TRUE(done && *done) << done->error().message();
     EXPECT_THAT(blocks, testing::ElementsAre(std::size_t{32} << 20, (4U << 20) + 2 * 4'096U));
@@ -317,7 +317,7 @@ TEST_F(SnapshotFiles, ZerosFillTheLastBlockOfATensor)
                       std::ranges::fill(block.bytes(), std::byte{7});
                       return block;
                   }});
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of({{1, 2, 3}})));
+    ASSERT_TRUE(writer.begin(metadata(1), {1, 0, 1}, copy_of({{1, 2, 3}})));
     ASSERT_TRUE(writer.take_result(long_enough)->has_value());
     auto const path = folder_ / file_name({1, 0, 1});
     std::ifstream file(path, std::ios::binary);
@@ -336,9 +336,9 @@ TEST_F(SnapshotFiles, AWriterAsksAgainForABlockThatItCouldNotGet)
                       return AlignedMemory(bytes);
                   }});
     auto const values = values_of(ranges, 1);
-    EXPECT_THROW((void)writer.begin(head(1), {1, 0, 1}, copy_of(values)), std::bad_alloc);
+    EXPECT_THROW((void)writer.begin(metadata(1), {1, 0, 1}, copy_of(values)), std::bad_alloc);
     EXPECT_FALSE(writer.is_writing());
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of(values)));
+    ASSERT_TRUE(writer.begin(metadata(1), {1, 0, 1}, copy_of(values)));
     EXPECT_TRUE(writer.take_result(long_enough)->has_value());
     EXPECT_EQ(asked, 3);
 }
@@ -349,7 +349,7 @@ TEST_F(SnapshotFiles, AFileOfAnotherModelIsReplaced)
     std::vector<ElementRange> const other{{"weights/matrix", {100, 71}, 0, 7'100}};
     Writer writer(folder_, other);
     Values const values{std::vector<float>(7'100, 1.0F)};
-    ASSERT_TRUE(writer.begin(head(1), {1, 0, 1}, copy_of(values)));
+    ASSERT_TRUE(writer.begin(metadata(1), {1, 0, 1}, copy_of(values)));
     ASSERT_TRUE(writer.take_result(long_enough)->has_value());
     auto const wrong = read_by(1);
     ASSERT_FALSE(wrong);
@@ -368,7 +368,7 @@ TEST_F(SnapshotFiles, AFileThatDoesNotFitOnTheDiskIsNotBegun)
     std::signal(SIGXFSZ, SIG_IGN);
     rlimit const small{20'000, old.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-    auto const begun = writer.begin(head(2), {2, 0, 1}, copy_of(values));
+    auto const begun = writer.begin(metadata(2), {2, 0, 1}, copy_of(values));
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
     ASSERT_FALSE(begun);
     EXPECT_THAT(begun.error().message(), HasSubstr("File too large; raise the limit (ulimit -f)"));
@@ -395,7 +395,7 @@ TEST_F(SnapshotFiles, ACopyThatThrowsFailsTheSnapshotAndKeepsTheOlderOne)
         if (range > 0) throw std::runtime_error("the GPU is gone");
         std::fill(to.begin(), to.end(), 0.0F);
     };
-    EXPECT_THROW((void)writer.begin(head(2), {2, 0, 1}, broken), std::runtime_error);
+    EXPECT_THROW((void)writer.begin(metadata(2), {2, 0, 1}, broken), std::runtime_error);
     auto const done = writer.take_result(long_enough);
     ASSERT_TRUE(done);
     ASSERT_FALSE(*done);

@@ -20,7 +20,7 @@ TEST(SnapshotHeader, IsReadAsItWasWritten)
     auto const read = decode(text + std::string(100, '\0'));
     ASSERT_TRUE(read) << read.error().message();
     ASSERT_TRUE(*read);
-    EXPECT_EQ((*read)->head, header.head);
+    EXPECT_EQ((*read)->metadata, header.metadata);
     EXPECT_EQ((*read)->place, header.place);
     ASSERT_EQ((*read)->ranges.size(), 2);
     EXPECT_EQ((*read)->ranges[1].range, header.ranges[1].range);
