@@ -160,7 +160,7 @@ void MemberLoop::carry_out(protocol::Cut const& cut)
             "resetting the optimizer");
     // The background thread uploads the contribution while the ranks copy and write the snapshot.
     snapshots_.announce();
-    thread_.post(CutWithValues{cut.op, cut.seq, std::move(values)});
+    thread_.post(CutResult{cut.op, cut.seq, std::move(values)});
     begin_snapshot(thread_.rate());
 }
 

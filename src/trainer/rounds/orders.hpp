@@ -29,13 +29,13 @@ using Order =
                  protocol::Train, protocol::Discard, IdentifyTraining, protocol::Exit>;
 
 /// protocol::CutReady with the values of the cut.
-struct CutWithValues {
+struct CutResult {
     protocol::Op op{};
     Seq seq;
     CutValues values;
 };
 /// An event from the training loop.
 using LoopEvent = std::variant<protocol::Loaded, protocol::Adopted, protocol::Stepped,
-                               protocol::Skipped, CutWithValues, protocol::StopRequested>;
+                               protocol::Skipped, CutResult, protocol::StopRequested>;
 
 }  // namespace curtail::trainer

@@ -75,7 +75,7 @@ protocol::Input RoundExecutor::translate(LoopEvent event)
     if (std::holds_alternative<protocol::Stepped>(event)) identify();
     return std::visit(
         [this]<class Message>(Message&& message) -> protocol::Input {
-            if constexpr (std::is_same_v<std::decay_t<Message>, CutWithValues>) {
+            if constexpr (std::is_same_v<std::decay_t<Message>, CutResult>) {
                 auto const& [delta, anchor, sums] = message.values;
                 deltas_[message.seq] = delta;
                 anchor_ = anchor;

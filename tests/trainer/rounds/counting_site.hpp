@@ -137,8 +137,7 @@ class CountingSite {
         auto const sums = work_.begin_cut(cut.seq, x_);
         work_.end_cut(cut.seq, true, x_);
         auto const anchor = cut.with_model ? values_of(work_.anchor()) : nullptr;
-        thread_.post(
-            CutWithValues{cut.op, cut.seq, {values_of(work_.delta(cut.seq)), anchor, sums}});
+        thread_.post(CutResult{cut.op, cut.seq, {values_of(work_.delta(cut.seq)), anchor, sums}});
     }
     void carry_out(WithModel<protocol::Adopt> const& adopt)
     {

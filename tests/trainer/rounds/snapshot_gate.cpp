@@ -52,7 +52,7 @@ class Gated : public Executor {
     void contribute(std::int64_t seq)
     {
         auto const values = std::make_shared<std::vector<float> const>(2, 1.0F);
-        (void)gated_executor.translate(CutWithValues{0, {seq}, {values, nullptr, {2, 0}}});
+        (void)gated_executor.translate(CutResult{0, {seq}, {values, nullptr, {2, 0}}});
         auto const name = protocol::delta_name({1}, {"A.00000011.2"}, {seq});
         gated_executor.carry_out(
             protocol::StoreDelta{static_cast<protocol::Op>(seq), {seq}, {"d0", name}});
