@@ -115,10 +115,10 @@ struct Gaps {
 void explain(Account& account, RunFiles const& files, Timeline const& timeline, Gaps const& gaps);
 
 /// Says where each of the main numbers comes from.
-[[nodiscard]] std::vector<ProvenanceNote> provenance_of(Account const& figures);
+[[nodiscard]] std::vector<ProvenanceNote> provenance_of(Account const& account);
 /// Lists facts about the run.
 [[nodiscard]] std::vector<FactGroup> facts_of(RunFiles const& files, Timeline const& timeline,
-                                              Account const& figures);
+                                              Account const& account);
 /// Lists contradictions in the files, which may make numbers wrong, and trouble with the held-out
 /// loss.
 [[nodiscard]] std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline);

@@ -40,15 +40,15 @@ SitePublishers::SitePublishers(config::Run const& run,
     journal::WriterOptions options;
     options.clock = read_clock(run.folder).value_or(std::nullopt);
     for (auto const* site : sites)
-        sites_.push_back(std::make_unique<journal::Background>(publishing(run, *site, options, log),
-                                                               interval, limit));
+        publishers_.push_back(std::make_unique<journal::Background>(
+            publishing(run, *site, options, log), interval, limit));
 }
 
 void SitePublishers::finish(Millis budget)
 {
     auto const until = monotonic_now() + budget;
-    for (auto const& site : sites_) site->begin_finish(until);
-    for (auto const& site : sites_) (void)site->finish(until);
+    for (auto const& publisher : publishers_) publisher->begin_finish(until);
+    for (auto const& publisher : publishers_) (void)publisher->finish(until);
 }
 
 }  // namespace curtail::programs

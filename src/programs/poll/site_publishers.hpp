@@ -22,7 +22,7 @@ class SitePublishers {
     void finish(Millis budget);
 
   private:
-    std::vector<std::unique_ptr<journal::Background>> sites_;
+    std::vector<std::unique_ptr<journal::Background>> publishers_;
 };
 
 }  // namespace curtail::programs

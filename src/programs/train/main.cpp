@@ -67,17 +67,18 @@ Result<void> train_this_site(programs::Arguments const& arguments, programs::Con
     trainer::StopSignal const stop;
     auto const site = parse_site_id(arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
-    auto const need = permission::parse_requirement(arguments.text("permission"));
-    if (!need) return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
+    auto const requirement = permission::parse_requirement(arguments.text("permission"));
+    if (!requirement)
+        return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
     if (arguments.flag("mpi-check")) return check_connection(arguments, *site, stop, console);
     auto const gpu =
         model::parse_gpu_choice(arguments.text("gpu-kernels"), arguments.text("gpu-attention"));
     if (!gpu) return tl::unexpected(gpu.error());
     programs::ProgressLine progress("training", "");
-    std::optional<account::TrainerProgress> speed;
+    std::optional<account::TrainerProgress> trainer_progress;
     auto const watch = [&](trainer::StepMetrics const& step, Tokens target) {
-        if (!speed) speed.emplace(target);
-        progress.show_text(step_line(*speed, step));
+        if (!trainer_progress) trainer_progress.emplace(target);
+        progress.show_text(step_line(*trainer_progress, step));
     };
     trainer::TrainOptions options{.run = arguments.text("RUN"),
                                   .site = *site,
@@ -85,7 +86,7 @@ Result<void> train_this_site(programs::Arguments const& arguments, programs::Con
                                   .alone = arguments.flag("alone"),
                                   .threads = static_cast<int>(arguments.integer("threads")),
                                   .watcher = watch,
-                                  .permission = *need,
+                                  .permission = *requirement,
                                   .profiled_steps = arguments.integer("profile"),
                                   .gpu = *gpu};
     if (arguments.has("kill-wait"))
