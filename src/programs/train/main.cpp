@@ -86,7 +86,7 @@ Result<void> train_this_site(programs::Arguments const& arguments, programs::Con
                                   .alone = arguments.flag("alone"),
                                   .threads = static_cast<int>(arguments.integer("threads")),
                                   .watcher = watch,
-                                  .permission = *requirement,
+                                  .requirement = *requirement,
                                   .profiled_steps = arguments.integer("profile"),
                                   .gpu = *gpu};
     if (arguments.has("kill-wait"))

@@ -134,7 +134,8 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
                       LossWatch(inputs.run.model.vocabulary));
     recorder.state(energy::PowerState::starting);
     recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), at_start.gpu});
-    PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);
+    PermissionGuard permission(options.requirement, folder, inputs.run.run, options.site, stop,
+                               log);
     std::optional<LogPublisher> publisher;
     if (!options.alone) publisher.emplace(inputs.run, inputs.site, log);
     try {

@@ -28,7 +28,7 @@ struct TrainOptions {
     /// tokens after which the training ends. Runs in the training loop, so it must return
     /// quickly.
     std::function<void(StepMetrics const& step, Tokens target)> watcher{};
-    permission::Requirement permission{
+    permission::Requirement requirement{
         permission::Requirement::if_served};  ///< see PermissionGuard
     std::optional<Millis> kill_wait{};        ///< see StopTimes
     /// Number of steps of which each rank writes a trace; 0: no trace.

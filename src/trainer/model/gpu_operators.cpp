@@ -155,13 +155,13 @@ GpuFacts facts_of(at::Device device, at::ScalarType type)
             type};
 }
 
-GpuAttention preferred_attention(std::optional<GpuAttention> choice, GpuFacts const& facts)
+GpuAttention preferred_attention(std::optional<GpuAttention> attention, GpuFacts const& facts)
 {
     if (facts.type != at::kBFloat16) return GpuAttention::efficient;
     constexpr std::int64_t good_cudnn = 91500;
     bool const known = facts.capability / 10 == 9 || facts.capability / 10 == 10;
-    return choice.value_or(known && facts.cudnn_version >= good_cudnn ? GpuAttention::cudnn
-                                                                      : GpuAttention::flash);
+    return attention.value_or(known && facts.cudnn_version >= good_cudnn ? GpuAttention::cudnn
+                                                                         : GpuAttention::flash);
 }
 
 CheckedOperators checked_operators(OperatorSubject const& subject)

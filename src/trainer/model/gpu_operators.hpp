@@ -40,10 +40,10 @@ struct GpuFacts {
 /// Returns the facts of a GPU on which tensors of this type are computed.
 [[nodiscard]] GpuFacts facts_of(at::Device device, at::ScalarType type);
 
-/// Returns the memory-efficient operator for float32. Otherwise, returns `choice` if there is one.
-/// Otherwise, returns cuDNN's operator for the compute capabilities 9.x and 10.x if cuDNN is 9.15
-/// or newer, as PyTorch 2.11 does.
-[[nodiscard]] GpuAttention preferred_attention(std::optional<GpuAttention> choice,
+/// Returns the memory-efficient operator for float32. Otherwise, returns `attention` if there is
+/// one. Otherwise, returns cuDNN's operator for the compute capabilities 9.x and 10.x if cuDNN
+/// is 9.15 or newer, as PyTorch 2.11 does.
+[[nodiscard]] GpuAttention preferred_attention(std::optional<GpuAttention> attention,
                                                GpuFacts const& facts);
 
 /// Makes the kernels whose operations of a set are kernels of our own.

@@ -21,7 +21,7 @@ class PermissionTraining : public SmallTraining {
         StopSignal const stop;
         auto const ranks = comm::single_process();
         TrainOptions options{run_file(), {"A"}, "7", false, 1};
-        options.permission = requirement;
+        options.requirement = requirement;
         return train_site(options, *ranks, stop, log());
     }
     // Returns the end of the permission.
