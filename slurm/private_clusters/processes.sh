@@ -5,27 +5,30 @@
 
 readonly STOP_SECONDS=5 # from TERM to KILL of a daemon
 
-started_at() { # PID: prints its start time; fails if the process is gone or a zombie
+# Sets `start_time` to that of the process PID; fails if the process is gone or a zombie. It starts
+# no other process, because the loops below call it often.
+find_start_time() { # PID
     local stat
-    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
     stat=${stat##*) }
     local -a field
     read -ra field <<<"$stat"
-    [[ ${field[0]} != Z ]] && echo "${field[19]}"
+    [[ ${field[0]} != Z ]] && start_time=${field[19]}
 }
 
 is_alive() { # PID STARTED
-    [[ $(started_at "$1" || true) == "$2" ]]
+    local start_time=
+    find_start_time "$1" && [[ $start_time == "$2" ]]
 }
 
 start() { # NAME COMMAND...: runs a daemon in its own session and records it
-    local name=$1 pid started
+    local name=$1 pid start_time=
     shift
     setsid "$@" </dev/null >>"$root/$name.out" 2>&1 9>&- &
     pid=$!
     disown
-    started=$(started_at $pid) || return 1
-    echo "$name $pid $started" >>"$root/processes"
+    find_start_time $pid || return 1
+    echo "$name $pid $start_time" >>"$root/processes"
 }
 
 stop() { # PID STARTED: TERM, then KILL

@@ -204,17 +204,17 @@ def first_seed():
     return 6 * (int(execute(SOURCE / "scripts/seed_of_commit.sh").stdout) // 6)
 
 
-@case(seconds=25, quarters=2)
+@case(seconds=25)
 def work_in_a_folder_counts_once(undisturbed):
     one_run(first_seed(), SHORT)
 
 
-@case(seconds=30, quarters=2)
+@case(seconds=30)
 def work_in_a_bucket_counts_once(undisturbed):
     one_run(first_seed() + 1, SHORT)
 
 
-@case(seconds=25, quarters=2)
+@case(seconds=25)
 def work_counts_once_under_other_faults(undisturbed):
     one_run(first_seed() + 2, SHORT)
 

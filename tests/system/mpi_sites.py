@@ -48,7 +48,7 @@ class TwoSites:
     def __init__(self, cluster, start=True, **changes):
         self.cluster = cluster
         # A step of this model takes 0.1 s of a processor. The sites rest longer.
-        self.run = SmallRun(model=MODEL, training={"batch_tokens": 128, "step_at_least_s": 0.4},
+        self.run = SmallRun(model=MODEL, training={"batch_tokens": 128, "step_at_least_s": 0.8},
                             rounds={"keep_models": 100})
         self.jobs = {}
         for site in SITES:

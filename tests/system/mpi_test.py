@@ -22,7 +22,7 @@ PATIENCE_S = 5  # after so long without progress, a transfer has failed
 PAYLOAD = 8_000_000
 
 
-@case(seconds=11, quarters=2)
+@case(seconds=11)
 def payloads_come_over_mpi(cluster):
     with TwoSites(cluster) as two:
         two.wait_for_mpi()
@@ -88,27 +88,27 @@ def break_and_go_on(cluster, source, name, how, in_transfer):
             two.end()
 
 
-@case(seconds=10, quarters=2)
+@case(seconds=10)
 def killed_bridge_costs_no_round(cluster):
     break_and_go_on(cluster, random.Random(0), "curtail-bridge", signal.SIGKILL, True)
 
 
-@case(seconds=10, quarters=2)
+@case(seconds=10)
 def killed_mpirun_of_a_bridge_costs_no_round(cluster):
     break_and_go_on(cluster, random.Random(1), "bridge-mpirun", signal.SIGKILL, True)
 
 
-@case(seconds=11, quarters=2)
+@case(seconds=11)
 def stopped_bridge_costs_no_round(cluster):
     break_and_go_on(cluster, random.Random(2), "curtail-bridge", signal.SIGSTOP, True)
 
 
-@case(seconds=11, quarters=2)
+@case(seconds=11)
 def stopped_mpirun_of_a_bridge_costs_no_round(cluster):
     break_and_go_on(cluster, random.Random(3), "bridge-mpirun", signal.SIGSTOP, True)
 
 
-@case(seconds=15, quarters=2)
+@case(seconds=15)
 def killed_site_comes_back_and_connects_again(cluster):
     with TwoSites(cluster) as two:
         two.wait_for_mpi()
@@ -140,7 +140,7 @@ def taken_ports(count=16):
     raise AssertionError("no free ports")
 
 
-@case(seconds=18, quarters=2)
+@case(seconds=18)
 def sites_that_cannot_connect_use_the_store(cluster):
     far = {"peers": ["10.9.0.0/16"]}
     with taken_ports() as ports:
@@ -171,7 +171,7 @@ def running_checks(two, sites=SITES):
                 check.communicate()
 
 
-@case(seconds=11, quarters=2)
+@case(seconds=11)
 def check_tries_the_connection(cluster):
     with TwoSites(cluster, start=False) as two, running_checks(two) as checks:
         for site, other, check in zip(SITES, reversed(SITES), checks):
