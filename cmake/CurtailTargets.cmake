@@ -171,15 +171,17 @@ function(_curtail_test_executable target main)
 endfunction()
 
 # curtail_test(FOLDER_FILE [WAITS] [EACH] [STORAGE] [SOURCE file...] [LINKS target...] [RANKS n...]
-#              [PROGRAMS program...] [LABELS label...] [TIMEOUT seconds] [ENVIRONMENT K=V...])
+#              [PROGRAMS program...] [LABELS label...] [TIMEOUT seconds] [COST seconds]
+#              [ENVIRONMENT K=V...])
 #   Adds FILE.cpp of the current folder of tests/ to the folder's executable, and a test that runs
 #   what this file defines. LINKS names libraries of ours (`rounds`) or other targets [FOLDER].
 #   PROGRAMS are built before the test. With RANKS the files become an executable of their own, which
 #   runs under mpirun once for each number of ranks. Only such a test has several files. ctest counts in quarters of a core. WAITS: the
 #   test mostly waits, so it shares a core with three others. EACH: each case is a test of its own.
-#   STORAGE: it uses the S3 server that ctest starts for several tests.
+#   STORAGE: it uses the S3 server that ctest starts for several tests. COST: how long it takes, if
+#   that is long; such tests begin before others.
 function(curtail_test name)
-    cmake_parse_arguments(ARG "WAITS;EACH;STORAGE" "TIMEOUT" "SOURCE;LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(ARG "WAITS;EACH;STORAGE" "TIMEOUT;COST" "SOURCE;LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
     get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     string(REGEX REPLACE "^[a-z0-9]+_(.*)$" "\\1" file ${name})
     foreach(default "SOURCE;${file}.cpp" "LINKS;${folder}" "TIMEOUT;60" "LABELS;unit")
@@ -218,6 +220,9 @@ function(curtail_test name)
         list(APPEND environment ${CURTAIL_TESTS_IN_MEMORY})
     endif()
     set(properties LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+    if(ARG_COST)
+        list(APPEND properties COST ${ARG_COST})
+    endif()
     if(ARG_STORAGE)
         list(APPEND environment CURTAIL_TEST_SHARED=${PROJECT_BINARY_DIR}/tests/shared)
         list(APPEND properties FIXTURES_REQUIRED storage)

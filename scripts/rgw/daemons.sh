@@ -26,8 +26,6 @@ run_daemon() { # NAME PROGRAM ARGUMENT...
     echo $! > "$folder/$name.pid"
 }
 
-ask() { timeout 20 ceph --conf="$conf" "$@" 2> /dev/null; }
-
 # wait_until SECONDS COMMAND...
 wait_until() {
     local end=$((SECONDS + $1))
@@ -38,7 +36,6 @@ wait_until() {
     done
 }
 
-disk_is_up() { ask osd stat | grep -q '1 up'; }
 # In a subshell, because a gateway that closes the connection ends the writer by SIGPIPE.
 gateway_answers() (
     exec 3<> "/dev/tcp/127.0.0.1/$port" || exit 1
@@ -49,7 +46,7 @@ gateway_answers() (
 
 start_gateway() {
     run_daemon rgw radosgw --conf="$conf" --name client.rgw -f
-    wait_until 30 gateway_answers
+    wait_until 60 gateway_answers
 }
 
 start_cluster() {
@@ -62,12 +59,11 @@ start_cluster() {
     ceph-mon --conf="$conf" --id a --mkfs --monmap "$folder/monmap" || return 1
     run_daemon mon ceph-mon --conf="$conf" --id a -f
     uuid=$(cat /proc/sys/kernel/random/uuid)
-    id=$(ask osd new "$uuid") || return 1
+    id=$(timeout 20 ceph --conf="$conf" osd new "$uuid" 2> /dev/null) || return 1
     ceph-osd --conf="$conf" --id "$id" --mkfs --osd-uuid "$uuid" > "$folder/log/mkfs.out" 2>&1 ||
         return 1
     run_daemon osd ceph-osd --conf="$conf" --id "$id" -f
-    wait_until 60 disk_is_up || return 1
-    start_gateway
+    start_gateway  # it waits for the disk
 }
 
 # Ends a process only if it is still ours: the kernel may have reused its id.

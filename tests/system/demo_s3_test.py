@@ -14,8 +14,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import (BUILD, CORPUS, PACED, ROUNDS, SMALL_MODEL, SOURCE, case, execute, expect, main,
-                     wait_for)
+from harness import (BUILD, CORPUS, PACED, ROUNDS, SHARED, SMALL_MODEL, SOURCE, case, execute,
+                     expect, main, wait_for)
 
 sys.path.insert(0, str(SOURCE / "scripts/demo/s3"))
 from files import read_json  # noqa: E402
@@ -232,7 +232,8 @@ def compare_figures(remote, local):
 
 
 def compare_sections(*pages):
-    done = execute("/usr/bin/python3", SOURCE / "tests/bill/report/sections.py", *pages, code=None)
+    done = execute("/usr/bin/python3", SOURCE / "tests/bill/report/sections.py", *pages, code=None,
+                   environment={**os.environ, "CURTAIL_SHARED": SHARED or ""})
     if done.returncode == 77:
         print(f"skipped: the sections of the pages: {done.stderr.strip()}")
         return
@@ -273,7 +274,8 @@ def start_with_temporary_users():
             Path(folder, name).write_text(text)
         script = 'mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group && ' \
                  'exec "$@"'
-        environment = {**os.environ, "CURTAIL_BUILD": str(BUILD), "CURTAIL_SOURCE_DIR": str(SOURCE)}
+        environment = {**os.environ, "CURTAIL_BUILD": str(BUILD), "CURTAIL_SOURCE_DIR": str(SOURCE),
+                       **({"CURTAIL_SHARED": SHARED} if SHARED else {})}
         done = subprocess.run(["unshare", "--mount", "sh", "-c", script, folder, sys.executable,
                                *sys.argv], env=environment, check=False)
     sys.exit(done.returncode)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 try:
-    from browser import Browser, missing_programs
+    from browser import Browser, missing_programs, shared_address
 except ImportError as error:
     print(f"{error} (apt-get install python3-selenium)", file=sys.stderr)
     sys.exit(77)
@@ -25,7 +25,7 @@ def main():
         print("Chromium or chromedriver is missing", file=sys.stderr)
         sys.exit(77)
     with tempfile.TemporaryDirectory(prefix="curtail-sections-") as profile:
-        browser = Browser(profile)
+        browser = Browser(profile, shared_address())
         try:
             found = []
             for page in sys.argv[1:]:
