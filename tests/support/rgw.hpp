@@ -24,7 +24,8 @@ class Rgw {
     Rgw()
     {
         if (char const* shared = std::getenv("CURTAIL_TEST_SHARED"))
-            path_ = read_file(std::filesystem::path(shared) / "storage").value();
+            path_ = read_file(std::filesystem::path(shared) / std::to_string(getppid()) / "storage")
+                        .value();
         if (path_.empty()) {
             path_ = folder_ / "rgw";
             run({"up", "--while", std::to_string(getpid())});

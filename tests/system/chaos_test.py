@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import functools
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -81,7 +82,7 @@ class Undisturbed:
                 check_that_changes_are_noticed(result.objects, result.lives, result.account)
         self.losses.append(result.loss)
         if self.kept:
-            part = self.kept.with_suffix(".part")
+            part = self.kept.with_suffix(f".{os.getpid()}.part")
             part.write_text(json.dumps(self.losses))
             part.rename(self.kept)
 
@@ -127,6 +128,7 @@ class Result:
 def conclude(federation, faults, size):
     federation.wait_for_all_sites()
     struck = play(federation, faults)
+    expect(struck or not faults, "no fault has happened")
     federation.wait_for_completion(timeout=180)
     federation.stop_poller()
     return Result(federation, struck, size)
@@ -189,7 +191,7 @@ def one_run(seed, size, by_slurm=False):
         except Exception as error:
             short = " --short" if size is SHORT else ""
             raise Failure(f"{error}\n  faults: {chosen}\n"
-                          f"  folder: {keep(run, seed, options.folder)}\n"
+                          f"  folder: {keep(run, seed, options.kept)}\n"
                           f"  repeat: scripts/chaos.sh --seed {seed}{short}\n"
                           "  Add this seed to tests/system/chaos_seeds.txt.") from error
         print(f"      seed {seed}, {'bucket' if in_bucket else 'folder'}"
@@ -247,6 +249,7 @@ def parse():
     parser.add_argument("cases", nargs="*")
     found = parser.parse_args()
     sys.argv[1:] = found.cases
+    found.kept = found.folder
     return found
 
 

@@ -14,7 +14,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import (BUILD, CORPUS, PACED, ROUNDS, SHARED, SMALL_MODEL, SOURCE, case, execute,
+from harness import (BUILD, CORPUS, PACED, ROUNDS, SHARED_ENVIRONMENT, SMALL_MODEL, SOURCE, case, execute,
                      expect, main, wait_for)
 
 sys.path.insert(0, str(SOURCE / "scripts/demo/s3"))
@@ -233,7 +233,7 @@ def compare_figures(remote, local):
 
 def compare_sections(*pages):
     done = execute("/usr/bin/python3", SOURCE / "tests/bill/report/sections.py", *pages, code=None,
-                   environment={**os.environ, "CURTAIL_SHARED": SHARED or ""})
+                   environment={**os.environ, **SHARED_ENVIRONMENT})
     if done.returncode == 77:
         print(f"skipped: the sections of the pages: {done.stderr.strip()}")
         return
@@ -275,7 +275,7 @@ def start_with_temporary_users():
         script = 'mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group && ' \
                  'exec "$@"'
         environment = {**os.environ, "CURTAIL_BUILD": str(BUILD), "CURTAIL_SOURCE_DIR": str(SOURCE),
-                       **({"CURTAIL_SHARED": SHARED} if SHARED else {})}
+                       **SHARED_ENVIRONMENT}
         done = subprocess.run(["unshare", "--mount", "sh", "-c", script, folder, sys.executable,
                                *sys.argv], env=environment, check=False)
     sys.exit(done.returncode)

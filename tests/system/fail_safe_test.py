@@ -6,7 +6,9 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 from harness import case, expect, main, wait_for
 from rig import CLOSE_DELAY_S, LONG, OUTAGE_S, POLL_PERIOD_S, Rig, expect_stop_in_time
@@ -85,7 +87,7 @@ def permission_is_renewed_while_the_controller_is_stopped(lone_cluster):
 @case(seconds=19)
 def permission_ends_at_the_close_of_the_window_without_a_controller(lone_cluster):
     open_s = 15 if not LONG else 300
-    with Rig(lone_cluster, [(open_s, 50), (7200, 500)]) as rig:
+    with Rig(lone_cluster, [(open_s, 50), (7200, 500)], ranks=2) as rig:
         begun = time.monotonic()
         rig.start_poller()
         rig.wait_for_steps(5, "training")
@@ -124,8 +126,8 @@ def fail_safe_when_the_poller_s_clock_is_an_hour_back(cluster):
 
 @case(seconds=10)
 def fail_safe_when_the_job_s_clock_is_an_hour_back(cluster):
-    folder = cluster.folder / f"clock-{os.getpid()}"
-    folder.mkdir()
+    own = tempfile.TemporaryDirectory(prefix="curtail-clock-")
+    folder = Path(own.name)
     environment = faketime(folder, "+0")
     exports = "".join(f"export {name}={value}\n" for name, value in environment.items())
     with Rig(cluster, prologue=exports) as rig:
@@ -137,7 +139,6 @@ def fail_safe_when_the_job_s_clock_is_an_hour_back(cluster):
         rig.wait_for_steps(5, "training after the clock was corrected")
         expect_same_window(rig)
         rig.check_steps()
-    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,16 @@ from pathlib import Path
 
 SOURCE = Path(os.environ.get("CURTAIL_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
-# The folder of shared.py, if ctest has started what several cases use.
-SHARED = os.environ.get("CURTAIL_SHARED")
+# Where shared.py records what this run of ctest, the parent, has started for several cases; None
+# without ctest. Another process passes it on with both variables.
+CTEST = int(os.environ.get("CURTAIL_CTEST", os.getppid()))
+SHARED = Path(os.environ["CURTAIL_SHARED"], str(CTEST)) if "CURTAIL_SHARED" in os.environ else None
+SHARED_ENVIRONMENT = {"CURTAIL_SHARED": str(SHARED.parent), "CURTAIL_CTEST": str(CTEST)} \
+    if SHARED else {}
+# Longer than in `make test`, as scripts/soak.sh asks for.
+LONG = "--long" in sys.argv
+if LONG:
+    sys.argv.remove("--long")
 # Programs also read options from the environment; the caller's must not change the tests.
 for name in [n for n in os.environ if n.startswith("CURTAIL_")]:
     del os.environ[name]
@@ -85,7 +93,7 @@ def case(seconds=1, quarters=1):
 def shared(name):
     """The folder of what shared.py has started under this name; None if a case has to start its
     own."""
-    return Path((Path(SHARED) / name).read_text()) if SHARED else None
+    return Path((SHARED / name).read_text()) if SHARED else None
 
 
 def expect(condition, message):
@@ -167,7 +175,7 @@ def alive(pid):
 def started_at(pid):
     """Start time in clock ticks since boot (field 22 of /proc/PID/stat); None if it has ended."""
     fields = stat_fields(pid)
-    return None if fields is None else int(fields[19])
+    return None if fields is None or fields[0] in "ZX" else int(fields[19])
 
 
 def descendants(pid):

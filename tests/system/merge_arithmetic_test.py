@@ -5,7 +5,6 @@ import hashlib
 import json
 import signal
 import struct
-import sys
 
 import h5py
 import numpy

@@ -104,7 +104,7 @@ def a_site_waits_for_its_new_key(storage):
 @case(seconds=11)
 def a_site_leaves_if_its_key_stays_refused(storage):
     with run_of_a_new_user(storage, drop_after_s=4) as run:
-        jobs = [run.start_training(site) for site in ("A", "B")]
+        jobs = [run.start_training(site, ranks=2) for site in ("A", "B")]
         wait_for(lambda: merges(run) >= 1, "a merge of two sites", timeout=150, pause=0.2)
         rotated = storage.rotate_key(run.user)
         expect(jobs[0].wait(90) == 77, "site A must exit with 77")

@@ -113,7 +113,7 @@ def trainer_that_a_person_started_is_shown(cluster):
 
 @case(seconds=39)
 def preempted_job_contributes_and_is_followed(lone_cluster):
-    with Rig(lone_cluster) as rig:
+    with Rig(lone_cluster, ranks=2) as rig:
         rig.change_launcher(partition="preemptable")
         rig.start_poller()
         rig.wait_for_steps(5, "training")

@@ -2,15 +2,13 @@
 """Ranks that hang, die or are suspended: the others end the job, or wait. --long tries both ranks
 everywhere, and suspends for a minute with the default time limits."""
 import signal
-import sys
 import time
 
-from harness import (PACED, SOURCE, SmallRun, case, descendants, expect, is_rank, kill, main,
+from harness import (LONG, PACED, SOURCE, SmallRun, case, descendants, expect, is_rank, kill, main,
                      rank_of, wait_for)
 
 GRACE_S = 6
 RANK_TIMEOUT_S = 3
-LONG = "--long" in sys.argv
 # mpirun waits some seconds before it kills a rank that does not respond.
 KILL_S = 10
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damages or deletes the newest model in the store. The run must go on, and then verify."""
-import json
 import os
 import shutil
 import signal
 
-from harness import PACED, SmallRun, case, execute, expect, main, program, wait_for
+from harness import PACED, SmallRun, case, expect, main, wait_for
 
 REPAIR_WAIT_S = 12
 
@@ -84,7 +83,7 @@ def reader_waits_for_a_resting_site():
         part, path = newest_model(run)
         path.unlink()
         shutil.move(kept(run, "A"), run.folder / "kept")
-        failed = run.train("B", code=75, timeout=90)
+        failed = run.train("B", ranks=2, code=75, timeout=90)
         for text in (part["name"], "the chain is valid up to commit",
                      "a site that rests may have a copy", "curtail-store fork"):
             expect(text in failed.stderr, f"{text!r} is not in: {failed.stderr}")

@@ -12,11 +12,8 @@ import threading
 import time
 from pathlib import Path
 
-from harness import PACED, SOURCE, SmallRun, expect, kill, program, read_json_lines, wait_for
+from harness import LONG, PACED, SOURCE, SmallRun, expect, kill, program, read_json_lines, wait_for
 
-LONG = "--long" in sys.argv
-if LONG:
-    sys.argv.remove("--long")
 POLL_PERIOD_S, LIFETIME_S, OUTAGE_S = (60, 180, 120) if LONG else (1, 4, 20)
 CLOSE_DELAY_S, MAX_AGE_S = (60, 120) if LONG else (2, 3)
 # The trainer reads the permission twice a second.
@@ -58,16 +55,17 @@ class Rig:
     """A run of one site on the cluster, and its poller. The signal is a trace of `segments`, unless
     `source` has the poller's options for another one. `changes` replaces keys of the site."""
 
-    def __init__(self, cluster, segments=((7200, 50),), prologue=None, source=None, changes=None):
+    def __init__(self, cluster, segments=((7200, 50),), prologue=None, source=None, changes=None,
+                 ranks=1):
         self.cluster = cluster
         self.launcher = {"script": str(SOURCE / "slurm/site_train.sh"), "grace_s": 10,
                          "slurm_conf": cluster.environment["SLURM_CONF"], "partition": "train"}
-        self.run = SmallRun(sites=("A",), ranks=1, launcher=self.launcher, training=PACED)
+        self.run = SmallRun(sites=("A",), ranks=ranks, launcher=self.launcher, training=PACED)
         if prologue is not None:
             (self.run.folder / "prologue.sh").write_text(prologue)
             self.launcher["prologue"] = "prologue.sh"
         self.run.write("site_A.json", {
-            "site": "A", "ranks": 1, "region": "A", "launcher": self.launcher,
+            "site": "A", "ranks": ranks, "region": "A", "launcher": self.launcher,
             "poll_period_s": POLL_PERIOD_S, "permission_lifetime_s": LIFETIME_S,
             "signal_max_age_s": MAX_AGE_S, "window": {"close_delay_s": CLOSE_DELAY_S},
             **(changes or {})})

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts and stops what several cases of the end-to-end tests use, as fixtures of ctest: prepared
 data, two Slurm clusters, an S3 server, a Chromium, and results of undisturbed chaos runs. The file
-NAME in CURTAIL_SHARED names the folder of each. It ends with the process that ran `up`, if nothing
+NAME in harness.SHARED names the folder of each. It ends with the process that ran `up`, if nothing
 runs `down` before. Without Chromium there is no such file, and the tests skip themselves.
 
     shared.py up|down data|cluster|lone_cluster|storage|browser|undisturbed
 """
+import contextlib
 import os
 import shutil
 import signal
@@ -15,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import (CORPUS, SHARED, SOURCE, alive, execute, kill, prepare_data, shared,
-                     started_at, wait_for)
+from harness import (CORPUS, CTEST, SHARED, SOURCE, execute, kill, prepare_data, shared, started_at,
+                     wait_for)
 from object_storage import SCRIPT as RGW, ObjectStorage
 from slurm_clusters import LONE_SETTINGS, SHARED_SETTINGS, HardCluster
 
@@ -33,8 +34,17 @@ def start_browser(folder):
         return False
     folder.mkdir()
     process = start_chromium(str(folder))
-    (folder / "pid").write_text(str(process.pid))
+    (folder / "pid").write_text(f"{process.pid} {started_at(process.pid)}")
     return True
+
+
+def stop_browser(folder):
+    record = folder / "pid"
+    if record.exists():
+        pid, begun = map(int, record.read_text().split())
+        if started_at(pid) == begun:
+            kill(pid, signal.SIGTERM)
+            wait_for(lambda: started_at(pid) != begun, "the end of Chromium", 10)
 
 
 def start(name, folder):
@@ -48,7 +58,7 @@ def start(name, folder):
     elif name == "browser":
         return start_browser(folder)
     else:
-        ObjectStorage.start(folder, pid=os.getppid())
+        ObjectStorage.start(folder, pid=CTEST)
     return True
 
 
@@ -64,7 +74,7 @@ def up(name):
         started = start(name, folder)
     finally:
         if not started:
-            shutil.rmtree(folder.parent)
+            stop(name, folder)
     return folder if started else None
 
 
@@ -75,15 +85,13 @@ def stop(name, folder):
     if name == "storage":
         execute(RGW, "down", folder)
     if name == "browser":
-        pid = int((folder / "pid").read_text())
-        kill(pid, signal.SIGTERM)
-        wait_for(lambda: not alive(pid), "the end of Chromium", 10, 0.05)
-    shutil.rmtree(folder.parent)
+        stop_browser(folder)
+    # A process of Chromium may still write.
+    shutil.rmtree(folder.parent, ignore_errors=name == "browser")
 
 
-def stop_with(pid, name, folder):
-    """Waits in the background for the end of the process `pid`, and then stops what still runs."""
-    begun = started_at(pid)
+def stop_with_ctest(name, folder, begun):
+    """Waits in the background for the end of ctest, and then stops what still runs."""
     if os.fork() != 0:
         return
     os.setsid()
@@ -91,24 +99,31 @@ def stop_with(pid, name, folder):
         signal.signal(number, signal.SIG_IGN)
     for descriptor in range(3):
         os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
-    while started_at(pid) == begun and folder.exists():
+    while started_at(CTEST) == begun and folder.exists():
         time.sleep(0.5)
     if folder.exists():
         stop(name, folder)
+        forget(name)
     os._exit(0)
 
 
+def forget(name):
+    (SHARED / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # it has other records
+        SHARED.rmdir()
+
+
 def main(action, name):
-    record = Path(SHARED) / name
     if action == "up":
-        record.parent.mkdir(parents=True, exist_ok=True)
+        begun = started_at(CTEST)
         folder = up(name)
         if folder:
-            record.write_text(str(folder))
-            stop_with(os.getppid(), name, folder)
-    elif record.exists():
+            SHARED.mkdir(parents=True, exist_ok=True)
+            (SHARED / name).write_text(str(folder))
+            stop_with_ctest(name, folder, begun)
+    elif (SHARED / name).exists():
         stop(name, shared(name))
-        record.unlink()
+        forget(name)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 from harness import (PACED, SmallRun, case, descendants, execute, expect, is_rank, main, program,
                      stat_fields, wait_for)

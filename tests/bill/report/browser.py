@@ -35,8 +35,8 @@ def arguments(profile):
 
 
 def environment(profile):
-    """Chromium keeps reports of its crashes in the user's folder of settings."""
-    return {**os.environ, "XDG_CONFIG_HOME": profile}
+    """Keeps what Chromium writes elsewhere in its profile."""
+    return {**os.environ, "XDG_CONFIG_HOME": profile, "TMPDIR": profile}
 
 
 def start_chromium(profile):
@@ -56,7 +56,8 @@ def start_chromium(profile):
 
 def shared_address():
     """The address of the Chromium that all tests share; None if a test has to start its own."""
-    record = Path(os.environ.get("CURTAIL_SHARED", ""), "browser")
+    ctest = os.environ.get("CURTAIL_CTEST", str(os.getppid()))
+    record = Path(os.environ.get("CURTAIL_SHARED", ""), ctest, "browser")
     if not record.is_file():
         return None
     return "127.0.0.1:" + Path(record.read_text(), "DevToolsActivePort").read_text().split()[0]

@@ -197,6 +197,9 @@ def check_contrast(browser, checks):
             "style.color = `var(${name})`; const {color} = getComputedStyle(document.body); "
             "style.color = ''; return [name, color.match(/\\d+/g).map(Number)]; })))"
             f"({json.dumps(names)})")
+        checks.equal(f"colours without a value on {theme}", browser.evaluate(
+            "(names => names.filter(name => !getComputedStyle(document.body).getPropertyValue(name)))"
+            f"({json.dumps(names)})"), [])
         least = {"--muted": 4.5, "--s4": 4.5, "--s5": 4.5}
         for name in names[1:]:
             ratio = contrast(value[name], value["--bg"])
