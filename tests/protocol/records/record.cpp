@@ -182,6 +182,18 @@ std::string with_format(std::string const& bytes, int format)
     return json::canonical(object);
 }
 
+TEST(Record, WhoseFormatHasADamagedDigitIsDamaged)
+{
+    auto bytes = encode(a_commit()).bytes;
+    auto const at = bytes.find("\"format\":2");
+    ASSERT_NE(at, std::string::npos);
+    bytes[at + 9] = '3';
+    auto const read = decode_commit(bytes, commit_name({8}));
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ExitCode::protocol);
+    EXPECT_THAT(read.error().message(), HasSubstr("its bytes have changed"));
+}
+
 TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
 {
     for (int const format : {1, 3}) {
