@@ -165,7 +165,7 @@ void add_losses(Tables& out)
             "commit loss_nats_per_token=loss unigram_entropy_nats_per_token=unigram_entropy tokens "
             "bits_per_byte trained_tokens site missing",
             out.doc()["held_out"]);
-    auto const newest = out.doc()["headline"]["held_out"];
+    auto const newest = out.doc()["newest_held_out"];
     if (newest && !newest["followed"].is_true()) out.add({newest});
 }
 

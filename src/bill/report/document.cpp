@@ -190,6 +190,7 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     if (a.round_summary) doc.set("round_summary", round_summary_json(*a.round_summary));
     if (a.loss) doc.set("loss", loss_json(a));
     if (!a.followed.empty()) doc.set("held_out", held_out_json(a));
+    if (a.held_out) doc.set("newest_held_out", newest_held_out_json(*a.held_out));
     bool const has_held = std::any_of(a.sites.begin(), a.sites.end(),
                                       [](auto const& site) { return !site.states.empty(); });
     if (has_held) add_held(doc, a);

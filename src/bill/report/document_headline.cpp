@@ -82,15 +82,7 @@ void add_loss_headline(Object& out, account::Account const& a)
     auto const* final = a.loss ? &a.loss->finals.front() : nullptr;
     out.set("best_ppl", final != nullptr ? Value(final->best_perplexity) : Value());
     out.set("tail_loss", final != nullptr ? Value(tail_json(*final)) : Value());
-    if (a.held_out)
-        out.set("held_out", Object{{"commit", a.held_out->commit},
-                                   {"newer_commit", a.held_out->newer},
-                                   {"followed", a.held_out->followed},
-                                   {"trained_tokens", a.held_out->trained.value},
-                                   {"loss", a.held_out->loss},
-                                   {"unigram_entropy", a.held_out->unigram_entropy},
-                                   {"tokens", a.held_out->tokens.value},
-                                   {"bits_per_byte", a.held_out->bits_per_byte}});
+    if (a.held_out) out.set("held_out", newest_held_out_json(*a.held_out));
 }
 
 }  // namespace

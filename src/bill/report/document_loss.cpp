@@ -49,6 +49,14 @@ json::Value loss_json(account::Account const& a)
         {"final", json::array_of(loss.finals, final_json)}};
 }
 
+json::Value newest_held_out_json(account::HeldOut const& held_out)
+{
+    return Object{{"commit", held_out.commit},       {"newer_commit", held_out.newer},
+                  {"followed", held_out.followed},   {"trained_tokens", held_out.trained.value},
+                  {"loss", held_out.loss},           {"unigram_entropy", held_out.unigram_entropy},
+                  {"tokens", held_out.tokens.value}, {"bits_per_byte", held_out.bits_per_byte}};
+}
+
 json::Value held_out_json(account::Account const& a)
 {
     return json::array_of(a.followed, [](account::FollowedLoss const& followed) {

@@ -51,6 +51,8 @@ json::Object& add_tally(json::Object& out, energy::Tally const& tally);
 [[nodiscard]] json::Value loss_json(account::Account const& account);
 /// Makes the list of the held-out losses in the sites' journals.
 [[nodiscard]] json::Value held_out_json(account::Account const& account);
+/// `newest_held_out`, and `headline.held_out`.
+[[nodiscard]] json::Value newest_held_out_json(account::HeldOut const& held_out);
 [[nodiscard]] json::Value energy_json(account::Account const& account);
 [[nodiscard]] json::Value times_json(account::Account const& account);
 [[nodiscard]] json::Value latencies_json(account::Account const& account);

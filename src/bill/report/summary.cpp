@@ -210,7 +210,7 @@ std::string closing_text(View doc)
         "tokens in the model\n",
         commits["all"].integer(), commits["joint"].integer(), commits["lone"].integer(),
         commits["roster"].integer(), doc["headline"]["tokens"].integer());
-    if (auto const held_out = doc["headline"]["held_out"]) out += held_out_text(held_out);
+    if (auto const held_out = doc["newest_held_out"]) out += held_out_text(held_out);
     if (auto const why = doc["missing"]["held_out"]) out += why.text() + "\n";
     auto const unknown = doc["totals"]["all"]["unknown_kwh"].number_or(0);
     if (auto const why = doc["missing"]["carbon"])

@@ -136,6 +136,19 @@ json::Value document_in(std::filesystem::path const& file)
     return json::parse_file(file).value();
 }
 
+TEST_F(Program, StatesTheHeldOutLossOfARunWithoutTrainedTokens)
+{
+    auto value = json::parse_file(folder_ / "evaluation.json").value();
+    ASSERT_TRUE(write_file(folder_ / "evaluation.json",
+                           json::to_string(value.as_object()->set("commit", 1))));
+    for (auto const& run : std::filesystem::directory_iterator(folder_ / "store/runs"))
+        for (auto const& commit : std::filesystem::directory_iterator(run.path() / "commits"))
+            if (commit.path().filename() != "00000001.json") std::filesystem::remove(commit.path());
+    EXPECT_EQ(report({"--out", to("x.html"), "--csv", to("tables")}), 0) << printed;
+    EXPECT_THAT(printed, HasSubstr("held-out loss 4.875 nats per token at commit 1;"));
+    EXPECT_EQ(rows_of(folder_ / "tables/held_out.csv").size(), 2U);
+}
+
 TEST_F(Program, WritesEachTableAsCsvWithTheFiguresOfTheDocument)
 {
     std::vector<std::string> const tables{"--csv",      to("new/tables"), "--out",
