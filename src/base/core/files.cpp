@@ -228,7 +228,10 @@ Result<void> write_file(fs::path const& path, std::string_view content, unsigned
 Result<void> create_file(fs::path const& path, std::string_view content)
 {
     auto const temporary = temporary_for(path);
-    if (auto written = write_file(temporary, content); !written) return written;
+    if (auto written = write_file(temporary, content); !written) {
+        written.error().what = "cannot write " + path.string();
+        return written;
+    }
     int const error = link(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
     unlink(temporary.c_str());
     if (error != 0 && error != EEXIST)
