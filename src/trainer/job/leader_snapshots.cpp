@@ -52,7 +52,8 @@ Result<void> LeaderSnapshots::finish()
             ended(*result);
             return *result;
         }
-        auto const deadline = stop_deadline(ranks_.stop(), context_.stop_times, 90);
+        auto const deadline =
+            stop_deadline(ranks_.stop(), context_.stop_times, StopPoint::process_ends);
         if (deadline && monotonic_now() >= *deadline)
             return fail(ExitCode::unavailable, "snapshot not saved",
                         "the job must stop before the snapshot is on the disk");

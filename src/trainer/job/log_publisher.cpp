@@ -36,7 +36,8 @@ LogPublisher::LogPublisher(config::Run const& run, config::Site const& site, Log
 void LogPublisher::finish(StopSignal const& stop, StopTimes const& times)
 {
     auto const end = monotonic_now() + longest_end;
-    auto const until = std::min(end, stop_deadline(stop, times, 90).value_or(end));
+    auto const until =
+        std::min(end, stop_deadline(stop, times, StopPoint::process_ends).value_or(end));
     if (!background_.finish(until))
         log_.warning(
             "the end of the site's logs is not published in time; the next job or the poller "

@@ -65,10 +65,9 @@ void MemberLoop::forward_stop_request()
 {
     context_.permission.check();
     if (failure_) ranks_.stop().request(StopCause::failure);
-    constexpr int transfers_begin_percent = 80;
-    constexpr int end_percent = 88;  // the process ends at 90 % (run_training.cpp)
-    auto const begin = stop_deadline(ranks_.stop(), context_.stop_times, transfers_begin_percent);
-    auto const end = stop_deadline(ranks_.stop(), context_.stop_times, end_percent);
+    auto const begin =
+        stop_deadline(ranks_.stop(), context_.stop_times, StopPoint::transfers_begin);
+    auto const end = stop_deadline(ranks_.stop(), context_.stop_times, StopPoint::round_ends);
     if (!begin || !end || end == stop_deadline_) return;
     auto const ended = context_.permission.ended();
     if (!stop_deadline_ && !failure_)

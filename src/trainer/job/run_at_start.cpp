@@ -10,7 +10,7 @@ StopDeadline deadline_at_start(SiteRanks& ranks, StopTimes const& times)
 {
     return [&ranks, times] {
         ranks.heartbeat();
-        return stop_deadline(ranks.stop(), times, 80);
+        return stop_deadline(ranks.stop(), times, StopPoint::transfers_begin);
     };
 }
 

@@ -89,11 +89,10 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
                           std::shared_ptr<store::ObjectStore> const& store)
 {
     protocol::Site site({{context.site.site, std::random_device{}()}, spec, context.start.rate});
-    // The round ends after 88 % of the time (member_loop.cpp). The process ends after 90 %, before
-    // the launcher kills it. Even if the training loop hangs, the permission is checked here.
+    // Even if the training loop hangs, the permission is checked here.
     auto const exit_by = [&] {
         context.permission.check();
-        return stop_deadline(ranks.stop(), context.stop_times, 90);
+        return stop_deadline(ranks.stop(), context.stop_times, StopPoint::process_ends);
     };
     auto const gate = std::make_shared<SnapshotGate>();
     auto parts = executor_parts(context, store, gate);

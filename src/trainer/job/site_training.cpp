@@ -245,8 +245,9 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     add_peak_rate(*inputs, *device);
     if (collectives.rank() == 0) warn_of_float32_muon(inputs->run.optimizer, *device, log);
     auto const times = stop_times(options, *inputs);
-    comm::Patience const patience{inputs->run.training.rank_timeout,
-                                  [&stop, times] { return stop_deadline(stop, times, 90); }};
+    comm::Patience const patience{inputs->run.training.rank_timeout, [&stop, times] {
+                                      return stop_deadline(stop, times, StopPoint::process_ends);
+                                  }};
     collectives.set_patience(patience);
     auto const on_device = device_collectives(collectives, *device, patience);
     auto& exchanging = on_device ? *on_device : collectives;

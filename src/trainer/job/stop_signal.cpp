@@ -102,8 +102,10 @@ std::optional<MonoTime> StopSignal::terminated_at() const
 
 void StopSignal::request(StopCause cause) const { note_request(cause); }
 
-std::optional<MonoTime> stop_deadline(StopSignal const& stop, StopTimes const& times, int percent)
+std::optional<MonoTime> stop_deadline(StopSignal const& stop, StopTimes const& times,
+                                      StopPoint point)
 {
+    auto const percent = static_cast<int>(point);
     auto const raised = stop.raised_at();
     if (!raised) return std::nullopt;
     auto deadline = *raised + times.grace * percent / 100;

@@ -53,9 +53,16 @@ struct StopTimes {
     /// After SIGTERM: Slurm's KillWait. Empty if it is unknown; then the grace counts.
     std::optional<Millis> kill_wait;
 };
-/// Returns when the share `percent`/100 of the time has passed that the job has to stop. Returns an
-/// empty optional without a stop request. A SIGTERM can make the result earlier.
+/// A point of a stop. Its value is the share of the time that the job has to stop, in percent. The
+/// launcher kills what remains after 100 %.
+enum class StopPoint {
+    transfers_begin = 80,  ///< the site stores its last work; a start gives up
+    round_ends = 88,       ///< the state machine ends
+    process_ends = 90      ///< snapshots, logs and waiting ranks end
+};
+/// Returns the time of this point. Returns an empty optional without a stop request. A SIGTERM can
+/// make the result earlier.
 [[nodiscard]] std::optional<MonoTime> stop_deadline(StopSignal const& stop, StopTimes const& times,
-                                                    int percent);
+                                                    StopPoint point);
 
 }  // namespace curtail::trainer

@@ -55,12 +55,15 @@ TEST(StopSignal, ATermLeavesAShareOfKillWait)
 {
     StopSignal const stop;
     StopTimes const times{Seconds{100}, Seconds{30}};
-    EXPECT_FALSE(stop_deadline(stop, times, 80));
+    EXPECT_FALSE(stop_deadline(stop, times, StopPoint::transfers_begin));
     ASSERT_EQ(raise(SIGUSR1), 0);
-    EXPECT_EQ(stop_deadline(stop, times, 80), *stop.raised_at() + Seconds{80});
+    EXPECT_EQ(stop_deadline(stop, times, StopPoint::transfers_begin),
+              *stop.raised_at() + Seconds{80});
     ASSERT_EQ(raise(SIGTERM), 0);
-    EXPECT_EQ(stop_deadline(stop, times, 80), *stop.terminated_at() + Seconds{24});
-    EXPECT_EQ(stop_deadline(stop, {Seconds{100}, {}}, 80), *stop.raised_at() + Seconds{80});
+    EXPECT_EQ(stop_deadline(stop, times, StopPoint::transfers_begin),
+              *stop.terminated_at() + Seconds{24});
+    EXPECT_EQ(stop_deadline(stop, {Seconds{100}, {}}, StopPoint::transfers_begin),
+              *stop.raised_at() + Seconds{80});
 }
 
 TEST(StopSignal, IsClearInEachInstance)
