@@ -98,7 +98,7 @@ tidy: ## clang-tidy over all sources, in a build without precompiled headers
 	    -extra-arg=-Wno-unused-command-line-argument \
 	    '$(CURDIR)/(src|tests|bench)/.*\.cpp$$'
 
-metrics: ## print sizes and complexity of src/ and check their limits (needs lizard from PyPI)
+metrics: ## print sizes and complexity of src/ and check their limits (make setup installs lizard)
 	@exec scripts/code_metrics.py --check
 
 clean: ## remove build/ (results/ and .deps/ stay)

@@ -22,10 +22,10 @@ struct CopySummary {
     std::int64_t commits{};         ///< in the copy
     std::int64_t headers{};         ///< in the copy
     std::int64_t payloads{};        ///< in the copy
-    std::int64_t written{};         ///< objects that this call has written
-    Bytes bytes;                    ///< that this call has written
-    std::int64_t pieces{};          ///< of the sites' journals, in the copy
-    std::int64_t damaged_pieces{};  ///< of these: damaged in the source, and copied as they are
+    std::int64_t written{};         ///< objects that this call wrote
+    Bytes bytes;                    ///< size of the objects that this call wrote
+    std::int64_t pieces{};          ///< pieces of the sites' journals in the copy
+    std::int64_t damaged_pieces{};  ///< pieces that are damaged in the source and in the copy
     std::int64_t left_out{};        ///< deltas of pending contributions that the source lacks
     std::int64_t found{};          ///< objects that the destination had already, and that are right
     bool source_has_grown{false};  ///< the source has a newer commit now

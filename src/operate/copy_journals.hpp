@@ -10,9 +10,9 @@ namespace curtail::operate {
 /// What a copy of journals has done.
 struct JournalCopy {
     std::int64_t pieces{};   ///< in the copy
-    std::int64_t damaged{};  ///< of these: damaged in the source, and copied as they are
-    std::int64_t written{};  ///< pieces that this call has written
-    Bytes bytes;             ///< of these
+    std::int64_t damaged{};  ///< pieces that are damaged in the source and in the copy
+    std::int64_t written{};  ///< pieces that this call wrote
+    Bytes bytes;             ///< size of the pieces that this call wrote
 };
 
 /// Copies the journals of the sites into the store `to`. Reads the pieces that `to` has already,

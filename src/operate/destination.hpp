@@ -33,8 +33,8 @@ class Destination {
     [[nodiscard]] tl::unexpected<Error> differs(std::string const& name) const;
 
     struct Counts {
-        std::int64_t written{};  ///< objects
-        Bytes bytes;             ///< of these
+        std::int64_t written{};  ///< objects that were written
+        Bytes bytes;             ///< their size
         std::int64_t found{};    ///< objects that were there and are right
     };
     [[nodiscard]] Counts counts() const;

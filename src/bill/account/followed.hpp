@@ -47,8 +47,9 @@ struct FollowedState {
 [[nodiscard]] std::optional<FollowedState> followed_state(std::vector<FollowedModel> const& models,
                                                           CommitNumber newest, Round round);
 
-/// Returns what a person should look at, as sentences without a full stop: the loss is not finite;
-/// it has risen by more than the bound; the evaluations are behind by more than the bound.
+/// Returns what a person should look at, as sentences without a full stop. The loss may not be
+/// finite, or it has risen by more than the bound. Or the evaluations are behind by more than the
+/// bound.
 [[nodiscard]] std::vector<std::string> followed_warnings(FollowedState const& state,
                                                          config::HeldOutBounds const& bounds);
 

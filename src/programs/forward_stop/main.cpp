@@ -30,10 +30,9 @@ enum ExitCode {
 };
 
 constexpr char const* help =
-    "Runs a command, e.g. mpirun, so that TERM does not end it at once. Sends the command USR2 for "
-    "a\n"
-    "TERM, and USR1 for a USR1: at once and then after 1, 2, 4, 8, ... s until the command has "
-    "ended.\n"
+    "Runs a command, e.g. mpirun, so that TERM does not end it at once. Sends the\n"
+    "command USR2 for a TERM, and USR1 for a USR1: at once and then after 1, 2, 4,\n"
+    "8, ... s until the command has ended.\n"
     "Sends INT, HUP and QUIT on unchanged. The command itself runs with TERM blocked.\n"
     "Usage: curtail-forward-stop COMMAND [ARGUMENT...]\n"
     "\n"

@@ -21,7 +21,7 @@ struct WeightInput {
 
 /// Returns the weight of each contribution, computed in double and rounded to fp32:
 /// `scale_i = w_i / (1 + discount * staleness_i) / (sum of all tokens)`. Here w_i is the sum of the
-/// tokens of all contributions of the same member: each of them continues the work of the one
+/// tokens of all contributions of the same member. Each of them continues the work of the one
 /// before, so the member's work is the sum of its deltas. `discount` is `discount_permille` / 1000.
 /// A contribution without tokens has the weight 0.
 [[nodiscard]] std::vector<float> scales(std::span<WeightInput const> included,

@@ -27,8 +27,8 @@ class Amendments {
     bool due_{true};
     /// The amendment whose bytes were invalid in the last read.
     std::optional<AmendmentRef> invalid_;
-    int reads_{0};      ///< so often in a row, with the same bytes
-    MonoTime since_{};  ///< since this time
+    int reads_{0};      ///< number of consecutive reads of the same invalid bytes
+    MonoTime since_{};  ///< time of the first of these reads
 };
 
 /// Returns the number of the amendment that follows the last one in the chain.

@@ -8,8 +8,8 @@
 
 namespace curtail::energy {
 
-/// The name of the rule by which the intensity at any time follows from the samples: a sample holds
-/// until the next sample's time, at most for the longer of its own period and
+/// The name of the rule by which the intensity at any time follows from the samples. A sample holds
+/// until the time of the next one. It holds at most for the longer of its own period and
 /// IntensityRule::least_hold.
 inline constexpr char const* accounting_rule = "hold";
 
@@ -46,13 +46,12 @@ class IntensitySeries {
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
     /// Returns true if no sample has a value. Then the intensity is unknown at all times.
     [[nodiscard]] bool blind() const { return blind_; }
-    /// Splits `interval` where the intensity changes. The pieces are in order of time
-    /// and without gaps. An empty interval has no pieces.
+    /// Splits `interval` where the intensity changes. The pieces are in order of time and without
+    /// gaps. An empty interval has no pieces.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
     /// Returns the part of `interval` after the last sample's hold, where PastEnds::nearest assumes
-    /// the value of this sample. Returns an empty
-    /// interval if there is no such part. Also returns an empty interval with PastEnds::unknown, or
-    /// if the last sample has no value.
+    /// the value of this sample. Returns an empty interval if there is no such part, with
+    /// PastEnds::unknown, or if the last sample has no value.
     [[nodiscard]] Interval assumed_after_last(Interval interval) const;
 
   private:

@@ -15,8 +15,8 @@ namespace curtail::energy {
 /// The threshold is the one with which the tally was computed, e.g. by integrate().
 struct Tally {
     WattHours energy;    ///< all energy drawn
-    WattHours clean;     ///< the part drawn at an intensity below the threshold; without the site,
-                         ///< this energy would have been curtailed
+    WattHours clean;     ///< the part drawn at an intensity below the threshold, which is a sign of
+                         ///< curtailment and no proof
     WattHours unknown;   ///< the part drawn while the intensity was unknown
     Grams carbon;        ///< carbon caused by the energy of known intensity
     Grams carbon_dirty;  ///< the part of `carbon` caused while the intensity was at or above the

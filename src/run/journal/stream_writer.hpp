@@ -27,8 +27,9 @@ struct Pass {
 /// Publishes one local file as a stream.
 ///
 /// The writer may be killed at any time; another process then goes on. No byte of the file is
-/// published twice, even if two processes with the same file publish at the same time: a piece is
-/// created only if its name is free, and the loser reads it and goes on after it.
+/// published twice, even if two processes with the same file publish at the same time. A piece is
+/// created only if its name is free. A process that finds its name taken reads that piece and
+/// continues after it.
 ///
 /// The writer remembers the newest piece in a file beside the local file. It only saves requests.
 class StreamWriter {

@@ -29,8 +29,7 @@ struct Verdict {
 /// Decides which permission to write at the real time `now`. Returns an empty optional if `present`
 /// may stay. `present` is the permission that was last written, or empty if there is none.
 ///
-/// - If jobs may train, the permission ends `policy.lifetime` from now. While the window is
-/// closing,
+/// - If jobs may train, the permission ends `policy.lifetime` from now. In a closing window,
 ///   it ends at most 2 x `policy.poll_period` after Verdict::closes.
 /// - If jobs must not train, the permission ends at once.
 /// - A permission is renewed after half a poll period, or after a quarter of its lifetime if

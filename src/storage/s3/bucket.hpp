@@ -32,9 +32,9 @@ struct TransferSizes {
 ///
 /// The functions fail with
 /// - `permission` if the server rejects the credentials or denies access;
-/// - `unavailable` if the bucket does not exist, or if the status is 404 without a reason that an
+/// - `unavailable` if the bucket does not exist, or if the status is 404 without the reason of an
 /// S3
-///   server gives (see is_answer());
+///   server (see is_answer());
 /// - `io` if the storage is full, or if data arrive damaged again and again;
 /// - `temporary` if the server does not answer, or answers with errors, five times in a row; or if
 ///   the operation was cancelled;

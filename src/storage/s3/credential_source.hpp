@@ -101,7 +101,7 @@ class CredentialSource {
     std::mutex mutex_;
     std::condition_variable_any read_ended_;
     bool reading_{false};
-    std::uint64_t readings_{0};  ///< so many have ended, other than by the end of a Call
+    std::uint64_t readings_{0};  ///< readings that ended, other than by the end of a Call
     Shared current_;
     Error error_{};                 ///< of the last reading that found no valid credentials
     std::optional<Time> read_at_;   ///< when current_ was read

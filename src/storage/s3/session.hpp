@@ -33,8 +33,8 @@ inline constexpr std::size_t answer_limit = std::size_t{4} << 20;
 
 /// Sends signed requests to one location. An operation that consists of many requests keeps within
 /// its Call: it ends within a second of a stop request, and fails with `temporary` when its time is
-/// over. Keeps connections open, corrects the clock, renews
-/// credentials and repeats requests. Thread-safe.
+/// over. Keeps connections open, corrects the clock, renews credentials and repeats requests.
+/// Thread-safe.
 class Session {
   public:
     /// A response that settles a request (see is_answer()), or why there is none.

@@ -17,9 +17,10 @@ struct ListenAddress {
     friend bool operator==(ListenAddress const&, ListenAddress const&) = default;
 };
 
-/// Fails with `permission` unless the server's URI has the form `N.N;tcp://IP:PORT`, with one or
-/// more IPv4 addresses before the port that all lie in `networks`, and the port's name has only
-/// digits, '.' and ':'. The message says which site file to change.
+/// Checks what another site has announced. The server's URI must have the form `N.N;tcp://IP:PORT`,
+/// with one or more IPv4 addresses before the port. All of them must lie in `networks`. The port's
+/// name may have only digits, '.' and ':'. Otherwise fails with `permission`; the message says
+/// which site file to change.
 [[nodiscard]] Result<void> check_address(ListenAddress const& address,
                                          std::vector<Network> const& networks);
 

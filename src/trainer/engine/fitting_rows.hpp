@@ -29,10 +29,10 @@ class FittingRows {
   public:
     /// `folder` is the site's folder.
     FittingRows(std::filesystem::path const& folder, config::Run const& run, RowFacts const& facts);
-    /// Returns the number of rows that a rank should compute at once: the one that the leader has
-    /// kept, if it was found under the same facts, and otherwise that of the run file. The leader
-    /// logs that it uses a kept one, or that the file cannot be read. Every rank must call this
-    /// function, and gets the same number. Throws comm::CommError.
+    /// Returns the number of rows that a rank should compute at once. It is the one that the leader
+    /// has kept, if it was found under the same facts. Otherwise it is that of the run file. The
+    /// leader logs that it uses a kept one, or that the file cannot be read. Every rank must call
+    /// this function, and gets the same number. Throws comm::CommError.
     [[nodiscard]] std::int64_t at_start(comm::Collectives& ranks, Log const& log);
     /// If the ranks have made their micro-batches smaller, for want of memory, logs and keeps the
     /// number of rows. A failure to keep it is only logged. Call it after every step.
