@@ -37,6 +37,10 @@ enum class Fault {
     reuse_merge_after_amendment,
     train_after_leaving,
     never_restore_model,
+    ignore_amendments,
+    train_beyond_round,
+    exit_in_outage,
+    take_answers_twice,
     sweep_pending_deltas,
     restart_fork
 };

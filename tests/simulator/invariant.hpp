@@ -23,6 +23,7 @@ enum class Invariant {
     exit,      ///< a site exits only for a reason
     progress   ///< any living site completes the run
 };
+inline constexpr int invariant_count = static_cast<int>(Invariant::progress) + 1;
 /// Returns the name of the invariant, as in docs/simulator.md.
 [[nodiscard]] char const* to_text(Invariant invariant);
 

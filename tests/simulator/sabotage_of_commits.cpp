@@ -171,6 +171,11 @@ void obey_amendments_early(Scene const& scene, Commit const& parent, Commit& com
     grant(with_terms(scene.run, commit.terms), commit);
 }
 
+void ignore_amendments(Scene const&, Commit const& parent, Commit& commit)
+{
+    commit.terms = parent.terms;
+}
+
 void refuse_by_own_parameters(Scene const& scene, Commit const& parent, Commit& commit)
 {
     std::map<MemberId, Ranges> held;
@@ -284,6 +289,8 @@ std::unique_ptr<Saboteur> saboteur_of_commits(Fault fault, RunSpec const& run, S
             return plain(grant_skipped_again);
         case Fault::obey_amendments_early:
             return plain(obey_amendments_early);
+        case Fault::ignore_amendments:
+            return plain(ignore_amendments);
         case Fault::refuse_by_own_parameters:
             return plain(refuse_by_own_parameters);
         case Fault::create_without_rebuild:

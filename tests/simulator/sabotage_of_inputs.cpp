@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "protocol/records/terms.hpp"
@@ -96,6 +98,11 @@ class TransferAfterDeadline final : public Saboteur {
     }
 };
 
+void append(std::vector<Output>& outputs, std::vector<Output> more)
+{
+    std::move(more.begin(), more.end(), std::back_inserter(outputs));
+}
+
 /// Hides suspensions: the site receives Ticks from the time in which it was suspended.
 class CountUnansweredTime final : public Saboteur {
   public:
@@ -104,16 +111,59 @@ class CountUnansweredTime final : public Saboteur {
     {
         std::vector<Output> outputs;
         for (; last_ != MonoTime{} && now - last_ > skew_; last_ += skew_)
-            for (auto& output : site.on(last_ + skew_, Tick{}))
-                outputs.push_back(std::move(output));
+            append(outputs, site.on(last_ + skew_, Tick{}));
         last_ = now;
-        for (auto& output : site.on(now, input)) outputs.push_back(std::move(output));
+        append(outputs, site.on(now, input));
         return outputs;
     }
 
   private:
     Millis skew_;
     MonoTime last_{};
+};
+
+/// Stops the clock of a member while it trains. Writes the status that is then due.
+class TrainBeyondRound final : public Saboteur {
+  public:
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        auto const status = site.status();
+        bool const trains = status_ && status.state == ProtocolState::run &&
+                            status.waiting_for == "the end of the round" &&
+                            !std::holds_alternative<StopRequested>(input) && op_of(input) == 0;
+        if (!trains) now_ = now;
+        auto outputs = site.on(now_, input);
+        each<Overwrite>(outputs, [this](Overwrite const& overwrite) {
+            if (overwrite.name.starts_with("status/")) status_ = overwrite;
+        });
+        if (trains) outputs.emplace_back(*status_);
+        return outputs;
+    }
+
+  private:
+    MonoTime now_{};
+    std::optional<Overwrite> status_;
+};
+
+/// Takes each failure of the store for a lasting one.
+class ExitInOutage final : public Saboteur {
+  public:
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        auto changed = input;
+        if (auto* unknown = std::get_if<Unknown>(&changed)) unknown->code = ExitCode::unavailable;
+        return site.on(now, changed);
+    }
+};
+
+class TakeAnswersTwice final : public Saboteur {
+  public:
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        auto outputs = site.on(now, input);
+        if (op_of(input) != 0) append(outputs, site.on(now, input));
+        return outputs;
+    }
 };
 
 /// Reads that a member leaves already in the contribution before its last one.
@@ -170,6 +220,12 @@ std::unique_ptr<Saboteur> saboteur_of_inputs(Fault fault, RunSpec const& run, Si
             return std::make_unique<TransferAfterDeadline>();
         case Fault::count_unanswered_time:
             return std::make_unique<CountUnansweredTime>(run.params.skew);
+        case Fault::train_beyond_round:
+            return std::make_unique<TrainBeyondRound>();
+        case Fault::exit_in_outage:
+            return std::make_unique<ExitInOutage>();
+        case Fault::take_answers_twice:
+            return std::make_unique<TakeAnswersTwice>();
         case Fault::remove_leaver_early:
             return std::make_unique<RemoveLeaverEarly>(store);
         default:

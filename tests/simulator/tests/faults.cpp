@@ -2,6 +2,8 @@
 // The simulator finds deliberate faults of the sites.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "base/core/files.hpp"
 #include "simulator/campaign.hpp"
 #include "support/paths.hpp"
@@ -46,8 +48,12 @@ constexpr Known known[] = {
     {Fault::never_restore_header, Invariant::decision, 2},
     {Fault::write_no_status, Invariant::removal, 0},
     {Fault::reuse_merge_after_amendment, Invariant::model, 614},
-    {Fault::train_after_leaving, Invariant::weights, 158},
+    {Fault::train_after_leaving, Invariant::weights, 6},
     {Fault::never_restore_model, Invariant::progress, 0},
+    {Fault::ignore_amendments, Invariant::terms, 1},
+    {Fault::train_beyond_round, Invariant::round, 1},
+    {Fault::exit_in_outage, Invariant::exit, 0},
+    {Fault::take_answers_twice, Invariant::contract, 0},
     {Fault::sweep_pending_deltas, Invariant::pending, 4},
     {Fault::restart_fork, Invariant::model, 0},
 };
@@ -63,6 +69,16 @@ TEST(Faults, AreEachFoundByAnInvariant)
         EXPECT_STREQ(to_text(detection.failure->invariant), to_text(k.invariant))
             << row(k.fault).name << ": " << detection.failure->text;
         EXPECT_FALSE(detection.failure->trace.empty()) << row(k.fault).name;
+    }
+}
+
+TEST(Faults, ShowEachInvariant)
+{
+    for (int i = 0; i < invariant_count; ++i) {
+        auto const invariant = static_cast<Invariant>(i);
+        EXPECT_TRUE(
+            std::ranges::any_of(known, [&](auto const& k) { return k.invariant == invariant; }))
+            << "no fault breaks " << to_text(invariant);
     }
 }
 
