@@ -41,6 +41,7 @@ enum class Fault {
     train_beyond_round,
     exit_in_outage,
     take_answers_twice,
+    fold_at_first_look,
     sweep_pending_deltas,
     restart_fork
 };

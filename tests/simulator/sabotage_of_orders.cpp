@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -210,6 +211,33 @@ class NeverRestoreModel final : public Withholding {
     }
 };
 
+/// Shows the site each status as it was when the site first looked.
+class FoldAtFirstLook final : public Withholding {
+  public:
+    std::vector<Output> on(Site& site, MonoTime now, Input const& input) override
+    {
+        bool const looked = asked_.name.starts_with("status/") && op_of(input) == asked_.op;
+        if (looked && !std::holds_alternative<Unknown>(input)) {
+            auto const* got = std::get_if<Got>(&input);
+            seen_[asked_.name] = got == nullptr ? std::nullopt : std::optional(got->bytes);
+        }
+        auto outputs = Withholding::on(site, now, input);
+        each<Get>(outputs, [this](Get const& get) { asked_ = get; });
+        return outputs;
+    }
+
+  private:
+    [[nodiscard]] std::optional<Input> refuse(Output const& output) const override
+    {
+        auto const* get = std::get_if<Get>(&output);
+        auto const seen = get == nullptr ? seen_.end() : seen_.find(get->name);
+        if (seen == seen_.end()) return std::nullopt;
+        return seen->second ? Input(Got{get->op, *seen->second}) : Input(Missing{get->op});
+    }
+    Get asked_;
+    std::map<std::string, std::optional<std::string>> seen_;  ///< empty: there was no status
+};
+
 }  // namespace
 
 std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, SimStore&)
@@ -235,6 +263,8 @@ std::unique_ptr<Saboteur> saboteur_of_orders(Fault fault, RunSpec const& run, Si
             return std::make_unique<TrainAfterLeaving>();
         case Fault::never_suspect:
             return std::make_unique<NeverSuspect>();
+        case Fault::fold_at_first_look:
+            return std::make_unique<FoldAtFirstLook>();
         case Fault::never_restore_model:
             return std::make_unique<NeverRestoreModel>();
         default:

@@ -54,6 +54,7 @@ constexpr Known known[] = {
     {Fault::train_beyond_round, Invariant::round, 1},
     {Fault::exit_in_outage, Invariant::exit, 0},
     {Fault::take_answers_twice, Invariant::contract, 0},
+    {Fault::fold_at_first_look, Invariant::removal, 1},
     {Fault::sweep_pending_deltas, Invariant::pending, 4},
     {Fault::restart_fork, Invariant::model, 0},
 };
