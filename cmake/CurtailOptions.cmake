@@ -2,7 +2,7 @@
 # How everything of ours is compiled. Nothing here depends on the machine that builds: no
 # -march=native.
 set(CURTAIL_COMPONENTS all CACHE STRING
-    "all, or poller (curtail-poll, curtail-status and curtail-store, without MPI, LibTorch and HDF5)")
+    "all, or poller: curtail-poll, curtail-status, curtail-store; no MPI, LibTorch, HDF5")
 set_property(CACHE CURTAIL_COMPONENTS PROPERTY STRINGS all poller)
 if(NOT CURTAIL_COMPONENTS MATCHES "^(all|poller)$")
     message(FATAL_ERROR "CURTAIL_COMPONENTS is \"${CURTAIL_COMPONENTS}\"; set it to all or poller")

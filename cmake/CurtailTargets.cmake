@@ -3,9 +3,9 @@
 
 # Sources share one precompiled header and tests another. In the folders that compute with LibTorch,
 # both have its most frequent headers, which take several seconds to parse. Executables are compiled
-# with -fPIC, like libraries, because a precompiled header is valid only for the same code model. The
-# lists name no file of the checkout, so that ccache serves every clone. A source still includes what
-# it uses: `make compilers` checks that.
+# with -fPIC, like libraries, because a precompiled header is valid only for the same code model.
+# The lists name no file of the checkout, so that ccache serves every clone. A source still includes
+# what it uses: `make compilers` checks that.
 set(CURTAIL_PRECOMPILED <fmt/format.h> <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem>
     <functional> <map> <memory> <optional> <set> <span> <stdexcept> <string> <string_view>
     <tl/expected.hpp> <utility> <variant> <vector>)
@@ -87,8 +87,8 @@ function(curtail_library)
     _curtail_record_dependencies(${name} "" ${ARG_DEPENDS})
 endfunction()
 
-# Adds the CUDA sources (*.cu) of the current folder to its library. nvcc does not understand curtail_flags, so
-# they are a target of their own.
+# Adds the CUDA sources (*.cu) of the current folder to its library. nvcc does not understand
+# curtail_flags, so they are a target of their own.
 function(_curtail_add_cuda name)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
     if(NOT sources)
@@ -125,7 +125,8 @@ function(curtail_program program)
     _curtail_record_dependencies(${program} /${name} ${ARG_DEPENDS})
 endfunction()
 
-# _curtail_path(OUT SUBFOLDER)   Sets OUT to the path of the current folder from the top of the tree.
+# _curtail_path(OUT SUBFOLDER)
+#   Sets OUT to the path of the current folder from the top of the tree.
 function(_curtail_path out subfolder)
     file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}${subfolder})
     set(${out} ${path} PARENT_SCOPE)
@@ -175,13 +176,14 @@ endfunction()
 #              [ENVIRONMENT K=V...])
 #   Adds FILE.cpp of the current folder of tests/ to the folder's executable, and a test that runs
 #   what this file defines. LINKS names libraries of ours (`rounds`) or other targets [FOLDER].
-#   PROGRAMS are built before the test. With RANKS the files become an executable of their own, which
-#   runs under mpirun once for each number of ranks. Only such a test has several files. ctest counts in quarters of a core. WAITS: the
-#   test mostly waits, so it shares a core with three others. EACH: each case is a test of its own.
-#   STORAGE: it uses the S3 server that ctest starts for several tests. COST: how long it takes, if
-#   that is long; such tests begin before others.
+#   PROGRAMS are built before the test. With RANKS the files become an executable of their own,
+#   which runs under mpirun once for each number of ranks. Only such a test has several files. ctest
+#   counts in quarters of a core. WAITS: the test mostly waits, so it shares a core with three
+#   others. EACH: each case is a test of its own. STORAGE: it uses the S3 server that ctest starts
+#   for several tests. COST: how long it takes, if that is long; such tests begin before others.
 function(curtail_test name)
-    cmake_parse_arguments(ARG "WAITS;EACH;STORAGE" "TIMEOUT;COST" "SOURCE;LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(ARG "WAITS;EACH;STORAGE" "TIMEOUT;COST"
+        "SOURCE;LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
     get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     string(REGEX REPLACE "^[a-z0-9]+_(.*)$" "\\1" file ${name})
     foreach(default "SOURCE;${file}.cpp" "LINKS;${folder}" "TIMEOUT;60" "LABELS;unit")
