@@ -93,7 +93,7 @@ TEST_F(Program, ReplacesAnEarlierReport)
     EXPECT_EQ(report(charts), 0);
 }
 
-// The numbers themselves: results/reference/check.py and check_published.py.
+// The numbers themselves: results/reference/check.py and check_rest.py.
 TEST(Reference, IsPrintedFromItsDocument)
 {
     TemporaryFolder const folder;
