@@ -4,33 +4,62 @@
 
 check_rest.py [DOCUMENT]
 Compares each number (to 9 digits), each name and the order of each list with what the published
-logs say, and the entry published also with what the technical report states (published.csv). Exits
-with 1 if something differs. The following is in no log, so neither script checks it:
+logs say, and the entry published also with what the technical report states (published.csv). Of
+headline, comparison, sites, windows and the curves, it compares the names, and which steps the
+smoothed curves show. Labels are in no log; they are constants here. Exits with 1 if something
+differs. The following is in no log, so neither script checks it:
 schema, report, provenance, missing, facts, notes; the unit and label of a published number;
 of run: name, title, status, source, model, parameters, clock_factor;
 of signals: unit, provider, kind, rule; of audit: rule, signal_kind, lines; of loss: smoothing.
 A key whose value is null may be missing, and an empty object may be null.
 """
+import copy
+import math
 from collections import Counter, defaultdict
+from datetime import datetime
 from statistics import fmean, median, median_high
 
-from check import (LABELS, compare, comparison, inside_windows, main, others_trained,
-                   seconds_in_windows)
-from logs import SITES, STEP_TOKENS, TAIL_STEPS, THRESHOLD, rows, tally
+import check
+from check import SITES, STEP_TOKENS, THRESHOLD
 
-# What neither script checks, and what check.py checks.
+# What neither script checks.
 UNCHECKED = {"schema", "report", "provenance", "missing", "facts", "notes"}
 UNCHECKED_OF = {"run": {"name", "title", "status", "source", "model", "parameters",
                         "clock_factor"}, "audit": {"rule", "signal_kind", "lines"},
-                "loss": {"smoothing", "curves", "difference", "raw"}, "energy": {"cumulative"},
-                "signals": {"unit", "provider", "kind", "rule", "series"}}
-CHECKED_BY_CHECK = {"headline", "comparison", "sites", "windows"}
+                "loss": {"smoothing"}, "signals": {"unit", "provider", "kind", "rule"}}
+DEVICES = "4 × A100"
+LABELS = {"run": "this run", "one": "one site, always on", "two": "two sites, always on"}
+WHOLE = {"energy_is_whole": True, "co2_is_whole": True}
 LAST_STEPS = 100  # of a round, for its loss
 CLOSE_DELAY = 600  # seconds
 EXCHANGE = {"contribute", "merge", "adopt"}  # the bill has one state for them
 DECISIONS = {"opened": ("closed", "open", "below the threshold"),
              "dirty": ("open", "closing", "above the threshold"),
              "closed": ("closing", "closed", "close delay over")}
+
+
+def tally(minutes, start=0, end=math.inf):
+    return check.tally(minutes, start, end) | WHOLE
+
+
+def inside_windows(experiment, site):
+    """The energy that a site drew from the opening to the closing of its windows."""
+    return sum(tally(experiment.drawn[site], w.opened, w.closed or experiment.end)["kwh"]
+               for w in experiment.windows if w.site == site)
+
+
+def seconds_in_windows(experiment, sites):
+    """Seconds of training, with devices, and with devices or a wait for them."""
+    windows = [w for w in experiment.windows if w.site in sites]
+    return (sum(b - a for site in sites for a, b in experiment.training[site]),
+            sum(w.released - w.ready for w in windows),
+            sum(w.released - w.opened for w in windows))
+
+
+def others_trained(experiment, w):
+    """Whether another site trained between the opening of a window and its first step."""
+    return any(a < w.first and w.opened < b for site, spans in experiment.training.items()
+               if site != w.site for a, b in spans)
 
 
 def seconds_trained(experiment, site, start, end):
@@ -40,11 +69,12 @@ def seconds_trained(experiment, site, start, end):
 def round_of(experiment, r, drawn, end):
     """A round's entry. Energy counts from its start to `end`."""
     steps = sum(r.made.values())
-    last = sorted((s for some in r.logged.values() for s in some), key=lambda s: s.step)
+    last = sorted((s for _, s in r.logged), key=lambda s: s.step)
+    times = {site: [s.t for of, s in r.logged if of == site] for site in r.made}
     sites = [{"site": site, "steps": r.made[site], "tokens": r.made[site] * STEP_TOKENS,
-              "weight": r.made[site] / steps, "first_step_s": some[0].t - r.start,
+              "weight": r.made[site] / steps, "first_step_s": t[0] - r.start,
               "train_s": seconds_trained(experiment, site, r.start, r.end),
-              "last_step_s": r.end - some[-1].t} for site, some in r.logged.items()]
+              "last_step_s": r.end - t[-1]} for site, t in times.items()]
     return {"number": r.number, "start_s": r.start, "end_s": r.end, "merged_s": r.merged,
             "mode": "joint" if len(sites) > 1 else "solo", "sites": sites, "steps": steps,
             "last_step": last[-1].step, "tokens": steps * STEP_TOKENS,
@@ -112,21 +142,26 @@ def energy(experiment, states):
             "unknown_kwh": dict.fromkeys(SITES, 0),
             "outside_g": {site: t["gco2_outside"] for site, t in total.items()},
             "total_kwh": {site: t["kwh"] for site, t in total.items()},
-            "total_g": {site: t["gco2"] for site, t in total.items()}}
+            "total_g": {site: t["gco2"] for site, t in total.items()},
+            "cumulative": {"step_s": 60, "always_on": {
+                "step_s": 300, "start_s": dict.fromkeys(experiment.always, 0),
+                **dict.fromkeys(("wh", "g"), sorted(experiment.always))}}}
 
 
 def total_of(experiment, site=None):
     """The row of a site, or of all sites, in the table of sites."""
-    t = tally(experiment.drawn[site]) if site else experiment.total
+    sites = [site] if site else list(SITES)
+    t = tally(sum((experiment.drawn[s] for s in sites), []))
     made = [r.made for r in experiment.rounds if not site or site in r.made]
-    joint = sum(len(sites) > 1 for sites in made)
-    trained, held, allocated = seconds_in_windows(experiment, site)
-    return {"kwh": t["kwh"], "unknown_kwh": 0, "energy_is_whole": True, "co2_is_whole": True,
-            "g": t["gco2"], "g_outside": t["gco2_outside"], "share": t["share"],
-            "share_inside_windows": inside_windows(experiment, site) / t["kwh"],
+    joint = sum(len(of) > 1 for of in made)
+    trained, held, allocated = seconds_in_windows(experiment, sites)
+    inside = sum(inside_windows(experiment, s) for s in sites)
+    return {**WHOLE, "kwh": t["kwh"], "unknown_kwh": 0, "g": t["gco2"],
+            "g_outside": t["gco2_outside"], "share": t["share"],
+            "share_inside_windows": inside / t["kwh"],
             "ratio": {region: t["gco2"] / tally(always)["gco2"]
                       for region, always in experiment.always.items()},
-            "tokens": experiment.tokens[site] if site else sum(experiment.tokens.values()),
+            "tokens": sum(experiment.tokens[s] for s in sites),
             "joint_rounds": joint, "lone_rounds": len(made) - joint, "allocated_s": allocated,
             "held_devices_s": held, "goodput": trained / allocated}
 
@@ -144,12 +179,29 @@ def spread(windows):
     return {"count": len(spans), "min": min(spans), "median": median(spans), "max": max(spans)}
 
 
-def loss(run, one, two):
-    """What the curves end with. `steps` are counted, even those that a log does not have."""
+def thinned(steps):
+    """The first, last, lowest and highest loss of each of some groups of equal size."""
+    groups = check.MOST_POINTS // 6
+    ends, kept = [len(steps) * i // groups for i in range(groups + 1)], []
+    for group in (steps[a:b] for a, b in zip(ends, ends[1:])):
+        losses = [s.loss for s in group]
+        shown = {0, losses.index(min(losses)), losses.index(max(losses)), len(group) - 1}
+        kept += [group[i] for i in sorted(shown)]
+    return kept
+
+
+def loss(experiment, run, one, two):
+    """The curves, and what they end with. `steps` are counted, even those that a log lacks."""
     final = [{"id": name, "label": LABELS[name], "best_ppl": s["ppl"], "tail_loss": s["tail"][0],
               "tail_se": s["tail"][1], "wall_s": s["wall_s"], "steps": s["tokens"] // STEP_TOKENS}
              for name, s in (("run", run), ("one", one), ("two", two))]
-    return {"tokens_per_step": STEP_TOKENS, "tail_steps": TAIL_STEPS, "final": final}
+    shown = {name: [s.step for s in thinned(list(check.smoothed(log)))]
+             for name, log in experiment.logs.items()}
+    return {"tokens_per_step": STEP_TOKENS, "tail_steps": check.TAIL_STEPS, "final": final,
+            "curves": [{"id": name, "label": LABELS[name], "step": steps}
+                       for name, steps in shown.items()],
+            "difference": {"to": "one", "bucket_steps": check.BUCKET_STEPS,
+                           "curves": [{"id": "run"}, {"id": "two"}]}}
 
 
 def durations(experiment):
@@ -158,8 +210,8 @@ def durations(experiment):
     merged = [r for r in joint if r.merged is not None]
     usual = [r for r in joint
              if r.end - r.start < 2 * median_high([r.end - r.start for r in joint])]
-    before = [min(some[0].t for some in r.logged.values()) - r.start for r in usual]
-    after = [r.end - max(some[-1].t for some in r.logged.values()) for r in usual]
+    before = [min(s.t for _, s in r.logged) - r.start for r in usual]
+    after = [r.end - max(s.t for _, s in r.logged) for r in usual]
     trained = [seconds_trained(experiment, site, r.start, r.end) for r in joint for site in r.made]
     out = {"round_s": median_high([r.merged - r.start for r in merged]),
            "round_training_s": median_high(trained), "round_before_s": median_high(before),
@@ -213,15 +265,16 @@ def published(experiment, run, ones, two):
 
 
 def document(experiment, run, ones, two):
-    """All parts, without their keys in UNCHECKED_OF."""
+    """All parts that check.py leaves, without their keys in UNCHECKED_OF."""
     windows, tokens = experiment.windows, sum(experiment.tokens.values())
     states = {site: states_of(experiment, site) for site in SITES}
     goodput = {site: total_of(experiment, site)["goodput"] for site in SITES}
     stated = published(experiment, run, ones, two)
     beside = [w for w in windows if others_trained(experiment, w)]
     number, joint = len(experiment.rounds), len(experiment.joint)
+    time_zero = datetime.fromisoformat(check.rows(check.TRACE)[0]["point_time"])
     return {
-        "run": {"time_zero": experiment.time_zero.isoformat().replace("+00:00", "Z"),
+        "run": {"time_zero": time_zero.isoformat().replace("+00:00", "Z"),
                 "end_s": experiment.end, "last_step_s": run["wall_s"],
                 "trace_end_s": max(s[-1].t for s in experiment.trace.values())},
         "commits": {"all": number, "genesis": 0, "roster": 0, "joint": joint,
@@ -236,9 +289,9 @@ def document(experiment, run, ones, two):
             key: stated["round_" + name] for key, name in (
                 ("duration_s", "s"), ("before_s", "before_s"), ("train_s", "training_s"),
                 ("after_s", "after_s"), ("merge_s", "merge_s"))}},
-        "loss": loss(run, ones[0], two),
+        "loss": loss(experiment, run, ones[0], two),
         "hours": {site: hours_of(experiment, states[site]) for site in SITES},
-        "allocated_h": {s: seconds_in_windows(experiment, s)[2] / 3600 for s in SITES},
+        "allocated_h": {s: seconds_in_windows(experiment, [s])[2] / 3600 for s in SITES},
         "goodput": {"all": total_of(experiment)["goodput"], "sites": goodput},
         "energy": energy(experiment, states),
         "times": {site: {"startup_s": spread([w for w in windows if w.site == site])}
@@ -246,23 +299,81 @@ def document(experiment, run, ones, two):
         "edges": {"start_s": {"alone": spread([w for w in windows if w not in beside]),
                               "beside": spread(beside)}, "stop_s": {}},
         "after_signal": [], "events_left_out": 0, "warnings": [],
-        "events": [(e["t"], e["event_type"], int(e["round"]) if e["round"] else None,
-                    e["client"] or None, e["details"]) for e in experiment.events],
+        "events": [[e["t"], e["event_type"], int(e["round"]) if e["round"] else None,
+                    e["client"] or None, e["details"]] for e in experiment.events],
+        "signals": {"series": {region: {"left_out": 0} for region in experiment.trace}},
         "published": {key: {"value": value} for key, value in stated.items()}}
 
 
-def check(doc, experiment):
-    run, *ones, two = comparison(experiment)
-    found = {key: part for key, part in doc.items() if key not in UNCHECKED | CHECKED_BY_CHECK}
+def named(experiment):
+    """The names in the parts whose numbers check.py compares, and what is true or false there."""
+    def scenario(name, label, tallies=1, **of):
+        return {"id": name, "label": label, "elsewhere": False, "tallies": [WHOLE] * tallies, **of}
+    always = experiment.always
+    return {
+        "headline": {**WHOLE, "always_on": [
+            {"region": region, "elsewhere": False}
+            for region in sorted(always, key=lambda r: tally(always[r])["gco2"])],
+            "baselines": [{"id": name, "label": LABELS[name].partition(",")[0]}
+                          for name in ("one", "two")]},
+        "comparison": [scenario("run", "This run"),
+                       *(scenario("one:" + region, "Always on, " + region, region=region)
+                         for region in always),
+                       scenario("two", "Always on, two regions", tallies=3)],
+        "sites": [{"id": site, "region": region, "label": region, "devices": DEVICES,
+                   "power": {"source": "the technical report's node of " + DEVICES}}
+                  for site, region in SITES.items()],
+        "windows": [{**WHOLE, "site": w.site, "startup_beside": others_trained(experiment, w)}
+                    for w in experiment.windows]}
+
+
+def names(value, path):
+    """Pairs of a path and each string, true or false in the value."""
+    parts = (value.items() if isinstance(value, dict) else
+             enumerate(value) if isinstance(value, (list, tuple)) else ())
+    for key, part in parts:
+        yield from names(part, f"{path}.{key}")
+    if isinstance(value, (str, bool)):
+        yield path, value
+
+
+def compare_names(found, expected, path):
+    found, expected = dict(names(found, path)), dict(names(expected, path))
+    for key in {**found, **expected}:
+        pair = found.get(key), expected.get(key)
+        if pair[0] != pair[1]:
+            yield "{} is {!r}, not {!r}".format(key, *pair)
+
+
+def without_curves(doc, experiment):
+    """The document without the lists of numbers of curves, which check.py compares."""
+    doc = copy.deepcopy(doc)
+    for _, curve, _, decimals in experiment.curves(doc):
+        for field in decimals:
+            del curve[field]
+    always_on = doc["energy"]["cumulative"]["always_on"]
+    always_on |= {key: sorted(always_on[key]) for key in ("wh", "g")}
+    return doc
+
+
+def check_rest(doc, experiment):
+    run, *ones, two = experiment.comparison()
+    expected_names = named(experiment)
+    for key, part in expected_names.items():
+        yield from compare_names(doc[key], part, key)
+    doc = without_curves(doc, experiment)
+    found = {key: part for key, part in doc.items() if key not in UNCHECKED | {*expected_names}}
     found |= {part: {key: value for key, value in doc[part].items() if key not in keys}
               for part, keys in UNCHECKED_OF.items()}
     found["published"] = {key: {k: v for k, v in of.items() if k not in ("unit", "label")}
                           for key, of in doc["published"].items()}
-    yield from compare(found, document(experiment, run, ones, two), "document")
-    for row in rows("published.csv"):
-        yield from compare(found["published"][row["key"]]["value"], float(row["value"]),
-                           "stated " + row["key"], relative=float(row["relative_tolerance"]))
+    expected = document(experiment, run, ones, two)
+    yield from check.compare(found, expected, "document")
+    yield from compare_names(found, expected, "document")
+    for row in check.rows("published.csv"):
+        yield from check.compare(found["published"][row["key"]]["value"], float(row["value"]),
+                                 "stated " + row["key"], float(row["relative_tolerance"]))
 
 
 if __name__ == "__main__":
-    main(check)
+    check.main(check_rest)
