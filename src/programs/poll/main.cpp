@@ -199,7 +199,7 @@ Program program()
 
 int main(int argc, char** argv)
 {
-    // A publisher may still wait for the store (run/journal/background.hpp).
+    // A publisher may still wait for the store (base/core/periodic_task.hpp).
     curtail::programs::end_at_once(
         curtail::programs::run(curtail::programs::program(), argc, argv));
 }

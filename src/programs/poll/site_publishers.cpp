@@ -13,8 +13,8 @@ using journal::Publisher;
 constexpr Millis interval{60'000};
 constexpr Millis limit{60'000};  // of one pass
 
-journal::Background::Work publishing(config::Run const& run, config::Site const& site,
-                                     journal::WriterOptions const& options, Log const& log)
+PeriodicTask::Work publishing(config::Run const& run, config::Site const& site,
+                              journal::WriterOptions const& options, Log const& log)
 {
     auto const store = std::make_shared<store::LazyStore>(run.store_for(site));
     auto const poller = std::make_shared<Publisher>(run, site.site, journal::Source::poller,
@@ -40,8 +40,8 @@ SitePublishers::SitePublishers(config::Run const& run,
     journal::WriterOptions options;
     options.clock = read_clock(run.folder).value_or(std::nullopt);
     for (auto const* site : sites)
-        publishers_.push_back(std::make_unique<journal::Background>(
-            publishing(run, *site, options, log), interval, limit));
+        publishers_.push_back(
+            std::make_unique<PeriodicTask>(publishing(run, *site, options, log), interval, limit));
 }
 
 void SitePublishers::finish(Millis budget)

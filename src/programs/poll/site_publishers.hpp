@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/core/log.hpp"
+#include "base/core/periodic_task.hpp"
 #include "run/config/run.hpp"
-#include "run/journal/background.hpp"
 
 namespace curtail::programs {
 
@@ -22,7 +22,7 @@ class SitePublishers {
     void finish(Millis budget);
 
   private:
-    std::vector<std::unique_ptr<journal::Background>> publishers_;
+    std::vector<std::unique_ptr<PeriodicTask>> publishers_;
 };
 
 }  // namespace curtail::programs

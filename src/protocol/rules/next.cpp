@@ -182,7 +182,7 @@ bool complete_if_done(RunSpec const& run, Commit& out)
 }
 
 // The last step of a roster commit. True if it takes in an amendment.
-bool take_in(RunSpec const& run, std::optional<TakeIn> const& amend, Commit& out)
+bool take_in(RunSpec const& run, std::optional<NextAmendment> const& amend, Commit& out)
 {
     auto const next = out.amended ? out.amended->n + 1 : 1;
     bool const takes = amend && amend->ref.n == next && !out.complete;

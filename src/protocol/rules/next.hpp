@@ -25,8 +25,8 @@ struct Admission {
     Rate rate{};  ///< the member's first rate
 };
 
-/// An amendment that a process has read.
-struct TakeIn {
+/// The amendment that follows Commit::amended, as a process has read it.
+struct NextAmendment {
     AmendmentRef ref;
     std::optional<Amendment> amendment;  ///< empty: unreadable, so the terms stay as they are
 };
@@ -40,7 +40,7 @@ struct Intents {
     /// Ignored by a merge commit, and if it is not the amendment that follows Commit::amended. If
     /// the amendment cannot change the run (protocol::obstacle), the commit names it but keeps the
     /// terms.
-    std::optional<TakeIn> amend;
+    std::optional<NextAmendment> amend;
 };
 
 /// Builds the commit that follows `parent`, by the terms that `parent` states. `by` is the new

@@ -24,23 +24,23 @@ void look_later(Parts& p, Millis pause)
 
 }  // namespace
 
-std::optional<TakeIn> Amendments::take(std::string const& bytes, Commit const& tip,
-                                       Digest const& run_sha256, MonoTime now)
+std::optional<NextAmendment> Amendments::take(std::string const& bytes, Commit const& tip,
+                                              Digest const& run_sha256, MonoTime now)
 {
     auto const n = next_amendment(tip);
-    TakeIn take{{n, sha256(bytes)}, std::nullopt};
+    NextAmendment next{{n, sha256(bytes)}, std::nullopt};
     if (auto amendment = decode_amendment(bytes, amendment_name(n))) {
         auto const& previous = tip.amended ? tip.amended->sha256 : run_sha256;
-        if (amendment->previous == previous) take.amendment = std::move(*amendment);
-        return take;
+        if (amendment->previous == previous) next.amendment = std::move(*amendment);
+        return next;
     }
-    if (invalid_ != take.ref) {
-        invalid_ = take.ref;
+    if (invalid_ != next.ref) {
+        invalid_ = next.ref;
         reads_ = 0;
         since_ = now;
     }
     bool const unreadable = ++reads_ >= reads_limit && now - since_ >= unreadable_after;
-    return unreadable ? std::optional(take) : std::nullopt;
+    return unreadable ? std::optional(next) : std::nullopt;
 }
 
 void act_amendment(Parts& p) { p.machine.get(amendment_name(next_amendment(*p.chain.tip()))); }
@@ -50,12 +50,12 @@ void answered_amendment(Parts& p, Input const& input)
     if (std::holds_alternative<Missing>(input)) return look_done(p);
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return look_later(p, p.chain.run().params.poll_wait);
-    auto take =
+    auto next =
         p.amendments.take(got->bytes, *p.chain.tip(), p.chain.run_sha256(), p.machine.now());
-    if (!take) return look_later(p, Seconds{6});
+    if (!next) return look_later(p, Seconds{6});
     p.amendments.looked();
     p.proposal.clear_intents();
-    p.proposal.amend(std::move(*take));
+    p.proposal.amend(std::move(*next));
     begin_commit(p, p.member ? Mode::roster : Mode::amend);
 }
 

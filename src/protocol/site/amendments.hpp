@@ -20,8 +20,8 @@ class Amendments {
     /// in. The amendment is void if it does not name its predecessor, or if six reads over at
     /// least 30 s gave the same invalid bytes. Returns an empty optional if the caller must read
     /// again.
-    [[nodiscard]] std::optional<TakeIn> take(std::string const& bytes, Commit const& tip,
-                                             Digest const& run_sha256, MonoTime now);
+    [[nodiscard]] std::optional<NextAmendment> take(std::string const& bytes, Commit const& tip,
+                                                    Digest const& run_sha256, MonoTime now);
 
   private:
     bool due_{true};

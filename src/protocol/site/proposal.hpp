@@ -32,7 +32,7 @@ class Proposal {
     /// Forgets the admission, the rate and the removals that the functions below have added.
     void clear_intents();
     void admit(Admission admission) { intents_.admit = std::move(admission); }
-    void amend(TakeIn take) { intents_.amend = std::move(take); }
+    void amend(NextAmendment next) { intents_.amend = std::move(next); }
     void set_rate(MemberId const& member, Rate rate) { intents_.rate = {member, rate}; }
     /// Adds the removal of a member. `last_decided` is the number of the member's last decided
     /// contribution. The caller must have looked for the header of the member's next contribution.

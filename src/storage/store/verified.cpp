@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "base/core/hash_beside.hpp"
+#include "base/core/parallel_sha256.hpp"
 
 namespace curtail::store {
 namespace {
@@ -23,7 +23,7 @@ tl::expected<void, ReadFailure> read_once(
 {
     using Cause = ReadFailure::Cause;
     std::size_t bytes = 0;
-    HashBeside hash;
+    ParallelSha256 hash;
     auto const take = [&](std::span<std::byte const> piece, Bytes) {
         bytes += piece.size();
         hash.begin(piece);

@@ -166,7 +166,7 @@ struct Bridges::State : std::enable_shared_from_this<State> {
         --meetings;
     }
 
-    [[nodiscard]] Result<void> use(PartnerKey const& other, MeetingPlace::Met met)
+    [[nodiscard]] Result<void> use(PartnerKey const& other, MeetingPlace::UnverifiedConnection met)
     {
         Connection::Settings settings{met.tokens, limits.patience};
         settings.ended = [this, other](std::string const& why) { give_up(other, why); };

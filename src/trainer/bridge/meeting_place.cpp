@@ -35,9 +35,10 @@ Result<std::optional<std::string>> MeetingPlace::record_of(MemberId const& other
         .record(parts_.folder + "/" + name);
 }
 
-Result<MeetingPlace::Met> MeetingPlace::meet(MemberId const& other, MemberId const& self,
-                                             std::string_view text,
-                                             std::stop_token const& stop) const
+Result<MeetingPlace::UnverifiedConnection> MeetingPlace::meet(MemberId const& other,
+                                                              MemberId const& self,
+                                                              std::string_view text,
+                                                              std::stop_token const& stop) const
 {
     if (is_newer(other, self)) {
         auto const theirs = decode_announcement(text);
@@ -49,8 +50,9 @@ Result<MeetingPlace::Met> MeetingPlace::meet(MemberId const& other, MemberId con
     return follow(*theirs, stop);
 }
 
-Result<MeetingPlace::Met> MeetingPlace::invite(std::string const& name, Announcement const& theirs,
-                                               std::stop_token const& stop) const
+Result<MeetingPlace::UnverifiedConnection> MeetingPlace::invite(std::string const& name,
+                                                                Announcement const& theirs,
+                                                                std::stop_token const& stop) const
 {
     auto end = parts_.ends.wait_at_port(call(stop, start_time));
     if (!end) return tl::unexpected(end.error());
@@ -60,11 +62,12 @@ Result<MeetingPlace::Met> MeetingPlace::invite(std::string const& name, Announce
         return tl::unexpected(written.error());
     auto library = (*end)->wait_until_connected(call(stop, accept_time));
     if (!library) return tl::unexpected(library.error());
-    return Met{std::move(*end), theirs.host, *library, {invitation.token, theirs.token}};
+    return UnverifiedConnection{
+        std::move(*end), theirs.host, *library, {invitation.token, theirs.token}};
 }
 
-Result<MeetingPlace::Met> MeetingPlace::follow(Invitation const& theirs,
-                                               std::stop_token const& stop) const
+Result<MeetingPlace::UnverifiedConnection> MeetingPlace::follow(Invitation const& theirs,
+                                                                std::stop_token const& stop) const
 {
     if (auto good = check_address(theirs.address, parts_.networks); !good)
         return tl::unexpected(good.error());
@@ -73,7 +76,7 @@ Result<MeetingPlace::Met> MeetingPlace::follow(Invitation const& theirs,
     if (!end) return tl::unexpected(end.error());
     auto library = (*end)->wait_until_connected(until_connected);
     if (!library) return tl::unexpected(library.error());
-    return Met{std::move(*end), theirs.host, *library, {token_, theirs.token}};
+    return UnverifiedConnection{std::move(*end), theirs.host, *library, {token_, theirs.token}};
 }
 
 Result<void> MeetingPlace::write(std::string const& name, std::string const& text,

@@ -25,7 +25,8 @@ class MeetingPlace {
         std::vector<Network> networks;  ///< with whose addresses this site connects
         std::string folder{meeting_folder};
     };
-    struct Met {  ///< the two ends are connected, but none has shown its token
+    /// The two ends are connected, but none has shown its token.
+    struct UnverifiedConnection {
         std::unique_ptr<ConnectableStream> end;
         std::string host;     ///< name of the other machine
         std::string library;  ///< name of the MPI library
@@ -43,13 +44,16 @@ class MeetingPlace {
                                                                std::stop_token const& stop) const;
     /// Connects with the member whose record has the text `text`. Fails if the text is no such
     /// record, and if the members do not meet within the time limits.
-    [[nodiscard]] Result<Met> meet(MemberId const& other, MemberId const& self,
-                                   std::string_view text, std::stop_token const& stop) const;
+    [[nodiscard]] Result<UnverifiedConnection> meet(MemberId const& other, MemberId const& self,
+                                                    std::string_view text,
+                                                    std::stop_token const& stop) const;
 
   private:
-    [[nodiscard]] Result<Met> invite(std::string const& name, Announcement const& theirs,
-                                     std::stop_token const& stop) const;
-    [[nodiscard]] Result<Met> follow(Invitation const& theirs, std::stop_token const& stop) const;
+    [[nodiscard]] Result<UnverifiedConnection> invite(std::string const& name,
+                                                      Announcement const& theirs,
+                                                      std::stop_token const& stop) const;
+    [[nodiscard]] Result<UnverifiedConnection> follow(Invitation const& theirs,
+                                                      std::stop_token const& stop) const;
     [[nodiscard]] Result<void> write(std::string const& name, std::string const& text,
                                      std::stop_token const& stop) const;
 

@@ -15,8 +15,7 @@ constexpr Millis interval{60'000};
 constexpr Millis limit{60'000};  // of one pass
 constexpr Millis longest_end{10'000};
 
-journal::Background::Work publishing(config::Run const& run, config::Site const& site,
-                                     Log const& log)
+PeriodicTask::Work publishing(config::Run const& run, config::Site const& site, Log const& log)
 {
     // The replay's clock is for people who read the stream; the trainer does not depend on it.
     journal::WriterOptions const options{.clock = read_clock(run.folder).value_or(std::nullopt)};
@@ -29,7 +28,7 @@ journal::Background::Work publishing(config::Run const& run, config::Site const&
 }  // namespace
 
 LogPublisher::LogPublisher(config::Run const& run, config::Site const& site, Log const& log)
-    : log_(log), background_(publishing(run, site, log), interval, limit)
+    : log_(log), task_(publishing(run, site, log), interval, limit)
 {
 }
 
@@ -38,7 +37,7 @@ void LogPublisher::finish(StopSignal const& stop, StopTimes const& times)
     auto const end = monotonic_now() + longest_end;
     auto const until =
         std::min(end, stop_deadline(stop, times, StopPoint::process_ends).value_or(end));
-    if (!background_.finish(until))
+    if (!task_.finish(until))
         log_.warning(
             "the end of the site's logs is not published in time; the next job or the poller "
             "publishes it");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/core/log.hpp"
+#include "base/core/periodic_task.hpp"
 #include "run/config/run.hpp"
-#include "run/journal/background.hpp"
 #include "trainer/job/stop_signal.hpp"
 
 namespace curtail::trainer {
@@ -21,7 +21,7 @@ class LogPublisher {
 
   private:
     Log log_;
-    journal::Background background_;
+    PeriodicTask task_;
 };
 
 }  // namespace curtail::trainer

@@ -117,7 +117,7 @@ class SmallRun {
         auto const encoded = protocol::encode(a);
         put(protocol::amendment_name(1), encoded.bytes);
         protocol::Intents intents;
-        intents.amend = protocol::TakeIn{{1, encoded.sha256}, a};
+        intents.amend = protocol::NextAmendment{{1, encoded.sha256}, a};
         commit({}, intents);
         auto const late = contribute(b_, 1);
         for (std::int64_t seq = 1; seq <= 3; ++seq) merge({contribute(a_, seq)});

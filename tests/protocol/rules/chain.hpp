@@ -93,7 +93,7 @@ class Chain : public testing::Test {
         a.terms = std::move(terms);
         a.zero_momentum = zero_momentum;
         Intents intents;
-        intents.amend = TakeIn{{a.n, encode(a).sha256}, a};
+        intents.amend = NextAmendment{{a.n, encode(a).sha256}, a};
         go({}, intents);
     }
     Member const& at(MemberId const& id) const { return *tip.find(id); }

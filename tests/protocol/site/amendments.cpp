@@ -79,7 +79,7 @@ TEST_F(Amendments, ABudgetBelowWorkInProgressIsVoid)
 TEST_F(Amendments, AnUnreadableOneKeepsTheTerms)
 {
     Intents intents;
-    intents.amend = TakeIn{{1, sha256("damaged")}, std::nullopt};
+    intents.amend = NextAmendment{{1, sha256("damaged")}, std::nullopt};
     auto const before = terms();
     go({}, intents);
     EXPECT_EQ(tip.amended, (AmendmentRef{1, sha256("damaged")}));
@@ -89,7 +89,7 @@ TEST_F(Amendments, AnUnreadableOneKeepsTheTerms)
 TEST_F(Amendments, AreTakenInOneAfterTheOther)
 {
     Intents intents;
-    intents.amend = TakeIn{{2, sha256("second")}, std::nullopt};
+    intents.amend = NextAmendment{{2, sha256("second")}, std::nullopt};
     EXPECT_FALSE(try_next({}, intents));
 }
 
@@ -97,7 +97,7 @@ TEST_F(Amendments, WaitForARosterCommit)
 {
     admit("A");
     Intents intents;
-    intents.amend = TakeIn{{1, sha256("first")}, std::nullopt};
+    intents.amend = NextAmendment{{1, sha256("first")}, std::nullopt};
     go({contribution(a, 1, 1, {{0, 1}})}, intents);
     EXPECT_EQ(tip.kind, Commit::Kind::merge);
     EXPECT_FALSE(tip.amended);

@@ -217,7 +217,7 @@ class InterruptedOuterStep : public Interrupted {
         auto const encoded = encode(amendment);
         objects[amendment_name(1)] = encoded.bytes;
         Intents intents;
-        intents.amend = TakeIn{{1, encoded.sha256}, amendment};
+        intents.amend = NextAmendment{{1, encoded.sha256}, amendment};
         append({}, intents);
     }
 };

@@ -6,32 +6,31 @@
 #include "base/core/abandonable.hpp"
 #include "base/core/call.hpp"
 
-namespace curtail::journal {
+namespace curtail {
 
-/// Repeats some work in a thread of its own, so that its owner never waits for the store.
+/// Repeats some work in a thread of its own, so that its owner never waits for it.
 ///
 /// If the work hangs, for example because a file server does not answer, the thread is abandoned
 /// (base/core/abandonable.hpp).
-class Background {
+class PeriodicTask {
   public:
     /// The work. It may outlive the object, so it must own all that it uses. It should end soon
     /// after its Call is over. It must not throw.
     using Work = std::function<void(Call const&)>;
 
-    /// Starts the thread. It works at once, then `interval` after the end of the previous time.
-    /// `limit` is the time limit of each time. Throws std::system_error if the system has no
-    /// thread.
-    Background(Work work, Millis interval, Millis limit);
+    /// Runs the work at once, and again `interval` after each run ends. `limit` bounds one run.
+    /// Throws std::system_error if the system has no thread.
+    PeriodicTask(Work work, Millis interval, Millis limit);
     /// Cancels the work and ends the thread. Waits up to 1.5 s for it, unless finish() has failed,
     /// and then abandons it.
-    ~Background();
-    Background(Background const&) = delete;
-    Background& operator=(Background const&) = delete;
+    ~PeriodicTask();
+    PeriodicTask(PeriodicTask const&) = delete;
+    PeriodicTask& operator=(PeriodicTask const&) = delete;
 
-    /// Begins to work a last time, after the work that is under way. The last work has most of the
-    /// time until `until`; the rest is for its cancellation. Returns at once.
+    /// Begins a last run, after the one that is under way. The last run has most of the time until
+    /// `until`; the rest is for its cancellation. Returns at once.
     void begin_finish(MonoTime until);
-    /// Calls begin_finish(), and waits for the last work. If it has not ended by `until`, cancels
+    /// Calls begin_finish(), and waits for the last run. If it has not ended by `until`, cancels
     /// it and returns false.
     bool finish(MonoTime until);
 
@@ -43,4 +42,4 @@ class Background {
     bool is_late_{false};  ///< finish() has waited in vain
 };
 
-}  // namespace curtail::journal
+}  // namespace curtail

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/journal/background.hpp"
+#include "base/core/periodic_task.hpp"
 
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
 
-namespace curtail::journal {
+namespace curtail {
 namespace {
 
 // A thread that ends the process while another one uses OpenSSL may crash. So a cancelled transfer
@@ -16,25 +16,25 @@ constexpr Millis patience{1'500};
 }  // namespace
 
 // What the thread shares with the owner. The last of them deletes it.
-struct Background::Shared {
+struct PeriodicTask::Shared {
     Work work;
     Millis interval;
     Millis limit;
     std::stop_source stop{};
     std::mutex mutex{};
     std::condition_variable changed{};
-    std::optional<MonoTime> last_until{};  // the next time is the last one, and ends at this time
+    std::optional<MonoTime> last_until{};  // the next run is the last one, and ends at this time
     bool cancelled{false};
 };
 
-Background::Background(Work work, Millis interval, Millis limit)
+PeriodicTask::PeriodicTask(Work work, Millis interval, Millis limit)
     : shared_(std::make_shared<Shared>(std::move(work), interval, limit))
 {
     if (!thread_.start([shared = shared_] { run(*shared); }))
         throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
 }
 
-void Background::run(Shared& shared)
+void PeriodicTask::run(Shared& shared)
 {
     std::unique_lock lock(shared.mutex);
     while (!shared.cancelled) {
@@ -50,7 +50,7 @@ void Background::run(Shared& shared)
     }
 }
 
-void Background::begin_finish(MonoTime until)
+void PeriodicTask::begin_finish(MonoTime until)
 {
     constexpr Millis longest_margin{1'000};
     auto const margin = std::clamp((until - monotonic_now()) / 5, Millis{0}, longest_margin);
@@ -59,7 +59,7 @@ void Background::begin_finish(MonoTime until)
     shared_->changed.notify_all();
 }
 
-bool Background::finish(MonoTime until)
+bool PeriodicTask::finish(MonoTime until)
 {
     begin_finish(until);
     if (thread_.wait(until)) return true;
@@ -68,7 +68,7 @@ bool Background::finish(MonoTime until)
     return false;
 }
 
-Background::~Background()
+PeriodicTask::~PeriodicTask()
 {
     shared_->stop.request_stop();
     {
@@ -79,4 +79,4 @@ Background::~Background()
     (void)thread_.wait(monotonic_now() + (is_late_ ? Millis{0} : patience));
 }
 
-}  // namespace curtail::journal
+}  // namespace curtail

@@ -8,15 +8,15 @@
 
 namespace curtail {
 
-/// A SHA-256 computation beside other work on the same bytes. Large pieces are hashed in a thread
-/// of its own, which starts with the first of them; small ones, or all if no thread can start, in
-/// the thread of the caller.
-class HashBeside {
+/// A SHA-256 computation in parallel to other work on the same bytes. Large pieces are hashed in a
+/// thread of its own, which starts with the first of them; small ones, or all if no thread can
+/// start, in the thread of the caller.
+class ParallelSha256 {
   public:
-    HashBeside() = default;
-    ~HashBeside();
-    HashBeside(HashBeside const&) = delete;
-    HashBeside& operator=(HashBeside const&) = delete;
+    ParallelSha256() = default;
+    ~ParallelSha256();
+    ParallelSha256(ParallelSha256 const&) = delete;
+    ParallelSha256& operator=(ParallelSha256 const&) = delete;
 
     /// Begins to hash the next piece. The bytes must stay unchanged until wait() has returned.
     void begin(std::span<std::byte const> piece);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/core/hash_beside.hpp"
+#include "base/core/parallel_sha256.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,12 @@ namespace curtail {
 namespace {
 
 // Pieces that the caller's thread hashes, and pieces that the other thread hashes.
-TEST(HashBeside, GivesTheDigestOfAllPiecesInTheirOrder)
+TEST(ParallelSha256, GivesTheDigestOfAllPiecesInTheirOrder)
 {
     std::string text(3'000'000, ' ');
     for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 2654435761U >> 9);
     auto const bytes = std::as_bytes(std::span(text));
-    HashBeside hash;
+    ParallelSha256 hash;
     std::size_t first = 0;
     for (std::size_t const size : {5UL, 1'000'000UL, 100UL, 0UL, 300'000UL, 1'699'895UL}) {
         hash.begin(bytes.subspan(first, size));
@@ -25,10 +25,10 @@ TEST(HashBeside, GivesTheDigestOfAllPiecesInTheirOrder)
     EXPECT_EQ(hash.finish(), sha256(text));
 }
 
-TEST(HashBeside, WaitsForItsThreadBeforeItEnds)
+TEST(ParallelSha256, WaitsForItsThreadBeforeItEnds)
 {
     std::string const text(20'000'000, 'x');
-    HashBeside hash;
+    ParallelSha256 hash;
     hash.begin(std::as_bytes(std::span(text)));
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/core/hash_beside.hpp"
+#include "base/core/parallel_sha256.hpp"
 
 #include <system_error>
 
 namespace curtail {
 
-HashBeside::~HashBeside()
+ParallelSha256::~ParallelSha256()
 {
     wait();
     if (!thread_.joinable()) return;
@@ -13,7 +13,7 @@ HashBeside::~HashBeside()
     thread_.join();
 }
 
-void HashBeside::begin(std::span<std::byte const> piece)
+void ParallelSha256::begin(std::span<std::byte const> piece)
 {
     // Waking the thread takes as long as hashing some ten kilobytes.
     constexpr std::size_t large = std::size_t{256} << 10;
@@ -25,11 +25,11 @@ void HashBeside::begin(std::span<std::byte const> piece)
     set(State::working);
 }
 
-void HashBeside::wait() { state_.wait(State::working); }
+void ParallelSha256::wait() { state_.wait(State::working); }
 
-Digest HashBeside::finish() { return hash_.finish(); }
+Digest ParallelSha256::finish() { return hash_.finish(); }
 
-bool HashBeside::has_thread()
+bool ParallelSha256::has_thread()
 {
     if (thread_.joinable() || no_thread_) return !no_thread_;
     try {
@@ -40,7 +40,7 @@ bool HashBeside::has_thread()
     return !no_thread_;
 }
 
-void HashBeside::work()
+void ParallelSha256::work()
 {
     for (;;) {
         state_.wait(State::idle);
@@ -50,7 +50,7 @@ void HashBeside::work()
     }
 }
 
-void HashBeside::set(State state)
+void ParallelSha256::set(State state)
 {
     state_ = state;
     state_.notify_one();

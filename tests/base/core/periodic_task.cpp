@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/journal/background.hpp"
+#include "base/core/periodic_task.hpp"
 
 #include <gtest/gtest.h>
 
 #include <condition_variable>
 #include <mutex>
 
-namespace curtail::journal {
+namespace curtail {
 namespace {
 
 // Counts, and lets the test wait for a count.
@@ -35,17 +35,17 @@ class Counter {
     int count_{0};
 };
 
-TEST(Background, WorksAtOnceAndThenRepeatedly)
+TEST(PeriodicTask, WorksAtOnceAndThenRepeatedly)
 {
     auto const counter = std::make_shared<Counter>();
-    Background const work([counter](Call const&) { counter->add(); }, Millis{1}, Millis{1000});
+    PeriodicTask const work([counter](Call const&) { counter->add(); }, Millis{1}, Millis{1000});
     EXPECT_TRUE(counter->reaches(3));
 }
 
-TEST(Background, FinishWorksALastTime)
+TEST(PeriodicTask, FinishWorksALastTime)
 {
     auto const counter = std::make_shared<Counter>();
-    Background work([counter](Call const&) { counter->add(); }, Seconds{1000}, Seconds{1000});
+    PeriodicTask work([counter](Call const&) { counter->add(); }, Seconds{1000}, Seconds{1000});
     ASSERT_TRUE(counter->reaches(1));
     EXPECT_TRUE(work.finish(monotonic_now() + Seconds{10}));
     EXPECT_EQ(counter->count(), 2);
@@ -53,11 +53,11 @@ TEST(Background, FinishWorksALastTime)
     EXPECT_EQ(counter->count(), 2);
 }
 
-TEST(Background, LastWorkHasTheTimeOfFinish)
+TEST(PeriodicTask, LastWorkHasTheTimeOfFinish)
 {
     auto const until = std::make_shared<std::optional<MonoTime>>();
     auto const counter = std::make_shared<Counter>();
-    Background work(
+    PeriodicTask work(
         [=](Call const& call) {
             *until = call.until;
             counter->add();
@@ -70,12 +70,12 @@ TEST(Background, LastWorkHasTheTimeOfFinish)
     EXPECT_GE(*until, end - Seconds{1});
 }
 
-TEST(Background, IsCancelledAtItsEnd)
+TEST(PeriodicTask, IsCancelledAtItsEnd)
 {
     auto const started = std::make_shared<Counter>();
     auto const ended = std::make_shared<Counter>();
     {
-        Background const work(
+        PeriodicTask const work(
             [=](Call const& call) {
                 started->add();
                 std::mutex mutex;
@@ -90,13 +90,13 @@ TEST(Background, IsCancelledAtItsEnd)
     EXPECT_EQ(started->count(), 1);
 }
 
-TEST(Background, HangingWorkIsAbandoned)
+TEST(PeriodicTask, HangingWorkIsAbandoned)
 {
     auto const started = std::make_shared<Counter>();
     auto const released = std::make_shared<Counter>();
     auto const begin = monotonic_now();
     {
-        Background work(
+        PeriodicTask work(
             [=](Call const&) {
                 started->add();
                 (void)released->reaches(1);
@@ -110,4 +110,4 @@ TEST(Background, HangingWorkIsAbandoned)
 }
 
 }  // namespace
-}  // namespace curtail::journal
+}  // namespace curtail
