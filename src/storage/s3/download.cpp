@@ -14,7 +14,7 @@ namespace {
 Failure cut_short(std::string const& what)
 {
     return {{ExitCode::temporary, what, "the response ended early", "will retry"},
-            Failure::Cure::wait};
+            Failure::Remedy::wait};
 }
 
 tl::unexpected<Error> replaced(std::string const& what)

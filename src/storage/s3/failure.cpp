@@ -12,42 +12,42 @@
 namespace curtail::s3 {
 namespace {
 
-using Cure = Failure::Cure;
+using Remedy = Failure::Remedy;
 
 // What an error code of S3 means.
 struct CodeMeaning {
     std::string_view code;
     ExitCode exit;
-    Cure cure;
-    char const* remedy;
+    Remedy remedy;
+    char const* advice;
 };
 
 constexpr std::array meanings{
-    CodeMeaning{"AccessDenied", ExitCode::permission, Cure::none,
+    CodeMeaning{"AccessDenied", ExitCode::permission, Remedy::none,
                 "check the rights of the key in the bucket's policy"},
-    CodeMeaning{"SignatureDoesNotMatch", ExitCode::permission, Cure::renew_key,
+    CodeMeaning{"SignatureDoesNotMatch", ExitCode::permission, Remedy::renew_key,
                 "check the secret key and the region"},
-    CodeMeaning{"InvalidAccessKeyId", ExitCode::permission, Cure::renew_key,
+    CodeMeaning{"InvalidAccessKeyId", ExitCode::permission, Remedy::renew_key,
                 "check the access key ID"},
-    CodeMeaning{"InvalidToken", ExitCode::permission, Cure::renew_key, "renew the session token"},
-    CodeMeaning{"ExpiredToken", ExitCode::permission, Cure::renew_key, "renew the credentials"},
-    CodeMeaning{"TokenRefreshRequired", ExitCode::permission, Cure::renew_key,
+    CodeMeaning{"InvalidToken", ExitCode::permission, Remedy::renew_key, "renew the session token"},
+    CodeMeaning{"ExpiredToken", ExitCode::permission, Remedy::renew_key, "renew the credentials"},
+    CodeMeaning{"TokenRefreshRequired", ExitCode::permission, Remedy::renew_key,
                 "renew the credentials"},
-    CodeMeaning{"RequestTimeTooSkewed", ExitCode::permission, Cure::set_clock,
+    CodeMeaning{"RequestTimeTooSkewed", ExitCode::permission, Remedy::set_clock,
                 "set this machine's clock"},
-    CodeMeaning{"NoSuchBucket", ExitCode::unavailable, Cure::none,
+    CodeMeaning{"NoSuchBucket", ExitCode::unavailable, Remedy::none,
                 "create the bucket, or correct `store` in the run file"},
-    CodeMeaning{"NoSuchUpload", ExitCode::temporary, Cure::none, "will retry"},
-    CodeMeaning{"AuthorizationHeaderMalformed", ExitCode::config, Cure::none, "check the region"},
-    CodeMeaning{"PermanentRedirect", ExitCode::config, Cure::none,
+    CodeMeaning{"NoSuchUpload", ExitCode::temporary, Remedy::none, "will retry"},
+    CodeMeaning{"AuthorizationHeaderMalformed", ExitCode::config, Remedy::none, "check the region"},
+    CodeMeaning{"PermanentRedirect", ExitCode::config, Remedy::none,
                 "check the endpoint and the region"},
-    CodeMeaning{"QuotaExceeded", ExitCode::io, Cure::none, "free some space, or raise the quota"},
-    CodeMeaning{"InsufficientStorage", ExitCode::io, Cure::none, "free some space"},
-    CodeMeaning{"BadDigest", ExitCode::io, Cure::wait, "check the network"},
-    CodeMeaning{"XAmzContentSHA256Mismatch", ExitCode::io, Cure::wait, "check the network"},
-    CodeMeaning{"RequestTimeout", ExitCode::temporary, Cure::wait, ""},
-    CodeMeaning{"SlowDown", ExitCode::temporary, Cure::slow_down, ""},
-    CodeMeaning{"ServiceUnavailable", ExitCode::temporary, Cure::slow_down, ""},
+    CodeMeaning{"QuotaExceeded", ExitCode::io, Remedy::none, "free some space, or raise the quota"},
+    CodeMeaning{"InsufficientStorage", ExitCode::io, Remedy::none, "free some space"},
+    CodeMeaning{"BadDigest", ExitCode::io, Remedy::wait, "check the network"},
+    CodeMeaning{"XAmzContentSHA256Mismatch", ExitCode::io, Remedy::wait, "check the network"},
+    CodeMeaning{"RequestTimeout", ExitCode::temporary, Remedy::wait, ""},
+    CodeMeaning{"SlowDown", ExitCode::temporary, Remedy::slow_down, ""},
+    CodeMeaning{"ServiceUnavailable", ExitCode::temporary, Remedy::slow_down, ""},
 };
 
 // Also status 200: a server that begins its response early reports an error in the body.
@@ -58,18 +58,18 @@ bool may_pass(long status)
 
 CodeMeaning meaning_of_status(long status)
 {
-    if (status == 429 || status == 503) return {"", ExitCode::temporary, Cure::slow_down, ""};
+    if (status == 429 || status == 503) return {"", ExitCode::temporary, Remedy::slow_down, ""};
     if (status == 507)
-        return {"", ExitCode::io, Cure::none, "free some space in the object storage"};
+        return {"", ExitCode::io, Remedy::none, "free some space in the object storage"};
     if (status == 404)
-        return {"", ExitCode::unavailable, Cure::wait,
+        return {"", ExitCode::unavailable, Remedy::wait,
                 "check the endpoint, and the proxy or load balancer before it"};
-    if (may_pass(status)) return {"", ExitCode::temporary, Cure::wait, ""};
+    if (may_pass(status)) return {"", ExitCode::temporary, Remedy::wait, ""};
     if (status == 401 || status == 403)
-        return {"", ExitCode::permission, Cure::none, "check the credentials and their rights"};
+        return {"", ExitCode::permission, Remedy::none, "check the credentials and their rights"};
     if (status >= 300 && status < 400)
-        return {"", ExitCode::config, Cure::none, "check the endpoint and the region"};
-    return {"", ExitCode::protocol, Cure::none, "check that the endpoint is an S3 server"};
+        return {"", ExitCode::config, Remedy::none, "check the endpoint and the region"};
+    return {"", ExitCode::protocol, Remedy::none, "check that the endpoint is an S3 server"};
 }
 
 CodeMeaning meaning_of(long status, std::string_view code)
@@ -99,14 +99,14 @@ Failure failure_of(http::Response const& response, std::string const& what)
     if (!code.empty()) why += " " + printable(code);
     if (!message.empty()) why += ": " + printable(message);
     return {
-        {meaning.exit, what, std::move(why), meaning.remedy}, meaning.cure, response.retry_after};
+        {meaning.exit, what, std::move(why), meaning.advice}, meaning.remedy, response.retry_after};
 }
 
 Failure failure_of(Error const& error, std::string const& what)
 {
-    auto const cure = error.code == ExitCode::temporary ? Cure::wait : Cure::none;
+    auto const remedy = error.code == ExitCode::temporary ? Remedy::wait : Remedy::none;
     auto const code = error.code == ExitCode::data ? ExitCode::protocol : error.code;
-    return {{code, what, error.why, error.remedy}, cure};
+    return {{code, what, error.why, error.remedy}, remedy};
 }
 
 Millis pause_before(int attempt, double random, std::optional<Seconds> retry_after)

@@ -13,7 +13,7 @@ namespace curtail::s3 {
 /// The reason for which a request failed, and what may help.
 struct Failure {
     /// What to change before the same request is sent again.
-    enum class Cure {
+    enum class Remedy {
         none,       ///< the request would fail again
         wait,       ///< nothing: the server may recover
         slow_down,  ///< send fewer requests at a time
@@ -21,7 +21,7 @@ struct Failure {
         renew_key,  ///< sign with other credentials, if there are new ones
     };
     Error error;
-    Cure cure{Cure::none};
+    Remedy remedy{Remedy::none};
     std::optional<Seconds> retry_after{};  ///< how long the server asks to wait
 };
 

@@ -93,10 +93,10 @@ Session::Attempt Session::send_signed(BucketRequest const& request, Credentials 
     // The response to HEAD has no body, so it does not say why the server refuses.
     bool const refused = response->status == 400 || response->status == 403;
     if (request.method == http::Method::head && refused)
-        failure.cure =
-            clock_differs(*response) ? Failure::Cure::set_clock : Failure::Cure::renew_key;
-    if (failure.cure == Failure::Cure::set_clock && !correct_clock(*response))
-        failure.cure = Failure::Cure::none;
+        failure.remedy =
+            clock_differs(*response) ? Failure::Remedy::set_clock : Failure::Remedy::renew_key;
+    if (failure.remedy == Failure::Remedy::set_clock && !correct_clock(*response))
+        failure.remedy = Failure::Remedy::none;
     return tl::unexpected(std::move(failure));
 }
 
@@ -122,10 +122,10 @@ Session::Attempt Session::attempt(BucketRequest const& request, Call const& call
         if (!credentials) return tl::unexpected(failure_of(credentials.error(), request.what));
         auto response = send_signed(request, **credentials, call);
         if (response || second) return response;
-        auto const cure = response.error().cure;
-        bool const corrected =
-            cure == Failure::Cure::set_clock ||
-            (cure == Failure::Cure::renew_key && credential_source_->renew(*credentials, now()));
+        auto const remedy = response.error().remedy;
+        bool const corrected = remedy == Failure::Remedy::set_clock ||
+                               (remedy == Failure::Remedy::renew_key &&
+                                credential_source_->renew(*credentials, now()));
         if (!corrected) return response;
     }
 }
@@ -136,9 +136,9 @@ Result<http::Response> Session::repeat(std::function<Attempt()> const& once, Cal
         auto response = once();
         if (response) return std::move(*response);
         auto& failure = response.error();
-        if (failure.cure == Failure::Cure::slow_down) slow_down();
+        if (failure.remedy == Failure::Remedy::slow_down) slow_down();
         bool const may_help =
-            failure.cure == Failure::Cure::wait || failure.cure == Failure::Cure::slow_down;
+            failure.remedy == Failure::Remedy::wait || failure.remedy == Failure::Remedy::slow_down;
         if (may_help && number < tries && wait_before(number + 1, failure, call)) continue;
         if (call.cancel.stop_requested()) failure.error.why = "the operation was cancelled";
         return tl::unexpected(std::move(failure.error));

@@ -127,39 +127,39 @@ TEST(Failure, StatusesThatAnswerAreNone)
 
 TEST(Failure, HasACureAndAnExitCode)
 {
-    using Cure = Failure::Cure;
+    using Remedy = Failure::Remedy;
     struct Case {
         long status;
         char const* code;
         ExitCode exit;
-        Cure cure;
+        Remedy remedy;
     };
-    for (auto const& [status, code, exit, cure] :
-         {Case{403, "AccessDenied", ExitCode::permission, Cure::none},
-          Case{403, "SignatureDoesNotMatch", ExitCode::permission, Cure::renew_key},
-          Case{400, "ExpiredToken", ExitCode::permission, Cure::renew_key},
-          Case{403, "RequestTimeTooSkewed", ExitCode::permission, Cure::set_clock},
-          Case{403, "", ExitCode::permission, Cure::none},
-          Case{404, "NoSuchBucket", ExitCode::unavailable, Cure::none},
-          Case{404, "", ExitCode::unavailable, Cure::wait},
-          Case{404, "NoSuchUpload", ExitCode::temporary, Cure::none},
-          Case{409, "OperationAborted", ExitCode::temporary, Cure::wait},
-          Case{409, "", ExitCode::temporary, Cure::wait},
-          Case{200, "InternalError", ExitCode::temporary, Cure::wait},
-          Case{200, "SlowDown", ExitCode::temporary, Cure::slow_down},
-          Case{200, "AccessDenied", ExitCode::permission, Cure::none},
-          Case{200, "Unheard", ExitCode::temporary, Cure::wait},
-          Case{301, "PermanentRedirect", ExitCode::config, Cure::none},
-          Case{403, "QuotaExceeded", ExitCode::io, Cure::none},
-          Case{507, "", ExitCode::io, Cure::none},
-          Case{503, "SlowDown", ExitCode::temporary, Cure::slow_down},
-          Case{429, "", ExitCode::temporary, Cure::slow_down},
-          Case{500, "InternalError", ExitCode::temporary, Cure::wait},
-          Case{400, "RequestTimeout", ExitCode::temporary, Cure::wait},
-          Case{418, "", ExitCode::protocol, Cure::none}}) {
+    for (auto const& [status, code, exit, remedy] :
+         {Case{403, "AccessDenied", ExitCode::permission, Remedy::none},
+          Case{403, "SignatureDoesNotMatch", ExitCode::permission, Remedy::renew_key},
+          Case{400, "ExpiredToken", ExitCode::permission, Remedy::renew_key},
+          Case{403, "RequestTimeTooSkewed", ExitCode::permission, Remedy::set_clock},
+          Case{403, "", ExitCode::permission, Remedy::none},
+          Case{404, "NoSuchBucket", ExitCode::unavailable, Remedy::none},
+          Case{404, "", ExitCode::unavailable, Remedy::wait},
+          Case{404, "NoSuchUpload", ExitCode::temporary, Remedy::none},
+          Case{409, "OperationAborted", ExitCode::temporary, Remedy::wait},
+          Case{409, "", ExitCode::temporary, Remedy::wait},
+          Case{200, "InternalError", ExitCode::temporary, Remedy::wait},
+          Case{200, "SlowDown", ExitCode::temporary, Remedy::slow_down},
+          Case{200, "AccessDenied", ExitCode::permission, Remedy::none},
+          Case{200, "Unheard", ExitCode::temporary, Remedy::wait},
+          Case{301, "PermanentRedirect", ExitCode::config, Remedy::none},
+          Case{403, "QuotaExceeded", ExitCode::io, Remedy::none},
+          Case{507, "", ExitCode::io, Remedy::none},
+          Case{503, "SlowDown", ExitCode::temporary, Remedy::slow_down},
+          Case{429, "", ExitCode::temporary, Remedy::slow_down},
+          Case{500, "InternalError", ExitCode::temporary, Remedy::wait},
+          Case{400, "RequestTimeout", ExitCode::temporary, Remedy::wait},
+          Case{418, "", ExitCode::protocol, Remedy::none}}) {
         auto const failure = failure_of(response(status, code), "cannot x");
         EXPECT_EQ(failure.error.code, exit) << status << code;
-        EXPECT_EQ(failure.cure, cure) << status << code;
+        EXPECT_EQ(failure.remedy, remedy) << status << code;
         EXPECT_THAT(failure.error.message(), HasSubstr(std::to_string(status)));
     }
 }
