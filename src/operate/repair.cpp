@@ -38,21 +38,22 @@ Result<bool> put_again(chain::RunObjects const& objects, PartRef const& part, Pi
 }
 
 // The bytes of the tip's payloads, computed once more. A damaged input is no error of the store.
-Result<chain::RemadePayloads> remake(chain::RunObjects const& objects, protocol::RunSpec const& run,
-                                     Commit const& tip, std::int64_t elements)
+Result<chain::RecomputedPayloads> recomputed_payloads(chain::RunObjects const& objects,
+                                                      protocol::RunSpec const& run,
+                                                      Commit const& tip, std::int64_t elements)
 {
     auto const number = tip.kind == Commit::Kind::roster ? tip.recent.back().number : tip.number;
-    if (number.value <= 1) return chain::RemadePayloads{};
+    if (number.value <= 1) return chain::RecomputedPayloads{};
     auto const made = objects.commit(number);
     if (!made) return tl::unexpected(made.error());
     auto const parent = objects.commit({number.value - 1});
     if (!parent) return tl::unexpected(parent.error());
     bool const merges = *made && *parent && (*made)->kind == Commit::Kind::merge;
-    if (!merges) return chain::RemadePayloads{};
-    auto remade = chain::remake_payloads(objects, run, elements, **parent, **made);
-    if (!remade && !protocol::is_bad_record(remade.error().code))
-        return tl::unexpected(remade.error());
-    return remade && *remade ? std::move(**remade) : chain::RemadePayloads{};
+    if (!merges) return chain::RecomputedPayloads{};
+    auto payloads = chain::recompute_payloads(objects, run, elements, **parent, **made);
+    if (!payloads && !protocol::is_bad_record(payloads.error().code))
+        return tl::unexpected(payloads.error());
+    return payloads && *payloads ? std::move(**payloads) : chain::RecomputedPayloads{};
 }
 
 void note(RepairResult& repaired, Error const& error)
@@ -79,11 +80,11 @@ void examine(chain::RunObjects const& objects, chain::KeptPayloads& kept, PartRe
 void recompute(chain::RunObjects const& objects, protocol::RunSpec const& run, Commit const& tip,
                std::int64_t elements, RepairResult& repaired)
 {
-    auto const remade = remake(objects, run, tip, elements);
-    if (!remade) return note(repaired, remade.error());
+    auto const payloads = recomputed_payloads(objects, run, tip, elements);
+    if (!payloads) return note(repaired, payloads.error());
     for (auto& part : repaired.parts) {
         if (part.outcome != Outcome::lost) continue;
-        for (auto const* payload : {&remade->weights, &remade->momentum}) {
+        for (auto const* payload : {&payloads->weights, &payloads->momentum}) {
             auto const stored = put_again(objects, part.part, payload->pieces());
             if (!stored) note(repaired, stored.error());
             else if (*stored) part.outcome = Outcome::recomputed;

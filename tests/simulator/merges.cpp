@@ -82,7 +82,7 @@ MergedPayloads Merges::payloads(Merge const& o, Tickets result,
     return {Payload(result, values.model), Payload(result, values.momentum)};
 }
 
-std::optional<MergedPayloads> Merges::repeat(Merge const& o) const
+std::optional<MergedPayloads> Merges::recompute(Merge const& o) const
 {
     auto const* theta = store_.payload(o.model.weights);
     if (theta == nullptr) return std::nullopt;
@@ -112,13 +112,13 @@ void Merges::execute(P const& p, Restore const& o)
 
 Restored Merges::restore(std::size_t site, Restore const& o)
 {
-    auto const computed = o.recipe ? repeat(*o.recipe) : std::nullopt;
-    auto const* way = o.recipe ? "repaired by a recipe" : "repaired by a copy";
+    auto const computed = o.recompute ? recompute(*o.recompute) : std::nullopt;
+    auto const* way = o.recompute ? "repaired by a recipe" : "repaired by a copy";
     Restored restored{o.op, {}, {}};
     for (auto const& part : o.parts) {
         if (store_.payload(part) != nullptr && !chance(chaos_.stale_404)) continue;
         auto const* content =
-            o.recipe ? made_by(computed, part) : shared_.copies.find(site, part.sha256);
+            o.recompute ? made_by(computed, part) : shared_.copies.find(site, part.sha256);
         bool const right = content != nullptr && content->sha256 == part.sha256;
         if (right) store_.put(part.part, part.name, *content);
         if (right) ++shared_.history.notes[way];

@@ -24,10 +24,11 @@ class Merges : private Part {
     /// Stores a payload, and keeps a copy at the site.
     [[nodiscard]] PartRef store(std::size_t site, PayloadPlace const& place,
                                 Payload const& payload);
-    /// Stores damaged payloads again, from copies or with the recipe. Returns the answer.
+    /// Stores damaged payloads again, from copies or by computing the merge once more. Returns the
+    /// answer.
     [[nodiscard]] Restored restore(std::size_t site, Restore const& o);
     /// Makes the same payloads as `o` did before. Empty: an input is damaged or missing.
-    [[nodiscard]] std::optional<MergedPayloads> repeat(Merge const& o) const;
+    [[nodiscard]] std::optional<MergedPayloads> recompute(Merge const& o) const;
     [[nodiscard]] MergedPayloads payloads(Merge const& o, Tickets result,
                                           std::vector<Term> const& terms) const;
 };

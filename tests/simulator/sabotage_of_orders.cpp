@@ -204,7 +204,7 @@ class NeverRestoreModel final : public Withholding {
     [[nodiscard]] std::optional<Input> refuse(Output const& output) const override
     {
         auto const* restore = std::get_if<Restore>(&output);
-        if (restore == nullptr || restore->recipe) return std::nullopt;
+        if (restore == nullptr || restore->recompute) return std::nullopt;
         Restored restored{restore->op, {}, {}};
         for (auto const& part : restore->parts) restored.damaged.push_back(part.name);
         return restored;

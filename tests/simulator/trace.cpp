@@ -117,7 +117,7 @@ void put(std::ostream& out, Restore const& o)
 {
     out << "Restore " << o.op;
     put_list(out, o.parts);
-    if (o.recipe) put(out << " recipe ", *o.recipe);
+    if (o.recompute) put(out << " recipe ", *o.recompute);
 }
 void put(std::ostream& out, LoadModel const& o)
 {

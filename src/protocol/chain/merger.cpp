@@ -46,7 +46,7 @@ tl::expected<Merger::Results, Merger::Obstacle> Merger::run()
                       "check the store if this repeats")));
 }
 
-tl::expected<Merger::Results, Merger::Obstacle> Merger::repeat()
+tl::expected<Merger::Results, Merger::Obstacle> Merger::recompute()
 {
     checks_ = false;
     return run();

@@ -35,10 +35,10 @@ class Merger {
     /// Checks each contribution and the new model (protocol/rules/merge.hpp). An obstacle is Merged
     /// with the contributions to refuse, or Corrupt if the model or the momentum is damaged.
     ///
-    /// Call this function or repeat(), once.
+    /// Call this function or recompute(), once.
     [[nodiscard]] tl::expected<Results, Obstacle> run();
     /// Computes a merge that a commit records: refuses only contributions that cannot be read.
-    [[nodiscard]] tl::expected<Results, Obstacle> repeat();
+    [[nodiscard]] tl::expected<Results, Obstacle> recompute();
     /// One text for each contribution that is refused.
     [[nodiscard]] std::vector<std::string> const& warnings() const { return warnings_; }
 

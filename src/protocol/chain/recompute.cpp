@@ -7,7 +7,7 @@
 
 #include "protocol/chain/merger.hpp"
 #include "protocol/records/names.hpp"
-#include "protocol/site/recipe.hpp"
+#include "protocol/site/recorded_merge.hpp"
 
 namespace curtail::chain {
 namespace {
@@ -120,13 +120,13 @@ class Recomputation {
         auto const headers = read_headers();
         if (!headers) return obstacle(tl::unexpected(headers.error()));
         if (!*headers) return obstacle(Outcome::header_lost);
-        auto const recipe = protocol::recipe_of(run_.run, commit_, parent_, **headers);
+        auto const merge = protocol::recorded_merge(run_.run, commit_, parent_, **headers);
         Merger::Results memory;
         memory.weights.reserve(static_cast<std::size_t>(run_.elements));
         if (commit_.outer_step) memory.momentum.reserve(static_cast<std::size_t>(run_.elements));
         Merger merger([this](auto const& part, auto const& to) { return inputs_.pass(part, to); },
-                      recipe, std::move(memory));
-        auto made = merger.repeat();
+                      merge, std::move(memory));
+        auto made = merger.recompute();
         if (made) return std::move(*made);
         if (inputs_.obstacle()) return obstacle(*inputs_.obstacle());
         return obstacle(tl::unexpected(made.error().error()));
@@ -194,7 +194,7 @@ std::int64_t count_candidates(RunObjects const& objects, RecomputeInputs const& 
 
 }  // namespace
 
-Pieces RemadePayload::pieces() const
+Pieces RecomputedPayload::pieces() const
 {
     if (head.empty()) return {};
     Pieces pieces{std::string_view(head)};
@@ -202,10 +202,11 @@ Pieces RemadePayload::pieces() const
     return pieces;
 }
 
-Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
-                                                      protocol::RunSpec const& run,
-                                                      std::int64_t elements, Commit const& parent,
-                                                      Commit const& commit)
+Result<std::optional<RecomputedPayloads>> recompute_payloads(RunObjects const& objects,
+                                                             protocol::RunSpec const& run,
+                                                             std::int64_t elements,
+                                                             Commit const& parent,
+                                                             Commit const& commit)
 {
     std::vector<LinkedCommit> const none;
     RecomputeInputs const inputs{run, none, elements};
@@ -213,8 +214,9 @@ Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
     auto made = recomputation.make();
     if (!made && !made.error()) return tl::unexpected(made.error().error());
     if (!made) return std::nullopt;
-    return RemadePayloads{{recomputation.head(protocol::weights_part), std::move(made->weights)},
-                          {recomputation.head(protocol::momentum_part), std::move(made->momentum)}};
+    return RecomputedPayloads{
+        {recomputation.head(protocol::weights_part), std::move(made->weights)},
+        {recomputation.head(protocol::momentum_part), std::move(made->momentum)}};
 }
 
 Result<std::vector<RecomputedModel>> recompute_models(

@@ -32,26 +32,24 @@ struct RecomputeInputs {
     std::function<void(std::int64_t done, std::int64_t total)> const& progress = {});
 
 /// What a merge makes, as a payload.
-struct RemadePayload {
+struct RecomputedPayload {
     std::string head;  ///< of the payload of the same part that the merge read; empty: it read none
     std::vector<float> values{};
 
     /// Returns the stored form, which refers to this object. Empty if the head is unknown.
     [[nodiscard]] Pieces pieces() const;
 };
-struct RemadePayloads {
-    RemadePayload weights;
-    RemadePayload momentum;  ///< without values if the merge makes no momentum
+struct RecomputedPayloads {
+    RecomputedPayload weights;
+    RecomputedPayload momentum;  ///< without values if the merge makes no momentum
 };
 
 /// Computes the merge of `commit` again, whose predecessor is `parent`, and returns its payloads.
 /// The caller must compare them with the digests in `commit`. Returns an empty
 /// optional if an input is missing, or if the commit has no merge. Returns errors of the store
 /// unchanged. Also fails if an input is damaged.
-[[nodiscard]] Result<std::optional<RemadePayloads>> remake_payloads(RunObjects const& objects,
-                                                                    protocol::RunSpec const& run,
-                                                                    std::int64_t elements,
-                                                                    protocol::Commit const& parent,
-                                                                    protocol::Commit const& commit);
+[[nodiscard]] Result<std::optional<RecomputedPayloads>> recompute_payloads(
+    RunObjects const& objects, protocol::RunSpec const& run, std::int64_t elements,
+    protocol::Commit const& parent, protocol::Commit const& commit);
 
 }  // namespace curtail::chain

@@ -238,9 +238,9 @@ struct Merge {
 struct Restore {
     Op op{};
     std::vector<PartRef> parts;
-    /// The merge that made `parts`, whose bytes the program computes once more. Its `op` has no
-    /// meaning. Empty: the bytes are those that the program keeps (Keep).
-    std::optional<Merge> recipe;
+    /// The merge that made `parts`, which the program shall compute again. Its `op` has no meaning.
+    /// Empty: the bytes are those that the program keeps (Keep).
+    std::optional<Merge> recompute;
 };
 
 // ---- questions to the trainer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "protocol/site/recipe.hpp"
+#include "protocol/site/recorded_merge.hpp"
 #include "protocol/site/steps.hpp"
 
 // REPAIR: computing a model once more from the records and payloads of its merge. No record needs
@@ -88,7 +88,7 @@ void act_repair_merge(Parts& p)
     if (p.machine.stopping()) recompute_ended(p);
     else
         p.machine.send(Restore{p.machine.ask(Question::restore), p.repairs.current().parts,
-                               recipe_of(p.chain.run(), *made, *parent, headers)});
+                               recorded_merge(p.chain.run(), *made, *parent, headers)});
 }
 
 }  // namespace curtail::protocol::site

@@ -62,15 +62,15 @@ Result<protocol::Input> MergeWork::restore(protocol::Restore const& question,
     if (!damaged) return tl::unexpected(damaged.error());
     if (damaged->empty()) return restored;
     MergeResult computed;
-    if (question.recipe) {
-        auto made = compute(*question.recipe, warnings, call);
+    if (question.recompute) {
+        auto made = compute(*question.recompute, warnings, call);
         if (made) computed = std::move(*made);
         // With an input that is of no use, there is no result.
         else if (!made.error()) return tl::unexpected(made.error().error());
     }
     for (auto const& part : *damaged) {
-        auto again = question.recipe ? put_computed(part, *question.recipe, computed, call)
-                                     : put_kept(part, kept, call);
+        auto again = question.recompute ? put_computed(part, *question.recompute, computed, call)
+                                        : put_kept(part, kept, call);
         // Another site may have the right to replace the object.
         if (!again && again.error().code == ExitCode::permission) {
             warnings.push_back(again.error().message());
@@ -89,12 +89,12 @@ Result<bool> MergeWork::put_kept(protocol::PartRef const& part, chain::KeptPaylo
     return bytes ? transport_.put_again(part, std::string_view(*bytes), call) : false;
 }
 
-Result<bool> MergeWork::put_computed(protocol::PartRef const& part, protocol::Merge const& recipe,
+Result<bool> MergeWork::put_computed(protocol::PartRef const& part, protocol::Merge const& merge,
                                      MergeResult const& computed, Call const& call) const
 {
     Values values;
-    if (part.name == recipe.weights.name) values = computed.weights;
-    if (recipe.momentum && part.name == recipe.momentum->name) values = computed.momentum;
+    if (part.name == merge.weights.name) values = computed.weights;
+    if (merge.momentum && part.name == merge.momentum->name) values = computed.momentum;
     if (!values) return false;
     auto const encoded = payload::encode(transport_.layout(), part.part, *values);
     return transport_.put_again(part, encoded.pieces(), call);

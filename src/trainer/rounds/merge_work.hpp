@@ -62,7 +62,7 @@ class MergeWork {
                                         Call const& call) const;
     /// Stores the result of a merge again, if it is the payload that `part` describes.
     [[nodiscard]] Result<bool> put_computed(protocol::PartRef const& part,
-                                            protocol::Merge const& recipe,
+                                            protocol::Merge const& merge,
                                             MergeResult const& computed, Call const& call) const;
 
     PayloadTransport transport_;

@@ -115,8 +115,8 @@ void RoundExecutor::act(protocol::Restore const& restore)
             return answer ? *answer : failed<protocol::Unavailable>(op, answer.error());
         };
     };
-    // Reads and writes each part. A recipe needs the same as a merge.
-    auto const inputs = restore.recipe ? restore.recipe->include.size() + 2 : 0;
+    // Reads and writes each part. Recomputing needs the same as a merge.
+    auto const inputs = restore.recompute ? restore.recompute->include.size() + 2 : 0;
     auto const payloads = static_cast<std::int64_t>(2 * restore.parts.size() + inputs);
     auto const limit = payloads * parts_.limits.payload;
     start<protocol::Unavailable>(restore.op, limit, work);

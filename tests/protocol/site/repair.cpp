@@ -66,7 +66,7 @@ class Repairing : public ScriptedSiteBesideB {
         Restored answer{restore.op, {}, {}};
         for (auto const& ref : restore.parts) {
             if (!damaged.contains(ref.name)) continue;
-            bool const again = restore.recipe ? recomputes : copies.contains(ref.name);
+            bool const again = restore.recompute ? recomputes : copies.contains(ref.name);
             (again ? answer.stored : answer.damaged).push_back(ref.name);
             if (again) damaged.erase(ref.name);
         }
@@ -160,7 +160,7 @@ TEST_F(Repairing, AStartingSiteStoresItsOwnCopyAgain)
     damaged = copies = {model()};
     serve_for(Seconds{20});
     ASSERT_EQ(restores.size(), 1U);
-    EXPECT_FALSE(restores[0].recipe);
+    EXPECT_FALSE(restores[0].recompute);
     EXPECT_THAT(restores[0].parts, ElementsAre(newest().model.weights));
     EXPECT_TRUE(damaged.empty());
     EXPECT_EQ(site.status().state, ProtocolState::run);
@@ -246,16 +246,16 @@ TEST_F(Repairing, AReaderComputesTheMergeOnceMore)
     serve_for(Seconds{30});
     EXPECT_EQ(site.status().state, ProtocolState::run);
     ASSERT_EQ(restores.size(), 2U);
-    auto const& recipe = restores[1].recipe;
-    ASSERT_TRUE(recipe);
+    auto const& merge = restores[1].recompute;
+    ASSERT_TRUE(merge);
     auto const made = commit({4});
-    EXPECT_EQ(recipe->model, commit({3}).model);
-    EXPECT_EQ(recipe->weights.name, made.model.weights.name);
-    ASSERT_EQ(recipe->include.size(), 1U);
-    EXPECT_EQ(recipe->include[0].member, b);
-    EXPECT_EQ(recipe->include[0].scale, made.decided[0].scale);
-    EXPECT_EQ(recipe->include[0].delta.payload.name, delta_name({1}, b, {1}));
-    EXPECT_EQ(recipe->outer_step, made.outer_step);
+    EXPECT_EQ(merge->model, commit({3}).model);
+    EXPECT_EQ(merge->weights.name, made.model.weights.name);
+    ASSERT_EQ(merge->include.size(), 1U);
+    EXPECT_EQ(merge->include[0].member, b);
+    EXPECT_EQ(merge->include[0].scale, made.decided[0].scale);
+    EXPECT_EQ(merge->include[0].delta.payload.name, delta_name({1}, b, {1}));
+    EXPECT_EQ(merge->outer_step, made.outer_step);
 }
 
 TEST_F(Repairing, AMemberLooksForRequestsOnceAMinute)
@@ -318,7 +318,7 @@ TEST_F(Repairing, AMemberWithoutACopyComputesTheMergeForAnotherSite)
     serve_for(Seconds{75});
     EXPECT_TRUE(damaged.empty());
     ASSERT_EQ(restores.size(), 2U);
-    EXPECT_TRUE(restores[1].recipe);
+    EXPECT_TRUE(restores[1].recompute);
 }
 
 TEST_F(Repairing, AMergeThatCannotReadItsModelRepairsItFirst)

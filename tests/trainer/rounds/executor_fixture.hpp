@@ -63,10 +63,10 @@ class Executor : public testing::Test {
         return answer_to<protocol::Merged>(merge);
     }
     protocol::Restored restore(std::vector<protocol::PartRef> parts,
-                               std::optional<protocol::Merge> recipe = {})
+                               std::optional<protocol::Merge> recompute = {})
     {
         return answer_to<protocol::Restored>(
-            protocol::Restore{7, std::move(parts), std::move(recipe)});
+            protocol::Restore{7, std::move(parts), std::move(recompute)});
     }
     store::ObjectName object(protocol::PartRef const& ref)
     {

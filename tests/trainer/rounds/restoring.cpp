@@ -60,7 +60,7 @@ TEST_F(Restoring, AMergeComputedOnceMoreHasTheSameBytes)
     truncate(model);
     EXPECT_TRUE(objects.remove(object(momentum)));
     EXPECT_EQ(restore({model, momentum}).damaged, (std::vector{model.name, momentum.name}))
-        << "no copies, and no recipe";
+        << "no copies, and nothing to recompute";
     auto const restored = restore({model, momentum}, merge);
     EXPECT_EQ(restored.stored, (std::vector{model.name, momentum.name}));
     EXPECT_EQ(bytes_of(model), model_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol/site/recipe.hpp"
+#include "protocol/site/recorded_merge.hpp"
 
 #include "protocol/records/terms.hpp"
 
@@ -10,8 +10,8 @@ PayloadPlace place_of(PartRef const& payload) { return {payload.part, payload.na
 
 }  // namespace
 
-Merge recipe_of(RunSpec const& run, Commit const& made, Commit const& parent,
-                std::vector<Header> const& headers)
+Merge recorded_merge(RunSpec const& run, Commit const& made, Commit const& parent,
+                     std::vector<Header> const& headers)
 {
     auto const outer = in_force(run, parent).outer;
     Merge merge;

@@ -15,7 +15,7 @@ namespace curtail::protocol {
 /// Returns the merge that made the model of `made`, a merge commit without inlined work. `parent`
 /// is the commit before it. `headers` are those of the contributions that add work, in the order of
 /// Commit::decided; each has a delta.
-[[nodiscard]] Merge recipe_of(RunSpec const& run, Commit const& made, Commit const& parent,
-                              std::vector<Header> const& headers);
+[[nodiscard]] Merge recorded_merge(RunSpec const& run, Commit const& made, Commit const& parent,
+                                   std::vector<Header> const& headers);
 
 }  // namespace curtail::protocol
