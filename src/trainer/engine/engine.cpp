@@ -91,7 +91,7 @@ Result<BegunStep> Engine::step(protocol::Ranges const& blocks, Tokens progress,
     timer_.begin_step();
     auto const mine = accumulate_in_memory(numbers_of(blocks), stop_here);
     if (mine.next >= Next::use_less_memory)
-        return tl::unexpected(fail_together(collectives_, mine.mine).error());
+        return tl::unexpected(fail_together(collectives_, mine.status).error());
     BegunStep const begun{blocks.lowest(mine.blocks), mine.next == Next::stop};
     if (mine.blocks == 0) return begun;
     // The gradients are those of the mean over the whole batch.

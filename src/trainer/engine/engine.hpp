@@ -145,7 +145,7 @@ class Engine {
         at::Tensor loss;                          ///< sum over its rows, in nats: double scalar
         std::int64_t blocks{};                    ///< complete blocks, over all ranks
         Next next{Next::go_on};                   ///< of all ranks
-        Result<void> mine{};                      ///< fails if this rank cannot go on
+        Result<void> status{};                    ///< fails if this rank cannot go on
         std::span<at::Tensor const> gradients{};  ///< of this rank's pieces, over all ranks
     };
     /// A step whose outcome the host does not know.

@@ -105,7 +105,7 @@ void Engine::note_failure(tl::expected<void, StepFailure> done, PartialBatch& mi
 {
     if (done) return;
     mine.next = done.error().out_of_memory ? Next::use_less_memory : Next::fail;
-    mine.mine = tl::unexpected(std::move(done.error().error));
+    mine.status = tl::unexpected(std::move(done.error().error));
 }
 
 // Adds the gradients of the rows in `rows`, of a batch of `blocks` blocks.
