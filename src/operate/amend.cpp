@@ -20,8 +20,8 @@ tl::unexpected<Error> refused(chain::RunObjects const& objects, std::string why,
 
 // The end of the list of amendments in the store.
 struct Last {
-    std::int64_t n{};  // 0: none
-    Digest sha256;     // of its bytes, or of run.json
+    std::int64_t number{};  // 0: none
+    Digest sha256;          // of its bytes, or of run.json
     std::optional<protocol::Terms> terms;
 };
 
@@ -29,14 +29,15 @@ Result<Last> last_amendment(chain::RunObjects const& objects, protocol::Commit c
                             Digest const& run_sha256)
 {
     Last last{0, run_sha256, tip.terms};
-    if (tip.amended) last = {tip.amended->n, tip.amended->sha256, tip.terms};
+    if (tip.amended) last = {tip.amended->number, tip.amended->sha256, tip.terms};
     for (;;) {
-        auto const name = protocol::amendment_name(last.n + 1);
+        auto const name = protocol::amendment_name(last.number + 1);
         auto const bytes = objects.record(name);
         if (!bytes) return tl::unexpected(bytes.error());
         if (!*bytes) return last;
         auto const pending = protocol::decode_amendment(**bytes, name);
-        last = {last.n + 1, sha256(**bytes), pending ? std::optional(pending->terms) : last.terms};
+        last = {last.number + 1, sha256(**bytes),
+                pending ? std::optional(pending->terms) : last.terms};
     }
 }
 
@@ -73,9 +74,13 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
     auto const last = last_amendment(objects, **tip, sha256(**record));
     if (!last) return tl::unexpected(last.error());
     PreparedAmendment prepared;
-    prepared.amendment = {
-        run->run,       last->n + 1, last->sha256, request.terms, request.zero_momentum,
-        request.reason, now};
+    prepared.amendment = {run->run,
+                          last->number + 1,
+                          last->sha256,
+                          request.terms,
+                          request.zero_momentum,
+                          request.reason,
+                          now};
     prepared.changes = protocol::differences(*last->terms, request.terms);
     for (auto& text : site_changes(*last->terms, request.terms))
         prepared.changes.push_back(std::move(text));
@@ -91,7 +96,7 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
 Result<void> create_amendment(chain::RunObjects const& objects,
                               protocol::Amendment const& amendment)
 {
-    auto const name = protocol::amendment_name(amendment.n);
+    auto const name = protocol::amendment_name(amendment.number);
     auto const object = chain::object_name(objects.run(), name);
     if (!object) return tl::unexpected(object.error());
     auto const encoded = protocol::encode(amendment);

@@ -90,7 +90,7 @@ class Collector {
 Result<void> amendments(chain::RunObjects const& from, CopyList& list)
 {
     auto const& amended = list.chain.back().commit.amended;
-    for (std::int64_t n = 1; amended && n <= amended->n; ++n) {
+    for (std::int64_t n = 1; amended && n <= amended->number; ++n) {
         auto const name = protocol::amendment_name(n);
         auto bytes = from.record(name);
         if (!bytes) return tl::unexpected(bytes.error());

@@ -42,14 +42,14 @@ TEST_P(AmendmentOf, ARunNamesItsPredecessorAndItsChanges)
     auto const first = prepare();
     ASSERT_TRUE(first) << first.error().message();
     EXPECT_THAT(first->changes, ElementsAre("site D may enter"));
-    EXPECT_EQ(first->amendment.n, 1);
+    EXPECT_EQ(first->amendment.number, 1);
     ASSERT_TRUE(create_amendment(objects(), first->amendment));
 
     EXPECT_EQ(prepare().error().code, ExitCode::data) << "it is proposed already";
     request_.terms.params.round_time = Seconds{77};
     auto const second = prepare();
     ASSERT_TRUE(second) << second.error().message();
-    EXPECT_EQ(second->amendment.n, 2);
+    EXPECT_EQ(second->amendment.number, 2);
     EXPECT_EQ(second->amendment.previous, protocol::encode(first->amendment).sha256);
     EXPECT_THAT(second->changes, ElementsAre(HasSubstr("params.round_time_ms")));
 }

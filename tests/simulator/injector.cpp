@@ -136,7 +136,7 @@ void Injector::amend()
     auto const& tip = store_.chain().back();
     Amendment a;
     a.run = run_.run;
-    a.n = tip.amended ? tip.amended->n + 1 : 1;
+    a.number = tip.amended ? tip.amended->number + 1 : 1;
     a.previous = chance(0.1) ? sha256("another run") : store_.last_amendment();
     a.terms = tip.terms;
     a.terms.params.round_time = Millis{pick(2'000, 4'000)};
@@ -151,7 +151,7 @@ void Injector::amend()
         if (chance(0.7)) a.terms.sites.push_back(run_.sites[i]);
     auto bytes = encode(a).bytes;
     if (chance(0.1)) bytes = "{}";
-    store_.create(amendment_name(a.n), bytes);
+    store_.create(amendment_name(a.number), bytes);
 }
 
 void Injector::add_foreign_object(int type)

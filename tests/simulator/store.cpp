@@ -261,7 +261,7 @@ void SimStore::merged(Commit const& commit) const
 void SimStore::amended(Commit const& commit) const
 {
     if (chain_.empty() || commit.amended == chain_.back().amended) return;
-    auto const name = amendment_name(commit.amended->n);
+    auto const name = amendment_name(commit.amended->number);
     auto const bytes = get(name);
     require(bytes && sha256(*bytes) == commit.amended->sha256, Invariant::terms,
             "a commit names no such amendment");

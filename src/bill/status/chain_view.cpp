@@ -112,7 +112,7 @@ std::string member_text(ChainView const& view, MemberView const& member, Time no
 
 Activity merging(protocol::Lease const& lease, Round round, Time now)
 {
-    auto const left = lease.lease - elapsed(lease.time, now);
+    auto const left = lease.duration - elapsed(lease.time, now);
     if (left > Millis{0})
         return {lease.member.value, fmt::format("is merging round {}; its lease ends in {}",
                                                 round.value, format_duration(left))};

@@ -85,7 +85,7 @@ json::Object chain_json(ChainView const& chain, std::optional<account::Speed> co
         {"members", members_json(chain)}};
     if (chain.lease)
         document.set("lease", json::Object{{"member", chain.lease->member.value},
-                                           {"k", chain.lease->k},
+                                           {"k", chain.lease->number},
                                            {"time", format_time(chain.lease->time)}});
     document.set("waiting", json::array_of(activities(chain, now), [](Activity const& activity) {
                      return json::Object{{"who", activity.subject}, {"what", activity.text}};

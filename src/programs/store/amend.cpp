@@ -31,14 +31,14 @@ Result<void> amend(Arguments const& arguments, Console const& console)
             return created;
     if (console.json) {
         console.print_json(json::Object{
-            {"amendment", prepared->amendment.n},
+            {"amendment", prepared->amendment.number},
             {"created", create},
             {"changes", json::Array(prepared->changes.begin(), prepared->changes.end())}});
         return {};
     }
     for (auto const& change : prepared->changes) console.print(change + "\n");
     console.print(fmt::format("{} {}\n", create ? "created" : "would create",
-                              protocol::amendment_name(prepared->amendment.n)));
+                              protocol::amendment_name(prepared->amendment.number)));
     return {};
 }
 

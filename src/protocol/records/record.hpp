@@ -77,8 +77,8 @@ struct Terms {
 
 /// The amendment that a run has taken in last.
 struct AmendmentRef {
-    std::int64_t n{};  ///< its number
-    Digest sha256;     ///< of its bytes
+    std::int64_t number{};
+    Digest sha256;  ///< of its bytes
     friend bool operator==(AmendmentRef const&, AmendmentRef const&) = default;
 };
 
@@ -289,17 +289,17 @@ struct Header {
 /// that ends the round. A lease avoids duplicate work; correctness does not depend on leases.
 struct Lease {
     MemberId member;
-    std::int64_t k{};  ///< number of the lease within its round, from 1
-    Millis lease{};    ///< how long the lease is valid
-    Time time;         ///< start of the lease, by the store's clock
+    std::int64_t number{};  ///< of the lease within its round, from 1
+    Millis duration{};      ///< how long the lease is valid
+    Time time;              ///< start of the lease, by the store's clock
     friend bool operator==(Lease const&, Lease const&) = default;
 };
 
 /// An amendment, stored as `amendments/<n>.json`. It states all terms in full.
 struct Amendment {
     RunId run;
-    std::int64_t n{1};
-    Digest previous;  ///< digest of amendment n - 1; for number 1, of run.json
+    std::int64_t number{1};
+    Digest previous;  ///< digest of amendment `number` - 1; for number 1, of run.json
     Terms terms;
     bool zero_momentum{};  ///< also forget the momentum of the outer optimizer
     std::string reason;    ///< for people
@@ -311,7 +311,7 @@ struct Amendment {
 /// `repair/<round>/<k>.json`.
 struct RepairRequest {
     Round round;
-    std::int64_t k{1};               ///< number of the request within its round
+    std::int64_t number{1};          ///< of the request within its round
     SiteId site;                     ///< the site that cannot read the parts
     std::vector<std::string> parts;  ///< names of the parts, as PartRef::part
     Time time;                       ///< by the store's clock

@@ -62,7 +62,7 @@ json::Value of(Quarantine const& q)
 json::Value of(std::optional<AmendmentRef> const& amended)
 {
     if (!amended) return {};
-    return json::Object{{"n", amended->n}, {"sha256", amended->sha256.hex()}};
+    return json::Object{{"n", amended->number}, {"sha256", amended->sha256.hex()}};
 }
 
 json::Value of(std::optional<OuterRef> const& outer)

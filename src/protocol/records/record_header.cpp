@@ -80,8 +80,8 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
 EncodedRecord encode(Lease const& l)
 {
     return fields::finish(json::Object{{"member", l.member.value},
-                                       {"k", l.k},
-                                       {"lease_ms", l.lease.count()},
+                                       {"k", l.number},
+                                       {"lease_ms", l.duration.count()},
                                        {"time", to_unix_ms(l.time)}});
 }
 
@@ -93,8 +93,8 @@ Result<Lease> decode_lease(std::string_view bytes, std::string const& name)
     json::ObjectReader r(value, name, ExitCode::protocol);
     Lease l;
     l.member = fields::member(r, "member");
-    l.k = fields::count(r, "k", 1);
-    l.lease = Millis{fields::count(r, "lease_ms")};
+    l.number = fields::count(r, "k", 1);
+    l.duration = Millis{fields::count(r, "lease_ms")};
     l.time = fields::time(r, "time");
     if (auto error = r.finish()) return tl::unexpected(*error);
     return l;

@@ -158,8 +158,8 @@ class Checker {
     void terms()
     {
         if (!amends()) return require(child_.terms == parent_.terms, "terms must stay as they are");
-        auto const before = parent_.amended ? parent_.amended->n : 0;
-        require(child_.amended && child_.amended->n == before + 1,
+        auto const before = parent_.amended ? parent_.amended->number : 0;
+        require(child_.amended && child_.amended->number == before + 1,
                 "must take in one amendment after the other");
         require(child_.kind == Commit::Kind::roster, "a merge must take in no amendment");
         if (child_.terms == parent_.terms) return;

@@ -184,8 +184,8 @@ bool complete_if_done(RunSpec const& run, Commit& out)
 // The last step of a roster commit. True if it takes in an amendment.
 bool take_in(RunSpec const& run, std::optional<NextAmendment> const& amend, Commit& out)
 {
-    auto const next = out.amended ? out.amended->n + 1 : 1;
-    bool const takes = amend && amend->ref.n == next && !out.complete;
+    auto const next = out.amended ? out.amended->number + 1 : 1;
+    bool const takes = amend && amend->ref.number == next && !out.complete;
     if (!takes || out.kind != Commit::Kind::roster) return false;
     out.amended = amend->ref;
     if (!amend->amendment || obstacle(run, out, *amend->amendment)) return true;

@@ -34,7 +34,7 @@ class Amendments {
 /// Returns the number of the amendment that follows the last one in the chain.
 [[nodiscard]] inline std::int64_t next_amendment(Commit const& tip)
 {
-    return tip.amended ? tip.amended->n + 1 : 1;
+    return tip.amended ? tip.amended->number + 1 : 1;
 }
 
 }  // namespace curtail::protocol::site

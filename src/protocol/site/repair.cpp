@@ -171,11 +171,11 @@ void answered_repair_restore(Parts& p, Input const& input)
 void act_repair_request(Parts& p)
 {
     RepairRequest const request{.round = p.repairs.round,
-                                .k = p.repairs.k,
+                                .number = p.repairs.number,
                                 .site = p.config.process.site,
                                 .parts = {p.repairs.need->parts.front().part},
                                 .time = store_now(p)};
-    p.machine.create(repair_name(request.round, request.k), encode(request).bytes);
+    p.machine.create(repair_name(request.round, request.number), encode(request).bytes);
 }
 
 void answered_repair_request(Parts& p, Input const& input)
@@ -183,15 +183,15 @@ void answered_repair_request(Parts& p, Input const& input)
     auto& repairs = p.repairs;
     auto const& params = p.chain.run().params;
     if (std::holds_alternative<Exists>(input)) {
-        ++repairs.k;
+        ++repairs.number;
         return p.machine.go(Phase::repair_request);
     }
     bool const created = std::holds_alternative<Created>(input);
     repairs.need->request =
         p.machine.now() + (created ? request_interval(params) : short_wait(params));
     if (created) {
-        p.machine.send(repair_requested_note(repairs.need->parts.front().name, repairs.k));
-        ++repairs.k;
+        p.machine.send(repair_requested_note(repairs.need->parts.front().name, repairs.number));
+        ++repairs.number;
     }
     continue_need(p);
 }
@@ -223,7 +223,7 @@ bool attend_repairs(Parts& p)
     return true;
 }
 
-void act_repair_look(Parts& p) { p.machine.get(repair_name(p.repairs.round, p.repairs.k)); }
+void act_repair_look(Parts& p) { p.machine.get(repair_name(p.repairs.round, p.repairs.number)); }
 
 void answered_repair_look(Parts& p, Input const& input)
 {
@@ -233,8 +233,8 @@ void answered_repair_look(Parts& p, Input const& input)
     p.machine.switch_to(repairs.back);
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return;
-    auto const request = decode_repair(got->bytes, repair_name(repairs.round, repairs.k));
-    ++repairs.k;
+    auto const request = decode_repair(got->bytes, repair_name(repairs.round, repairs.number));
+    ++repairs.number;
     if (!request) return;
     Service service;
     for (auto const& name : request->parts)

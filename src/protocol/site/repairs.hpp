@@ -41,7 +41,7 @@ struct MergeSources {
 /// What this process knows about damaged payloads of the newest model.
 struct Repairs {
     Round round;             ///< round of the model to which all other fields but `look` belong
-    std::int64_t k{1};       ///< number of the next request to read or to create
+    std::int64_t number{1};  ///< of the next request to read or to create
     int stored{0};           ///< number of services in which this process stored something
     MonoTime look{};         ///< earliest time to look for the next request
     Phase back{Phase::run};  ///< the phase that continues after a look

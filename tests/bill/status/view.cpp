@@ -65,7 +65,7 @@ TEST_F(View, ADamagedHeaderOrLeaseIsANoteAndEverythingElseIsShown)
     ASSERT_TRUE(view) << view.error().message();
     EXPECT_EQ((*view)->members.at(0).pending.size(), 1U);
     ASSERT_TRUE((*view)->lease);
-    EXPECT_EQ((*view)->lease->k, 1);
+    EXPECT_EQ((*view)->lease->number, 1);
     EXPECT_THAT((*view)->notes,
                 ElementsAre(HasSubstr("/6.json"), HasSubstr("/7.json"), HasSubstr("merge/")));
     EXPECT_THAT(overview_text({id, "file:///x", run.now(), *view, {}}),

@@ -220,7 +220,7 @@ TEST_F(Chain, PendingHeadersAndLeasesAreReadAroundDamagedOnes)
     EXPECT_EQ(pending.headers[0].seq, Seq{5});
     EXPECT_THAT(pending.unreadable, ElementsAre(HasSubstr("/6.json")));
     auto const found = leases(objects, run.tip().round).value();
-    EXPECT_EQ(found.newest.value().k, 1);
+    EXPECT_EQ(found.newest.value().number, 1);
     EXPECT_THAT(found.unreadable, ElementsAre(HasSubstr("merge/")));
 }
 

@@ -108,7 +108,7 @@ class SmallRun {
         b_ = join("B", 2);
         protocol::Amendment a;
         a.run = spec_.run;
-        a.n = 1;
+        a.number = 1;
         a.previous = protocol::encode(spec_).sha256;
         a.terms = tip().terms;
         a.terms.params.max_staleness = 3;

@@ -99,7 +99,7 @@ Amendment an_amendment()
 {
     Amendment a;
     a.run = {"test"};
-    a.n = 3;
+    a.number = 3;
     a.previous = sha256("second");
     a.terms = terms_of(small_run());
     a.terms.budget = Tokens{320};

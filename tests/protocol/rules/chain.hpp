@@ -89,11 +89,11 @@ class Chain : public testing::Test {
     {
         Amendment a;
         a.run = run.run;
-        a.n = tip.amended ? tip.amended->n + 1 : 1;
+        a.number = tip.amended ? tip.amended->number + 1 : 1;
         a.terms = std::move(terms);
         a.zero_momentum = zero_momentum;
         Intents intents;
-        intents.amend = NextAmendment{{a.n, encode(a).sha256}, a};
+        intents.amend = NextAmendment{{a.number, encode(a).sha256}, a};
         go({}, intents);
     }
     Member const& at(MemberId const& id) const { return *tip.find(id); }

@@ -88,7 +88,7 @@ TEST_F(AmendedRun, AStarterTakesTheAmendmentInBeforeItJoins)
     ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, [&] { return s.living_count() == 0; }));
     EXPECT_EQ(s.exits().back().code, ExitCode::config);
     EXPECT_TRUE(tip().members.empty());
-    EXPECT_EQ(tip().amended->n, 1);
+    EXPECT_EQ(tip().amended->number, 1);
 }
 
 // The store does not answer the first read of an amendment.

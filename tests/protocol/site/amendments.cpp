@@ -29,7 +29,7 @@ TEST_F(Amendments, GovernTheCommitAfterTheOneThatTakesThemIn)
     auto shorter = terms();
     shorter.params.round_time = Seconds{2};
     amend(shorter);
-    EXPECT_EQ(tip.amended->n, 1);
+    EXPECT_EQ(tip.amended->number, 1);
     EXPECT_EQ(tip.kind, Commit::Kind::roster);
     admit("A");
     EXPECT_EQ(tip.members.at(0).held, (Ranges{{0, 4}}))
@@ -72,7 +72,7 @@ TEST_F(Amendments, ABudgetBelowWorkInProgressIsVoid)
     too_short.budget = 4 * run.params.block_tokens;
     auto const before = terms();
     amend(too_short);
-    EXPECT_EQ(tip.amended->n, 1);
+    EXPECT_EQ(tip.amended->number, 1);
     EXPECT_EQ(tip.terms, before);
 }
 

@@ -210,7 +210,7 @@ class InterruptedOuterStep : public Interrupted {
         auto const parent = newest();
         Amendment amendment;
         amendment.run = run.run;
-        amendment.n = 1;
+        amendment.number = 1;
         amendment.previous = sha256(objects.at(run_name));
         amendment.terms = parent.terms;
         amendment.terms.outer.eta = eta;
