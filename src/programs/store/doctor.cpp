@@ -3,7 +3,7 @@
 
 #include "base/core/text.hpp"
 #include "commands.hpp"
-#include "operate/examine.hpp"
+#include "operate/doctor.hpp"
 #include "programs/frame/progress.hpp"
 
 namespace curtail::programs::store_program {
@@ -31,15 +31,15 @@ void print(std::vector<upkeep::Finding> const& findings, NamedStore const& named
     }
 }
 
-Result<void> examine(Arguments const& arguments, Console const& console)
+Result<void> doctor(Arguments const& arguments, Console const& console)
 {
     auto const named = open_named(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
     auto const run = named->run.value.empty() ? RunId{"doctor"} : named->run;
     ProgressLine progress("examining", "checks");
-    operate::ExamineOptions const options{.size = {arguments.integer("size") << 20}};
-    auto const measured = operate::examine(*named->store, run, options,
-                                           [&](char const* step) { progress.show_text(step); });
+    operate::DoctorOptions const options{.size = {arguments.integer("size") << 20}};
+    auto const measured = operate::doctor(*named->store, run, options,
+                                          [&](char const* step) { progress.show_text(step); });
     auto const findings = upkeep::findings_of(measured);
     print(findings, *named, console);
     auto const* const fault = upkeep::first_fault(findings);
@@ -58,7 +58,7 @@ Command doctor_command()
                 "size", "MIB", "Size of the object that is stored and read; 0: none", {0, 16384},
                 "128")}),
             {store_positional()},
-            examine,
+            doctor,
             true,
             "curtail-store doctor inputs/runs/demo.json"};
 }

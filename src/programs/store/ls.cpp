@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "operate/contents.hpp"
+#include "operate/list.hpp"
 #include "protocol/chain/chain.hpp"
 
 namespace curtail::programs::store_program {

@@ -3,7 +3,7 @@
 
 #include "base/core/text.hpp"
 #include "commands.hpp"
-#include "operate/contents.hpp"
+#include "operate/list.hpp"
 #include "run/config/run.hpp"
 
 namespace curtail::programs::store_program {

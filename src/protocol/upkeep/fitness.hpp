@@ -7,7 +7,7 @@
 #include "base/core/result.hpp"
 #include "base/core/units.hpp"
 
-// Whether a store is fit for a run (docs/store.md). Pure: operate/examine.hpp measures.
+// Whether a store is fit for a run (docs/store.md). Pure: operate/doctor.hpp measures.
 namespace curtail::upkeep {
 
 /// How creates of the same names by several writers at a time ended.

@@ -8,7 +8,7 @@
 
 namespace curtail::operate {
 
-struct ExamineOptions {
+struct DoctorOptions {
     Bytes size{std::int64_t{128} << 20};  ///< of the object that is transferred; 0: none is
     int names{20};                        ///< that several writers create at a time
     int writers{8};
@@ -18,8 +18,8 @@ struct ExamineOptions {
 /// other object, so sites may train meanwhile. `progress` receives the name of each step.
 ///
 /// If the first create fails, makes no other check.
-[[nodiscard]] upkeep::Measurements examine(
-    store::ObjectStore& store, RunId const& run, ExamineOptions const& options = {},
+[[nodiscard]] upkeep::Measurements doctor(
+    store::ObjectStore& store, RunId const& run, DoctorOptions const& options = {},
     std::function<void(char const* step)> const& progress = {});
 
 }  // namespace curtail::operate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operate/contents.hpp"
+#include "operate/list.hpp"
 
 namespace curtail::operate {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each type of store holds, as its listings show it.
-#include "operate/contents.hpp"
+#include "operate/list.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class ContentsOf : public curtail::test::EachStore {
+class ListOf : public curtail::test::EachStore {
   protected:
     void put(std::string const& name, std::string_view content = "x")
     {
@@ -23,7 +23,7 @@ class ContentsOf : public curtail::test::EachStore {
     std::unique_ptr<store::ObjectStore> store_{new_store()};
 };
 
-TEST_P(ContentsOf, RunsAreFoundWithoutReadingAllTheirNames)
+TEST_P(ListOf, RunsAreFoundWithoutReadingAllTheirNames)
 {
     EXPECT_THAT(list_runs(*store_).value(), IsEmpty());
     for (std::string const run : {"a", "a-1", "a0", "ab", "z"}) {
@@ -37,7 +37,7 @@ TEST_P(ContentsOf, RunsAreFoundWithoutReadingAllTheirNames)
     EXPECT_EQ(counted.take(), 6);
 }
 
-TEST_P(ContentsOf, ObjectsAreCountedByKind)
+TEST_P(ListOf, ObjectsAreCountedByKind)
 {
     put("runs/a/run.json", "12345");
     put("runs/a/commits/00000001.json", "123");
@@ -57,8 +57,7 @@ TEST_P(ContentsOf, ObjectsAreCountedByKind)
     EXPECT_THAT(count_objects(*store_, {"none"}).value(), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, ContentsOf, curtail::test::every_store,
-                         curtail::test::name_of_store);
+INSTANTIATE_TEST_SUITE_P(Each, ListOf, curtail::test::every_store, curtail::test::name_of_store);
 
 }  // namespace
 }  // namespace curtail::operate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operate/examine.hpp"
+#include "operate/doctor.hpp"
 
 #include <atomic>
 #include <random>
@@ -98,7 +98,7 @@ Result<std::vector<int>> race_for(store::ObjectStore& store, ObjectName const& n
 }
 
 Result<upkeep::CreateRace> race(store::ObjectStore& store, Probes& probes,
-                                ExamineOptions const& options)
+                                DoctorOptions const& options)
 {
     upkeep::CreateRace race{options.names, options.writers, 0, 0};
     for (int n = 0; n < options.names; ++n) {
@@ -194,9 +194,9 @@ Result<upkeep::OpenWrites> open_writes(store::ObjectStore& store)
 
 }  // namespace
 
-upkeep::Measurements examine(store::ObjectStore& store, RunId const& run,
-                             ExamineOptions const& options,
-                             std::function<void(char const* step)> const& progress)
+upkeep::Measurements doctor(store::ObjectStore& store, RunId const& run,
+                            DoctorOptions const& options,
+                            std::function<void(char const* step)> const& progress)
 {
     auto const step = [&](char const* name) {
         if (progress) progress(name);

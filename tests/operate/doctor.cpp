@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The examination of stores, fit and unfit.
-#include "operate/examine.hpp"
+#include "operate/doctor.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 using testing::ElementsAre;
 using upkeep::Finding;
 
-ExamineOptions const quick{.size = {3'000'000}, .names = 5, .writers = 4};
+DoctorOptions const quick{.size = {3'000'000}, .names = 5, .writers = 4};
 
 // The checks with a finding of this level.
 std::vector<std::string> checks(upkeep::Measurements const& measured, Finding::Level level)
@@ -34,25 +34,25 @@ std::vector<std::string> checks(upkeep::Measurements const& measured, Finding::L
 }
 std::vector<std::string> faults(store::ObjectStore& store)
 {
-    return checks(examine(store, {"mine"}, quick), Finding::Level::fault);
+    return checks(doctor(store, {"mine"}, quick), Finding::Level::fault);
 }
 std::vector<std::string> warnings(store::ObjectStore& store)
 {
-    return checks(examine(store, {"mine"}, quick), Finding::Level::warning);
+    return checks(doctor(store, {"mine"}, quick), Finding::Level::warning);
 }
 
-class ExamineOf : public curtail::test::EachStore {};
+class DoctorOf : public curtail::test::EachStore {};
 
-TEST_P(ExamineOf, AFitStoreHasNoFaultAndKeepsNoObject)
+TEST_P(DoctorOf, AFitStoreHasNoFaultAndKeepsNoObject)
 {
     auto const store = new_store();
-    auto const measured = examine(*store, {"mine"}, quick);
+    auto const measured = doctor(*store, {"mine"}, quick);
     for (auto const& finding : upkeep::findings_of(measured))
         EXPECT_EQ(finding.level, Finding::Level::good) << finding.check << ": " << finding.text;
     EXPECT_EQ(upkeep::findings_of(measured).size(), 9U);
     EXPECT_TRUE(store->list_all(*store::ObjectFolder::parse("runs")).value().empty());
 }
-INSTANTIATE_TEST_SUITE_P(Each, ExamineOf, curtail::test::every_store, curtail::test::name_of_store);
+INSTANTIATE_TEST_SUITE_P(Each, DoctorOf, curtail::test::every_store, curtail::test::name_of_store);
 
 using curtail::test::ForwardingStore;
 
@@ -127,7 +127,7 @@ TEST(Examine, AClockThatIsAheadIsAWarning)
         }
     } const fast;
     store::MemoryStore memory(&fast);
-    auto const measured = examine(memory, {"mine"}, quick);
+    auto const measured = doctor(memory, {"mine"}, quick);
     EXPECT_THAT(checks(measured, Finding::Level::warning), ElementsAre("clock"));
     EXPECT_NEAR(FractionalSeconds(measured.clock->value().ahead).count(), 300, 2);
 }
@@ -137,7 +137,7 @@ TEST(Examine, AStoreThatDoesNotAnswerHasOneFault)
     store::MemoryStore memory;
     store::FaultyStore faulty(memory, {.unavailable = 1}, 1);
     EXPECT_THAT(faults(faulty), ElementsAre("create"));
-    EXPECT_EQ(upkeep::findings_of(examine(faulty, {"mine"}, quick)).size(), 1U);
+    EXPECT_EQ(upkeep::findings_of(doctor(faulty, {"mine"}, quick)).size(), 1U);
 }
 
 TEST(Examine, OldTemporaryFilesAreAWarning)
@@ -162,7 +162,7 @@ TEST(Examine, AFolderThatMayNotBeWrittenIsAPermissionFault)
     if (child == 0) {
         if (geteuid() == 0 && setuid(65534) != 0) _exit(255);
         auto const store = store::open_store(store::Address::of_folder(folder.path())).value();
-        auto const findings = upkeep::findings_of(examine(*store, {"mine"}, quick));
+        auto const findings = upkeep::findings_of(doctor(*store, {"mine"}, quick));
         auto const* const fault = upkeep::first_fault(findings);
         _exit(fault == nullptr ? 0 : static_cast<int>(fault->code));
     }
@@ -201,7 +201,7 @@ TEST(Examine, ABucketWithVersioningIsAtFault)
     address.url = "s3://" + versions + "/x";
     address.access.credentials.file = rgw.credentials(stranger);
     auto const findings =
-        upkeep::findings_of(examine(*store::open_store(address).value(), {"mine"}, quick));
+        upkeep::findings_of(doctor(*store::open_store(address).value(), {"mine"}, quick));
     EXPECT_EQ(upkeep::first_fault(findings)->code, ExitCode::permission);
 }
 
