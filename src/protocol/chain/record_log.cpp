@@ -72,7 +72,7 @@ tl::unexpected<Error> RecordLog::failure(char const* act, int error) const
                 errno_text(error));
 }
 
-Result<RecordLog> RecordLog::open(std::filesystem::path const& path)
+Result<RecordLog> RecordLog::open(std::filesystem::path const& path, std::int64_t size_limit)
 {
     // Somebody may have put a link or a pipe in the file's place.
     constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -83,7 +83,7 @@ Result<RecordLog> RecordLog::open(std::filesystem::path const& path)
     if (!S_ISREG(status.st_mode))
         return fail(ExitCode::cannot_create, "cannot open " + path.string(),
                     "it is not a regular file");
-    RecordLog log(path, std::move(fd));
+    RecordLog log(path, std::move(fd), size_limit);
     // A writer that was killed early may have left a part of the first line.
     auto const head = log.piece(0, head_bytes);
     bool const partial = head.size() < head_bytes;

@@ -31,10 +31,12 @@ struct NewRecord {
 /// most an incomplete record at the end. Readers ignore it, and the next writer overwrites it.
 class RecordLog {
   public:
-    /// Opens the file. Creates it if it is missing. Fails with `cannot_create` if that is
-    /// impossible, or if the path names a symbolic link, pipe, socket, device or folder. Fails with
-    /// `data` if the file has another format. Then nothing has changed.
-    [[nodiscard]] static Result<RecordLog> open(std::filesystem::path const& path);
+    /// Opens the file. Creates it if it is missing. append() keeps it within `size_limit` bytes.
+    /// Fails with `cannot_create` if the file cannot be created, or if the path names a symbolic
+    /// link, pipe, socket, device or folder. Fails with `data` if the file has another format. Then
+    /// nothing has changed.
+    [[nodiscard]] static Result<RecordLog> open(std::filesystem::path const& path,
+                                                std::int64_t size_limit = std::int64_t{1} << 30);
 
     /// What has changed in the file.
     struct News {
@@ -47,7 +49,7 @@ class RecordLog {
     [[nodiscard]] Result<News> read_news();
     /// Appends those of `records` that no other process has appended since the last read_news().
     /// Returns the news; these include the appended records. First empties the file if it would
-    /// exceed the limit of its size. Fails with `temporary` if another process is appending, and
+    /// exceed its size limit. Fails with `temporary` if another process is appending, and
     /// with `io` if the disk is full. Then the file is as before.
     [[nodiscard]] Result<News> append(std::vector<NewRecord> const& records);
     /// Removes all records. Fails with `temporary` if another process is appending.
@@ -56,11 +58,11 @@ class RecordLog {
     /// if the file ends before. Thread-safe.
     [[nodiscard]] std::optional<std::string> read(LoggedRecord const& record) const;
 
-    /// Sets the size, in bytes, that the file must not exceed; 1 GiB before.
-    void set_size_limit(std::int64_t bytes) { size_limit_ = bytes; }
-
   private:
-    RecordLog(std::filesystem::path path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+    RecordLog(std::filesystem::path path, Fd fd, std::int64_t size_limit)
+        : path_(std::move(path)), fd_(std::move(fd)), size_limit_(size_limit)
+    {
+    }
     /// Writes at `end_`; if that fails, removes what it wrote.
     [[nodiscard]] Result<void> write(std::string_view bytes);
     [[nodiscard]] Result<void> lock();
@@ -73,8 +75,8 @@ class RecordLog {
 
     std::filesystem::path path_;
     Fd fd_;
+    std::int64_t size_limit_;
     std::string head_;  ///< first line as it was read last; it differs after the file was emptied
-    std::int64_t size_limit_{std::int64_t{1} << 30};
     std::int64_t end_{0};  ///< end of the last complete record that was read
 };
 

@@ -2,16 +2,11 @@
 #include "run/energy/bill.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 namespace curtail::energy {
 
-char const* name(Origin origin)
-{
-    static constexpr std::array names{"measured", "logged", "derived", "modelled", "estimated"};
-    return names.at(static_cast<std::size_t>(origin));
-}
+char const* name(Origin origin) { return origin == Origin::logged ? "logged" : "modelled"; }
 
 std::optional<double> Bill::inside_share() const
 {

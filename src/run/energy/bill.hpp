@@ -11,11 +11,10 @@
 // Computes the energy and carbon of one site, and of a hypothetical site that never pauses.
 namespace curtail::energy {
 
-/// How a number was obtained. A `logged` number was read from files that the run wrote. A `derived`
-/// number was computed from logged numbers. A `modelled` number was computed with a model, such as
-/// Power. No number has the origin `measured` or `estimated` yet.
-enum class Origin { measured, logged, derived, modelled, estimated };
-/// Returns the origin's name, such as `measured`.
+/// How a number was obtained. A `logged` number was read from files that the run wrote. A
+/// `modelled` number was computed with a model, such as Power.
+enum class Origin { logged, modelled };
+/// Returns the origin's name, such as `logged`.
 [[nodiscard]] char const* name(Origin origin);
 
 /// Where a number comes from.

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <algorithm>
-#include <span>
-
 #include "base/core/time.hpp"
 
 namespace curtail::energy {
@@ -17,11 +14,5 @@ struct Interval {
 
 /// Returns whether `a` and `b` have a time in common.
 [[nodiscard]] inline bool overlap(Interval a, Interval b) { return a.from < b.to && b.from < a.to; }
-/// Returns whether `when` overlaps one of `intervals`.
-[[nodiscard]] inline bool overlap_any(std::span<Interval const> intervals, Interval when)
-{
-    return std::any_of(intervals.begin(), intervals.end(),
-                       [&](Interval const& i) { return overlap(i, when); });
-}
 
 }  // namespace curtail::energy

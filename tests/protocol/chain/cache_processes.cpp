@@ -156,13 +156,12 @@ TEST_F(Cache, IsEmptiedBeforeItGrowsBeyondItsLimit)
         RecordCache cache(settings(), address, run.spec().run);
         cache.add("commits/00000001.json", "x");
     }
-    auto log = RecordLog::open(path).value();
+    auto log = RecordLog::open(path, 300'000).value();
     ASSERT_EQ(log.read_news().value().records.size(), 1U);
     std::string const big(200'000, 'x');
     ASSERT_TRUE(log.append({{"a", big, sha256(big)}}));
     auto const before = fs::file_size(path);
     ASSERT_GT(before, 200'000U);
-    log.set_size_limit(300'000);
     auto const news = log.append({{"b", big, sha256(big)}});
     ASSERT_TRUE(news);
     EXPECT_TRUE(news->emptied);
