@@ -24,7 +24,7 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path,
                          std::vector<SiteLogs> const& logs)
 {
     if (path) {
-        auto const trace = signals::read_trace(*path);
+        auto const trace = samples::read_trace(*path);
         if (!trace) return tl::unexpected(trace.error());
         files.trace = trace->series();
         files.trace_name = name_of(*path);
@@ -63,7 +63,7 @@ Result<void> add_digest(RunFiles& files, std::string const& name,
 
 Result<void> read_averages(RunFiles& files, fs::path const& path)
 {
-    auto const trace = signals::read_trace(path);
+    auto const trace = samples::read_trace(path);
     if (!trace) return tl::unexpected(trace.error());
     files.averages = trace->series();
     return add_digest(files, "average intensity: " + name_of(path), read_file_if_exists(path));
@@ -72,9 +72,9 @@ Result<void> read_averages(RunFiles& files, fs::path const& path)
 // The time until which the poller has evaluated a site's windows, if the site's samples tell it.
 std::optional<Time> newest_sample_of(SiteLogs const& logs)
 {
-    std::array const texts{signals::SampleText{logs.text(journal::Stream::signals).text, {}}};
+    std::array const texts{samples::SampleText{logs.text(journal::Stream::signals).text, {}}};
     std::optional<Time> newest;
-    for (auto const& series : signals::parse_samples(texts).regions)
+    for (auto const& series : samples::parse_samples(texts).regions)
         if (!series.points.empty())
             newest =
                 std::max(newest.value_or(series.points.back().time), series.points.back().time);

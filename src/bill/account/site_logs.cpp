@@ -120,11 +120,11 @@ Result<runlog::EventFile> read_common_events(config::Run const& run)
     return runlog::read_events(run.poller_folder() / "events.jsonl");
 }
 
-Result<signals::SampleFile> read_samples(config::Run const& run, std::vector<SiteLogs> const& sites)
+Result<samples::SampleFile> read_samples(config::Run const& run, std::vector<SiteLogs> const& sites)
 {
     auto const common = read_file_if_exists(run.poller_folder() / "signals.jsonl");
     if (!common) return tl::unexpected(common.error());
-    std::vector<signals::SampleText> texts;
+    std::vector<samples::SampleText> texts;
     if (*common) texts.push_back({**common, {}});
     for (std::size_t s = 0; s < sites.size(); ++s) {
         auto const& log = sites[s].text(Stream::signals);
@@ -132,7 +132,7 @@ Result<signals::SampleFile> read_samples(config::Run const& run, std::vector<Sit
         texts.push_back(
             {log.text, is_published ? std::optional(run.sites.at(s).region) : std::nullopt});
     }
-    return signals::parse_samples(texts);
+    return samples::parse_samples(texts);
 }
 
 Result<std::optional<TimeScale>> read_run_clock(config::Run const& run,

@@ -51,7 +51,7 @@ struct SiteLogs {
 /// Reads the samples of all sites, given in the order of the run file. Includes those that earlier
 /// versions of the poller wrote to one file for all sites. Of two samples of one region and time,
 /// the one of the first site counts.
-[[nodiscard]] Result<signals::SampleFile> read_samples(config::Run const& run,
+[[nodiscard]] Result<samples::SampleFile> read_samples(config::Run const& run,
                                                        std::vector<SiteLogs> const& sites);
 
 /// Returns the clock of a replay: that in the run's folder, otherwise that in a site's journal.

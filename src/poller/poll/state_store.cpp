@@ -95,7 +95,7 @@ Result<void> StateStore::append(JournalStep step)
 }
 
 Result<bool> StateStore::record(SiteId const& site, RegionId const& region,
-                                std::span<signals::Sample const> samples)
+                                std::span<samples::Sample const> samples)
 {
     if (!may_write()) return false;
     std::lock_guard const guard(mutex_);

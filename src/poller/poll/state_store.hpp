@@ -71,7 +71,7 @@ class StateStore {
     /// there was at least one. `samples` must be in order of time. Without a lock, appends nothing
     /// and returns false.
     [[nodiscard]] Result<bool> record(SiteId const& site, RegionId const& region,
-                                      std::span<signals::Sample const> samples);
+                                      std::span<samples::Sample const> samples);
     /// Stores the warning about the run's folders, with the next write of state.json. Returns
     /// whether it differs from the stored one.
     [[nodiscard]] bool set_folder_warning(std::string const& warning);
@@ -91,7 +91,7 @@ class StateStore {
     std::optional<FileLock> lock_;
     Journal journal_;
     mutable std::mutex mutex_;  ///< guards the files and all members below
-    std::map<SiteId, signals::SampleLog> samples_;
+    std::map<SiteId, samples::SampleLog> samples_;
     StoredState state_;
     bool unsaved_{true};
 };

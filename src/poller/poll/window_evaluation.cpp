@@ -13,13 +13,13 @@ namespace {
 // Clocks of one site may differ this much.
 constexpr Seconds clock_tolerance{5};
 
-std::vector<SamplePoint> points_of(std::vector<signals::Sample> const& samples)
+std::vector<SamplePoint> points_of(std::vector<samples::Sample> const& samples)
 {
     std::vector<SamplePoint> points;
     points.reserve(samples.size());
     for (auto const& sample : samples)
         points.push_back(
-            {sample.time, signals::intensity_of_type(sample, signals::SignalType::marginal)});
+            {sample.time, samples::intensity_of_type(sample, samples::SignalType::marginal)});
     return points;
 }
 
@@ -55,7 +55,7 @@ SignalStatus signal_status(WindowInput const& input, windows::EvaluatedInterval 
     auto const& newest = *std::prev(later);
     status.sample_time = newest.time;
     status.provider = newest.provider;
-    status.sample_is_empty = !signals::intensity_of_type(newest, signals::SignalType::marginal);
+    status.sample_is_empty = !samples::intensity_of_type(newest, samples::SignalType::marginal);
     return status;
 }
 

@@ -35,7 +35,7 @@ struct ClockCheck {
 struct WindowInput {
     SiteId const& site;
     WindowRecord const& before;
-    std::vector<signals::Sample> const& samples;  ///< in order of time
+    std::vector<samples::Sample> const& samples;  ///< in order of time
     windows::Rule const& rule;
     Time from;        ///< start of the evaluation, on the signal's clock
     Time signal_now;  ///< end of the evaluation, on the signal's clock

@@ -11,7 +11,7 @@ namespace curtail::signals {
 
 /// What a provider knows about a region.
 struct Answer {
-    std::vector<Sample> samples;  ///< sorted by time; no two have the same time
+    std::vector<samples::Sample> samples;  ///< sorted by time; no two have the same time
     /// The reason for which samples may be missing. It is empty if the provider knows of none.
     std::optional<Error> problem;
 };

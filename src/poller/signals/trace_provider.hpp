@@ -11,11 +11,11 @@ namespace curtail::signals {
 /// current time of the replay, so it never sees a later sample.
 class TraceProvider final : public Provider {
   public:
-    explicit TraceProvider(Trace trace) : trace_(std::move(trace)) {}
+    explicit TraceProvider(samples::Trace trace) : trace_(std::move(trace)) {}
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;
 
   private:
-    Trace trace_;
+    samples::Trace trace_;
 };
 
 }  // namespace curtail::signals

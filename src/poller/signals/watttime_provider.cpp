@@ -24,9 +24,9 @@ bool is_newer(std::filesystem::path const& file, std::filesystem::path const& ot
     return !missing && !other_missing && time >= other_time;
 }
 
-bool covers(std::vector<Sample> const& samples, Time now)
+bool covers(std::vector<samples::Sample> const& samples, Time now)
 {
-    return std::ranges::any_of(samples, [&](Sample const& sample) {
+    return std::ranges::any_of(samples, [&](samples::Sample const& sample) {
         return sample.time <= now && now < sample.time + watttime::data_period;
     });
 }
@@ -49,7 +49,7 @@ Answer WattTimeProvider::samples(RegionId const& region, Time from, Time to)
     Answer answer{{}, state.problem};
     std::ranges::copy_if(
         state.samples, std::back_inserter(answer.samples),
-        [&](Sample const& sample) { return sample.time >= from && sample.time <= to; });
+        [&](samples::Sample const& sample) { return sample.time >= from && sample.time <= to; });
     return answer;
 }
 
@@ -72,7 +72,8 @@ void WattTimeProvider::back_off(State& state, Error const& problem, Time now) co
     state.problem = problem;
 }
 
-void WattTimeProvider::accept(RegionId const& id, State& state, Sample sample, Time now) const
+void WattTimeProvider::accept(RegionId const& id, State& state, samples::Sample sample,
+                              Time now) const
 {
     state.failures = 0;
     state.not_before = now + first_backoff;  // in case the server is late with its next value

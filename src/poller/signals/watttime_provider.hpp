@@ -39,7 +39,7 @@ class WattTimeProvider final : public Provider {
     State& state_of(RegionId const& region);
     void query(RegionId const& id, State& state, Time now);
     void back_off(State& state, Error const& problem, Time now) const;
-    void accept(RegionId const& id, State& state, Sample sample, Time now) const;
+    void accept(RegionId const& id, State& state, samples::Sample sample, Time now) const;
     void store(RegionId const& id, State const& state) const;
     [[nodiscard]] std::filesystem::path file_of(RegionId const& region) const;
 

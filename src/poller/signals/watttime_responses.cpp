@@ -70,17 +70,18 @@ Result<std::optional<GramsPerKwh>> read_intensity(json::Value const& point, Time
         return unusable(source, "the value at " + format_time(time) + " is " + value->type_name() +
                                     ", not a number");
     auto const intensity = from_lbs_per_mwh(*lbs);
-    if (!is_plausible(intensity))
-        return unusable(source, fmt::format("the value at {} is {:g} g/kWh, outside {:g} to {:g}",
-                                            format_time(time), intensity.value, min_intensity.value,
-                                            max_intensity.value));
+    if (!samples::is_plausible(intensity))
+        return unusable(
+            source, fmt::format("the value at {} is {:g} g/kWh, outside {:g} to {:g}",
+                                format_time(time), intensity.value, samples::min_intensity.value,
+                                samples::max_intensity.value));
     return std::optional(intensity);
 }
 
 // Returns what the metadata of a response say about all its points.
-Sample common_of(json::Value const& meta)
+samples::Sample common_of(json::Value const& meta)
 {
-    Sample common;
+    samples::Sample common;
     common.provider = "watttime";
     common.generated_at = object_of(meta).time_at("generated_at");
     auto const seconds = object_of(meta).integer_at("data_point_period_seconds").value_or(0);
@@ -88,7 +89,8 @@ Sample common_of(json::Value const& meta)
     return common;
 }
 
-Result<Sample> read_point(json::Value const& point, Sample sample, std::string const& source)
+Result<samples::Sample> read_point(json::Value const& point, samples::Sample sample,
+                                   std::string const& source)
 {
     auto const time = parse_time(text_of(point, "point_time"));
     if (!time) return unusable(source, time.error().what + ": " + time.error().why);
@@ -176,8 +178,8 @@ Result<Points> read_points(json::Value const& response, RegionId const& region,
         if (!sample) return tl::unexpected(sample.error());
         points.samples.push_back(std::move(*sample));
     }
-    std::ranges::stable_sort(points.samples, {}, &Sample::time);
-    auto const repeated = std::ranges::unique(points.samples, {}, &Sample::time);
+    std::ranges::stable_sort(points.samples, {}, &samples::Sample::time);
+    auto const repeated = std::ranges::unique(points.samples, {}, &samples::Sample::time);
     points.samples.erase(repeated.begin(), repeated.end());
     return points;
 }

@@ -21,8 +21,8 @@ inline constexpr Seconds longest_period{24 * 3600};
 
 /// The points in a response of /v3/forecast.
 struct Points {
-    std::vector<Sample> samples;        ///< sorted by time; no two have the same time
-    std::vector<std::string> warnings;  ///< WattTime's warnings, made printable
+    std::vector<samples::Sample> samples;  ///< sorted by time; no two have the same time
+    std::vector<std::string> warnings;     ///< WattTime's warnings, made printable
 };
 
 /// Reads the points of a response. Fails with `data` if the response differs from the documentation

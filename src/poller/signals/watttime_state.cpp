@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t max_samples = 288;  // a day of five-minute values
 
-json::Object to_json(Sample const& sample)
+json::Object to_json(samples::Sample const& sample)
 {
     json::Object out{{"time", format_time(sample.time)},
                      {"g_per_kwh", json::value_or_null(sample.intensity)},
@@ -38,15 +38,16 @@ std::optional<Time> read_optional_time(json::ObjectReader& r, std::string const&
     return time ? std::optional(*time) : std::nullopt;
 }
 
-std::optional<Sample> read_sample(json::ObjectReader& r)
+std::optional<samples::Sample> read_sample(json::ObjectReader& r)
 {
     auto const time = parse_time(r.text("time"));
     auto const intensity = r.optional_number("g_per_kwh");
     auto const generated_at = read_optional_time(r, "generated_at");
     auto const period = r.optional_integer("period_s");
     auto const* estimated = r.any("estimated");
-    if (!r.error_free() || !time || (intensity && !is_plausible({*intensity}))) return std::nullopt;
-    Sample sample{{*time, {}}, "watttime", SignalType::marginal, generated_at};
+    if (!r.error_free() || !time || (intensity && !samples::is_plausible({*intensity})))
+        return std::nullopt;
+    samples::Sample sample{{*time, {}}, "watttime", samples::SignalType::marginal, generated_at};
     if (period && *period > 0 && *period <= longest_period.count())
         sample.period = Seconds(*period);
     if (estimated != nullptr && estimated->as_bool() != nullptr)
@@ -75,9 +76,9 @@ RegionState read_fields(json::ObjectReader& r)
 
 }  // namespace
 
-void insert(std::vector<Sample>& samples, Sample sample)
+void insert(std::vector<samples::Sample>& samples, samples::Sample sample)
 {
-    auto const place = std::ranges::lower_bound(samples, sample.time, {}, &Sample::time);
+    auto const place = std::ranges::lower_bound(samples, sample.time, {}, &samples::Sample::time);
     if (place != samples.end() && place->time == sample.time) *place = std::move(sample);
     else samples.insert(place, std::move(sample));
     if (samples.size() > max_samples) samples.erase(samples.begin());

@@ -82,9 +82,9 @@ Result<void> check_clock(config::Run const& run, TraceSource const& source, Time
 }
 
 // Reads a trace with samples for all sites.
-Result<signals::Trace> read_trace_for(PollTarget const& target, std::string const& file)
+Result<samples::Trace> read_trace_for(PollTarget const& target, std::string const& file)
 {
-    auto trace = signals::read_trace(file);
+    auto trace = samples::read_trace(file);
     if (!trace) return trace;
     for (auto const* site : target.sites)
         if (auto known = trace->samples(site->region); !known) return tl::unexpected(known.error());

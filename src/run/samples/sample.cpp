@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/samples/sample.hpp"
 
-namespace curtail::signals {
+namespace curtail::samples {
 
 char const* to_string(SignalType type)
 {
@@ -25,4 +25,4 @@ std::optional<GramsPerKwh> intensity_of_type(Sample const& sample, SignalType ty
     return sample.type == type ? sample.intensity : std::nullopt;
 }
 
-}  // namespace curtail::signals
+}  // namespace curtail::samples

@@ -6,7 +6,7 @@
 
 #include "base/core/intensity.hpp"
 
-namespace curtail::signals {
+namespace curtail::samples {
 
 /// A kind of carbon intensity. Marginal intensity is the emissions of one more kWh; average
 /// intensity is all emissions divided by all kWh. Never compare a marginal intensity with an
@@ -35,4 +35,4 @@ inline constexpr GramsPerKwh max_intensity{5000};
 /// Returns an empty optional if the sample has another type or no value.
 [[nodiscard]] std::optional<GramsPerKwh> intensity_of_type(Sample const& sample, SignalType type);
 
-}  // namespace curtail::signals
+}  // namespace curtail::samples

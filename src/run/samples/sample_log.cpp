@@ -7,7 +7,7 @@
 #include "base/core/json.hpp"
 #include "base/core/text.hpp"
 
-namespace curtail::signals {
+namespace curtail::samples {
 namespace {
 
 // load() reads so much of the end of a file. After a restart, samples are requested again from
@@ -183,4 +183,4 @@ SampleFile parse_samples(std::span<SampleText const> texts)
     return file_of(series, broken_lines);
 }
 
-}  // namespace curtail::signals
+}  // namespace curtail::samples

@@ -24,7 +24,7 @@
 // Each sample is written once, with the value that was first used. The samples of a region and kind
 // are in order of time.
 
-namespace curtail::signals {
+namespace curtail::samples {
 
 /// A writer that appends samples to the file. If a crash cut a line short, load() ignores that
 /// line. add() then accepts the sample of that line again.
@@ -72,4 +72,4 @@ struct SampleText {
 /// intensity is below min_intensity or above max_intensity is damaged.
 [[nodiscard]] SampleFile parse_samples(std::span<SampleText const> texts);
 
-}  // namespace curtail::signals
+}  // namespace curtail::samples

@@ -10,7 +10,7 @@
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 
-namespace curtail::signals {
+namespace curtail::samples {
 namespace {
 
 constexpr std::string_view time_column = "point_time";
@@ -188,4 +188,4 @@ Result<Trace> read_trace(std::filesystem::path const& file)
     return parse_trace(*text, file.string());
 }
 
-}  // namespace curtail::signals
+}  // namespace curtail::samples

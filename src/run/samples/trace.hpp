@@ -11,7 +11,7 @@
 #include "base/core/result.hpp"
 #include "run/samples/sample.hpp"
 
-namespace curtail::signals {
+namespace curtail::samples {
 
 /// Intensities of one or more regions at common times, recorded in a CSV file (docs/signals.md).
 class Trace {
@@ -47,4 +47,4 @@ class Trace {
 /// Parses a file. Fails like parse_trace(), or with `no_input` if the file cannot be opened.
 [[nodiscard]] Result<Trace> read_trace(std::filesystem::path const& file);
 
-}  // namespace curtail::signals
+}  // namespace curtail::samples

@@ -326,7 +326,7 @@ TEST(Bill, OfALiveRunComesFromTheMarginalSamplesOfThePoller)
             point.intensity = GramsPerKwh{900};
             lines += line(region.region.value, point, "average");
         }
-    files.trace = signals::parse_samples(std::array{signals::SampleText{lines, {}}}).regions;
+    files.trace = samples::parse_samples(std::array{samples::SampleText{lines, {}}}).regions;
     files.trace_from_file = false;
     auto const account = account_of(files);
     EXPECT_NEAR(total_of(account).known_carbon()->value, 474, 1e-9);

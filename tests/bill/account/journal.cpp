@@ -31,10 +31,10 @@ class PublishedRun : public testing::Test {
     {
         test::write_synthetic_run(folder_.path(), {});
         run_ = config::read_run(folder_ / "run.json").value();
-        auto const trace = signals::read_trace(folder_ / "trace.csv").value();
+        auto const trace = samples::read_trace(folder_ / "trace.csv").value();
         for (auto const& site : run_.sites) {
             auto const samples = trace.samples(site.region).value();
-            signals::SampleLog log(run_.poller_folder(site.site) / "signals.jsonl");
+            samples::SampleLog log(run_.poller_folder(site.site) / "signals.jsonl");
             log.add(site.region, samples);
             EXPECT_TRUE(log.write());
         }

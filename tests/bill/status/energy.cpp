@@ -25,12 +25,12 @@ class Energy : public testing::Test {
     {
         account::test::write_synthetic_run(folder_.path(), how);
         run_ = config::read_run(folder_ / "run.json").value();
-        auto const trace = signals::read_trace(folder_ / "trace.csv").value();
+        auto const trace = samples::read_trace(folder_ / "trace.csv").value();
         for (auto const& site : run_.sites) {
-            std::vector<signals::Sample> samples;
+            std::vector<samples::Sample> samples;
             for (auto const& point : trace.samples(site.region).value())
-                samples.push_back({point, "trace", signals::SignalType::marginal, {}});
-            signals::SampleLog log(run_.poller_folder(site.site) / "signals.jsonl");
+                samples.push_back({point, "trace", samples::SignalType::marginal, {}});
+            samples::SampleLog log(run_.poller_folder(site.site) / "signals.jsonl");
             log.add(site.region, samples);
             ASSERT_TRUE(log.write());
         }

@@ -15,14 +15,14 @@ using testing::HasSubstr;
 SiteId const site{"A"};
 Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
 
-signals::Sample sample(int second, std::optional<double> grams)
+samples::Sample sample(int second, std::optional<double> grams)
 {
     std::optional<GramsPerKwh> intensity;
     if (grams) intensity = GramsPerKwh{*grams};
-    return {{at(second), intensity}, "trace", signals::SignalType::marginal, {}};
+    return {{at(second), intensity}, "trace", samples::SignalType::marginal, {}};
 }
 
-WindowEvaluation evaluate(WindowRecord const& before, std::vector<signals::Sample> const& samples,
+WindowEvaluation evaluate(WindowRecord const& before, std::vector<samples::Sample> const& samples,
                           int from, int until)
 {
     return evaluate_window({site, before, samples, {}, at(from), at(until), at(9999)});

@@ -112,7 +112,7 @@ class FakeLauncher final : public launch::Launcher {
 
 class FakeProvider final : public signals::Provider {
   public:
-    explicit FakeProvider(std::vector<signals::Sample> samples) : samples_(std::move(samples)) {}
+    explicit FakeProvider(std::vector<samples::Sample> samples) : samples_(std::move(samples)) {}
     signals::Answer samples(RegionId const&, Time from, Time to) override
     {
         signals::Answer answer;
@@ -122,7 +122,7 @@ class FakeProvider final : public signals::Provider {
     }
 
   private:
-    std::vector<signals::Sample> samples_;
+    std::vector<samples::Sample> samples_;
 };
 
 class FixedClock final : public Clock {
@@ -153,11 +153,11 @@ class Poll : public testing::Test {
     PollContext make_context(std::shared_ptr<Clock const> clock,
                              std::vector<double> const& intensities)
     {
-        std::vector<signals::Sample> samples;
+        std::vector<samples::Sample> samples;
         for (std::size_t i = 0; i < intensities.size(); ++i)
             samples.push_back({{at(static_cast<int>(300 * i)), GramsPerKwh{intensities[i]}},
                                "fake",
-                               signals::SignalType::marginal,
+                               samples::SignalType::marginal,
                                {}});
         PollContext made{run_, {}, std::move(clock), {}, Log()};
         plan::JobLimits limits;

@@ -176,12 +176,12 @@ TEST_F(PollPermission, ACancelLastsThroughAWindowThatFollowsAGapInTheSignal)
 {
     // Without a value from 600 on, the window closes at 1200. It opens again at 1500 and at 2700;
     // only before 2700 was the intensity above the threshold.
-    std::vector<signals::Sample> samples;
+    std::vector<samples::Sample> samples;
     for (auto const& [second, grams] :
          {std::pair(0, 50), {1500, 50}, {1800, 500}, {2100, 500}, {2400, 500}, {2700, 50}})
         samples.push_back({{at(second), GramsPerKwh{static_cast<double>(grams)}},
                            "fake",
-                           signals::SignalType::marginal,
+                           samples::SignalType::marginal,
                            {}});
     auto const submitted_at = [&](int second) {
         auto context = make_context(std::make_shared<FixedClock>(at(second)), {});

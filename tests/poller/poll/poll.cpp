@@ -193,7 +193,7 @@ TEST_F(Poll, TrainerThatAPersonStartedIsShownUntilItsEnd)
 TEST_F(Poll, MissingValueIsNotReportedAsStale)
 {
     auto context = make_context(std::make_shared<FixedClock>(at(60)), {});
-    signals::Sample const empty{{at(0), {}}, "watttime", signals::SignalType::marginal, {}};
+    samples::Sample const empty{{at(0), {}}, "watttime", samples::SignalType::marginal, {}};
     context.sites[0].provider = std::make_unique<FakeProvider>(std::vector{empty});
     EXPECT_THAT(explain(poll_once(std::move(context), true)->sites, true),
                 HasSubstr("signal  no signal (watttime reported no value 1m00s ago)"));

@@ -75,13 +75,13 @@ class StateStoreTest : public testing::Test {
     }
 
     // `count` samples, one every 300 s, from sample `first` on.
-    static std::vector<signals::Sample> samples(int first, int count)
+    static std::vector<samples::Sample> samples(int first, int count)
     {
-        std::vector<signals::Sample> made;
+        std::vector<samples::Sample> made;
         for (int i = first; i < first + count; ++i)
             made.push_back({{at(300 * i), GramsPerKwh{100.0 + i}},
                             "trace",
-                            signals::SignalType::marginal,
+                            samples::SignalType::marginal,
                             {}});
         return made;
     }
@@ -303,7 +303,7 @@ TEST_F(StateStoreTest, RecordsSamplesWithoutValueAndContinuesALongRecord)
     auto store = open();
     ASSERT_TRUE(store->record(
         a, {"R"},
-        std::vector{signals::Sample{{at(0), {}}, "watttime", signals::SignalType::marginal, {}}}));
+        std::vector{samples::Sample{{at(0), {}}, "watttime", samples::SignalType::marginal, {}}}));
     EXPECT_THAT(content("sites/A/signals.jsonl"),
                 HasSubstr("\"intensity_gco2_per_kwh\":null,\"provider\":\"watttime\""));
     ASSERT_TRUE(store->record(a, {"R"}, samples(1, 5000)));

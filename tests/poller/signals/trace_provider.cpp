@@ -9,8 +9,9 @@ namespace {
 TEST(TraceProvider, IncludesBothEndsOfTheInterval)
 {
     TraceProvider provider(
-        parse_trace("point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,2\n2026-01-11T14:30Z,3\n",
-                    "t.csv")
+        samples::parse_trace(
+            "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,2\n2026-01-11T14:30Z,3\n",
+            "t.csv")
             .value());
     auto const at = [](char const* text) { return parse_time(text).value(); };
     auto const answer = provider.samples({"A"}, at("2026-01-11T14:25Z"), at("2026-01-11T14:30Z"));
@@ -24,7 +25,8 @@ TEST(TraceProvider, IncludesBothEndsOfTheInterval)
 TEST(TraceProvider, UnknownRegionErrorNamesTheNearestRegion)
 {
     TraceProvider provider(
-        parse_trace("point_time,CAISO_NORTH,DE\n2026-01-11T14:20Z,1,2\n", "t.csv").value());
+        samples::parse_trace("point_time,CAISO_NORTH,DE\n2026-01-11T14:20Z,1,2\n", "t.csv")
+            .value());
     auto const answer = provider.samples({"CAISO_NORD"}, Time::min(), Time::max());
     ASSERT_TRUE(answer.problem);
     EXPECT_EQ(answer.problem->code, ExitCode::config);

@@ -63,7 +63,7 @@ TEST_F(WattTime, LiveValueIsTheFirstPointOfTheForecastInGrams)
     auto const& sample = points.samples.front();
     EXPECT_EQ(sample.time, parse_time("2026-01-11T12:00Z").value());
     EXPECT_EQ(sample.intensity, GramsPerKwh{870 * 0.453592});
-    EXPECT_EQ(sample.type, SignalType::marginal);
+    EXPECT_EQ(sample.type, samples::SignalType::marginal);
     EXPECT_EQ(sample.provider, "watttime");
     EXPECT_EQ(sample.generated_at, parse_time("2026-01-11T12:00Z").value());
     EXPECT_EQ(sample.period, Seconds{300}) << "data_point_period_seconds of the response";

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace curtail::signals {
+namespace curtail::samples {
 namespace {
 
 using testing::Eq;
@@ -32,4 +32,4 @@ TEST(Sample, WithoutValueHasNoIntensity)
 }
 
 }  // namespace
-}  // namespace curtail::signals
+}  // namespace curtail::samples

@@ -6,7 +6,7 @@
 #include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::signals {
+namespace curtail::samples {
 namespace {
 
 using testing::ElementsAre;
@@ -138,4 +138,4 @@ TEST_F(SampleLogTest, ReadsTheFirstOfTwoLinesForOneTimeAndLeavesOutImplausibleOn
 }
 
 }  // namespace
-}  // namespace curtail::signals
+}  // namespace curtail::samples

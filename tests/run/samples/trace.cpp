@@ -8,7 +8,7 @@
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::signals {
+namespace curtail::samples {
 namespace {
 
 using testing::HasSubstr;
@@ -183,4 +183,4 @@ TEST(Trace, MissingFileIsNoInput)
 }
 
 }  // namespace
-}  // namespace curtail::signals
+}  // namespace curtail::samples

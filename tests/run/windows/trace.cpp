@@ -11,18 +11,18 @@
 namespace curtail::windows {
 namespace {
 
-std::vector<SamplePoint> points_of(signals::Trace const& trace, RegionId const& region)
+std::vector<SamplePoint> points_of(samples::Trace const& trace, RegionId const& region)
 {
     std::vector<SamplePoint> points;
     auto const samples = trace.samples(region).value();
     points.reserve(samples.size());
     for (auto const& sample : samples)
-        points.push_back({sample.time, intensity_of_type(sample, signals::SignalType::marginal)});
+        points.push_back({sample.time, intensity_of_type(sample, samples::SignalType::marginal)});
     return points;
 }
 
 // A region's openings and closings in seconds of trace time: `300 open`, `8100 closed`.
-std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& region)
+std::vector<std::string> decisions(samples::Trace const& trace, RegionId const& region)
 {
     Time const start = trace.first_time();
     auto const result = evaluate_interval({}, start, points_of(trace, region), {},
@@ -38,7 +38,7 @@ std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& 
 
 TEST(RealDay, GivesExactlyEightDecisions)
 {
-    auto const trace = signals::read_trace(test::source_path("signals/mci_2026-01-11.csv")).value();
+    auto const trace = samples::read_trace(test::source_path("signals/mci_2026-01-11.csv")).value();
     std::map<std::string, std::vector<std::string>> found;
     for (auto const& [region, points] : trace.series())
         found[region.value] = decisions(trace, region);
