@@ -42,7 +42,7 @@ T must(Result<T> result)
 }
 
 MonoTime later() { return monotonic_now() + long_enough; }
-Call call() { return {{}, later()}; }
+CallLimits call() { return {{}, later()}; }
 
 double seconds_since(MonoTime begin) { return FractionalSeconds(monotonic_now() - begin).count(); }
 

@@ -345,7 +345,7 @@ TEST_F(Copy, WhileSitesTrainCopiesTheirNewestState)
         {
         }
         Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                          Call const& call) override
+                          CallLimits const& call) override
         {
             if (name.text().ends_with(".h5") && !trained_) {
                 trained_ = true;

@@ -61,7 +61,8 @@ class Racy final : public ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
+                                        std::span<std::byte const> bytes,
+                                        CallLimits const& call) override
     {
         if (stat(name, call).value()) return store::CreateOutcome::exists;
         usleep(1000);
@@ -72,7 +73,7 @@ class Racy final : public ForwardingStore {
 class Versioned final : public ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
-    Result<bool> keeps_versions(Call const&) override { return true; }
+    Result<bool> keeps_versions(CallLimits const&) override { return true; }
 };
 
 TEST(Examine, AStoreWhoseCreatesAreNotExclusiveIsAtFault)
@@ -94,7 +95,7 @@ TEST(Examine, DamageInATransferIsAFault)
       public:
         using ForwardingStore::ForwardingStore;
         Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                          Call const& call) override
+                          CallLimits const& call) override
         {
             return ForwardingStore::read(
                 name, limit,

@@ -9,12 +9,14 @@ class EndingStore final : public curtail::test::ForwardingStore {
   public:
     EndingStore(store::ObjectStore& inner, int writes) : ForwardingStore(inner), writes_(writes) {}
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
+                                        std::span<std::byte const> bytes,
+                                        CallLimits const& call) override
     {
         if (writes_-- <= 0) return ended();
         return ForwardingStore::create(name, bytes, call);
     }
-    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
+    Result<void> put(store::ObjectName const& name, Pieces const& bytes,
+                     CallLimits const& call) override
     {
         if (writes_-- <= 0) return ended();
         return ForwardingStore::put(name, bytes, call);

@@ -26,7 +26,7 @@ class ReadRefused : public curtail::test::ForwardingStore {
     {
     }
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         if (name.text() == name_.text())
             return fail(ExitCode::permission, "cannot read " + name.text(), "access denied");

@@ -13,35 +13,37 @@ class CountingStore final : public ForwardingStore {
     using ForwardingStore::ForwardingStore;
 
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
+                                        std::span<std::byte const> bytes,
+                                        CallLimits const& call) override
     {
         ++requests_;
         return ForwardingStore::create(name, bytes, call);
     }
-    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
+    Result<void> put(store::ObjectName const& name, Pieces const& bytes,
+                     CallLimits const& call) override
     {
         ++requests_;
         return ForwardingStore::put(name, bytes, call);
     }
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         ++requests_;
         return ForwardingStore::read(name, limit, sink, call);
     }
     Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
-                                                  Call const& call) override
+                                                  CallLimits const& call) override
     {
         ++requests_;
         return ForwardingStore::stat(name, call);
     }
-    Result<void> remove(store::ObjectName const& name, Call const& call) override
+    Result<void> remove(store::ObjectName const& name, CallLimits const& call) override
     {
         ++requests_;
         return ForwardingStore::remove(name, call);
     }
     Result<void> list(store::ObjectFolder const& folder, std::string const& after,
-                      Visit const& visit, Call const& call) override
+                      Visit const& visit, CallLimits const& call) override
     {
         int objects = 0;
         auto const listed = ForwardingStore::list(

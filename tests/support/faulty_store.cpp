@@ -7,7 +7,7 @@ namespace curtail::store {
 namespace {
 
 // Waits for `delay`, or until the call is over.
-void wait(Millis delay, Call const& call)
+void wait(Millis delay, CallLimits const& call)
 {
     std::mutex mutex;
     std::condition_variable_any never;
@@ -15,7 +15,7 @@ void wait(Millis delay, Call const& call)
     never.wait_for(lock, call.cancel, call.time_left(delay), [] { return false; });
 }
 
-void wait_for_end(Call const& call)
+void wait_for_end(CallLimits const& call)
 {
     while (!call.is_over()) wait(Millis{1000}, call);
 }
@@ -44,7 +44,7 @@ void FaultyStore::land_some_delayed()
 }
 
 Result<void> FaultyStore::begin(Lock& lock, char const* act, std::string const& name, Effect effect,
-                                Call const& call)
+                                CallLimits const& call)
 {
     land_some_delayed();
     auto const what = std::string("cannot ") + act + " " + name;
@@ -64,7 +64,7 @@ Result<void> FaultyStore::begin(Lock& lock, char const* act, std::string const& 
 }
 
 Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std::byte const> bytes,
-                                          Call const& call)
+                                          CallLimits const& call)
 {
     Lock lock(mutex_);
     if (auto ready = begin(lock, "create", name.text(), Effect::writes, call); !ready)
@@ -81,7 +81,7 @@ Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std:
     return outcome;
 }
 
-Result<void> FaultyStore::put(ObjectName const& name, Pieces const& bytes, Call const& call)
+Result<void> FaultyStore::put(ObjectName const& name, Pieces const& bytes, CallLimits const& call)
 {
     Lock lock(mutex_);
     if (auto ready = begin(lock, "write", name.text(), Effect::writes, call); !ready) return ready;
@@ -103,7 +103,7 @@ void FaultyStore::damage(Content& content)
 }
 
 Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& sink,
-                               Call const& call)
+                               CallLimits const& call)
 {
     Content content;
     {
@@ -121,7 +121,7 @@ Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& 
     return true;
 }
 
-Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name, Call const& call)
+Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name, CallLimits const& call)
 {
     Lock lock(mutex_);
     if (auto ready = begin(lock, "inspect", name.text(), Effect::reads, call); !ready)
@@ -130,7 +130,7 @@ Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name, Call
     return inner_.stat(name, call);
 }
 
-Result<void> FaultyStore::remove(ObjectName const& name, Call const& call)
+Result<void> FaultyStore::remove(ObjectName const& name, CallLimits const& call)
 {
     Lock lock(mutex_);
     if (auto ready = begin(lock, "remove", name.text(), Effect::reads, call); !ready) return ready;
@@ -138,7 +138,7 @@ Result<void> FaultyStore::remove(ObjectName const& name, Call const& call)
 }
 
 Result<void> FaultyStore::list(ObjectFolder const& folder, std::string const& after,
-                               Visit const& visit, Call const& call)
+                               Visit const& visit, CallLimits const& call)
 {
     std::vector<ListedObject> found;
     {
@@ -159,7 +159,8 @@ Result<void> FaultyStore::list(ObjectFolder const& folder, std::string const& af
     return {};
 }
 
-Result<std::vector<Leftover>> FaultyStore::leftovers(ObjectFolder const& folder, Call const& call)
+Result<std::vector<Leftover>> FaultyStore::leftovers(ObjectFolder const& folder,
+                                                     CallLimits const& call)
 {
     Lock lock(mutex_);
     if (auto ready = begin(lock, "list", folder.text(), Effect::reads, call); !ready)
@@ -167,7 +168,7 @@ Result<std::vector<Leftover>> FaultyStore::leftovers(ObjectFolder const& folder,
     return inner_.leftovers(folder, call);
 }
 
-Result<void> FaultyStore::remove_leftover(Leftover const& leftover, Call const& call)
+Result<void> FaultyStore::remove_leftover(Leftover const& leftover, CallLimits const& call)
 {
     Lock lock(mutex_);
     if (auto ready = begin(lock, "remove", leftover.name, Effect::reads, call); !ready)
@@ -175,7 +176,7 @@ Result<void> FaultyStore::remove_leftover(Leftover const& leftover, Call const& 
     return inner_.remove_leftover(leftover, call);
 }
 
-Result<bool> FaultyStore::keeps_versions(Call const& call)
+Result<bool> FaultyStore::keeps_versions(CallLimits const& call)
 {
     Lock lock(mutex_);
     if (auto ready = begin(lock, "inspect", "the store", Effect::reads, call); !ready)

@@ -23,9 +23,10 @@ struct Faults {
     /// create replaces an existing object and returns `created`.
     double ignored_condition{0};
     double lost_put_reply{0};  ///< `inner` carries out the put, but it fails with `temporary`
-    /// Any request ends only when its Call is over. It fails with `temporary` and has no effect.
+    /// Any request ends only when its CallLimits are over. It fails with `temporary` and has no
+    /// effect.
     double no_answer{0};
-    double slow{0};  ///< any request waits for `delay` first, or until its Call is over
+    double slow{0};  ///< any request waits for `delay` first, or until its CallLimits are over
     Millis delay{10};
 };
 
@@ -40,21 +41,21 @@ class FaultyStore final : public ObjectStore {
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
                                                std::span<std::byte const> bytes,
-                                               Call const& call = {}) override;
+                                               CallLimits const& call = {}) override;
     [[nodiscard]] Result<void> put(ObjectName const& name, Pieces const& bytes,
-                                   Call const& call = {}) override;
+                                   CallLimits const& call = {}) override;
     [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
-                                    Call const& call = {}) override;
+                                    CallLimits const& call = {}) override;
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
-                                                         Call const& call = {}) override;
-    [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
+                                                         CallLimits const& call = {}) override;
+    [[nodiscard]] Result<void> remove(ObjectName const& name, CallLimits const& call = {}) override;
     [[nodiscard]] Result<void> list(ObjectFolder const& folder, std::string const& after,
-                                    Visit const& visit, Call const& call = {}) override;
+                                    Visit const& visit, CallLimits const& call = {}) override;
     [[nodiscard]] Result<std::vector<Leftover>> leftovers(ObjectFolder const& folder,
-                                                          Call const& call = {}) override;
+                                                          CallLimits const& call = {}) override;
     [[nodiscard]] Result<void> remove_leftover(Leftover const& leftover,
-                                               Call const& call = {}) override;
-    [[nodiscard]] Result<bool> keeps_versions(Call const& call = {}) override;
+                                               CallLimits const& call = {}) override;
+    [[nodiscard]] Result<bool> keeps_versions(CallLimits const& call = {}) override;
 
     void set_faults(Faults faults);      ///< takes effect with the next request
     void land_delayed();                 ///< creates the objects of all delayed creates now
@@ -74,7 +75,7 @@ class FaultyStore final : public ObjectStore {
     /// the fault `slow`, without the lock. Fails with `temporary` if it draws `no_answer` or
     /// `unavailable`. Fails with `io` if it draws `no_space` and the request writes.
     [[nodiscard]] Result<void> begin(Lock& lock, char const* act, std::string const& name,
-                                     Effect effect, Call const& call);
+                                     Effect effect, CallLimits const& call);
     void land_some_delayed();
     void damage(Content& content);  ///< may shorten `content`, flip one of its bits, or both
 

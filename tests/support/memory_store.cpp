@@ -12,7 +12,7 @@ MemoryStore::Object MemoryStore::object_of(Pieces const& bytes) const
 }
 
 Result<CreateOutcome> MemoryStore::create(ObjectName const& name, std::span<std::byte const> bytes,
-                                          Call const&)
+                                          CallLimits const&)
 {
     auto object = object_of(bytes);
     std::lock_guard const guard(mutex_);
@@ -20,7 +20,7 @@ Result<CreateOutcome> MemoryStore::create(ObjectName const& name, std::span<std:
                                                                 : CreateOutcome::exists;
 }
 
-Result<void> MemoryStore::put(ObjectName const& name, Pieces const& bytes, Call const&)
+Result<void> MemoryStore::put(ObjectName const& name, Pieces const& bytes, CallLimits const&)
 {
     auto object = object_of(bytes);
     std::lock_guard const guard(mutex_);
@@ -28,7 +28,8 @@ Result<void> MemoryStore::put(ObjectName const& name, Pieces const& bytes, Call 
     return {};
 }
 
-Result<bool> MemoryStore::read(ObjectName const& name, Bytes limit, Sink const& sink, Call const&)
+Result<bool> MemoryStore::read(ObjectName const& name, Bytes limit, Sink const& sink,
+                               CallLimits const&)
 {
     std::shared_ptr<Content const> content;
     {
@@ -46,7 +47,7 @@ Result<bool> MemoryStore::read(ObjectName const& name, Bytes limit, Sink const& 
     return true;
 }
 
-Result<std::optional<ObjectInfo>> MemoryStore::stat(ObjectName const& name, Call const&)
+Result<std::optional<ObjectInfo>> MemoryStore::stat(ObjectName const& name, CallLimits const&)
 {
     std::lock_guard const guard(mutex_);
     auto const found = objects_.find(name);
@@ -55,7 +56,7 @@ Result<std::optional<ObjectInfo>> MemoryStore::stat(ObjectName const& name, Call
                                     found->second.modified});
 }
 
-Result<void> MemoryStore::remove(ObjectName const& name, Call const&)
+Result<void> MemoryStore::remove(ObjectName const& name, CallLimits const&)
 {
     std::lock_guard const guard(mutex_);
     objects_.erase(name);
@@ -63,7 +64,7 @@ Result<void> MemoryStore::remove(ObjectName const& name, Call const&)
 }
 
 Result<void> MemoryStore::list(ObjectFolder const& folder, std::string const& after,
-                               Visit const& visit, Call const&)
+                               Visit const& visit, CallLimits const&)
 {
     std::vector<ListedObject> found;
     {
@@ -79,14 +80,14 @@ Result<void> MemoryStore::list(ObjectFolder const& folder, std::string const& af
     return {};
 }
 
-Result<std::vector<Leftover>> MemoryStore::leftovers(ObjectFolder const&, Call const&)
+Result<std::vector<Leftover>> MemoryStore::leftovers(ObjectFolder const&, CallLimits const&)
 {
     return std::vector<Leftover>{};
 }
 
-Result<void> MemoryStore::remove_leftover(Leftover const&, Call const&) { return {}; }
+Result<void> MemoryStore::remove_leftover(Leftover const&, CallLimits const&) { return {}; }
 
-Result<bool> MemoryStore::keeps_versions(Call const&) { return false; }
+Result<bool> MemoryStore::keeps_versions(CallLimits const&) { return false; }
 
 std::vector<ObjectName> MemoryStore::names() const
 {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_at_once = std::size_t{4} << 20;
 
 // Writes from the page cache on: from `offset` to the end.
-int write_cached(int fd, Pieces const& bytes, std::size_t offset, Call const& call)
+int write_cached(int fd, Pieces const& bytes, std::size_t offset, CallLimits const& call)
 {
     while (offset < bytes.size()) {
         if (call.is_over()) return ECANCELED;
@@ -30,7 +30,7 @@ int write_cached(int fd, Pieces const& bytes, std::size_t offset, Call const& ca
 
 // Writes whole blocks past the cache. Moves `offset` behind the last written block. Returns EINVAL
 // if the file system needs another alignment.
-int write_direct(int fd, Pieces const& bytes, std::size_t& offset, Call const& call)
+int write_direct(int fd, Pieces const& bytes, std::size_t& offset, CallLimits const& call)
 {
     AlignedMemory const buffer(most_at_once);
     while (bytes.size() - offset >= direct_block_bytes) {
@@ -65,7 +65,7 @@ int write_at(int fd, std::span<std::byte const> bytes, off_t offset)
     return 0;
 }
 
-int write_pieces(int fd, Pieces const& bytes, Call const& call)
+int write_pieces(int fd, Pieces const& bytes, CallLimits const& call)
 {
     std::size_t offset = 0;
     if (bytes.size() >= most_at_once && set_direct(fd, true)) {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/core/pieces.hpp"
 
 // Files that are read and written past the page cache. The disk then works from the first moment
@@ -35,6 +35,6 @@ template <std::integral T>
 /// the page cache where the file system allows it. Does not sync the file.
 ///
 /// Returns 0 on success, ECANCELED once `call` is over, and errno otherwise.
-[[nodiscard]] int write_pieces(int fd, Pieces const& bytes, Call const& call = {});
+[[nodiscard]] int write_pieces(int fd, Pieces const& bytes, CallLimits const& call = {});
 
 }  // namespace curtail

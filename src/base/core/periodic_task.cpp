@@ -40,7 +40,7 @@ void PeriodicTask::run(Shared& shared)
     while (!shared.cancelled) {
         auto const last = shared.last_until;
         auto const until = monotonic_now() + shared.limit;
-        Call const call{shared.stop.get_token(), last ? std::min(*last, until) : until};
+        CallLimits const call{shared.stop.get_token(), last ? std::min(*last, until) : until};
         lock.unlock();
         shared.work(call);
         lock.lock();

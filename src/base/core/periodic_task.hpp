@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/core/abandonable.hpp"
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 
 namespace curtail {
 
@@ -15,8 +15,8 @@ namespace curtail {
 class PeriodicTask {
   public:
     /// The work. It may outlive the object, so it must own all that it uses. It should end soon
-    /// after its Call is over. It must not throw.
-    using Work = std::function<void(Call const&)>;
+    /// after its CallLimits are over. It must not throw.
+    using Work = std::function<void(CallLimits const&)>;
 
     /// Runs the work at once, and again `interval` after each run ends. `limit` bounds one run.
     /// Throws std::system_error if the system has no thread.

@@ -25,7 +25,7 @@ PeriodicTask::Work publishing(config::Run const& run, config::Site const& site,
                                            options, log);
     };
     return [poller, trainer = left_by(journal::Source::trainer),
-            evaluator = left_by(journal::Source::evaluator)](Call const& call) {
+            evaluator = left_by(journal::Source::evaluator)](CallLimits const& call) {
         (void)poller->publish(call);
         (void)trainer->publish(call);
         (void)evaluator->publish(call);

@@ -101,7 +101,7 @@ ChunkDecoder::Sink copy_to(std::span<float> place)
 
 tl::expected<std::optional<std::string>, store::ReadFailure> read_values(
     RunObjects const& objects, protocol::PartRef const& part, PayloadForm const& form,
-    ValueReceiver const& receiver, Call const& call)
+    ValueReceiver const& receiver, CallLimits const& call)
 {
     ChunkDecoder chunks(form, receiver.take);
     auto const restart = [&] {

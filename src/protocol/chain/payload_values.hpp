@@ -77,6 +77,6 @@ struct ValueReceiver {
 /// if the call fails, the values that were passed on have no meaning.
 [[nodiscard]] tl::expected<std::optional<std::string>, store::ReadFailure> read_values(
     RunObjects const& objects, protocol::PartRef const& part, PayloadForm const& form,
-    ValueReceiver const& receiver, Call const& call = {});
+    ValueReceiver const& receiver, CallLimits const& call = {});
 
 }  // namespace curtail::chain

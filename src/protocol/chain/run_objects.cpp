@@ -83,7 +83,7 @@ Result<std::optional<PayloadFacts>> RunObjects::payload_facts(std::string const&
 }
 
 tl::expected<store::Content, store::ReadFailure> RunObjects::payload(protocol::PartRef const& part,
-                                                                     Call const& call) const
+                                                                     CallLimits const& call) const
 {
     auto const object = object_name(run_, part.name);
     if (!object) return bad_name(object.error());
@@ -92,7 +92,7 @@ tl::expected<store::Content, store::ReadFailure> RunObjects::payload(protocol::P
 
 tl::expected<void, store::ReadFailure> RunObjects::payload(
     protocol::PartRef const& part, std::function<void()> const& begin,
-    std::function<void(std::span<std::byte const> piece)> const& sink, Call const& call) const
+    std::function<void(std::span<std::byte const> piece)> const& sink, CallLimits const& call) const
 {
     auto const object = object_name(run_, part.name);
     if (!object) return bad_name(object.error());

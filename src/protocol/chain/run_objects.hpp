@@ -25,8 +25,9 @@ class RunObjects {
   public:
     /// `cache` may be null. The functions in protocol/chain/chain.hpp use it; those of this class
     /// always read the store. The cache must outlive the reader. `call` limits the reads of records
-    /// and the listings; reads of payloads have a Call of their own.
-    RunObjects(store::ObjectStore& store, RunId run, RecordCache* cache = nullptr, Call call = {})
+    /// and the listings; reads of payloads have CallLimits of their own.
+    RunObjects(store::ObjectStore& store, RunId run, RecordCache* cache = nullptr,
+               CallLimits call = {})
         : store_(store), run_(std::move(run)), cache_(cache), call_(std::move(call))
     {
     }
@@ -34,7 +35,7 @@ class RunObjects {
     [[nodiscard]] RunId const& run() const { return run_; }
     [[nodiscard]] store::ObjectStore& store() const { return store_; }
     [[nodiscard]] RecordCache* cache() const { return cache_; }  ///< may be null
-    [[nodiscard]] Call const& call() const { return call_; }
+    [[nodiscard]] CallLimits const& call() const { return call_; }
 
     [[nodiscard]] Result<bool> exists(std::string const& name) const;
     /// Returns the bytes of a record (run.json, a commit, a header or a lease), without decoding
@@ -52,13 +53,13 @@ class RunObjects {
     /// Reads the payload that `part` names. Fails if the object does not exist. Fails if the size
     /// or digest of the object differs from those in `part`.
     [[nodiscard]] tl::expected<store::Content, store::ReadFailure> payload(
-        protocol::PartRef const& part, Call const& call = {}) const;
+        protocol::PartRef const& part, CallLimits const& call = {}) const;
     /// Reads the payload in the same way, and passes its bytes to `sink` in consecutive pieces.
     /// Calls `begin` before each try, see store::read_verified().
     [[nodiscard]] tl::expected<void, store::ReadFailure> payload(
         protocol::PartRef const& part, std::function<void()> const& begin,
         std::function<void(std::span<std::byte const> piece)> const& sink,
-        Call const& call = {}) const;
+        CallLimits const& call = {}) const;
 
     /// Returns functions that read these objects, for the checks in protocol/chain/verify.hpp. The
     /// store must outlive the returned functions.
@@ -68,7 +69,7 @@ class RunObjects {
     store::ObjectStore& store_;
     RunId run_;
     RecordCache* cache_;
-    Call call_;
+    CallLimits call_;
 };
 
 }  // namespace curtail::chain

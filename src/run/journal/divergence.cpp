@@ -6,7 +6,8 @@
 namespace curtail::journal {
 namespace {
 
-Result<Piece> read_existing(StreamObjects const& objects, PieceNumber number, Call const& call)
+Result<Piece> read_existing(StreamObjects const& objects, PieceNumber number,
+                            CallLimits const& call)
 {
     auto stored = objects.read(number, call);
     if (!stored) return tl::unexpected(stored.error());
@@ -31,7 +32,7 @@ Result<std::optional<std::int64_t>> agreement_in(LocalFile const& file, Piece co
 // The last piece of the continuation of `tip` whose bytes the file has. Once the file differs, it
 // differs in all later pieces, so this bisects. Returns `first` - 1 if there is none.
 Result<PieceNumber> last_matching(StreamObjects const& objects, LocalFile const& file,
-                                  Tip const& tip, Call const& call)
+                                  Tip const& tip, CallLimits const& call)
 {
     auto matching = tip.header.first.value - 1;
     auto other = tip.header.number.value + 1;
@@ -50,7 +51,7 @@ Result<PieceNumber> last_matching(StreamObjects const& objects, LocalFile const&
 // it.
 Result<std::optional<std::int64_t>> agreement_with(StreamObjects const& objects,
                                                    LocalFile const& file, Tip const& tip,
-                                                   Call const& call)
+                                                   CallLimits const& call)
 {
     auto const last = last_matching(objects, file, tip, call);
     if (!last) return tl::unexpected(last.error());
@@ -64,7 +65,7 @@ Result<std::optional<std::int64_t>> agreement_with(StreamObjects const& objects,
 
 // The first piece of the newest local file: that of the last continuation that begins with the
 // file's first byte, up to `tip`.
-Result<Piece> root_of(StreamObjects const& objects, Tip tip, Call const& call)
+Result<Piece> root_of(StreamObjects const& objects, Tip tip, CallLimits const& call)
 {
     for (;;) {
         auto first = read_existing(objects, tip.header.first, call);
@@ -78,7 +79,8 @@ Result<Piece> root_of(StreamObjects const& objects, Tip tip, Call const& call)
 
 }  // namespace
 
-Result<StreamEnd> read_end_of(StreamObjects const& objects, PieceNumber newest, Call const& call)
+Result<StreamEnd> read_end_of(StreamObjects const& objects, PieceNumber newest,
+                              CallLimits const& call)
 {
     constexpr std::int64_t most = 8;
     StreamEnd end{newest, std::nullopt, std::nullopt};
@@ -110,7 +112,7 @@ Result<bool> has_bytes_of(LocalFile const& file, Tip const& tip)
 }
 
 Result<std::int64_t> common_end(StreamObjects const& objects, LocalFile const& file, Tip const& tip,
-                                Call const& call)
+                                CallLimits const& call)
 {
     auto at = tip;
     for (;;) {
@@ -130,7 +132,7 @@ Result<std::int64_t> common_end(StreamObjects const& objects, LocalFile const& f
 }
 
 Result<bool> is_superseded(StreamObjects const& objects, LocalFile const& file, Tip const& tip,
-                           Call const& call)
+                           CallLimits const& call)
 {
     auto root = root_of(objects, tip, call);
     while (root && root->tip.header.number.value > 1) {

@@ -9,7 +9,7 @@ namespace curtail::journal {
 /// Returns the end of the stream whose newest piece has the number `newest`. Looks for the newest
 /// piece that is not damaged. Fails with `protocol` if it is not among the last eight.
 [[nodiscard]] Result<StreamEnd> read_end_of(StreamObjects const& objects, PieceNumber newest,
-                                            Call const& call);
+                                            CallLimits const& call);
 
 /// Returns whether the file has the bytes of the piece `tip`.
 [[nodiscard]] Result<bool> has_bytes_of(LocalFile const& file, Tip const& tip);
@@ -18,11 +18,11 @@ namespace curtail::journal {
 /// lines. If files that are continued by the newest one agree, the newest of them counts. `tip` is
 /// the stream's newest piece, whose bytes the file lacks.
 [[nodiscard]] Result<std::int64_t> common_end(StreamObjects const& objects, LocalFile const& file,
-                                              Tip const& tip, Call const& call);
+                                              Tip const& tip, CallLimits const& call);
 
 /// Returns whether the stream contains the begin of the file before the pieces of the newest local
 /// file. If so, another file has continued the stream after this one. `tip` is as in common_end().
 [[nodiscard]] Result<bool> is_superseded(StreamObjects const& objects, LocalFile const& file,
-                                         Tip const& tip, Call const& call);
+                                         Tip const& tip, CallLimits const& call);
 
 }  // namespace curtail::journal

@@ -27,7 +27,7 @@ Publisher::Publisher(config::Run const& run, SiteId const& site, Source source, 
     }
 }
 
-bool Publisher::publish(Call const& call)
+bool Publisher::publish(CallLimits const& call)
 {
     std::error_code error;
     if (!std::filesystem::is_directory(folder_, error)) return true;

@@ -39,7 +39,7 @@ class Publisher {
     ///
     /// Returns true if nothing is left to publish: the streams have all complete lines that the
     /// local files had when the call began, or another publisher serves them.
-    bool publish(Call const& call);
+    bool publish(CallLimits const& call);
 
   private:
     struct Writer {

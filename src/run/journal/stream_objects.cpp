@@ -3,7 +3,8 @@
 
 namespace curtail::journal {
 
-Result<std::optional<Time>> StreamObjects::stored_at(PieceNumber number, Call const& call) const
+Result<std::optional<Time>> StreamObjects::stored_at(PieceNumber number,
+                                                     CallLimits const& call) const
 {
     auto const name = piece_name(id_, number);
     if (!name) return tl::unexpected(name.error());
@@ -12,12 +13,13 @@ Result<std::optional<Time>> StreamObjects::stored_at(PieceNumber number, Call co
     });
 }
 
-Result<bool> StreamObjects::exists(PieceNumber number, Call const& call) const
+Result<bool> StreamObjects::exists(PieceNumber number, CallLimits const& call) const
 {
     return stored_at(number, call).map([](auto const& time) { return time.has_value(); });
 }
 
-Result<std::optional<std::string>> StreamObjects::bytes(PieceNumber number, Call const& call) const
+Result<std::optional<std::string>> StreamObjects::bytes(PieceNumber number,
+                                                        CallLimits const& call) const
 {
     auto const name = piece_name(id_, number);
     if (!name) return tl::unexpected(name.error());
@@ -28,7 +30,7 @@ Result<std::optional<std::string>> StreamObjects::bytes(PieceNumber number, Call
 }
 
 Result<std::optional<StoredPiece>> StreamObjects::read_once(PieceNumber number,
-                                                            Call const& call) const
+                                                            CallLimits const& call) const
 {
     auto const content = bytes(number, call);
     if (!content && content.error().code == ExitCode::data) {
@@ -41,7 +43,8 @@ Result<std::optional<StoredPiece>> StreamObjects::read_once(PieceNumber number,
     return std::optional(StoredPiece{sha256(**content), decode(id_, number, **content)});
 }
 
-Result<std::optional<StoredPiece>> StreamObjects::read(PieceNumber number, Call const& call) const
+Result<std::optional<StoredPiece>> StreamObjects::read(PieceNumber number,
+                                                       CallLimits const& call) const
 {
     constexpr int tries = 3;  // a transfer may damage bytes
     for (int i = 1;; ++i) {
@@ -52,7 +55,7 @@ Result<std::optional<StoredPiece>> StreamObjects::read(PieceNumber number, Call 
 }
 
 Result<store::CreateOutcome> StreamObjects::create(PieceNumber number, std::string_view bytes,
-                                                   Call const& call) const
+                                                   CallLimits const& call) const
 {
     auto const name = piece_name(id_, number);
     if (!name) return tl::unexpected(name.error());

@@ -24,26 +24,26 @@ class StreamObjects {
     [[nodiscard]] StreamId const& id() const { return id_; }
 
     /// Returns whether the piece exists, damaged or not.
-    [[nodiscard]] Result<bool> exists(PieceNumber number, Call const& call = {}) const;
+    [[nodiscard]] Result<bool> exists(PieceNumber number, CallLimits const& call = {}) const;
     /// Returns when the piece was stored, by the store's clock. Returns an empty optional if it
     /// does not exist.
     [[nodiscard]] Result<std::optional<Time>> stored_at(PieceNumber number,
-                                                        Call const& call = {}) const;
+                                                        CallLimits const& call = {}) const;
     /// Reads the bytes of a piece. Returns an empty optional if the piece does not exist. Fails
     /// with `data` if it is too large to be a piece.
     [[nodiscard]] Result<std::optional<std::string>> bytes(PieceNumber number,
-                                                           Call const& call = {}) const;
+                                                           CallLimits const& call = {}) const;
     /// Reads and checks a piece. If it seems to be damaged, reads it up to two times more. Returns
     /// an empty optional if the piece does not exist.
     [[nodiscard]] Result<std::optional<StoredPiece>> read(PieceNumber number,
-                                                          Call const& call = {}) const;
+                                                          CallLimits const& call = {}) const;
     /// Creates a piece.
     [[nodiscard]] Result<store::CreateOutcome> create(PieceNumber number, std::string_view bytes,
-                                                      Call const& call = {}) const;
+                                                      CallLimits const& call = {}) const;
 
   private:
     [[nodiscard]] Result<std::optional<StoredPiece>> read_once(PieceNumber number,
-                                                               Call const& call) const;
+                                                               CallLimits const& call) const;
     std::shared_ptr<store::ObjectStore> store_;
     StreamId id_;
 };

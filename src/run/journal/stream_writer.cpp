@@ -25,7 +25,7 @@ StreamWriter::StreamWriter(StreamObjects objects, std::filesystem::path file, Wr
 {
 }
 
-Result<Pass> StreamWriter::publish(Call const& call)
+Result<Pass> StreamWriter::publish(CallLimits const& call)
 {
     auto const file = LocalFile::open(file_);
     if (!file) return tl::unexpected(file.error());
@@ -48,7 +48,7 @@ bool StreamWriter::is_up_to_date(LocalFile const& file)
     return has_bytes_of(file, *noted_).value_or(false);
 }
 
-Result<Pass> StreamWriter::publish_lines(LocalFile const& file, Call const& call)
+Result<Pass> StreamWriter::publish_lines(LocalFile const& file, CallLimits const& call)
 {
     constexpr int most_collisions = 4;
     Pass pass;
@@ -80,7 +80,7 @@ Result<bool> StreamWriter::is_start_valid(LocalFile const& file) const
     return end_->good ? has_bytes_of(file, *end_->good) : true;
 }
 
-Result<PieceNumber> StreamWriter::newest(Call const& call)
+Result<PieceNumber> StreamWriter::newest(CallLimits const& call)
 {
     auto const exists = [&](PieceNumber number) { return objects_.exists(number, call); };
     if (known_.value > 0) {
@@ -93,7 +93,7 @@ Result<PieceNumber> StreamWriter::newest(Call const& call)
 
 // Finds the end of the stream unless it is known, and the place in the file after which the stream
 // goes on.
-Result<void> StreamWriter::find_start(LocalFile const& file, Call const& call)
+Result<void> StreamWriter::find_start(LocalFile const& file, CallLimits const& call)
 {
     auto const valid = is_start_valid(file);
     if (!valid) return tl::unexpected(valid.error());
@@ -112,7 +112,7 @@ Result<void> StreamWriter::find_start(LocalFile const& file, Call const& call)
 }
 
 Result<Start> StreamWriter::choose_start(LocalFile const& file, StreamEnd const& end,
-                                         Call const& call) const
+                                         CallLimits const& call) const
 {
     if (!end.good) return Start{};
     auto const same = has_bytes_of(file, *end.good);
@@ -136,7 +136,7 @@ Result<Start> StreamWriter::choose_start(LocalFile const& file, StreamEnd const&
     return Start{0, true};
 }
 
-Result<bool> StreamWriter::create(std::string_view content, bool more, Call const& call)
+Result<bool> StreamWriter::create(std::string_view content, bool more, CallLimits const& call)
 {
     auto const header = next_header(*end_, start_, content, more, options_.clock, options_.now());
     auto const bytes = encode(objects_.id(), header, content);

@@ -42,19 +42,19 @@ class StreamWriter {
     /// published in this stream a short time ago. Fails with `protocol` if another folder has
     /// continued the stream after this one. Returns other errors of the store and of the file. The
     /// next call goes on in any case.
-    [[nodiscard]] Result<Pass> publish(Call const& call);
+    [[nodiscard]] Result<Pass> publish(CallLimits const& call);
 
   private:
     [[nodiscard]] bool is_up_to_date(LocalFile const& file);
-    [[nodiscard]] Result<Pass> publish_lines(LocalFile const& file, Call const& call);
-    [[nodiscard]] Result<void> find_start(LocalFile const& file, Call const& call);
+    [[nodiscard]] Result<Pass> publish_lines(LocalFile const& file, CallLimits const& call);
+    [[nodiscard]] Result<void> find_start(LocalFile const& file, CallLimits const& call);
     /// Returns whether the file still goes on after the end of the stream that the last pass found.
     [[nodiscard]] Result<bool> is_start_valid(LocalFile const& file) const;
-    [[nodiscard]] Result<PieceNumber> newest(Call const& call);
+    [[nodiscard]] Result<PieceNumber> newest(CallLimits const& call);
     [[nodiscard]] Result<Start> choose_start(LocalFile const& file, StreamEnd const& end,
-                                             Call const& call) const;
+                                             CallLimits const& call) const;
     /// Creates the next piece of `content`. Returns false if another piece has its number.
-    [[nodiscard]] Result<bool> create(std::string_view content, bool more, Call const& call);
+    [[nodiscard]] Result<bool> create(std::string_view content, bool more, CallLimits const& call);
     void remember();
 
     StreamObjects objects_;

@@ -35,7 +35,7 @@ Bucket::Bucket(std::shared_ptr<Session> session, TransferSizes sizes)
 {
 }
 
-Result<Creation> Bucket::create(std::string const& key, Pieces const& bytes, Call const& call)
+Result<Creation> Bucket::create(std::string const& key, Pieces const& bytes, CallLimits const& call)
 {
     auto const response = session_->attempt({.method = http::Method::put,
                                              .key = key,
@@ -51,7 +51,7 @@ Result<Creation> Bucket::create(std::string const& key, Pieces const& bytes, Cal
     return unexpected_answer(*response, "cannot create " + key);
 }
 
-Result<void> Bucket::put(std::string const& key, Pieces const& bytes, Call const& call)
+Result<void> Bucket::put(std::string const& key, Pieces const& bytes, CallLimits const& call)
 {
     if (bytes.size() > static_cast<std::size_t>(sizes_.single_limit.value))
         return Uploader(*session_, key, bytes, sizes_, call).run();
@@ -63,7 +63,7 @@ Result<void> Bucket::put(std::string const& key, Pieces const& bytes, Call const
     return session_->expect_success(request, call).map([](http::Response const&) {});
 }
 
-Result<std::optional<ObjectHead>> Bucket::head(std::string const& key, Call const& call)
+Result<std::optional<ObjectHead>> Bucket::head(std::string const& key, CallLimits const& call)
 {
     auto const what = "cannot look up " + key;
     auto const response =
@@ -76,7 +76,8 @@ Result<std::optional<ObjectHead>> Bucket::head(std::string const& key, Call cons
 
 // Without a body, a response of status 404 does not say whether the object, the bucket or the
 // server is missing. An empty object has no range.
-Result<std::optional<ObjectHead>> Bucket::head_by_get(std::string const& key, Call const& call)
+Result<std::optional<ObjectHead>> Bucket::head_by_get(std::string const& key,
+                                                      CallLimits const& call)
 {
     auto const what = "cannot look up " + key;
     auto const response =
@@ -89,7 +90,8 @@ Result<std::optional<ObjectHead>> Bucket::head_by_get(std::string const& key, Ca
     return head_of(*response, extent ? std::optional(extent->whole) : std::nullopt, what);
 }
 
-Result<bool> Bucket::get(std::string const& key, Bytes limit, Sink const& sink, Call const& call)
+Result<bool> Bucket::get(std::string const& key, Bytes limit, Sink const& sink,
+                         CallLimits const& call)
 {
     if (limit <= sizes_.single_limit)
         return ObjectDownload(*session_, key, limit, sink, call).run();
@@ -102,26 +104,27 @@ Result<bool> Bucket::get(std::string const& key, Bytes limit, Sink const& sink, 
     return read_in_order(*session_, key, **found, sizes_, sink, call);
 }
 
-Result<void> Bucket::remove(std::string const& key, Call const& call)
+Result<void> Bucket::remove(std::string const& key, CallLimits const& call)
 {
     return session_->remove(
         {.method = http::Method::remove, .key = key, .what = "cannot remove " + key}, call);
 }
 
-Result<ListPage> Bucket::list(std::string const& prefix, std::string const& token, Call const& call)
+Result<ListPage> Bucket::list(std::string const& prefix, std::string const& token,
+                              CallLimits const& call)
 {
     return list_page(prefix, "continuation-token", token, call);
 }
 
 Result<ListPage> Bucket::list_after(std::string const& prefix, std::string const& after,
-                                    Call const& call)
+                                    CallLimits const& call)
 {
     return list_page(prefix, "start-after",
                      after.empty() ? "" : full_key(session_->location(), after), call);
 }
 
 Result<ListPage> Bucket::list_page(std::string const& prefix, std::string const& parameter,
-                                   std::string const& value, Call const& call)
+                                   std::string const& value, CallLimits const& call)
 {
     BucketRequest request{
         .key = {},
@@ -134,7 +137,7 @@ Result<ListPage> Bucket::list_page(std::string const& prefix, std::string const&
 }
 
 Result<UploadPage> Bucket::list_uploads(std::string const& prefix, UploadPage const& page,
-                                        Call const& call)
+                                        CallLimits const& call)
 {
     BucketRequest request{
         .key = {},
@@ -149,12 +152,13 @@ Result<UploadPage> Bucket::list_uploads(std::string const& prefix, UploadPage co
     });
 }
 
-Result<void> Bucket::abort(std::string const& key, std::string const& upload, Call const& call)
+Result<void> Bucket::abort(std::string const& key, std::string const& upload,
+                           CallLimits const& call)
 {
     return abort_upload(*session_, key, upload, call);
 }
 
-Result<bool> Bucket::has_versioning(Call const& call)
+Result<bool> Bucket::has_versioning(CallLimits const& call)
 {
     BucketRequest const request{.key = {},
                                 .query = {{"versioning", ""}},

@@ -49,15 +49,15 @@ class Bucket {
     /// request: then this returns `exists`, although this call created the object. So a caller that
     /// gets `exists` or `unknown` must read the object back.
     [[nodiscard]] Result<Creation> create(std::string const& key, Pieces const& bytes,
-                                          Call const& call = {});
+                                          CallLimits const& call = {});
     /// Stores an object, and replaces an existing one. Large objects are stored in parts, several
     /// at a time; if that fails, tries to abort the upload. The server checks the SHA-256 of the
     /// object or of each part.
     [[nodiscard]] Result<void> put(std::string const& key, Pieces const& bytes,
-                                   Call const& call = {});
+                                   CallLimits const& call = {});
     /// Returns an empty optional if the object does not exist.
     [[nodiscard]] Result<std::optional<ObjectHead>> head(std::string const& key,
-                                                         Call const& call = {});
+                                                         CallLimits const& call = {});
     /// Receives one piece of an object. `whole` is the size of the whole object.
     using Sink = std::function<void(std::span<std::byte const> piece, Bytes whole)>;
     /// Reads an object and passes its content to `sink` in consecutive pieces, in the thread of the
@@ -66,29 +66,29 @@ class Bucket {
     /// exist. Fails with `data` if the object has more than `limit` bytes. In both cases, does not
     /// call `sink`. Fails with `temporary` if the object is replaced or removed while it is read.
     [[nodiscard]] Result<bool> get(std::string const& key, Bytes limit, Sink const& sink,
-                                   Call const& call = {});
+                                   CallLimits const& call = {});
     /// Removes an object. Succeeds also if the object does not exist.
-    [[nodiscard]] Result<void> remove(std::string const& key, Call const& call = {});
+    [[nodiscard]] Result<void> remove(std::string const& key, CallLimits const& call = {});
 
     /// Lists objects whose keys begin with `prefix`, in the order of their keys. `token` is empty
     /// for the first page, and ListPage::next of the page before for another one. The keys in the
     /// page are complete.
     [[nodiscard]] Result<ListPage> list(std::string const& prefix, std::string const& token,
-                                        Call const& call = {});
+                                        CallLimits const& call = {});
     /// Lists objects in the same way, but only those whose keys are greater than `after`, which is
     /// relative to the location's prefix. The pages after the first are those of list().
     [[nodiscard]] Result<ListPage> list_after(std::string const& prefix, std::string const& after,
-                                              Call const& call = {});
+                                              CallLimits const& call = {});
     /// Lists uploads that have neither completed nor been aborted. `page` is empty for the first
     /// page.
     [[nodiscard]] Result<UploadPage> list_uploads(std::string const& prefix, UploadPage const& page,
-                                                  Call const& call = {});
+                                                  CallLimits const& call = {});
     /// Aborts an upload of `key`, and frees its parts. Succeeds also if it does not exist.
     [[nodiscard]] Result<void> abort(std::string const& key, std::string const& upload,
-                                     Call const& call = {});
+                                     CallLimits const& call = {});
     /// Returns whether the bucket has versioning, or had it once. In such a bucket, some servers
     /// ignore If-None-Match.
-    [[nodiscard]] Result<bool> has_versioning(Call const& call = {});
+    [[nodiscard]] Result<bool> has_versioning(CallLimits const& call = {});
 
     [[nodiscard]] Session& session() const { return *session_; }
 
@@ -96,11 +96,11 @@ class Bucket {
     /// Lists a page with one more parameter, unless its `value` is empty.
     [[nodiscard]] Result<ListPage> list_page(std::string const& prefix,
                                              std::string const& parameter, std::string const& value,
-                                             Call const& call);
+                                             CallLimits const& call);
     /// Does what head() does, with a GET of one byte. Fails with `temporary` if the object exists
     /// and is empty.
     [[nodiscard]] Result<std::optional<ObjectHead>> head_by_get(std::string const& key,
-                                                                Call const& call);
+                                                                CallLimits const& call);
     std::shared_ptr<Session> session_;
     TransferSizes sizes_;
 };

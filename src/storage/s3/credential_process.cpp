@@ -54,7 +54,7 @@ Result<std::vector<std::string>> split_command(std::string_view command)
 }
 
 Result<Credentials> run_credential_process(std::string_view command, std::string const& source,
-                                           Call const& call)
+                                           CallLimits const& call)
 {
     auto words = split_command(command);
     if (!words) return tl::unexpected(words.error().with_context(source));

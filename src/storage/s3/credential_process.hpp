@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/core/result.hpp"
 #include "storage/s3/credentials.hpp"
 
@@ -26,6 +26,6 @@ namespace curtail::s3 {
 /// fails like process::run_command().
 [[nodiscard]] Result<Credentials> run_credential_process(std::string_view command,
                                                          std::string const& source,
-                                                         Call const& call = {});
+                                                         CallLimits const& call = {});
 
 }  // namespace curtail::s3

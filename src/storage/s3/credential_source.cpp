@@ -30,7 +30,7 @@ bool is_within(Seconds span, std::optional<Time> begin, Time now)
 }
 
 Result<Credentials> from_profile(Profile const& profile, std::string const& source,
-                                 Call const& call)
+                                 CallLimits const& call)
 {
     auto const value = [&](char const* key) {
         auto const found = profile.find(key);
@@ -101,7 +101,7 @@ struct CredentialSource::Reading {
     std::unique_lock<std::mutex>& lock;
 };
 
-Result<CredentialSource::Shared> CredentialSource::get(Time now, Call const& call)
+Result<CredentialSource::Shared> CredentialSource::get(Time now, CallLimits const& call)
 {
     std::unique_lock lock(mutex_);
     while (!is_good_enough(now)) {
@@ -124,7 +124,7 @@ bool CredentialSource::is_good_enough(Time now) const
            is_within(early_pause, tried_at_, now);
 }
 
-bool CredentialSource::wait_for_reader(std::unique_lock<std::mutex>& lock, Call const& call)
+bool CredentialSource::wait_for_reader(std::unique_lock<std::mutex>& lock, CallLimits const& call)
 {
     auto const ended = [this] { return !reading_; };
     if (!call.until) return read_ended_.wait(lock, call.cancel, ended);
@@ -132,7 +132,7 @@ bool CredentialSource::wait_for_reader(std::unique_lock<std::mutex>& lock, Call 
 }
 
 Result<CredentialSource::Shared> CredentialSource::read(std::unique_lock<std::mutex>& lock,
-                                                        Time now, Call const& call)
+                                                        Time now, CallLimits const& call)
 {
     tried_at_ = now;
     auto found = [&] {
@@ -179,7 +179,7 @@ std::filesystem::path CredentialSource::user_file(std::string const& name,
 }
 
 CredentialSource::Lookup CredentialSource::from_private_file(std::filesystem::path const& file,
-                                                             Call const& call) const
+                                                             CallLimits const& call) const
 {
     auto text = read_private_file(file);
     if (!text) return tl::unexpected(text.error());
@@ -192,7 +192,7 @@ CredentialSource::Lookup CredentialSource::from_private_file(std::filesystem::pa
 }
 
 // Such a file is often readable by others. It may therefore name a program, but hold no key.
-CredentialSource::Lookup CredentialSource::from_config_file(Call const& call) const
+CredentialSource::Lookup CredentialSource::from_config_file(CallLimits const& call) const
 {
     auto const file = user_file("AWS_CONFIG_FILE", "config");
     if (file.empty()) return std::nullopt;
@@ -216,7 +216,7 @@ CredentialSource::Lookup CredentialSource::from_variables() const
                        .token = Secret(variable("AWS_SESSION_TOKEN"))};
 }
 
-CredentialSource::Lookup CredentialSource::from_services(Call const& call) const
+CredentialSource::Lookup CredentialSource::from_services(CallLimits const& call) const
 {
     if (auto const url = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI"); !url.empty())
         return container_credentials(url, Secret(variable("AWS_CONTAINER_AUTHORIZATION_TOKEN")),
@@ -228,7 +228,7 @@ CredentialSource::Lookup CredentialSource::from_services(Call const& call) const
     return std::nullopt;
 }
 
-CredentialSource::Lookup CredentialSource::search(Call const& call) const
+CredentialSource::Lookup CredentialSource::search(CallLimits const& call) const
 {
     auto const shared = user_file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
     auto found = from_variables();
@@ -238,7 +238,7 @@ CredentialSource::Lookup CredentialSource::search(Call const& call) const
     return found;
 }
 
-Result<Credentials> CredentialSource::find(Call const& call) const
+Result<Credentials> CredentialSource::find(CallLimits const& call) const
 {
     auto found = options_.file.empty() ? search(call) : from_private_file(options_.file, call);
     if (!found) return tl::unexpected(found.error());

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/core/result.hpp"
 #include "storage/s3/credentials.hpp"
 
@@ -58,7 +58,7 @@ class CredentialSource {
     /// Fails with `permission` if there are none, with `no_input` if CredentialOptions::file lacks
     /// the profile, and with `config` if a profile lacks a key. Fails with `temporary` if `call` is
     /// over first. Otherwise fails like the source itself.
-    [[nodiscard]] Result<Shared> get(Time now, Call const& call = {});
+    [[nodiscard]] Result<Shared> get(Time now, CallLimits const& call = {});
     /// Forgets `refused`, which a server has rejected, so that get() reads credentials again.
     /// Returns false if credentials were read less than ten seconds before `now`: then they have
     /// hardly changed.
@@ -75,20 +75,20 @@ class CredentialSource {
     [[nodiscard]] bool is_good_enough(Time now) const;
     /// Reads the credentials. `lock` is of `mutex_`; it is open meanwhile.
     [[nodiscard]] Result<Shared> read(std::unique_lock<std::mutex>& lock, Time now,
-                                      Call const& call);
+                                      CallLimits const& call);
     /// Keeps what a reading has found, if it is of use.
     void keep(Result<Credentials> found, Time now);
     /// Waits until no caller reads. Returns false if `call` is over first.
-    [[nodiscard]] bool wait_for_reader(std::unique_lock<std::mutex>& lock, Call const& call);
-    [[nodiscard]] Result<Credentials> find(Call const& call) const;
+    [[nodiscard]] bool wait_for_reader(std::unique_lock<std::mutex>& lock, CallLimits const& call);
+    [[nodiscard]] Result<Credentials> find(CallLimits const& call) const;
     /// Looks in all places, in order. Returns an empty optional if none holds credentials.
-    [[nodiscard]] Lookup search(Call const& call) const;
+    [[nodiscard]] Lookup search(CallLimits const& call) const;
     // Each of these four returns an empty optional if its place holds no credentials.
     [[nodiscard]] Lookup from_variables() const;
     [[nodiscard]] Lookup from_private_file(std::filesystem::path const& file,
-                                           Call const& call) const;
-    [[nodiscard]] Lookup from_config_file(Call const& call) const;
-    [[nodiscard]] Lookup from_services(Call const& call) const;
+                                           CallLimits const& call) const;
+    [[nodiscard]] Lookup from_config_file(CallLimits const& call) const;
+    [[nodiscard]] Lookup from_services(CallLimits const& call) const;
     /// Returns the file that the variable `name` names, or else `file` in `~/.aws`. Returns an
     /// empty path if HOME is not set either.
     [[nodiscard]] std::filesystem::path user_file(std::string const& name,
@@ -101,7 +101,7 @@ class CredentialSource {
     std::mutex mutex_;
     std::condition_variable_any read_ended_;
     bool reading_{false};
-    std::uint64_t readings_{0};  ///< readings that ended, other than by the end of a Call
+    std::uint64_t readings_{0};  ///< readings that ended, other than by the CallLimits
     Shared current_;
     Error error_{};                 ///< of the last reading that found no valid credentials
     std::optional<Time> read_at_;   ///< when current_ was read

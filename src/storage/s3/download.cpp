@@ -25,7 +25,7 @@ tl::unexpected<Error> replaced(std::string const& what)
 }  // namespace
 
 ObjectDownload::ObjectDownload(Session& session, std::string const& key, Bytes limit,
-                               Bucket::Sink const& sink, Call const& call)
+                               Bucket::Sink const& sink, CallLimits const& call)
     : session_(session),
       key_(key),
       limit_(limit),
@@ -120,7 +120,7 @@ bool RangeReader::has_size(std::int64_t size)
     return same;
 }
 
-Session::Attempt RangeReader::request_rest(Range& range, Call const& call)
+Session::Attempt RangeReader::request_rest(Range& range, CallLimits const& call)
 {
     BucketRequest request{.key = key_, .what = what_};
     range.requested_from = range.offset + range.done;
@@ -143,7 +143,7 @@ Session::Attempt RangeReader::request_rest(Range& range, Call const& call)
     return tl::unexpected(cut_short(what_));
 }
 
-Result<void> RangeReader::read(std::size_t offset, std::span<std::byte> out, Call const& call)
+Result<void> RangeReader::read(std::size_t offset, std::span<std::byte> out, CallLimits const& call)
 {
     Range range{offset, out};
     auto const response = session_.repeat([&] { return request_rest(range, call); }, call);

@@ -10,7 +10,7 @@ namespace curtail::s3 {
 class ObjectDownload {
   public:
     ObjectDownload(Session& session, std::string const& key, Bytes limit, Bucket::Sink const& sink,
-                   Call const& call);
+                   CallLimits const& call);
     /// See Bucket::get().
     [[nodiscard]] Result<bool> run();
 
@@ -25,7 +25,7 @@ class ObjectDownload {
     std::string const& key_;
     Bytes limit_;
     Bucket::Sink const& sink_;
-    Call const& call_;
+    CallLimits const& call_;
     std::string what_;
     std::string etag_;
     Bytes whole_{0};
@@ -41,7 +41,8 @@ class RangeReader {
     RangeReader(Session& session, std::string const& key, std::size_t whole, std::string etag);
     /// Reads the bytes from `offset` on into `out`. After a broken connection, goes on where it
     /// broke off.
-    [[nodiscard]] Result<void> read(std::size_t offset, std::span<std::byte> out, Call const& call);
+    [[nodiscard]] Result<void> read(std::size_t offset, std::span<std::byte> out,
+                                    CallLimits const& call);
     /// Returns whether a read has found that the object does not exist.
     [[nodiscard]] bool missing() const { return missing_; }
     /// Returns the error for an object of another size, if a read has found one.
@@ -50,7 +51,7 @@ class RangeReader {
   private:
     struct Range;
     /// Requests what has not arrived yet of a range.
-    [[nodiscard]] Session::Attempt request_rest(Range& range, Call const& call);
+    [[nodiscard]] Session::Attempt request_rest(Range& range, CallLimits const& call);
     /// Returns whether `size` is the size that the object must have. Remembers another size.
     bool has_size(std::int64_t size);
 
@@ -69,6 +70,6 @@ class RangeReader {
 /// object is replaced or removed later.
 [[nodiscard]] Result<bool> read_in_order(Session& session, std::string const& key,
                                          ObjectHead const& head, TransferSizes const& sizes,
-                                         Bucket::Sink const& sink, Call const& call);
+                                         Bucket::Sink const& sink, CallLimits const& call);
 
 }  // namespace curtail::s3

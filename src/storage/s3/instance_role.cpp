@@ -19,7 +19,7 @@ constexpr std::size_t body_limit = std::size_t{64} << 10;
 constexpr char const* role_path = "/latest/meta-data/iam/security-credentials/";
 
 // The body of a successful response.
-Result<std::string> ask(http::Client& client, http::Request request, Call const& call)
+Result<std::string> ask(http::Client& client, http::Request request, CallLimits const& call)
 {
     request.deadline = call.time_left(deadline);
     request.cancel = call.cancel;
@@ -37,7 +37,7 @@ Result<std::string> ask(http::Client& client, http::Request request, Call const&
 
 }  // namespace
 
-Result<Credentials> instance_role_credentials(std::string const& url, Call const& call)
+Result<Credentials> instance_role_credentials(std::string const& url, CallLimits const& call)
 {
     http::Client client({.direct = true});
     auto token = ask(client,
@@ -71,7 +71,7 @@ Result<void> check_container_url(std::string const& url)
 }
 
 Result<Credentials> container_credentials(std::string const& url, Secret const& token,
-                                          Call const& call)
+                                          CallLimits const& call)
 {
     if (auto good = check_container_url(url); !good) return tl::unexpected(good.error());
     http::Client client({.direct = true});

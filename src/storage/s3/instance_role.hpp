@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/core/result.hpp"
 #include "storage/s3/credentials.hpp"
 
@@ -18,7 +18,7 @@ namespace curtail::s3 {
 /// service does not answer, `permission` if the machine has no role, and `data` if the answer is
 /// malformed.
 [[nodiscard]] Result<Credentials> instance_role_credentials(std::string const& url,
-                                                            Call const& call = {});
+                                                            CallLimits const& call = {});
 
 /// Accepts an https URL, and an http URL to this machine or to an address at which AWS serves the
 /// credentials of containers: 169.254.170.2 (ECS), 169.254.170.23 and [fd00:ec2::23] (EKS). Fails
@@ -28,6 +28,6 @@ namespace curtail::s3 {
 /// Asks the credential endpoint of a container at `url`. Sends `token`, unless it is empty, as the
 /// header Authorization. Fails like check_container_url() and instance_role_credentials().
 [[nodiscard]] Result<Credentials> container_credentials(std::string const& url, Secret const& token,
-                                                        Call const& call = {});
+                                                        CallLimits const& call = {});
 
 }  // namespace curtail::s3

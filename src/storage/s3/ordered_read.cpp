@@ -103,7 +103,7 @@ class Window {
 class Workers {
   public:
     Workers(Session& session, RangeReader& reader, Window& window, std::size_t whole,
-            TransferSizes const& sizes, Call const& call)
+            TransferSizes const& sizes, CallLimits const& call)
         : session_(session),
           reader_(reader),
           window_(window),
@@ -148,7 +148,7 @@ class Workers {
     // After a SlowDown, the workers with the highest numbers end.
     void read_parts(int worker)
     {
-        Call const call{stop_.get_token(), until_};
+        CallLimits const call{stop_.get_token(), until_};
         while (worker < session_.parallelism(parallel_)) {
             auto const number = window_.take();
             if (!number) return;
@@ -179,7 +179,8 @@ constexpr std::size_t piece_size = std::size_t{1} << 20;
 }  // namespace
 
 Result<bool> read_in_order(Session& session, std::string const& key, ObjectHead const& head,
-                           TransferSizes const& sizes, Bucket::Sink const& sink, Call const& call)
+                           TransferSizes const& sizes, Bucket::Sink const& sink,
+                           CallLimits const& call)
 {
     auto const whole = static_cast<std::size_t>(head.size.value);
     auto const part = static_cast<std::size_t>(sizes.part.value);

@@ -75,13 +75,13 @@ Result<void> start_threads(std::vector<std::jthread>& threads, int count,
 }
 
 Result<void> for_each_part(
-    Session& session, std::size_t count, int parallel, Call const& call,
-    std::function<Result<void>(std::size_t part, Call const& call)> const& work)
+    Session& session, std::size_t count, int parallel, CallLimits const& call,
+    std::function<Result<void>(std::size_t part, CallLimits const& call)> const& work)
 {
     Progress progress(count);
     std::stop_callback const forward(call.cancel,
                                      [stop = progress.stop()]() mutable { stop.request_stop(); });
-    Call const inner{progress.stop().get_token(), call.until};
+    CallLimits const inner{progress.stop().get_token(), call.until};
 
     // After a SlowDown, the workers with the highest numbers end.
     auto const run = [&](int worker) {

@@ -20,11 +20,11 @@ inline constexpr std::size_t most_parts = 10'000;
                                          std::function<void(int number)> const& body);
 
 /// Calls `work` for each part from 0 to `count` - 1, in up to `parallel` threads: in fewer after a
-/// SlowDown (Session::parallelism()), or if not all can start. `work` gets a Call that is cancelled
-/// as soon as the work on any part has failed. Returns the first failure, or throws the first
-/// exception.
+/// SlowDown (Session::parallelism()), or if not all can start. `work` gets CallLimits that are
+/// cancelled as soon as the work on any part has failed. Returns the first failure, or throws the
+/// first exception.
 [[nodiscard]] Result<void> for_each_part(
-    Session& session, std::size_t count, int parallel, Call const& call,
-    std::function<Result<void>(std::size_t part, Call const& call)> const& work);
+    Session& session, std::size_t count, int parallel, CallLimits const& call,
+    std::function<Result<void>(std::size_t part, CallLimits const& call)> const& work);
 
 }  // namespace curtail::s3

@@ -61,7 +61,7 @@ Session::~Session() = default;
 Time Session::now() const { return clock_->now() + clock_offset(); }
 
 Session::Attempt Session::send_signed(BucketRequest const& request, Credentials const& credentials,
-                                      Call const& call)
+                                      CallLimits const& call)
 {
     auto const address = address_of(location_, request.key);
     auto const digest = request.body_digest ? *request.body_digest : sha256_of(request.body);
@@ -115,7 +115,7 @@ bool Session::correct_clock(http::Response const& response)
     return true;
 }
 
-Session::Attempt Session::attempt(BucketRequest const& request, Call const& call)
+Session::Attempt Session::attempt(BucketRequest const& request, CallLimits const& call)
 {
     for (bool second = false;; second = true) {
         auto const credentials = credential_source_->get(now(), call);
@@ -130,7 +130,7 @@ Session::Attempt Session::attempt(BucketRequest const& request, Call const& call
     }
 }
 
-Result<http::Response> Session::repeat(std::function<Attempt()> const& once, Call const& call)
+Result<http::Response> Session::repeat(std::function<Attempt()> const& once, CallLimits const& call)
 {
     for (int number = 1;; ++number) {
         auto response = once();
@@ -145,12 +145,12 @@ Result<http::Response> Session::repeat(std::function<Attempt()> const& once, Cal
     }
 }
 
-Result<http::Response> Session::send(BucketRequest const& request, Call const& call)
+Result<http::Response> Session::send(BucketRequest const& request, CallLimits const& call)
 {
     return repeat([&] { return attempt(request, call); }, call);
 }
 
-Result<http::Response> Session::expect_success(BucketRequest const& request, Call const& call)
+Result<http::Response> Session::expect_success(BucketRequest const& request, CallLimits const& call)
 {
     auto response = send(request, call);
     if (response && !response->is_success())
@@ -158,7 +158,7 @@ Result<http::Response> Session::expect_success(BucketRequest const& request, Cal
     return response;
 }
 
-Result<void> Session::remove(BucketRequest const& request, Call const& call)
+Result<void> Session::remove(BucketRequest const& request, CallLimits const& call)
 {
     auto const response = send(request, call);
     if (!response) return tl::unexpected(response.error());
@@ -166,7 +166,7 @@ Result<void> Session::remove(BucketRequest const& request, Call const& call)
     return tl::unexpected(failure_of(*response, request.what).error);
 }
 
-bool Session::wait_before(int attempt, Failure const& failure, Call const& call)
+bool Session::wait_before(int attempt, Failure const& failure, CallLimits const& call)
 {
     double random = 0;
     {

@@ -7,7 +7,7 @@
 #include <random>
 #include <stop_token>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/http/client.hpp"
 #include "storage/s3/credential_source.hpp"
 #include "storage/s3/failure.hpp"
@@ -32,9 +32,9 @@ struct BucketRequest {
 inline constexpr std::size_t answer_limit = std::size_t{4} << 20;
 
 /// Sends signed requests to one location. An operation that consists of many requests keeps within
-/// its Call: it ends within a second of a stop request, and fails with `temporary` when its time is
-/// over. Keeps connections open, corrects the clock, renews credentials and repeats requests.
-/// Thread-safe.
+/// its CallLimits: it ends within a second of a stop request, and fails with `temporary` when its
+/// time is over. Keeps connections open, corrects the clock, renews credentials and repeats
+/// requests. Thread-safe.
 class Session {
   public:
     /// A response that settles a request (see is_answer()), or why there is none.
@@ -47,17 +47,17 @@ class Session {
 
     /// Sends a request once. Sends it a second time if the server rejects the clock or the
     /// credentials and these can be corrected. A rejected request has no effect.
-    [[nodiscard]] Attempt attempt(BucketRequest const& request, Call const& call);
+    [[nodiscard]] Attempt attempt(BucketRequest const& request, CallLimits const& call);
     /// Sends a request up to `tries` times, until there is an answer or repeating is useless.
-    [[nodiscard]] Result<http::Response> send(BucketRequest const& request, Call const& call);
+    [[nodiscard]] Result<http::Response> send(BucketRequest const& request, CallLimits const& call);
     /// Sends a request in the same way. Fails if the status of the answer is not 200 to 299.
     [[nodiscard]] Result<http::Response> expect_success(BucketRequest const& request,
-                                                        Call const& call);
+                                                        CallLimits const& call);
     /// Sends a request that removes something. Succeeds also if it does not exist.
-    [[nodiscard]] Result<void> remove(BucketRequest const& request, Call const& call);
+    [[nodiscard]] Result<void> remove(BucketRequest const& request, CallLimits const& call);
     /// Calls `once` in the same way as send().
     [[nodiscard]] Result<http::Response> repeat(std::function<Attempt()> const& once,
-                                                Call const& call);
+                                                CallLimits const& call);
 
     static constexpr int tries = 5;
 
@@ -73,13 +73,13 @@ class Session {
   private:
     struct Lease;
     [[nodiscard]] Attempt send_signed(BucketRequest const& request, Credentials const& credentials,
-                                      Call const& call);
+                                      CallLimits const& call);
     /// Returns whether the server's clock differs so much that it may reject requests.
     [[nodiscard]] bool clock_differs(http::Response const& response) const;
     [[nodiscard]] bool correct_clock(http::Response const& response);
     /// Waits before attempt number `attempt`, for at most half of the time that is left to the
     /// call. Returns false if the call is over.
-    [[nodiscard]] bool wait_before(int attempt, Failure const& failure, Call const& call);
+    [[nodiscard]] bool wait_before(int attempt, Failure const& failure, CallLimits const& call);
     void slow_down();
     [[nodiscard]] Time now() const;
 

@@ -22,7 +22,7 @@ std::string random_mark()
 }  // namespace
 
 Uploader::Uploader(Session& session, std::string const& key, Pieces const& bytes,
-                   TransferSizes sizes, Call const& call)
+                   TransferSizes sizes, CallLimits const& call)
     : session_(session),
       key_(key),
       bytes_(bytes),
@@ -64,7 +64,7 @@ Result<std::string> Uploader::begin()
 Result<void> Uploader::send_parts(std::string const& upload)
 {
     return for_each_part(session_, etags_.size(), sizes_.parallel, call_,
-                         [&](std::size_t part, Call const& call) -> Result<void> {
+                         [&](std::size_t part, CallLimits const& call) -> Result<void> {
                              auto etag = send_part(upload, part, call);
                              if (!etag) return tl::unexpected(etag.error());
                              etags_[part] = std::move(*etag);
@@ -73,7 +73,7 @@ Result<void> Uploader::send_parts(std::string const& upload)
 }
 
 Result<std::string> Uploader::send_part(std::string const& upload, std::size_t part,
-                                        Call const& call)
+                                        CallLimits const& call)
 {
     auto const bytes = bytes_.slice(part * part_size_, part_size_);
     auto const response = session_.expect_success(
@@ -114,7 +114,7 @@ bool Uploader::is_stored()
 }
 
 Result<void> abort_upload(Session& session, std::string const& key, std::string const& upload,
-                          Call const& call)
+                          CallLimits const& call)
 {
     return session.remove({.method = http::Method::remove,
                            .key = key,

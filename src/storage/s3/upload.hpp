@@ -8,7 +8,7 @@ namespace curtail::s3 {
 class Uploader {
   public:
     Uploader(Session& session, std::string const& key, Pieces const& bytes, TransferSizes sizes,
-             Call const& call);
+             CallLimits const& call);
     /// Begins an upload, sends all parts and completes the upload. If this fails, tries for up to
     /// ten seconds to abort the upload, also after a stop request.
     [[nodiscard]] Result<void> run();
@@ -17,7 +17,7 @@ class Uploader {
     [[nodiscard]] Result<std::string> begin();
     [[nodiscard]] Result<void> send_parts(std::string const& upload);
     [[nodiscard]] Result<std::string> send_part(std::string const& upload, std::size_t part,
-                                                Call const& call);
+                                                CallLimits const& call);
     [[nodiscard]] Result<void> complete(std::string const& upload);
     /// Returns whether the object is the one of this upload: an earlier attempt to complete the
     /// upload succeeded, but its reply was lost.
@@ -27,7 +27,7 @@ class Uploader {
     std::string const& key_;
     Pieces const& bytes_;
     TransferSizes sizes_;
-    Call const& call_;
+    CallLimits const& call_;
     std::string what_;
     std::string mark_;  ///< metadata that only the object of this upload has
     std::size_t part_size_;
@@ -36,6 +36,6 @@ class Uploader {
 
 /// See Bucket::abort().
 [[nodiscard]] Result<void> abort_upload(Session& session, std::string const& key,
-                                        std::string const& upload, Call const& call);
+                                        std::string const& upload, CallLimits const& call);
 
 }  // namespace curtail::s3

@@ -14,52 +14,53 @@ Result<std::shared_ptr<ObjectStore>> LazyStore::opened()
 }
 
 Result<CreateOutcome> LazyStore::create(ObjectName const& name, std::span<std::byte const> bytes,
-                                        Call const& call)
+                                        CallLimits const& call)
 {
     return opened().and_then([&](auto const& store) { return store->create(name, bytes, call); });
 }
 
-Result<void> LazyStore::put(ObjectName const& name, Pieces const& bytes, Call const& call)
+Result<void> LazyStore::put(ObjectName const& name, Pieces const& bytes, CallLimits const& call)
 {
     return opened().and_then([&](auto const& store) { return store->put(name, bytes, call); });
 }
 
 Result<bool> LazyStore::read(ObjectName const& name, Bytes limit, Sink const& sink,
-                             Call const& call)
+                             CallLimits const& call)
 {
     return opened().and_then(
         [&](auto const& store) { return store->read(name, limit, sink, call); });
 }
 
-Result<std::optional<ObjectInfo>> LazyStore::stat(ObjectName const& name, Call const& call)
+Result<std::optional<ObjectInfo>> LazyStore::stat(ObjectName const& name, CallLimits const& call)
 {
     return opened().and_then([&](auto const& store) { return store->stat(name, call); });
 }
 
-Result<void> LazyStore::remove(ObjectName const& name, Call const& call)
+Result<void> LazyStore::remove(ObjectName const& name, CallLimits const& call)
 {
     return opened().and_then([&](auto const& store) { return store->remove(name, call); });
 }
 
 Result<void> LazyStore::list(ObjectFolder const& folder, std::string const& after,
-                             Visit const& visit, Call const& call)
+                             Visit const& visit, CallLimits const& call)
 {
     return opened().and_then(
         [&](auto const& store) { return store->list(folder, after, visit, call); });
 }
 
-Result<std::vector<Leftover>> LazyStore::leftovers(ObjectFolder const& folder, Call const& call)
+Result<std::vector<Leftover>> LazyStore::leftovers(ObjectFolder const& folder,
+                                                   CallLimits const& call)
 {
     return opened().and_then([&](auto const& store) { return store->leftovers(folder, call); });
 }
 
-Result<void> LazyStore::remove_leftover(Leftover const& leftover, Call const& call)
+Result<void> LazyStore::remove_leftover(Leftover const& leftover, CallLimits const& call)
 {
     return opened().and_then(
         [&](auto const& store) { return store->remove_leftover(leftover, call); });
 }
 
-Result<bool> LazyStore::keeps_versions(Call const& call)
+Result<bool> LazyStore::keeps_versions(CallLimits const& call)
 {
     return opened().and_then([&](auto const& store) { return store->keeps_versions(call); });
 }

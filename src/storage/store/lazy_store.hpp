@@ -14,21 +14,21 @@ class LazyStore final : public ObjectStore {
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
                                                std::span<std::byte const> bytes,
-                                               Call const& call = {}) override;
+                                               CallLimits const& call = {}) override;
     [[nodiscard]] Result<void> put(ObjectName const& name, Pieces const& bytes,
-                                   Call const& call = {}) override;
+                                   CallLimits const& call = {}) override;
     [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
-                                    Call const& call = {}) override;
+                                    CallLimits const& call = {}) override;
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
-                                                         Call const& call = {}) override;
-    [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
+                                                         CallLimits const& call = {}) override;
+    [[nodiscard]] Result<void> remove(ObjectName const& name, CallLimits const& call = {}) override;
     [[nodiscard]] Result<void> list(ObjectFolder const& folder, std::string const& after,
-                                    Visit const& visit, Call const& call = {}) override;
+                                    Visit const& visit, CallLimits const& call = {}) override;
     [[nodiscard]] Result<std::vector<Leftover>> leftovers(ObjectFolder const& folder,
-                                                          Call const& call = {}) override;
+                                                          CallLimits const& call = {}) override;
     [[nodiscard]] Result<void> remove_leftover(Leftover const& leftover,
-                                               Call const& call = {}) override;
-    [[nodiscard]] Result<bool> keeps_versions(Call const& call = {}) override;
+                                               CallLimits const& call = {}) override;
+    [[nodiscard]] Result<bool> keeps_versions(CallLimits const& call = {}) override;
 
   private:
     [[nodiscard]] Result<std::shared_ptr<ObjectStore>> opened();

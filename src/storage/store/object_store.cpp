@@ -45,7 +45,7 @@ Result<std::unique_ptr<ObjectStore>> open_s3(Address const& address)
 }  // namespace
 
 Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes limit,
-                                                Call const& call)
+                                                CallLimits const& call)
 {
     Content content;
     auto const found = read(
@@ -61,7 +61,7 @@ Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes li
 }
 
 Result<std::vector<ListedObject>> ObjectStore::list_all(ObjectFolder const& folder,
-                                                        Call const& call)
+                                                        CallLimits const& call)
 {
     std::vector<ListedObject> all;
     auto const listed = list(

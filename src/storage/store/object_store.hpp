@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/core/pieces.hpp"
 #include "base/core/result.hpp"
 #include "base/core/time.hpp"
@@ -68,9 +68,9 @@ struct Leftover {
 ///
 /// A reader sees a whole object or none, even after a failed create or put.
 ///
-/// An operation whose Call is over fails with `temporary`, or create() returns `unknown`. A shared
-/// folder checks this only between two calls of the system. If the file server does not answer, the
-/// operation therefore does not end.
+/// An operation whose CallLimits are over fails with `temporary`, or create() returns `unknown`. A
+/// shared folder checks this only between two calls of the system. If the file server does not
+/// answer, the operation therefore does not end.
 class ObjectStore {
   public:
     /// Receives one piece of an object. `whole` is the size of the whole object.
@@ -82,22 +82,23 @@ class ObjectStore {
     /// crash of the machine once create has returned `created`.
     [[nodiscard]] virtual Result<CreateOutcome> create(ObjectName const& name,
                                                        std::span<std::byte const> bytes,
-                                                       Call const& call = {}) = 0;
+                                                       CallLimits const& call = {}) = 0;
     /// Writes the object `name` with the content `bytes`, replacing an existing object of that
     /// name. Use put only for names that a single process writes. The object survives a crash of
     /// the machine once put has succeeded.
     [[nodiscard]] virtual Result<void> put(ObjectName const& name, Pieces const& bytes,
-                                           Call const& call = {}) = 0;
+                                           CallLimits const& call = {}) = 0;
     /// Reads an object and passes its content to `sink` in consecutive pieces. Returns false if
     /// the object does not exist. Fails with `data` if the object has more than `limit` bytes. In
     /// both cases, does not call `sink`.
     [[nodiscard]] virtual Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
-                                            Call const& call = {}) = 0;
+                                            CallLimits const& call = {}) = 0;
     /// Returns an object's size and time. Returns an empty optional if the object does not exist.
     [[nodiscard]] virtual Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
-                                                                 Call const& call = {}) = 0;
+                                                                 CallLimits const& call = {}) = 0;
     /// Removes an object. Succeeds also if the object does not exist.
-    [[nodiscard]] virtual Result<void> remove(ObjectName const& name, Call const& call = {}) = 0;
+    [[nodiscard]] virtual Result<void> remove(ObjectName const& name,
+                                              CallLimits const& call = {}) = 0;
 
     /// Receives one object of a listing. Returns false to end the listing.
     using Visit = std::function<bool(ListedObject const&)>;
@@ -107,25 +108,25 @@ class ObjectStore {
     /// A listing is a hint: it may lack an object that was just created, and may have one that was
     /// just removed. No decision of the rounds depends on one.
     [[nodiscard]] virtual Result<void> list(ObjectFolder const& folder, std::string const& after,
-                                            Visit const& visit, Call const& call = {}) = 0;
+                                            Visit const& visit, CallLimits const& call = {}) = 0;
     /// Lists the leftovers in a folder and its subfolders, in any order. Also a hint.
     [[nodiscard]] virtual Result<std::vector<Leftover>> leftovers(ObjectFolder const& folder,
-                                                                  Call const& call = {}) = 0;
+                                                                  CallLimits const& call = {}) = 0;
     /// Removes a leftover. Succeeds also if it does not exist. If its write is still under way, the
     /// write fails.
     [[nodiscard]] virtual Result<void> remove_leftover(Leftover const& leftover,
-                                                       Call const& call = {}) = 0;
+                                                       CallLimits const& call = {}) = 0;
     /// Returns whether the store keeps earlier versions of objects, as a bucket with versioning
     /// does. In such a bucket, some servers let every create succeed.
-    [[nodiscard]] virtual Result<bool> keeps_versions(Call const& call = {}) = 0;
+    [[nodiscard]] virtual Result<bool> keeps_versions(CallLimits const& call = {}) = 0;
 
     /// Lists a whole folder.
     [[nodiscard]] Result<std::vector<ListedObject>> list_all(ObjectFolder const& folder,
-                                                             Call const& call = {});
+                                                             CallLimits const& call = {});
     /// Reads a whole object. Returns an empty optional if the object does not exist. Fails with
     /// `data` if the object has more than `limit` bytes.
     [[nodiscard]] Result<std::optional<Content>> get(ObjectName const& name, Bytes limit,
-                                                     Call const& call = {});
+                                                     CallLimits const& call = {});
 };
 
 /// What open_store does if the store's folder does not exist.

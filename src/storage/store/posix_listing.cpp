@@ -55,7 +55,7 @@ class Walk {
     // Receives an entry and its whole name. Returns false to end the walk.
     using Take = std::function<bool(std::string const& name, Entry const& entry)>;
 
-    Walk(PosixRoot const& root, std::string const& after, Call const& call, Take take)
+    Walk(PosixRoot const& root, std::string const& after, CallLimits const& call, Take take)
         : root_(root), after_(after), call_(call), take_(std::move(take))
     {
     }
@@ -135,7 +135,7 @@ class Walk {
 
     PosixRoot const& root_;
     std::string const& after_;
-    Call const& call_;
+    CallLimits const& call_;
     Take take_;
 };
 
@@ -162,7 +162,7 @@ bool is_temporary_name(std::string_view file)
 }
 
 Result<void> list_files(PosixRoot const& root, ObjectFolder const& folder, std::string const& after,
-                        ObjectStore::Visit const& visit, Call const& call)
+                        ObjectStore::Visit const& visit, CallLimits const& call)
 {
     Walk walk(root, after, call, [&](std::string const& name, Entry const& entry) {
         if (is_temporary_name(file_of(without_slash(name)))) return true;
@@ -172,7 +172,7 @@ Result<void> list_files(PosixRoot const& root, ObjectFolder const& folder, std::
 }
 
 Result<std::vector<Leftover>> list_temporaries(PosixRoot const& root, ObjectFolder const& folder,
-                                               Call const& call)
+                                               CallLimits const& call)
 {
     std::vector<Leftover> found;
     std::string const none;

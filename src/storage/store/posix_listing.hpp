@@ -13,12 +13,12 @@ namespace curtail::store {
 /// symbolic links.
 [[nodiscard]] Result<void> list_files(PosixRoot const& root, ObjectFolder const& folder,
                                       std::string const& after, ObjectStore::Visit const& visit,
-                                      Call const& call);
+                                      CallLimits const& call);
 
 /// Lists the temporary files and folders of `folder` and its subfolders.
 [[nodiscard]] Result<std::vector<Leftover>> list_temporaries(PosixRoot const& root,
                                                              ObjectFolder const& folder,
-                                                             Call const& call);
+                                                             CallLimits const& call);
 
 /// Removes a temporary file, or a temporary folder if it is empty. Succeeds also if it does not
 /// exist. Fails with `data` if `name` is not the name of a temporary file.

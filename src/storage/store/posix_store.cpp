@@ -84,7 +84,7 @@ Result<std::pair<PosixStore::Temporary, Fd>> PosixStore::new_temporary(ObjectNam
 
 Result<PosixStore::Temporary> PosixStore::write_temporary(ObjectName const& name,
                                                           Pieces const& bytes,
-                                                          Call const& call) const
+                                                          CallLimits const& call) const
 {
     auto made = new_temporary(name);
     if (!made) return tl::unexpected(made.error());
@@ -99,7 +99,7 @@ Result<PosixStore::Temporary> PosixStore::write_temporary(ObjectName const& name
 }
 
 Result<CreateOutcome> PosixStore::create(ObjectName const& name, std::span<std::byte const> bytes,
-                                         Call const& call)
+                                         CallLimits const& call)
 {
     auto const temporary = write_temporary(name, bytes, call);
     if (!temporary) return tl::unexpected(temporary.error());
@@ -120,7 +120,7 @@ Result<CreateOutcome> PosixStore::create(ObjectName const& name, std::span<std::
     return CreateOutcome::created;
 }
 
-Result<void> PosixStore::put(ObjectName const& name, Pieces const& bytes, Call const& call)
+Result<void> PosixStore::put(ObjectName const& name, Pieces const& bytes, CallLimits const& call)
 {
     auto temporary = write_temporary(name, bytes, call);
     if (!temporary) return tl::unexpected(temporary.error());
@@ -145,7 +145,7 @@ Result<std::optional<PosixStore::OpenFile>> PosixStore::open_object(char const* 
 }
 
 Result<bool> PosixStore::read(ObjectName const& name, Bytes limit, Sink const& sink,
-                              Call const& call)
+                              CallLimits const& call)
 {
     auto const file = open_object("read", name, O_RDONLY | O_NONBLOCK);
     if (!file) return tl::unexpected(file.error());
@@ -170,7 +170,7 @@ Result<bool> PosixStore::read(ObjectName const& name, Bytes limit, Sink const& s
     return true;
 }
 
-Result<std::optional<ObjectInfo>> PosixStore::stat(ObjectName const& name, Call const&)
+Result<std::optional<ObjectInfo>> PosixStore::stat(ObjectName const& name, CallLimits const&)
 {
     auto const file = open_object("inspect", name, O_PATH);
     if (!file) return tl::unexpected(file.error());
@@ -180,7 +180,7 @@ Result<std::optional<ObjectInfo>> PosixStore::stat(ObjectName const& name, Call 
     return std::optional(ObjectInfo{{status.st_size}, from_unix_ms(ms)});
 }
 
-Result<void> PosixStore::remove(ObjectName const& name, Call const&)
+Result<void> PosixStore::remove(ObjectName const& name, CallLimits const&)
 {
     Fd const folder = root_.open_below(name.folder(), O_RDONLY | O_DIRECTORY);
     if (!folder && errno == ENOENT) return {};
@@ -194,21 +194,22 @@ Result<void> PosixStore::remove(ObjectName const& name, Call const&)
 }
 
 Result<void> PosixStore::list(ObjectFolder const& folder, std::string const& after,
-                              Visit const& visit, Call const& call)
+                              Visit const& visit, CallLimits const& call)
 {
     return list_files(root_, folder, after, visit, call);
 }
 
-Result<std::vector<Leftover>> PosixStore::leftovers(ObjectFolder const& folder, Call const& call)
+Result<std::vector<Leftover>> PosixStore::leftovers(ObjectFolder const& folder,
+                                                    CallLimits const& call)
 {
     return list_temporaries(root_, folder, call);
 }
 
-Result<void> PosixStore::remove_leftover(Leftover const& leftover, Call const&)
+Result<void> PosixStore::remove_leftover(Leftover const& leftover, CallLimits const&)
 {
     return remove_temporary(root_, leftover.name);
 }
 
-Result<bool> PosixStore::keeps_versions(Call const&) { return false; }
+Result<bool> PosixStore::keeps_versions(CallLimits const&) { return false; }
 
 }  // namespace curtail::store

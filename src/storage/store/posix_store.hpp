@@ -25,21 +25,21 @@ class PosixStore final : public ObjectStore {
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
                                                std::span<std::byte const> bytes,
-                                               Call const& call = {}) override;
+                                               CallLimits const& call = {}) override;
     [[nodiscard]] Result<void> put(ObjectName const& name, Pieces const& bytes,
-                                   Call const& call = {}) override;
+                                   CallLimits const& call = {}) override;
     [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink,
-                                    Call const& call = {}) override;
+                                    CallLimits const& call = {}) override;
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name,
-                                                         Call const& call = {}) override;
-    [[nodiscard]] Result<void> remove(ObjectName const& name, Call const& call = {}) override;
+                                                         CallLimits const& call = {}) override;
+    [[nodiscard]] Result<void> remove(ObjectName const& name, CallLimits const& call = {}) override;
     [[nodiscard]] Result<void> list(ObjectFolder const& folder, std::string const& after,
-                                    Visit const& visit, Call const& call = {}) override;
+                                    Visit const& visit, CallLimits const& call = {}) override;
     [[nodiscard]] Result<std::vector<Leftover>> leftovers(ObjectFolder const& folder,
-                                                          Call const& call = {}) override;
+                                                          CallLimits const& call = {}) override;
     [[nodiscard]] Result<void> remove_leftover(Leftover const& leftover,
-                                               Call const& call = {}) override;
-    [[nodiscard]] Result<bool> keeps_versions(Call const& call = {}) override;
+                                               CallLimits const& call = {}) override;
+    [[nodiscard]] Result<bool> keeps_versions(CallLimits const& call = {}) override;
     [[nodiscard]] Lookup lookup() const { return root_.lookup(); }
 
   private:
@@ -49,7 +49,7 @@ class PosixStore final : public ObjectStore {
 
     /// Writes `bytes` to a temporary file in the object's folder and syncs it to disk.
     [[nodiscard]] Result<Temporary> write_temporary(ObjectName const& name, Pieces const& bytes,
-                                                    Call const& call) const;
+                                                    CallLimits const& call) const;
     /// Creates an empty temporary file in the object's folder and opens it for writing.
     [[nodiscard]] Result<std::pair<Temporary, Fd>> new_temporary(ObjectName const& name) const;
     /// Opens an object. Returns an empty optional if the object does not exist. Fails with `data`

@@ -6,7 +6,7 @@
 namespace curtail::store {
 
 Result<CreateOutcome> S3Store::create(ObjectName const& name, std::span<std::byte const> bytes,
-                                      Call const& call)
+                                      CallLimits const& call)
 {
     return bucket_.create(name.text(), bytes, call).map([](s3::Creation creation) {
         return creation == s3::Creation::created  ? CreateOutcome::created
@@ -15,17 +15,18 @@ Result<CreateOutcome> S3Store::create(ObjectName const& name, std::span<std::byt
     });
 }
 
-Result<void> S3Store::put(ObjectName const& name, Pieces const& bytes, Call const& call)
+Result<void> S3Store::put(ObjectName const& name, Pieces const& bytes, CallLimits const& call)
 {
     return bucket_.put(name.text(), bytes, call);
 }
 
-Result<bool> S3Store::read(ObjectName const& name, Bytes limit, Sink const& sink, Call const& call)
+Result<bool> S3Store::read(ObjectName const& name, Bytes limit, Sink const& sink,
+                           CallLimits const& call)
 {
     return bucket_.get(name.text(), limit, sink, call);
 }
 
-Result<std::optional<ObjectInfo>> S3Store::stat(ObjectName const& name, Call const& call)
+Result<std::optional<ObjectInfo>> S3Store::stat(ObjectName const& name, CallLimits const& call)
 {
     auto const head = bucket_.head(name.text(), call);
     if (!head) return tl::unexpected(head.error());
@@ -33,13 +34,13 @@ Result<std::optional<ObjectInfo>> S3Store::stat(ObjectName const& name, Call con
     return ObjectInfo{(*head)->size, (*head)->modified};
 }
 
-Result<void> S3Store::remove(ObjectName const& name, Call const& call)
+Result<void> S3Store::remove(ObjectName const& name, CallLimits const& call)
 {
     return bucket_.remove(name.text(), call);
 }
 
 Result<void> S3Store::list(ObjectFolder const& folder, std::string const& after, Visit const& visit,
-                           Call const& call)
+                           CallLimits const& call)
 {
     auto const prefix = folder.text() + "/";
     auto page = bucket_.list_after(prefix, after, call);
@@ -51,7 +52,7 @@ Result<void> S3Store::list(ObjectFolder const& folder, std::string const& after,
     return tl::unexpected(page.error());
 }
 
-Result<std::vector<Leftover>> S3Store::leftovers(ObjectFolder const& folder, Call const& call)
+Result<std::vector<Leftover>> S3Store::leftovers(ObjectFolder const& folder, CallLimits const& call)
 {
     std::vector<Leftover> found;
     auto const prefix = folder.text() + "/";
@@ -64,12 +65,15 @@ Result<std::vector<Leftover>> S3Store::leftovers(ObjectFolder const& folder, Cal
     return tl::unexpected(page.error());
 }
 
-Result<void> S3Store::remove_leftover(Leftover const& leftover, Call const& call)
+Result<void> S3Store::remove_leftover(Leftover const& leftover, CallLimits const& call)
 {
     return bucket_.abort(leftover.name, leftover.upload, call);
 }
 
-Result<bool> S3Store::keeps_versions(Call const& call) { return bucket_.has_versioning(call); }
+Result<bool> S3Store::keeps_versions(CallLimits const& call)
+{
+    return bucket_.has_versioning(call);
+}
 
 // The server lists keys with the location's prefix.
 std::string S3Store::name_of(std::string const& key) const

@@ -19,7 +19,7 @@ tl::unexpected<ReadFailure> failure(ReadFailure::Cause cause, ObjectName const& 
 
 tl::expected<void, ReadFailure> read_once(
     ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest,
-    std::function<void(std::span<std::byte const> piece)> const& sink, Call const& call)
+    std::function<void(std::span<std::byte const> piece)> const& sink, CallLimits const& call)
 {
     using Cause = ReadFailure::Cause;
     std::size_t bytes = 0;
@@ -51,7 +51,7 @@ tl::expected<void, ReadFailure> read_verified(
     ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest,
     std::function<void()> const& begin,
     std::function<void(std::span<std::byte const> piece)> const& sink, Millis pause,
-    Call const& call)
+    CallLimits const& call)
 {
     constexpr int tries = 3;
     for (int attempt = 1;; ++attempt) {
@@ -64,7 +64,7 @@ tl::expected<void, ReadFailure> read_verified(
 
 tl::expected<Content, ReadFailure> read_verified(ObjectStore& store, ObjectName const& name,
                                                  Bytes size, Digest const& digest, Millis pause,
-                                                 Call const& call)
+                                                 CallLimits const& call)
 {
     Content content;
     auto const begin = [&] {

@@ -25,13 +25,13 @@ struct ReadFailure {
     ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest,
     std::function<void()> const& begin,
     std::function<void(std::span<std::byte const> piece)> const& sink, Millis pause = Millis{100},
-    Call const& call = {});
+    CallLimits const& call = {});
 
 /// Reads the object in the same way, and returns its content.
 [[nodiscard]] tl::expected<Content, ReadFailure> read_verified(ObjectStore& store,
                                                                ObjectName const& name, Bytes size,
                                                                Digest const& digest,
                                                                Millis pause = Millis{100},
-                                                               Call const& call = {});
+                                                               CallLimits const& call = {});
 
 }  // namespace curtail::store

@@ -150,7 +150,7 @@ class BridgeProcess final : public ConnectableStream {
     BridgeProcess(BridgeProcess const&) = delete;
     BridgeProcess& operator=(BridgeProcess const&) = delete;
 
-    [[nodiscard]] Result<void> wait_at_port(Call const& call)
+    [[nodiscard]] Result<void> wait_at_port(CallLimits const& call)
     {
         if (auto started = start_server(call); !started) return started;
         if (auto started = start_bridge(call); !started) return started;
@@ -160,7 +160,7 @@ class BridgeProcess final : public ConnectableStream {
         return {};
     }
 
-    [[nodiscard]] Result<void> connect_to(ListenAddress const& address, Call const& call)
+    [[nodiscard]] Result<void> connect_to(ListenAddress const& address, CallLimits const& call)
     {
         // Nothing that comes from the store is an argument of a program.
         for (auto const& [name, text] :
@@ -171,7 +171,7 @@ class BridgeProcess final : public ConnectableStream {
     }
 
     [[nodiscard]] ListenAddress const& address() const override { return address_; }
-    [[nodiscard]] Result<std::string> wait_until_connected(Call const& call) override
+    [[nodiscard]] Result<std::string> wait_until_connected(CallLimits const& call) override
     {
         return expect(MessageType::connected, call);
     }
@@ -199,7 +199,7 @@ class BridgeProcess final : public ConnectableStream {
     }
 
   private:
-    [[nodiscard]] Result<void> start_server(Call const& call)
+    [[nodiscard]] Result<void> start_server(CallLimits const& call)
     {
         auto const file = folder_.path() / "server";
         auto environment = environment_of(settings_, folder_.path());
@@ -224,7 +224,7 @@ class BridgeProcess final : public ConnectableStream {
         }
     }
 
-    [[nodiscard]] Result<void> start_bridge(Call const& call)
+    [[nodiscard]] Result<void> start_bridge(CallLimits const& call)
     {
         auto const path = folder_.path() / "socket";
         auto const listening = listen_at(path);
@@ -250,7 +250,7 @@ class BridgeProcess final : public ConnectableStream {
     }
 
     // Returns the text of the next message, which must have the type `type`.
-    [[nodiscard]] Result<std::string> expect(MessageType type, Call const& call)
+    [[nodiscard]] Result<std::string> expect(MessageType type, CallLimits const& call)
     {
         constexpr Millis step{100};
         for (;;) {
@@ -290,7 +290,7 @@ Made make_end_once(ProcessSettings const& settings,
 }
 
 // Another process may have taken a port after this one had found it free.
-Made make_end(ProcessSettings const& settings, Call const& call,
+Made make_end(ProcessSettings const& settings, CallLimits const& call,
               std::function<Result<void>(BridgeProcess&)> const& start)
 {
     auto made = make_end_once(settings, start);
@@ -313,11 +313,11 @@ Result<void> check_library(std::string_view library)
 Ends process_ends(ProcessSettings const& settings)
 {
     Ends ends;
-    ends.wait_at_port = [settings](Call const& call) {
+    ends.wait_at_port = [settings](CallLimits const& call) {
         return make_end(settings, call,
                         [&](BridgeProcess& process) { return process.wait_at_port(call); });
     };
-    ends.connect_to = [settings](ListenAddress const& address, Call const& call) {
+    ends.connect_to = [settings](ListenAddress const& address, CallLimits const& call) {
         return make_end(settings, call,
                         [&](BridgeProcess& process) { return process.connect_to(address, call); });
     };

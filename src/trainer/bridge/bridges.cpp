@@ -333,7 +333,7 @@ Offers& Bridges::offers() { return *state_->offers; }
 
 tl::expected<void, std::string> Bridges::fetch(MemberId const& owner, Digest const& digest,
                                                std::int64_t bytes, Connection::Sink const& sink,
-                                               Call const& call)
+                                               CallLimits const& call)
 {
     auto const connection = state_->connection_with(owner);
     if (!connection) return tl::unexpected(connection.error());

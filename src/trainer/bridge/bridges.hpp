@@ -48,7 +48,7 @@ class Bridges {
     [[nodiscard]] tl::expected<void, std::string> fetch(MemberId const& owner, Digest const& digest,
                                                         std::int64_t bytes,
                                                         Connection::Sink const& sink,
-                                                        Call const& call);
+                                                        CallLimits const& call);
     struct PartnerState {
         bool connected{false};
         bool given_up{false};  ///< will not be connected any more

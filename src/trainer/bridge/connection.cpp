@@ -292,7 +292,7 @@ Result<void> Connection::serve(Request const& request)
 // ---- fetches
 
 tl::expected<void, std::string> Connection::fetch(Digest const& digest, std::int64_t bytes,
-                                                  Sink const& sink, Call const& call)
+                                                  Sink const& sink, CallLimits const& call)
 {
     using Text = std::string;
     std::unique_lock const turn(turn_, call.until.value_or(MonoTime::max()));
@@ -323,7 +323,7 @@ tl::expected<void, std::string> Connection::fetch(Digest const& digest, std::int
     return done;
 }
 
-tl::expected<void, std::string> Connection::wait_for_fetch(Call const& call, Lock& lock)
+tl::expected<void, std::string> Connection::wait_for_fetch(CallLimits const& call, Lock& lock)
 {
     auto const until = call.until.value_or(MonoTime::max());
     for (;;) {

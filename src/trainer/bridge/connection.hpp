@@ -55,7 +55,7 @@ class Connection {
     /// other end does not offer the bytes, the connection goes on. It also goes on after a
     /// cancelled fetch. Then the rest of the bytes arrives first, and until then all fetches fail.
     [[nodiscard]] tl::expected<void, std::string> fetch(Digest const& digest, std::int64_t bytes,
-                                                        Sink const& sink, Call const& call);
+                                                        Sink const& sink, CallLimits const& call);
     /// Returns why the connection has ended; empty if it goes on.
     [[nodiscard]] std::string why_ended() const;
     void end(std::string const& why);
@@ -105,7 +105,7 @@ class Connection {
     void enqueue(FrameHead const& head, std::span<std::byte const> body);
     /// Waits for the end of the fetch that is under way.
     [[nodiscard]] tl::expected<void, std::string> wait_for_fetch(
-        Call const& call, std::unique_lock<std::mutex>& lock);
+        CallLimits const& call, std::unique_lock<std::mutex>& lock);
 
     std::unique_ptr<FrameStream> stream_;
     std::shared_ptr<Offers const> offers_;

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/core/time.hpp"
 #include "protocol/chain/run_objects.hpp"
 #include "trainer/bridge/address.hpp"

@@ -12,7 +12,7 @@ constexpr Seconds start_time{20};    // for MPI to open a port
 constexpr Seconds accept_time{60};   // for the newer member to connect
 constexpr Seconds connect_time{30};  // for MPI to connect
 
-Call call(std::stop_token const& stop, Seconds longest = store_time)
+CallLimits call(std::stop_token const& stop, Seconds longest = store_time)
 {
     return {stop, monotonic_now() + longest};
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/core/pieces.hpp"
 #include "base/core/result.hpp"
 #include "base/core/time.hpp"
@@ -37,17 +37,17 @@ class ConnectableStream : public FrameStream {
     [[nodiscard]] virtual ListenAddress const& address() const = 0;
     /// Waits until the two ends are connected, and returns the name of the MPI library. Fails with
     /// `unavailable` if they are not when the call is over.
-    [[nodiscard]] virtual Result<std::string> wait_until_connected(Call const& call) = 0;
+    [[nodiscard]] virtual Result<std::string> wait_until_connected(CallLimits const& call) = 0;
 };
 
 /// Makes ends of bridges.
 struct Ends {
     /// Makes an end that waits for another. Fails with `unavailable` if it does not wait when the
     /// call is over.
-    std::function<Result<std::unique_ptr<ConnectableStream>>(Call const& call)> wait_at_port;
+    std::function<Result<std::unique_ptr<ConnectableStream>>(CallLimits const& call)> wait_at_port;
     /// Makes an end that connects with the one at `address`, which check_address() has accepted.
     std::function<Result<std::unique_ptr<ConnectableStream>>(ListenAddress const& address,
-                                                             Call const& call)>
+                                                             CallLimits const& call)>
         connect_to;
 };
 

@@ -161,8 +161,8 @@ class MpiCollectives final : public Collectives {
     }
 
     // MPI's counts are of type int.
-    template <class T, class Call>
-    static void in_pieces(std::span<T> values, Call const& call)
+    template <class T, class CallLimits>
+    static void in_pieces(std::span<T> values, CallLimits const& call)
     {
         constexpr std::size_t most = std::size_t{1} << 28;
         for (; !values.empty(); values = values.subspan(std::min(most, values.size())))

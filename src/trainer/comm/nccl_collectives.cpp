@@ -153,8 +153,8 @@ class NcclCollectives final : public Collectives {
         });
     }
 
-    template <class Call>
-    void after_check(char const* operation, Call const& call)
+    template <class CallLimits>
+    void after_check(char const* operation, CallLimits const& call)
     {
         abort_on_failure([&] {
             check(operation);

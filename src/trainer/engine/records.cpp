@@ -20,7 +20,7 @@ Records::Records(std::shared_ptr<store::ObjectStore> store, RunId run)
 {
 }
 
-Result<protocol::Input> Records::get(protocol::Get const& question, Call const& call) const
+Result<protocol::Input> Records::get(protocol::Get const& question, CallLimits const& call) const
 {
     auto const name = chain::object_name(run_, question.name);
     if (!name) return tl::unexpected(name.error());
@@ -33,7 +33,8 @@ Result<protocol::Input> Records::get(protocol::Get const& question, Call const& 
     return protocol::Got{question.op, std::string(store::text_of(**content))};
 }
 
-Result<protocol::Input> Records::create(protocol::Create const& question, Call const& call) const
+Result<protocol::Input> Records::create(protocol::Create const& question,
+                                        CallLimits const& call) const
 {
     auto const name = chain::object_name(run_, question.name);
     if (!name) return tl::unexpected(name.error());
@@ -49,7 +50,7 @@ Result<protocol::Input> Records::create(protocol::Create const& question, Call c
     return protocol::Created{question.op, (*info)->modified};
 }
 
-Result<void> Records::overwrite(protocol::Overwrite const& order, Call const& call) const
+Result<void> Records::overwrite(protocol::Overwrite const& order, CallLimits const& call) const
 {
     auto const name = chain::object_name(run_, order.name);
     if (!name) return tl::unexpected(name.error());

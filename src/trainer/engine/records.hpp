@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "protocol/site/messages.hpp"
 #include "storage/store/object_store.hpp"
 
@@ -17,12 +17,13 @@ class Records {
 
     /// Returns Got or Missing.
     [[nodiscard]] Result<protocol::Input> get(protocol::Get const& question,
-                                              Call const& call) const;
+                                              CallLimits const& call) const;
     /// Returns Created or Exists. Fails with `temporary` if the outcome is unknown.
     [[nodiscard]] Result<protocol::Input> create(protocol::Create const& question,
-                                                 Call const& call) const;
+                                                 CallLimits const& call) const;
     /// Stores a record in place of an older one.
-    [[nodiscard]] Result<void> overwrite(protocol::Overwrite const& order, Call const& call) const;
+    [[nodiscard]] Result<void> overwrite(protocol::Overwrite const& order,
+                                         CallLimits const& call) const;
 
   private:
     std::shared_ptr<store::ObjectStore> store_;

@@ -25,7 +25,7 @@ Result<std::optional<std::string>> training_id_now(chain::RunObjects const& obje
 }  // namespace
 
 Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& store, RunId const& run,
-                                                        Call const& call)
+                                                        CallLimits const& call)
 {
     chain::RunObjects const objects(store, run, nullptr, call);
     constexpr int reads = 6;

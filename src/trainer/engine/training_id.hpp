@@ -22,7 +22,7 @@ namespace curtail::trainer {
 /// optimizer's state. Ends early if `call` is over.
 [[nodiscard]] Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& store,
                                                                       RunId const& run,
-                                                                      Call const& call = {});
+                                                                      CallLimits const& call = {});
 
 /// Returns `alone <digest>` for a training without a store. `<digest>` is the digest of everything
 /// that determines the weights: data, seed, model, optimizer, and the sizes of blocks and batches.

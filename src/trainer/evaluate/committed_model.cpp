@@ -73,7 +73,7 @@ Result<protocol::RunSpec> read_spec(config::Run const& run, chain::RunObjects co
 tl::expected<model::Parameters, store::ReadFailure> read_weights(config::Run const& run,
                                                                  chain::RunObjects const& objects,
                                                                  protocol::Commit const& commit,
-                                                                 Call const& call)
+                                                                 CallLimits const& call)
 {
     auto const& part = commit.model.weights;
     auto const layout = model::payload_layout(run.run, run.model);

@@ -38,7 +38,7 @@ struct CommittedModel {
 /// payload::encode() gives. The error of a failure is the one that load_committed() returns.
 [[nodiscard]] tl::expected<model::Parameters, store::ReadFailure> read_weights(
     config::Run const& run, chain::RunObjects const& objects, protocol::Commit const& commit,
-    Call const& call = {});
+    CallLimits const& call = {});
 
 /// Fails with `config` if the manifest in the run's data folder does not have the digest
 /// `manifest`, that of the data that the run is trained on. Other data may have another tokenizer,

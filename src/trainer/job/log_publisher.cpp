@@ -22,7 +22,7 @@ PeriodicTask::Work publishing(config::Run const& run, config::Site const& site, 
     auto const publisher = std::make_shared<journal::Publisher>(
         run, site.site, journal::Source::trainer, journal::Publisher::Hold::always,
         std::make_shared<store::LazyStore>(run.store_for(site)), options, log);
-    return [publisher](Call const& call) { (void)publisher->publish(call); };
+    return [publisher](CallLimits const& call) { (void)publisher->publish(call); };
 }
 
 }  // namespace

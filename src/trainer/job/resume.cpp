@@ -79,7 +79,7 @@ Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context,
     if (is_alone(owner))
         return refuse(context, "it belongs to a training without a store and would be overwritten",
                       "move it away, or name another folder in the run file");
-    auto const read = [store, run = context.run.run](Call const& call) {
+    auto const read = [store, run = context.run.run](CallLimits const& call) {
         return training_id_in_store(*store, run, call);
     };
     auto training_id = answer_in_time<std::optional<std::string>>(

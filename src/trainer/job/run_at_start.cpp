@@ -17,7 +17,7 @@ StopDeadline deadline_at_start(SiteRanks& ranks, StopTimes const& times)
 Result<RunAtStart> open_run(SiteInputs const& inputs, StopDeadline const& stop_at)
 {
     auto const open = [address = inputs.run.store_for(inputs.site),
-                       id = inputs.run.run](Call const& call) -> Result<RunAtStart> {
+                       id = inputs.run.run](CallLimits const& call) -> Result<RunAtStart> {
         auto opened = store::open_store(address);
         if (!opened) return tl::unexpected(opened.error());
         RunAtStart run{std::move(*opened), {}};

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/core/abandonable.hpp"
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/core/result.hpp"
 
 namespace curtail::trainer {
@@ -18,20 +18,22 @@ using StopDeadline = std::function<std::optional<MonoTime>()>;
 inline constexpr Millis start_read_limit{30'000};
 
 /// Runs `work` in a thread of its own and returns its result, or throws its exception. If there is
-/// none after `limit`, or at the time that `stop_at` returns, cancels the Call of `work`. If `work`
-/// does not end within a second then, abandons its thread (base/core/abandonable.hpp) and fails
-/// with `temporary`. So `work` must own all that it uses. `stop_at` is called again and again while
-/// this function waits. It may throw, which abandons the thread too.
+/// none after `limit`, or at the time that `stop_at` returns, cancels the CallLimits of `work`. If
+/// `work` does not end within a second then, abandons its thread (base/core/abandonable.hpp) and
+/// fails with `temporary`. So `work` must own all that it uses. `stop_at` is called again and again
+/// while this function waits. It may throw, which abandons the thread too.
 template <class T>
 [[nodiscard]] Result<T> answer_in_time(Millis limit, StopDeadline const& stop_at,
-                                       std::function<Result<T>(Call const&)> work)
+                                       std::function<Result<T>(CallLimits const&)> work)
 {
     constexpr Millis interval{50};
     constexpr Millis for_cancellation{1'000};
     auto const until = monotonic_now() + limit;
     std::stop_source stop;
     auto task = std::make_shared<std::packaged_task<Result<T>()>>(
-        [work = std::move(work), call = Call{stop.get_token(), until}] { return work(call); });
+        [work = std::move(work), call = CallLimits{stop.get_token(), until}] {
+            return work(call);
+        });
     auto answer = task->get_future();
     AbandonableThreads thread;
     if (!thread.start([task = std::move(task)] { (*task)(); }))

@@ -63,7 +63,7 @@ payload::Values DirectPayloads::failed(std::string why)
 }
 
 payload::Values DirectPayloads::fetch(payload::Layout const& layout, protocol::PartRef const& part,
-                                      payload::ValueMemory const& memory, Call const& call)
+                                      payload::ValueMemory const& memory, CallLimits const& call)
 {
     auto const own = bridges_->offers().find(part.sha256, part.bytes);
     if (!own && is_own(part)) return nullptr;
@@ -87,7 +87,7 @@ std::optional<std::string> DirectPayloads::read(protocol::PartRef const& part,
                                                 std::optional<bridge::OfferedPayload> const& own,
                                                 MemberId const& owner,
                                                 bridge::Connection::Sink const& sink,
-                                                Call const& call)
+                                                CallLimits const& call)
 {
     if (own && bridge::read_offered(*own, part.sha256, sink)) return std::nullopt;
     if (own) return "this site's copy is damaged";

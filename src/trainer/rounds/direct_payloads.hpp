@@ -40,7 +40,7 @@ class DirectPayloads {
     /// verifies it. Returns null if that fails or if the call is over.
     [[nodiscard]] payload::Values fetch(payload::Layout const& layout,
                                         protocol::PartRef const& part,
-                                        payload::ValueMemory const& memory, Call const& call);
+                                        payload::ValueMemory const& memory, CallLimits const& call);
     /// Counts a payload that was read from the store, unless a process of this site made it.
     void count_store(protocol::PartRef const& part);
     /// Returns what has been read since the last call, without a round; empty if nothing.
@@ -54,7 +54,7 @@ class DirectPayloads {
                                                   std::optional<bridge::OfferedPayload> const& own,
                                                   MemberId const& owner,
                                                   bridge::Connection::Sink const& sink,
-                                                  Call const& call);
+                                                  CallLimits const& call);
     [[nodiscard]] bool is_own(protocol::PartRef const& part) const;
     /// Changes what has been read.
     void count(std::function<void(runlog::PayloadsRead&)> const& change);

@@ -4,7 +4,8 @@
 namespace curtail::trainer {
 
 tl::expected<MergeWork::MergeResult, chain::Merger::Obstacle> MergeWork::compute(
-    protocol::Merge const& question, std::vector<std::string>& warnings, Call const& call) const
+    protocol::Merge const& question, std::vector<std::string>& warnings,
+    CallLimits const& call) const
 {
     auto const& memory = transport_.memory();
     auto const elements = transport_.layout().elements();
@@ -22,7 +23,7 @@ tl::expected<MergeWork::MergeResult, chain::Merger::Obstacle> MergeWork::compute
 }
 
 Result<protocol::Input> MergeWork::merge(protocol::Merge const& question, Byproducts& byproducts,
-                                         Call const& call) const
+                                         CallLimits const& call) const
 {
     auto const computed = compute(question, byproducts.warnings, call);
     if (!computed) return computed.error();
@@ -41,7 +42,7 @@ Result<protocol::Input> MergeWork::merge(protocol::Merge const& question, Byprod
 }
 
 Result<std::vector<protocol::PartRef>> MergeWork::damaged_of(
-    std::vector<protocol::PartRef> const& parts, Call const& call) const
+    std::vector<protocol::PartRef> const& parts, CallLimits const& call) const
 {
     std::vector<protocol::PartRef> damaged;
     for (auto const& part : parts) {
@@ -55,7 +56,7 @@ Result<std::vector<protocol::PartRef>> MergeWork::damaged_of(
 Result<protocol::Input> MergeWork::restore(protocol::Restore const& question,
                                            chain::KeptPayloads* kept,
                                            std::vector<std::string>& warnings,
-                                           Call const& call) const
+                                           CallLimits const& call) const
 {
     protocol::Restored restored{question.op, {}, {}};
     auto const damaged = damaged_of(question.parts, call);
@@ -83,14 +84,14 @@ Result<protocol::Input> MergeWork::restore(protocol::Restore const& question,
 }
 
 Result<bool> MergeWork::put_kept(protocol::PartRef const& part, chain::KeptPayloads* kept,
-                                 Call const& call) const
+                                 CallLimits const& call) const
 {
     auto const bytes = kept == nullptr ? std::nullopt : kept->find(part);
     return bytes ? transport_.put_again(part, std::string_view(*bytes), call) : false;
 }
 
 Result<bool> MergeWork::put_computed(protocol::PartRef const& part, protocol::Merge const& merge,
-                                     MergeResult const& computed, Call const& call) const
+                                     MergeResult const& computed, CallLimits const& call) const
 {
     Values values;
     if (part.name == merge.weights.name) values = computed.weights;

@@ -35,19 +35,20 @@ class MergeWork {
     };
     /// Returns Merged or Corrupt, see chain::Merger::run().
     [[nodiscard]] Result<protocol::Input> merge(protocol::Merge const& question,
-                                                Byproducts& byproducts, Call const& call) const;
+                                                Byproducts& byproducts,
+                                                CallLimits const& call) const;
     /// Returns Restored. `kept` has this machine's copies; null: there are none. Appends a text to
     /// `warnings` for each input of a merge that it cannot use, and for each object that this site
     /// must not write.
     [[nodiscard]] Result<protocol::Input> restore(protocol::Restore const& question,
                                                   chain::KeptPayloads* kept,
                                                   std::vector<std::string>& warnings,
-                                                  Call const& call) const;
+                                                  CallLimits const& call) const;
 
   private:
     /// Returns those of `parts` that the store lacks, or has with other bytes.
     [[nodiscard]] Result<std::vector<protocol::PartRef>> damaged_of(
-        std::vector<protocol::PartRef> const& parts, Call const& call) const;
+        std::vector<protocol::PartRef> const& parts, CallLimits const& call) const;
     /// The results of a merge. `momentum` is empty values if there is none.
     struct MergeResult {
         Values weights;
@@ -56,14 +57,15 @@ class MergeWork {
     /// Computes a merge. Sets `warnings` to one text for each contribution that it refuses.
     [[nodiscard]] tl::expected<MergeResult, chain::Merger::Obstacle> compute(
         protocol::Merge const& question, std::vector<std::string>& warnings,
-        Call const& call) const;
+        CallLimits const& call) const;
     /// Stores the copy of `part` again. Returns false if there is no undamaged copy.
     [[nodiscard]] Result<bool> put_kept(protocol::PartRef const& part, chain::KeptPayloads* kept,
-                                        Call const& call) const;
+                                        CallLimits const& call) const;
     /// Stores the result of a merge again, if it is the payload that `part` describes.
     [[nodiscard]] Result<bool> put_computed(protocol::PartRef const& part,
                                             protocol::Merge const& merge,
-                                            MergeResult const& computed, Call const& call) const;
+                                            MergeResult const& computed,
+                                            CallLimits const& call) const;
 
     PayloadTransport transport_;
 };

@@ -47,7 +47,7 @@ void OperationTable::cancel()
     for (auto& [op, operation] : operations_) operation.stop.request_stop();
 }
 
-void OperationTable::run(Shared& shared, protocol::Op op, Work work, Call const& call)
+void OperationTable::run(Shared& shared, protocol::Op op, Work work, CallLimits const& call)
 {
     Finish finish;
     try {
@@ -106,7 +106,7 @@ bool OperationTable::start_thread(protocol::Op op, Operation& operation)
     // The operation cannot end before it is in the table, because its thread needs the lock.
     operation.started =
         threads_.start([shared = shared_, op, work = operation.work,
-                        call = Call{operation.stop.get_token(), operation.until}]() mutable {
+                        call = CallLimits{operation.stop.get_token(), operation.until}]() mutable {
             run(*shared, op, std::move(work), call);
         });
     if (!operation.started) return false;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/core/abandonable.hpp"
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "protocol/site/messages.hpp"
 
 namespace curtail::trainer {
@@ -28,8 +28,8 @@ class OperationTable {
     /// question, or an empty optional if there is none, or none yet.
     using Finish = std::function<std::optional<protocol::Input>()>;
     /// Runs in the operation's thread, which may outlive the table. So it must own all that it
-    /// uses. It should end soon after its Call is over.
-    using Work = std::function<Finish(Call const&)>;
+    /// uses. It should end soon after its CallLimits are over.
+    using Work = std::function<Finish(CallLimits const&)>;
 
     static constexpr int most_threads = 4;
     static constexpr int most_errands = most_threads - 1;  ///< with chores
@@ -76,7 +76,7 @@ class OperationTable {
         Work work;            ///< empty once a thread has it
         bool started{false};  ///< does not wait for a thread
     };
-    static void run(Shared& shared, protocol::Op op, Work work, Call const& call);
+    static void run(Shared& shared, protocol::Op op, Work work, CallLimits const& call);
     // The caller of these holds the mutex of `shared_`.
     /// Starts the operations for which there is a thread.
     void start_waiting();

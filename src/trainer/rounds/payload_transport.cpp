@@ -31,7 +31,7 @@ Values PayloadTransport::get_made(protocol::PartRef const& part) const
     return sha256_of(encoded.pieces()) == part.sha256 ? values : nullptr;
 }
 
-Values PayloadTransport::get_direct(protocol::PartRef const& part, Call const& call) const
+Values PayloadTransport::get_direct(protocol::PartRef const& part, CallLimits const& call) const
 {
     if (!direct_ || call.is_over()) return nullptr;
     // The store needs time, too.
@@ -46,7 +46,7 @@ Result<store::ObjectName> PayloadTransport::object(std::string const& name) cons
 }
 
 Result<protocol::PartRef> PayloadTransport::put(protocol::PayloadPlace const& place,
-                                                Values const& values, Call const& call) const
+                                                Values const& values, CallLimits const& call) const
 {
     auto const name = object(place.name);
     if (!name) return tl::unexpected(name.error());
@@ -63,7 +63,7 @@ Result<protocol::PartRef> PayloadTransport::put(protocol::PayloadPlace const& pl
 }
 
 Result<bool> PayloadTransport::put_again(protocol::PartRef const& part, Pieces const& bytes,
-                                         Call const& call) const
+                                         CallLimits const& call) const
 {
     bool const same =
         static_cast<std::int64_t>(bytes.size()) == part.bytes && sha256_of(bytes) == part.sha256;
@@ -74,7 +74,7 @@ Result<bool> PayloadTransport::put_again(protocol::PartRef const& part, Pieces c
 }
 
 tl::expected<Values, ReadFailure> PayloadTransport::get_any_form(protocol::PartRef const& part,
-                                                                 Call const& call) const
+                                                                 CallLimits const& call) const
 {
     auto const content = chain::RunObjects(*store_, layout_->run).payload(part, call);
     if (!content) return tl::unexpected(content.error());
@@ -84,7 +84,7 @@ tl::expected<Values, ReadFailure> PayloadTransport::get_any_form(protocol::PartR
 }
 
 tl::expected<Values, ReadFailure> PayloadTransport::get(protocol::PartRef const& part,
-                                                        Call const& call) const
+                                                        CallLimits const& call) const
 {
     if (auto made = get_made(part)) return made;
     if (auto direct = get_direct(part, call)) return direct;
@@ -100,7 +100,7 @@ tl::expected<Values, ReadFailure> PayloadTransport::get(protocol::PartRef const&
 
 tl::expected<void, ReadFailure> PayloadTransport::pass(protocol::PartRef const& part,
                                                        chain::ValueReceiver const& receiver,
-                                                       Call const& call) const
+                                                       CallLimits const& call) const
 {
     auto const made = get_made(part);
     if (auto const whole = made ? made : get_direct(part, call)) {
@@ -118,7 +118,7 @@ tl::expected<void, ReadFailure> PayloadTransport::pass(protocol::PartRef const& 
     return {};
 }
 
-Result<bool> PayloadTransport::has(protocol::PartRef const& part, Call const& call) const
+Result<bool> PayloadTransport::has(protocol::PartRef const& part, CallLimits const& call) const
 {
     auto const read = chain::RunObjects(*store_, layout_->run)
                           .payload(
@@ -129,7 +129,7 @@ Result<bool> PayloadTransport::has(protocol::PartRef const& part, Call const& ca
     return false;
 }
 
-Result<void> PayloadTransport::discard(std::string const& name, Call const& call) const
+Result<void> PayloadTransport::discard(std::string const& name, CallLimits const& call) const
 {
     auto const object_name = object(name);
     if (!object_name) return tl::unexpected(object_name.error());

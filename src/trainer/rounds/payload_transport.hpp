@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "protocol/chain/payload_values.hpp"
 #include "protocol/site/messages.hpp"
 #include "storage/payload/payload.hpp"
@@ -34,25 +34,25 @@ class PayloadTransport {
 
     /// Stores `values` as `place`.
     [[nodiscard]] Result<protocol::PartRef> put(protocol::PayloadPlace const& place,
-                                                Values const& values, Call const& call) const;
+                                                Values const& values, CallLimits const& call) const;
     /// Stores `bytes` under the name of `part`. Returns false, and stores nothing, if they are not
     /// the bytes that `part` describes.
     [[nodiscard]] Result<bool> put_again(protocol::PartRef const& part, Pieces const& bytes,
-                                         Call const& call) const;
+                                         CallLimits const& call) const;
     /// Reads and verifies the payload that `part` names. Returns the values that were stored if
     /// this process made it and still holds them, and if they still have the digest.
     [[nodiscard]] tl::expected<Values, store::ReadFailure> get(protocol::PartRef const& part,
-                                                               Call const& call) const;
+                                                               CallLimits const& call) const;
     /// Reads the payload as get() does, and passes its values on while they arrive. If this fails,
     /// the values that were passed on have no meaning. Holds a payload as a whole only if it comes
     /// directly, or has another form than payload::encode() gives.
     [[nodiscard]] tl::expected<void, store::ReadFailure> pass(protocol::PartRef const& part,
                                                               chain::ValueReceiver const& receiver,
-                                                              Call const& call) const;
+                                                              CallLimits const& call) const;
     /// Returns whether the store has the payload as `part` describes it. Reads all its bytes.
-    [[nodiscard]] Result<bool> has(protocol::PartRef const& part, Call const& call) const;
+    [[nodiscard]] Result<bool> has(protocol::PartRef const& part, CallLimits const& call) const;
     /// Removes the payload if it exists.
-    [[nodiscard]] Result<void> discard(std::string const& name, Call const& call) const;
+    [[nodiscard]] Result<void> discard(std::string const& name, CallLimits const& call) const;
 
   private:
     /// A merge makes a model and a momentum.
@@ -61,10 +61,10 @@ class PayloadTransport {
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
     /// Reads a payload of any form, or says why it is of no use.
     [[nodiscard]] tl::expected<Values, store::ReadFailure> get_any_form(
-        protocol::PartRef const& part, Call const& call) const;
+        protocol::PartRef const& part, CallLimits const& call) const;
 
     [[nodiscard]] Values get_made(protocol::PartRef const& part) const;
-    [[nodiscard]] Values get_direct(protocol::PartRef const& part, Call const& call) const;
+    [[nodiscard]] Values get_direct(protocol::PartRef const& part, CallLimits const& call) const;
 
     std::shared_ptr<store::ObjectStore> store_;
     std::shared_ptr<payload::Layout const> layout_;

@@ -87,7 +87,8 @@ protocol::Input RoundExecutor::translate(LoopEvent event)
 
 void RoundExecutor::act(protocol::Get const& get)
 {
-    auto const work = [this, records = records_, get](Call const& call) -> OperationTable::Finish {
+    auto const work = [this, records = records_,
+                       get](CallLimits const& call) -> OperationTable::Finish {
         return [this, get, answer = records.get(get, call)]() -> Answer {
             return answer ? *answer : failed<protocol::Unknown>(get.op, answer.error());
         };
@@ -98,7 +99,7 @@ void RoundExecutor::act(protocol::Get const& get)
 void RoundExecutor::act(protocol::Create const& create)
 {
     auto const work = [this, records = records_,
-                       create](Call const& call) -> OperationTable::Finish {
+                       create](CallLimits const& call) -> OperationTable::Finish {
         return [this, op = create.op, answer = records.create(create, call)]() -> Answer {
             return answer ? *answer : failed<protocol::Unknown>(op, answer.error());
         };
@@ -123,7 +124,7 @@ void RoundExecutor::identify()
         return std::nullopt;
     };
     auto const work = [this, late, store = parts_.store,
-                       run = parts_.layout.run](Call const& call) -> OperationTable::Finish {
+                       run = parts_.layout.run](CallLimits const& call) -> OperationTable::Finish {
         return [this, late, id = training_id_in_store(*store, run, call)]() -> Answer {
             if (!id || !*id) return late();
             parts_.identify = false;
@@ -143,7 +144,7 @@ void RoundExecutor::act(protocol::Overwrite const& overwrite)
         return std::nullopt;
     };
     auto const work = [this, overwrite, late,
-                       records = records_](Call const& call) -> OperationTable::Finish {
+                       records = records_](CallLimits const& call) -> OperationTable::Finish {
         return [this, late, stored = records.overwrite(overwrite, call)]() -> Answer {
             if (!stored && stored.error().why != last_reason_)
                 parts_.log.warning(stored.error().message());
@@ -171,7 +172,7 @@ void RoundExecutor::act(protocol::Delete const& garbage)
 {
     // Garbage that cannot be deleted now does no harm.
     auto const work = [this, transport = transport_,
-                       garbage](Call const& call) -> OperationTable::Finish {
+                       garbage](CallLimits const& call) -> OperationTable::Finish {
         return [this, removed = transport.discard(garbage.name, call)]() -> Answer {
             if (!removed) parts_.log.debug(removed.error().message());
             return std::nullopt;
@@ -184,7 +185,7 @@ void RoundExecutor::act(protocol::Sweep const& sweep)
 {
     auto const work = [this, store = parts_.store, run = parts_.layout.run,
                        open_cache = parts_.open_cache,
-                       sweep](Call const& call) -> OperationTable::Finish {
+                       sweep](CallLimits const& call) -> OperationTable::Finish {
         auto const cache = open_cache ? open_cache() : nullptr;
         return [this, swept = sweep_run({*store, run, cache.get(), call}, sweep)]() -> Answer {
             if (!swept) parts_.log.warning("sweep: " + swept.error().message());

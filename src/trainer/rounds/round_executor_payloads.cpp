@@ -41,7 +41,7 @@ void RoundExecutor::store(protocol::Op op, protocol::PayloadPlace const& place,
 {
     auto gate = type == Type::delta ? parts_.gate : nullptr;
     auto const work = [this, op, place, type, transport = transport_, values = std::move(values),
-                       gate = std::move(gate)](Call const& call) -> OperationTable::Finish {
+                       gate = std::move(gate)](CallLimits const& call) -> OperationTable::Finish {
         auto const began = monotonic_now();
         auto const content = values();
         auto const stored = transport.put(place, content, call);
@@ -82,8 +82,8 @@ void RoundExecutor::act(protocol::MakeInitial const& question)
 void RoundExecutor::act(protocol::Merge const& merge)
 {
     to_keep_.clear();
-    auto const work = [this, merges = merges_, merge,
-                       direct = parts_.direct_time](Call const& call) -> OperationTable::Finish {
+    auto const work = [this, merges = merges_, merge, direct = parts_.direct_time](
+                          CallLimits const& call) -> OperationTable::Finish {
         MergeWork::Byproducts byproducts;
         auto const answer =
             merges.direct_until(monotonic_now() + direct).merge(merge, byproducts, call);
@@ -106,7 +106,8 @@ void RoundExecutor::act(protocol::Merge const& merge)
 void RoundExecutor::act(protocol::Restore const& restore)
 {
     auto const work = [this, merges = merges_, restore, kept = parts_.kept,
-                       direct = parts_.direct_time](Call const& call) -> OperationTable::Finish {
+                       direct =
+                           parts_.direct_time](CallLimits const& call) -> OperationTable::Finish {
         std::vector<std::string> warnings;
         auto const answer = merges.direct_until(monotonic_now() + direct)
                                 .restore(restore, kept.get(), warnings, call);
@@ -126,7 +127,7 @@ void RoundExecutor::fetch(protocol::Op op, protocol::PartRef const& part,
                           std::function<void(Values)> use)
 {
     auto const work = [this, op, part, transport = transport_, direct = parts_.direct_time,
-                       use = std::move(use)](Call const& call) -> OperationTable::Finish {
+                       use = std::move(use)](CallLimits const& call) -> OperationTable::Finish {
         auto const limited = transport.direct_until(monotonic_now() + direct);
         return [this, op, part, use, values = limited.get(part, call)]() -> Answer {
             using Cause = store::ReadFailure::Cause;
@@ -171,7 +172,7 @@ void RoundExecutor::write_copies(std::vector<StoredPayload> payloads,
     std::shared_ptr<void> const counted(nullptr, [copying = copying_](void*) { --*copying; });
     auto const work = [this, payloads = std::move(payloads), keep_only = std::move(keep_only),
                        kept = parts_.kept, transport = transport_, direct = parts_.direct,
-                       counted](Call const&) -> OperationTable::Finish {
+                       counted](CallLimits const&) -> OperationTable::Finish {
         std::vector<std::string> failures;
         for (auto const& [part, values] : payloads) {
             auto const encoded = payload::encode(transport.layout(), part.part, *values);

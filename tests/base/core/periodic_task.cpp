@@ -38,14 +38,16 @@ class Counter {
 TEST(PeriodicTask, WorksAtOnceAndThenRepeatedly)
 {
     auto const counter = std::make_shared<Counter>();
-    PeriodicTask const work([counter](Call const&) { counter->add(); }, Millis{1}, Millis{1000});
+    PeriodicTask const work([counter](CallLimits const&) { counter->add(); }, Millis{1},
+                            Millis{1000});
     EXPECT_TRUE(counter->reaches(3));
 }
 
 TEST(PeriodicTask, FinishWorksALastTime)
 {
     auto const counter = std::make_shared<Counter>();
-    PeriodicTask work([counter](Call const&) { counter->add(); }, Seconds{1000}, Seconds{1000});
+    PeriodicTask work([counter](CallLimits const&) { counter->add(); }, Seconds{1000},
+                      Seconds{1000});
     ASSERT_TRUE(counter->reaches(1));
     EXPECT_TRUE(work.finish(monotonic_now() + Seconds{10}));
     EXPECT_EQ(counter->count(), 2);
@@ -58,7 +60,7 @@ TEST(PeriodicTask, LastWorkHasTheTimeOfFinish)
     auto const until = std::make_shared<std::optional<MonoTime>>();
     auto const counter = std::make_shared<Counter>();
     PeriodicTask work(
-        [=](Call const& call) {
+        [=](CallLimits const& call) {
             *until = call.until;
             counter->add();
         },
@@ -76,7 +78,7 @@ TEST(PeriodicTask, IsCancelledAtItsEnd)
     auto const ended = std::make_shared<Counter>();
     {
         PeriodicTask const work(
-            [=](Call const& call) {
+            [=](CallLimits const& call) {
                 started->add();
                 std::mutex mutex;
                 std::unique_lock lock(mutex);
@@ -97,7 +99,7 @@ TEST(PeriodicTask, HangingWorkIsAbandoned)
     auto const begin = monotonic_now();
     {
         PeriodicTask work(
-            [=](Call const&) {
+            [=](CallLimits const&) {
                 started->add();
                 (void)released->reaches(1);
             },

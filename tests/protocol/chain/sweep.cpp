@@ -33,7 +33,7 @@ class SweepOf : public curtail::test::EachStore {
   protected:
     SweepOf() : store_(new_store()), run_(*store_) { run_.make(); }
 
-    [[nodiscard]] chain::RunObjects objects(Call const& call = {})
+    [[nodiscard]] chain::RunObjects objects(CallLimits const& call = {})
     {
         return {*store_, run_.spec().run, nullptr, call};
     }

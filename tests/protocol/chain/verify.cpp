@@ -188,13 +188,13 @@ class LateStore final : public curtail::test::ForwardingStore {
     {
     }
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         if (late_.erase(name) > 0) return false;
         return ForwardingStore::read(name, limit, sink, call);
     }
     Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
-                                                  Call const& call) override
+                                                  CallLimits const& call) override
     {
         if (late_.erase(name) > 0) return std::nullopt;
         return ForwardingStore::stat(name, call);

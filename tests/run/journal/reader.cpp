@@ -16,13 +16,13 @@ class CountingStore final : public test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         ++reads;
         return ForwardingStore::read(name, limit, sink, call);
     }
     Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name,
-                                                  Call const& call) override
+                                                  CallLimits const& call) override
     {
         ++stats;
         return ForwardingStore::stat(name, call);

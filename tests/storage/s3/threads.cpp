@@ -72,7 +72,7 @@ TEST_F(Threads, PartsNeedNoThreadOfTheirOwn)
 
 TEST_F(Threads, NoPartsNeedNoThread)
 {
-    auto const never = [](std::size_t, Call const&) -> Result<void> {
+    auto const never = [](std::size_t, CallLimits const&) -> Result<void> {
         throw std::logic_error("there is no part");
     };
     EXPECT_TRUE(for_each_part(b_.session(), 0, 3, {}, never));
@@ -89,7 +89,7 @@ TEST_F(Threads, AnExceptionInAPartReachesTheCaller)
 {
     auto const caller = std::this_thread::get_id();
     std::atomic<bool> thrown{false};
-    auto const work = [&](std::size_t, Call const&) -> Result<void> {
+    auto const work = [&](std::size_t, CallLimits const&) -> Result<void> {
         if (std::this_thread::get_id() != caller) {
             thrown = true;
             throw std::runtime_error("no memory");

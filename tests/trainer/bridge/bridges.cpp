@@ -176,7 +176,7 @@ class ReadOnlyStore : public test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
     Result<store::CreateOutcome> create(store::ObjectName const&, std::span<std::byte const>,
-                                        Call const&) override
+                                        CallLimits const&) override
     {
         ++creates;
         return fail(ExitCode::permission, "cannot create it", "403 Forbidden");
@@ -202,7 +202,8 @@ class FailingStore : public test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
+                                        std::span<std::byte const> bytes,
+                                        CallLimits const& call) override
     {
         if (++creates == 1) return fail(ExitCode::temporary, "cannot create it", "503 Slow Down");
         return ForwardingStore::create(name, bytes, call);
@@ -215,7 +216,8 @@ class ForgetfulStore : public test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
+                                        std::span<std::byte const> bytes,
+                                        CallLimits const& call) override
     {
         auto const n = ++creates;
         if (n == 1) return store::CreateOutcome::unknown;  // nothing was created
@@ -317,7 +319,7 @@ TEST_F(Meeting, AStrangerThatSaysNothingIsNamedAsTheReason)
     first->set_members(a, {a, b});
     put("mpi/" + announcement_name(b), encode(Announcement{"host", make_token(), {}}));
     wait_for([&] { return store_->names().size() == 3; });
-    auto const silent = exchange_.ends().connect_to({exchange_.server, "1"}, Call{});
+    auto const silent = exchange_.ends().connect_to({exchange_.server, "1"}, CallLimits{});
     ASSERT_TRUE(silent);
     wait_for([&] { return state(*first, b).find("did not show its token") != std::string::npos; });
     EXPECT_THAT(logged(), HasSubstr("no MPI connection with B: it did not show its token"));
@@ -397,7 +399,7 @@ TEST_F(Meeting, AWrongTokenOfTheStoreIsRefused)
     first->set_members(a, {a, b});
     // Somebody else connects in its place.
     wait_for([&] { return store_->names().size() == 3; });
-    auto end = exchange_.ends().connect_to({exchange_.server, "1"}, Call{});
+    auto end = exchange_.ends().connect_to({exchange_.server, "1"}, CallLimits{});
     ASSERT_TRUE(end);
     auto const hello = encode(FrameHead{FrameType::hello, 0, protocol_version});
     auto const token = make_token();

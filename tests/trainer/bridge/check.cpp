@@ -122,13 +122,14 @@ class RefusingStore : public test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
+                                        std::span<std::byte const> bytes,
+                                        CallLimits const& call) override
     {
         if (forbidden) return fail(ExitCode::permission, "cannot create it", "403 Forbidden");
         return ForwardingStore::create(name, bytes, call);
     }
     Result<void> list(store::ObjectFolder const& folder, std::string const& after,
-                      Visit const& visit, Call const& call) override
+                      Visit const& visit, CallLimits const& call) override
     {
         if (--failing_lists >= 0) return fail(ExitCode::temporary, "cannot list", "503 Slow Down");
         return ForwardingStore::list(folder, after, visit, call);

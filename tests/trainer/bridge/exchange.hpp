@@ -14,9 +14,10 @@ class Exchange {
   public:
     bridge::Ends ends()
     {
-        return {
-            [this](Call const&) { return wait(); },
-            [this](bridge::ListenAddress const& address, Call const&) { return connect(address); }};
+        return {[this](CallLimits const&) { return wait(); },
+                [this](bridge::ListenAddress const& address, CallLimits const&) {
+                    return connect(address);
+                }};
     }
     std::string server = "12.0;tcp://127.0.0.1:5000";
     std::atomic<int> connects{0};

@@ -29,7 +29,7 @@ using testing::HasSubstr;
 constexpr Seconds long_enough{40};
 
 MonoTime in(Millis time) { return monotonic_now() + time; }
-Call within(Millis time) { return {{}, in(time)}; }
+CallLimits within(Millis time) { return {{}, in(time)}; }
 
 ProcessSettings settings()
 {

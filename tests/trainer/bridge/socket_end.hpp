@@ -26,7 +26,7 @@ class SocketEnd final : public bridge::ConnectableStream {
     {
     }
     [[nodiscard]] bridge::ListenAddress const& address() const override { return address_; }
-    [[nodiscard]] Result<std::string> wait_until_connected(Call const&) override
+    [[nodiscard]] Result<std::string> wait_until_connected(CallLimits const&) override
     {
         return "sockets";
     }

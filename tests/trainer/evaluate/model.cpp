@@ -31,7 +31,7 @@ class FirstReadDamaged final : public test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         if (std::exchange(good_, true)) return ForwardingStore::read(name, limit, sink, call);
         auto const damage = [&](std::span<std::byte const> piece, Bytes whole) {

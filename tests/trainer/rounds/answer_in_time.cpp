@@ -15,7 +15,7 @@ using testing::HasSubstr;
 StopDeadline const never = [] { return std::optional<MonoTime>{}; };
 
 Result<int> answer(Millis limit, StopDeadline const& stop_at,
-                   std::function<Result<int>(Call const&)> work)
+                   std::function<Result<int>(CallLimits const&)> work)
 {
     return answer_in_time<int>(limit, stop_at, std::move(work));
 }
@@ -28,9 +28,9 @@ class Hangs {
         *released_ = true;
         released_->notify_all();
     }
-    [[nodiscard]] std::function<Result<int>(Call const&)> work() const
+    [[nodiscard]] std::function<Result<int>(CallLimits const&)> work() const
     {
-        return [released = released_](Call const&) -> Result<int> {
+        return [released = released_](CallLimits const&) -> Result<int> {
             released->wait(false);
             return 1;
         };
@@ -42,14 +42,15 @@ class Hangs {
 
 TEST(AnswerInTime, ReturnsTheResultAndTheError)
 {
-    EXPECT_EQ(answer(Seconds{20}, never, [](Call const&) { return 7; }).value(), 7);
-    auto const failed = answer(Seconds{20}, never, [](Call const&) -> Result<int> {
+    EXPECT_EQ(answer(Seconds{20}, never, [](CallLimits const&) { return 7; }).value(), 7);
+    auto const failed = answer(Seconds{20}, never, [](CallLimits const&) -> Result<int> {
         return fail(ExitCode::io, "cannot read run.json", "broken disk");
     });
     EXPECT_EQ(failed.error().code, ExitCode::io);
-    EXPECT_THROW((void)answer(Seconds{20}, never,
-                              [](Call const&) -> Result<int> { throw std::runtime_error("x"); }),
-                 std::runtime_error);
+    EXPECT_THROW(
+        (void)answer(Seconds{20}, never,
+                     [](CallLimits const&) -> Result<int> { throw std::runtime_error("x"); }),
+        std::runtime_error);
 }
 
 TEST(AnswerInTime, AbandonsWorkThatHangs)
@@ -79,10 +80,10 @@ TEST(AnswerInTime, AnExceptionOfTheDeadlineReachesTheCaller)
     EXPECT_THROW((void)answer(Seconds{20}, broken, hangs.work()), std::runtime_error);
 }
 
-// A network store fails by itself when its Call is over, and says why.
+// A network store fails by itself when its CallLimits are over, and says why.
 TEST(AnswerInTime, CancelsWorkThatHeedsItsCall)
 {
-    auto const failed = answer(Millis{10}, never, [](Call const& call) -> Result<int> {
+    auto const failed = answer(Millis{10}, never, [](CallLimits const& call) -> Result<int> {
         while (!call.cancel.stop_requested()) std::this_thread::yield();
         return fail(ExitCode::temporary, "cannot read run.json", "cancelled");
     });

@@ -20,18 +20,20 @@ class HangingStore final : public InMemory, public curtail::test::ForwardingStor
     HangingStore() : ForwardingStore(inner) {}
 
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
+                                        std::span<std::byte const> bytes,
+                                        CallLimits const& call) override
     {
         wait();
         return ForwardingStore::create(name, bytes, call);
     }
-    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
+    Result<void> put(store::ObjectName const& name, Pieces const& bytes,
+                     CallLimits const& call) override
     {
         wait();
         return ForwardingStore::put(name, bytes, call);
     }
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         ++reads_;
         wait();

@@ -106,7 +106,7 @@ class DamagedOnce : public test::ForwardingStore {
     {
     }
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         if (name.text() != name_ || std::exchange(damaged_, true))
             return ForwardingStore::read(name, limit, sink, call);

@@ -35,7 +35,7 @@ struct Table : testing::Test {
     }
     static OperationTable::Work answers_at_once(protocol::Op op)
     {
-        return [op](Call const&) { return answer(op); };
+        return [op](CallLimits const&) { return answer(op); };
     }
     static protocol::Op op_of(OperationTable::Finish const& finish)
     {
@@ -51,7 +51,7 @@ TEST_F(Table, SeveralOperationsRunAtTheSameTime)
     for (protocol::Op op = 1; op <= 3; ++op)
         table.start(
             op, Seconds{20},
-            [&, op](Call const&) {
+            [&, op](CallLimits const&) {
                 ++running;
                 (void)curtail::test::eventually([&] { return running == 3; });
                 return answer(op);
@@ -69,7 +69,7 @@ TEST_F(Table, ALateResultIsDroppedAndFourThreadsAreAbandonedAtMost)
     auto const gate = std::make_shared<HangingStore>();
     gate->hang();
     std::atomic<int> begun{0};
-    auto const hangs = [gate, &begun](Call const&) {
+    auto const hangs = [gate, &begun](CallLimits const&) {
         ++begun;
         (void)gate->get(*store::ObjectName::parse("runs/r/run.json"), {1});
         return answer(99);
@@ -92,7 +92,7 @@ TEST_F(Table, ErrandsLeaveAThreadToQuestions)
     std::atomic<bool> release{false};
     std::atomic<int> begun{0};
     auto const waits = [&](protocol::Op op) {
-        return [&, op](Call const&) {
+        return [&, op](CallLimits const&) {
             ++begun;
             (void)curtail::test::eventually([&] { return release.load(); });
             return answer(op);
@@ -118,7 +118,7 @@ TEST_F(Table, ChoresLeaveAThreadToErrands)
     for (protocol::Op op = OperationTable::first_chore; op < OperationTable::first_chore + 5; ++op)
         table.start(
             op, Seconds{20},
-            [&, op](Call const&) {
+            [&, op](CallLimits const&) {
                 ++begun;
                 (void)curtail::test::eventually([&] { return release.load(); });
                 return answer(op);
@@ -135,7 +135,7 @@ TEST_F(Table, ChoresLeaveAThreadToErrands)
 // The owner has given up the question before, and nobody else waits for its answer.
 TEST_F(Table, AQuestionCancelsTheOneBefore)
 {
-    auto const until_cancelled = [](Call const& call) {
+    auto const until_cancelled = [](CallLimits const& call) {
         (void)curtail::test::eventually([&] { return call.cancel.stop_requested(); });
         return answer(call.cancel.stop_requested() ? 7 : 8);
     };
@@ -153,7 +153,7 @@ TEST_F(Table, AnExceptionReachesTheOwner)
 {
     table.start(
         1, Seconds{20},
-        [](Call const&) -> OperationTable::Finish { throw std::runtime_error("broken"); },
+        [](CallLimits const&) -> OperationTable::Finish { throw std::runtime_error("broken"); },
         answer(0));
     EXPECT_THROW((void)wait_for(1).at(0)(), std::runtime_error);
 }
@@ -166,7 +166,8 @@ TEST(TableEnd, WaitsUntilAThreadHasLetGoOfTheStore)
         auto store = std::make_shared<curtail::test::SlowToEnd>(ended);
         table.start(
             1, Seconds{20},
-            [store = std::move(store)](Call const&) -> OperationTable::Finish { return {}; }, {});
+            [store = std::move(store)](CallLimits const&) -> OperationTable::Finish { return {}; },
+            {});
     }
     EXPECT_TRUE(ended);
 }
@@ -177,7 +178,7 @@ TEST(TableEnd, WaitsForTheVariablesOfAThread)
     {
         OperationTable table([] {});
         table.start(1, Seconds{20},
-                    [&](Call const&) -> OperationTable::Finish {
+                    [&](CallLimits const&) -> OperationTable::Finish {
                         thread_local curtail::test::SlowToEnd const library_state(ended);
                         return {};
                     },
@@ -193,7 +194,7 @@ TEST(TableEnd, WaitsForAnAbandonedThreadThatEndsSoon)
     {
         OperationTable table([] {});
         table.start(1, Millis{1},
-                    [&](Call const&) -> OperationTable::Finish {
+                    [&](CallLimits const&) -> OperationTable::Finish {
                         curtail::test::SlowToEnd const work(ended);
                         (void)curtail::test::eventually([&] { return answers.load(); },
                                                         long_enough);
@@ -216,7 +217,7 @@ TEST(TableEnd, DoesNotWaitForAThreadThatHangs)
     {
         OperationTable table([] { ADD_FAILURE() << "notified"; });
         table.start(1, Seconds{20},
-                    [&](Call const&) -> OperationTable::Finish {
+                    [&](CallLimits const&) -> OperationTable::Finish {
                         (void)curtail::test::eventually([&] { return answers.load(); },
                                                         long_enough);
                         ended = true;
@@ -238,7 +239,7 @@ TEST_F(Table, ItsEndCancelsWhatIsUnderWay)
         OperationTable brief([] {});
         brief.start(
             1, Seconds{20},
-            [&cancelled, ended](Call const& call) {
+            [&cancelled, ended](CallLimits const& call) {
                 cancelled = curtail::test::eventually([&] { return call.is_over(); });
                 *ended = true;
                 return answer(1);

@@ -122,7 +122,7 @@ TEST_F(Restoring, AModelThatIsLoadedIsKept)
 class NotWritable : public test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
-    Result<void> put(store::ObjectName const& name, Pieces const&, Call const&) override
+    Result<void> put(store::ObjectName const& name, Pieces const&, CallLimits const&) override
     {
         return fail(ExitCode::permission, "cannot write " + name.text(), "access denied");
     }

@@ -27,7 +27,8 @@ TEST_F(Executor, OverwritesARecordOfItsSite)
 class WaitingStore : public test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
-    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
+    Result<void> put(store::ObjectName const& name, Pieces const& bytes,
+                     CallLimits const& call) override
     {
         ++puts;
         released.wait(false);

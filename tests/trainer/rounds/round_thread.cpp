@@ -25,12 +25,14 @@ class FullStore final : public curtail::test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
+                                        std::span<std::byte const> bytes,
+                                        CallLimits const& call) override
     {
         if (full) return refuse(name);
         return ForwardingStore::create(name, bytes, call);
     }
-    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
+    Result<void> put(store::ObjectName const& name, Pieces const& bytes,
+                     CallLimits const& call) override
     {
         if (full) return refuse(name);
         return ForwardingStore::put(name, bytes, call);

@@ -122,7 +122,8 @@ class ClosingStore final : public curtail::test::ForwardingStore {
         : ForwardingStore(inner), gate_(std::move(gate))
     {
     }
-    Result<void> put(store::ObjectName const& name, Pieces const& bytes, Call const& call) override
+    Result<void> put(store::ObjectName const& name, Pieces const& bytes,
+                     CallLimits const& call) override
     {
         bool const of_a = name.text().find("/deltas/") != std::string::npos &&
                           name.text().find("/A.") != std::string::npos;
@@ -130,13 +131,14 @@ class ClosingStore final : public curtail::test::ForwardingStore {
         return ForwardingStore::put(name, bytes, call);
     }
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         reads += delta ? 1 : 0;
         return ForwardingStore::read(name, limit, sink, call);
     }
     Result<store::CreateOutcome> create(store::ObjectName const& name,
-                                        std::span<std::byte const> bytes, Call const& call) override
+                                        std::span<std::byte const> bytes,
+                                        CallLimits const& call) override
     {
         bool const header = name.text().find("/contrib/A.") != std::string::npos;
         headers += delta && header ? 1 : 0;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/core/call.hpp"
+#include "base/core/call_limits.hpp"
 #include "base/core/files.hpp"
 #include "base/core/log.hpp"
 #include "run/journal/publisher.hpp"
@@ -30,7 +30,7 @@ class EvaluationLog {
     [[nodiscard]] Result<void> append(runlog::HeldOutLine line);
     /// Publishes what the store lacks. Logs an error when it begins or changes. Returns true if
     /// nothing is left to publish.
-    bool publish(Call const& call) { return publisher_.publish(call); }
+    bool publish(CallLimits const& call) { return publisher_.publish(call); }
 
   private:
     EvaluationLog(config::Run const& run, SiteId site, std::shared_ptr<store::ObjectStore> store,

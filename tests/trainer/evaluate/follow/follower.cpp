@@ -34,7 +34,7 @@ class StopAfterLooks : public test::ForwardingStore {
     {
     }
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         bool const is_look = name.text().ends_with(protocol::commit_name({2}));
         if (is_look && --looks_ == 0) stop_.request_stop();
@@ -51,7 +51,7 @@ class DamagesTwoReads : public test::ForwardingStore {
   public:
     using ForwardingStore::ForwardingStore;
     Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink,
-                      Call const& call) override
+                      CallLimits const& call) override
     {
         for (std::size_t i = 0; i < left_.size(); ++i) {
             CommitNumber const number{static_cast<std::int64_t>(i) + 1};

@@ -9,7 +9,7 @@
 namespace curtail {
 
 /// The limits of one operation.
-struct Call {
+struct CallLimits {
     std::stop_token cancel{};         ///< the operation should end soon after a stop request
     std::optional<MonoTime> until{};  ///< the operation should end at this time
 
