@@ -74,13 +74,13 @@ Result<PreparedAmendment> prepare_amendment(chain::RunObjects const& objects,
     auto const last = last_amendment(objects, **tip, sha256(**record));
     if (!last) return tl::unexpected(last.error());
     PreparedAmendment prepared;
-    prepared.amendment = {run->run,
-                          last->number + 1,
-                          last->sha256,
-                          request.terms,
-                          request.zero_momentum,
-                          request.reason,
-                          now};
+    prepared.amendment = {.run = run->run,
+                          .number = last->number + 1,
+                          .previous = last->sha256,
+                          .terms = request.terms,
+                          .zero_momentum = request.zero_momentum,
+                          .reason = request.reason,
+                          .time = now};
     prepared.changes = protocol::differences(*last->terms, request.terms);
     for (auto& text : site_changes(*last->terms, request.terms))
         prepared.changes.push_back(std::move(text));

@@ -60,10 +60,10 @@ class Builder {
   private:
     struct OpenContainer {
         bool is_object;
-        std::vector<std::pair<std::string, Value>> members;
-        std::set<std::string> keys;  // of `members`, once there are many
-        Array array;
-        std::string key;
+        std::vector<std::pair<std::string, Value>> members{};
+        std::set<std::string> keys{};  // of `members`, once there are many
+        Array array{};
+        std::string key{};
     };
     // Searches few members one by one and many in a tree, so that no choice of keys is slow.
     static bool is_new_key(OpenContainer& open)
@@ -91,7 +91,7 @@ class Builder {
         if (static_cast<int>(open_.size()) >= depth_limit_)
             return refuse("nested deeper than " + std::to_string(depth_limit_) + " levels");
         constexpr std::size_t usual_members = 12;
-        open_.push_back({is_object, {}, {}, {}, {}});
+        open_.push_back({.is_object = is_object});
         if (is_object) open_.back().members.reserve(usual_members);
         return true;
     }

@@ -131,7 +131,7 @@ Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& object
     auto tip = chain::newest_commit(objects);
     if (!tip) return tl::unexpected(tip.error());
     if (!*tip) return std::optional<ChainView>{};
-    ChainView view{protocol::in_force(**spec, **tip), std::move(**tip), {}, {}, {}, {}};
+    ChainView view{.run = protocol::in_force(**spec, **tip), .tip = std::move(**tip)};
     if (auto read = read_round_start(objects, view); !read) return tl::unexpected(read.error());
     if (auto read = read_pending(objects, view); !read) return tl::unexpected(read.error());
     if (auto looked = look_for_model(objects, view); !looked) return tl::unexpected(looked.error());

@@ -20,10 +20,10 @@ struct ChainView {
     protocol::Commit tip;  ///< the newest commit
     /// When the round of `tip` began, by the store's clock. This is the time of the commit that
     /// made the model of `tip`. If the store lacks this commit, the value is the time of `tip`.
-    Time round_began;
-    std::vector<MemberView> members;       ///< in the order of `tip.members`
-    std::optional<protocol::Lease> lease;  ///< newest readable lease for the merge that ends
-                                           ///< the round of `tip`; empty if there is none
+    Time round_began{};
+    std::vector<MemberView> members{};       ///< in the order of `tip.members`
+    std::optional<protocol::Lease> lease{};  ///< newest readable lease for the merge that ends
+                                             ///< the round of `tip`; empty if there is none
     std::vector<std::string> notes{};  ///< about damaged headers and leases, and a missing model
 };
 

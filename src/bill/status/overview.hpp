@@ -16,8 +16,8 @@ struct Overview {
     std::string store;  ///< address of the store
     Time now;           ///< real time at which curtail-status began to read
     /// Empty if the run has not started or its store cannot be read.
-    std::optional<ChainView> chain;
-    SitesView sites;
+    std::optional<ChainView> chain{};
+    SitesView sites{};
     std::optional<Error> store_error{};  ///< why the store cannot be read; empty if it can be read
     std::optional<account::Speed> speed{};  ///< of the run; empty if unknown
     std::optional<EnergyView> energy{};     ///< empty if unknown; its sites are those of `sites`

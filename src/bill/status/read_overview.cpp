@@ -46,7 +46,7 @@ Overview read_overview(config::Run const& run,
                        Result<std::shared_ptr<store::ObjectStore>> const& store, Time now,
                        chain::CacheSettings const& cache)
 {
-    Overview overview{run.run, run.store.url, now, {}, {}};
+    Overview overview{.run = run.run, .store = run.store.url, .now = now};
     read_store(overview, store, run, cache);
     note_changed_budget(overview, run);
     journal::LogReader const reader(run, overview.store_error ? nullptr : *store);

@@ -131,7 +131,7 @@ Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimi
     Job vanished;
     vanished.launcher_state = "GONE";
     vanished.end = Job::End::unknown;
-    Update update{std::move(before), {}, {}};
+    Update update{.state = std::move(before)};
     resolve_intent(update, jobs, now, limits);
     adopt_unknown_jobs(update, jobs);
     std::vector<TrackedJob> remaining;

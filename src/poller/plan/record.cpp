@@ -34,7 +34,7 @@ void note_refusal(Update& update, Action const& action, Outcome const& outcome, 
 Update finish_submission(SiteState before, Action const& action, Outcome const& outcome, Time now,
                          JobLimits const& limits)
 {
-    Update update{std::move(before), {}, {}};
+    Update update{.state = std::move(before)};
     auto failure = "submission failed (" + outcome.why + ")";
     switch (outcome.status) {
         case Outcome::Status::done:
@@ -82,7 +82,7 @@ Update finish(SiteState before, Action const& action, Outcome const& outcome, Ti
 {
     if (action.type == ActionType::submit)
         return finish_submission(std::move(before), action, outcome, now, limits);
-    Update update{std::move(before), {}, {}};
+    Update update{.state = std::move(before)};
     auto* job = find(update.state, action.job);
     if (job == nullptr || outcome.status != Outcome::Status::done) return update;
     auto const note = [&](JobChange::Type type) {

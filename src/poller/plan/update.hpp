@@ -25,8 +25,8 @@ struct HoldRequest {
 struct Update {
     SiteState state;
     /// Each type occurs at most once per job.
-    std::vector<runlog::JobChange> events;
-    std::optional<HoldRequest> hold;  ///< set if the update gives a reason to hold the site
+    std::vector<runlog::JobChange> events{};
+    std::optional<HoldRequest> hold{};  ///< set if the update gives a reason to hold the site
 };
 
 }  // namespace curtail::plan

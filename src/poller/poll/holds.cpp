@@ -36,7 +36,10 @@ class Updater {
         update_.holds.applied_serial = decision.serial;
         update_.resumed = !decision.held;
         decided_at_ = decision.since;
-        note({decision.held, "person", decision.reason, decision.serial, {}},
+        note({.held = decision.held,
+              .cause = "person",
+              .why = decision.reason,
+              .serial = decision.serial},
              decision.held ? "paused by " + decision.by + ": " + decision.reason
                            : "resumed by " + decision.by);
         if (!decision.held) update_.holds.automatic.reset();
@@ -48,13 +51,19 @@ class Updater {
         if (update_.holds.automatic || (update_.resumed && !is_later)) return;
         auto const signal_time = site_.window.evaluated_until.value_or(now_);
         update_.holds.automatic = {{request.cause, request.why, {}}, now_, signal_time};
-        note({true, to_text(request.cause), request.why, {}, signal_time}, "held: " + request.why);
+        note({.held = true,
+              .cause = to_text(request.cause),
+              .why = request.why,
+              .signal_time = signal_time},
+             "held: " + request.why);
     }
     void release()
     {
         auto& hold = update_.holds.automatic;
         if (!hold || !ends_cancel(*hold, site_.window)) return;
-        note({false, to_text(hold->request.cause), "a new window has opened", {}, {}},
+        note({.held = false,
+              .cause = to_text(hold->request.cause),
+              .why = "a new window has opened"},
              "no longer held: a new window has opened since the cancel");
         hold.reset();
     }

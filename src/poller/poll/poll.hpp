@@ -16,9 +16,9 @@ namespace curtail::poll {
 /// A run, and what is needed to poll its sites. `run` must outlive this object.
 struct PollContext {
     config::Run const& run;
-    std::vector<SiteParts> sites;
-    std::shared_ptr<Clock const> clock;  ///< the signal's clock
-    std::optional<Time> trace_end;       ///< time of the trace's last sample; empty without a trace
+    std::vector<SiteParts> sites{};
+    std::shared_ptr<Clock const> clock{};  ///< the signal's clock
+    std::optional<Time> trace_end{};  ///< time of the trace's last sample; empty without a trace
     Log log;
     /// A warning about the run's folders; empty if there is none. It is logged only if it differs
     /// from that of the previous poll.

@@ -125,18 +125,15 @@ int main(int argc, char** argv)
 {
     // MPI_Finalize would wait for the other end.
     programs::end_at_once(programs::run(
-        {"curtail-bridge",
-         "One end of a connection between two sites over MPI. curtail-train starts it, under an "
-         "mpirun of its own (docs/mpi.md).",
-         {{"",
-           "",
-           {},
-           {{"SOCKET", "Socket at which the leader of this site listens"},
-            {"PORT_FILE",
-             "File with the name of the MPI port to connect with; without it, the bridge opens a "
-             "port and waits",
-             false}},
-           run_bridge}},
-         ""},
+        {.name = "curtail-bridge",
+         .summary = "One end of a connection between two sites over MPI. curtail-train starts it, "
+                    "under an mpirun of its own (docs/mpi.md).",
+         .commands = {{.positionals = {{"SOCKET",
+                                        "Socket at which the leader of this site listens"},
+                                       {"PORT_FILE",
+                                        "File with the name of the MPI port to connect with; "
+                                        "without it, the bridge opens a port and waits",
+                                        false}},
+                       .run = run_bridge}}},
         argc, argv));
 }

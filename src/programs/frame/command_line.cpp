@@ -149,7 +149,7 @@ Result<Invocation> Parser::invocation() const
 {
     auto const* const command = chosen();
     if (command == nullptr) return tl::unexpected(usage_error("missing command"));
-    Invocation invocation{command, {}, {}, {}};
+    Invocation invocation{.command = command};
     auto const* const own = command->name.empty() ? &app_ : app_.get_subcommand(command->name);
     for (auto const* app : {own, &app_})
         for (auto const* option : app->get_options([](auto const* o) { return o->count() > 0; })) {
@@ -201,9 +201,9 @@ Result<Invocation> Parser::parse(int argc, char const* const* argv)
         app_.parse(argc, pointers.data());
         return invocation();
     } catch (CLI::CallForHelp const&) {
-        return Invocation{nullptr, app_.help(), {}, {}};
+        return Invocation{.page = app_.help()};
     } catch (CLI::CallForVersion const& version) {
-        return Invocation{nullptr, version.what(), {}, {}};
+        return Invocation{.page = version.what()};
     } catch (CLI::ParseError const& error) {
         return tl::unexpected(usage_error(error));
     }

@@ -10,9 +10,9 @@ namespace curtail::programs {
 struct Invocation {
     /// Command to run, owned by the Program; null: only print `page`.
     Command const* command{nullptr};
-    std::string page;     ///< output of --help or --version
-    std::string config;   ///< argument of --config; empty if not given
-    OptionValues values;  ///< options and positionals that the command line contains
+    std::string page{};     ///< output of --help or --version
+    std::string config{};   ///< argument of --config; empty if not given
+    OptionValues values{};  ///< options and positionals that the command line contains
 };
 
 /// Parses and validates a command line with CLI11. Fails with `usage` if the command line is

@@ -33,9 +33,9 @@ class Arguments {
 
 /// A command of a program: its options and positionals, and the function that runs it.
 struct Command {
-    std::string name;  ///< empty if the program has no subcommands
-    std::string summary;
-    std::vector<Option> options;
+    std::string name{};  ///< empty if the program has no subcommands
+    std::string summary{};
+    std::vector<Option> options{};
     std::vector<Positional> positionals;
     std::function<Result<void>(Arguments const&, Console const&)> run;
     bool json{false};  ///< whether the command has the option `--json`
@@ -49,7 +49,7 @@ struct Program {
     std::string name;
     std::string summary;
     std::vector<Command> commands;
-    std::string notes;  ///< text at the end of the help page
+    std::string notes{};  ///< text at the end of the help page
 };
 
 /// Returns the option `--json`.

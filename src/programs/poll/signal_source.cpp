@@ -175,7 +175,8 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target, PollO
 Result<poll::PollContext> make_context(PollTarget const& target, PollOptions const& options,
                                        Log const& log)
 {
-    poll::PollContext context{target.run, {}, {}, {}, log, warning_of_shared_folders(target.run)};
+    poll::PollContext context{
+        .run = target.run, .log = log, .folder_warning = warning_of_shared_folders(target.run)};
     auto const connected =
         std::visit([&](auto const& source) { return connect(context, target, options, source); },
                    options.source);

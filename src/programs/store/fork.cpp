@@ -55,7 +55,8 @@ Result<void> fork(Arguments const& arguments, Console const& console)
                     "RUN_FILE is that of the same run", "give the fork another name");
     auto const to = store::open_store(run->store);
     if (!to) return tl::unexpected(to.error());
-    operate::ForkOptions options{{}, arguments.flag("reset-momentum"), manifest_of(*run)};
+    operate::ForkOptions options{.reset_momentum = arguments.flag("reset-momentum"),
+                                 .manifest = manifest_of(*run)};
     if (arguments.has("commit")) options.number = CommitNumber{arguments.integer("commit")};
     CachedRun origin(*from, arguments, console);
     auto const forked =

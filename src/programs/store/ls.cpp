@@ -11,8 +11,8 @@ namespace {
 // One line about a run.
 struct RunLine {
     RunId run;
-    std::optional<protocol::Commit> newest;
-    std::string trouble;  // why `newest` is unknown
+    std::optional<protocol::Commit> newest{};
+    std::string trouble{};  // why `newest` is unknown
 };
 
 Result<std::vector<RunLine>> read_lines(NamedStore const& named)
@@ -22,9 +22,9 @@ Result<std::vector<RunLine>> read_lines(NamedStore const& named)
     std::vector<RunLine> lines;
     for (auto const& run : *runs) {
         auto newest = chain::newest_commit({*named.store, run});
-        if (newest) lines.push_back({run, std::move(*newest), ""});
+        if (newest) lines.push_back({.run = run, .newest = std::move(*newest)});
         else if (protocol::is_bad_record(newest.error().code))
-            lines.push_back({run, {}, newest.error().message()});
+            lines.push_back({.run = run, .trouble = newest.error().message()});
         else return tl::unexpected(newest.error());
     }
     return lines;

@@ -63,7 +63,7 @@ void Merger::begin()
 
 std::optional<Merger::Obstacle> Merger::add_deltas()
 {
-    protocol::Merged found{question_.op, {}, {}, {}};
+    protocol::Merged found{.op = question_.op};
     for (std::size_t i = 0; i < sumsq_.size(); ++i) {
         auto const& included = question_.include[i];
         auto const add = [&](std::size_t first, std::span<float const> delta) {
@@ -168,8 +168,8 @@ Merger::Obstacle Merger::refuse_greatest()
     auto const& included = question_.include.at(greatest);
     warnings_.push_back("refusing " + name_of(included) +
                         ": with it, some values of the merged model are not finite");
-    return protocol::Merged{
-        question_.op, {{included.member, included.seq, protocol::Refusal::nan}}, {}, {}};
+    return protocol::Merged{.op = question_.op,
+                            .refused = {{included.member, included.seq, protocol::Refusal::nan}}};
 }
 
 // The answer to a merge whose model or momentum cannot be read.

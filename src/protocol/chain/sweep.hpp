@@ -40,7 +40,8 @@ struct SweepResult {
 };
 /// Deletes what the plan allows to delete. Goes on after an error. Several sweeps may run at a
 /// time, while sites train; each counts what the others deleted before as deleted too. `progress`
-/// receives the number of objects that are done. Ends early if the CallLimits of `objects` is over.
+/// receives the number of objects that are done. Ends early if the CallLimits of `objects` are
+/// over.
 [[nodiscard]] SweepResult carry_out(chain::RunObjects const& objects, SweepPlan const& plan,
                                     std::function<void(std::int64_t done)> const& progress = {});
 

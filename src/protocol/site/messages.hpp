@@ -115,15 +115,15 @@ struct Merged {
                         ///< date, so the Site repeats the merge before it refuses the contribution.
     };
     Op op{};
-    std::vector<UnusableContribution> refused;  ///< if not empty, no model was made
-    std::optional<PartRef> weights;             ///< theta', stored at Merge::weights
-    std::optional<PartRef> momentum;  ///< m', stored at Merge::momentum; empty if there is none
+    std::vector<UnusableContribution> refused{};  ///< if not empty, no model was made
+    std::optional<PartRef> weights{};             ///< theta', stored at Merge::weights
+    std::optional<PartRef> momentum{};  ///< m', stored at Merge::momentum; empty if there is none
 };
 /// Answer to Restore.
 struct Restored {
     Op op{};
-    std::vector<std::string> stored;   ///< names of the objects that the program stored again
-    std::vector<std::string> damaged;  ///< names of the objects that are still damaged or missing
+    std::vector<std::string> stored{};   ///< names of the objects that the program stored again
+    std::vector<std::string> damaged{};  ///< names of the objects that are still damaged or missing
 };
 /// Answer to Merge, LoadModel and Adopt: 3 reads did not return the committed model or momentum.
 /// The object `name` is missing, has the wrong size or digest, or is not a payload of this run.

@@ -19,7 +19,7 @@ void Payloads::begin(std::vector<std::string> names) { list_.push_back({std::mov
 void Payloads::begin(std::vector<std::string> names, MergeKey key)
 {
     begin(std::move(names));
-    made_ = StoredModel{std::move(key), {}, {}};
+    made_ = StoredModel{.key = std::move(key)};
 }
 
 void Payloads::require_newest(PartRef const& weights, std::optional<PartRef> const& momentum) const

@@ -23,8 +23,8 @@ struct MergeKey {
 /// A model that this process has stored or is about to store. No commit names it yet.
 struct StoredModel {
     MergeKey key;
-    PartRef weights;                  ///< has no name until the model is stored
-    std::optional<PartRef> momentum;  ///< empty until stored, or if key.outer_step is false
+    PartRef weights{};                  ///< has no name until the model is stored
+    std::optional<PartRef> momentum{};  ///< empty until stored, or if key.outer_step is false
 };
 
 /// Keeps the list of payload objects that this process stored for commits. An object stays in the

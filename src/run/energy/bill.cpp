@@ -27,7 +27,7 @@ std::vector<StateInterval> clip(std::span<StateInterval const> states, Interval 
 Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
              IntensitySeries const& intensity, BillSettings const& settings)
 {
-    Bill bill{{}, {}, {}, settings.energy, settings.carbon};
+    Bill bill{.energy = settings.energy, .carbon = settings.carbon};
     for (auto const& s : states) {
         auto const tally =
             integrate(settings.power.of(s.state), s.when, intensity, settings.threshold);

@@ -26,11 +26,11 @@ struct Provenance {
 
 /// The energy and carbon of one site, and where their values come from.
 struct Bill {
-    std::map<PowerState, Tally> by_state;
-    Tally total;
-    WattHours inside_windows;  ///< energy drawn while the site's window was open or closing
-    Provenance energy;         ///< where the amounts of energy come from
-    Provenance carbon;         ///< where the amounts of carbon come from
+    std::map<PowerState, Tally> by_state{};
+    Tally total{};
+    WattHours inside_windows{};  ///< energy drawn while the site's window was open or closing
+    Provenance energy;           ///< where the amounts of energy come from
+    Provenance carbon;           ///< where the amounts of carbon come from
     /// Returns `inside_windows` as a fraction of the total energy, or an empty optional if no
     /// energy was drawn.
     [[nodiscard]] std::optional<double> inside_share() const;

@@ -12,7 +12,7 @@ std::optional<Event> parse_event(std::string_view line)
     auto const value = json::parse(line, "event");
     auto const* object = value ? value->as_object() : nullptr;
     if (object == nullptr) return std::nullopt;
-    Event event{{}, {}, {}, *object};
+    Event event{.details = *object};
     auto const time = object->time_at("time");
     auto const* type = object->find("type");
     if (!time || type == nullptr || type->as_text() == nullptr) return std::nullopt;

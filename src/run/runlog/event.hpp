@@ -14,9 +14,9 @@ namespace curtail::runlog {
 /// One line of an `events.jsonl`. The details of the events are defined in poller_events.hpp,
 /// trainer_events.hpp and, for the round protocol, protocol/site/notes.hpp.
 struct Event {
-    Time time;             ///< real time
-    std::string type;      ///< `window-open`, `job-submitted`, `first-step`, ...
-    std::string site;      ///< empty if the event does not belong to a site
+    Time time{};           ///< real time
+    std::string type{};    ///< `window-open`, `job-submitted`, `first-step`, ...
+    std::string site{};    ///< empty if the event does not belong to a site
     json::Object details;  ///< all other keys of the line
 
     /// Returns the detail `key` as text. If the detail has another type, returns its JSON text. If

@@ -57,8 +57,8 @@ struct HoldChange {
     bool held{false};
     std::string cause;  ///< `person`, `failures` or `cancel`
     std::string why;
-    std::optional<std::int64_t> serial;  ///< for `person`: serial of the permission::Hold
-    std::optional<Time> signal_time;     ///< time of the change, on the signal's clock
+    std::optional<std::int64_t> serial{};  ///< for `person`: serial of the permission::Hold
+    std::optional<Time> signal_time{};     ///< time of the change, on the signal's clock
 };
 [[nodiscard]] Event to_event(HoldChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<HoldChange> hold_change_in(Event const& event);

@@ -24,8 +24,8 @@ Event to_event(TrainerStart const& start, Time now, std::string site)
 std::optional<TrainerStart> trainer_start_in(Event const& event)
 {
     if (event.type != "trainer-start") return std::nullopt;
-    TrainerStart start{
-        event.text("job"), static_cast<int>(event.integer("ranks").value_or(0)), {}, {}};
+    TrainerStart start{.job = event.text("job"),
+                       .ranks = static_cast<int>(event.integer("ranks").value_or(0))};
     for (auto const& [key, object] : {std::pair("build", &start.build), {"gpu", &start.gpu}})
         if (auto const* found = event.details.find(key); found != nullptr && found->as_object())
             *object = *found->as_object();

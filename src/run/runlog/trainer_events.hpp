@@ -27,10 +27,10 @@ struct StateChange {
 
 /// An event: a trainer has started.
 struct TrainerStart {
-    std::string job;     ///< job id, from Slurm or the local launcher; may be empty
-    int ranks{0};        ///< number of ranks of the job
-    json::Object build;  ///< what `--version` prints: version, commit, compiler, ...
-    json::Object gpu{};  ///< how the leader computes on a GPU (docs/gpu.md); empty on a CPU
+    std::string job;       ///< job id, from Slurm or the local launcher; may be empty
+    int ranks{0};          ///< number of ranks of the job
+    json::Object build{};  ///< what `--version` prints: version, commit, compiler, ...
+    json::Object gpu{};    ///< how the leader computes on a GPU (docs/gpu.md); empty on a CPU
 };
 [[nodiscard]] Event to_event(TrainerStart const& start, Time now, std::string site);
 [[nodiscard]] std::optional<TrainerStart> trainer_start_in(Event const& event);

@@ -75,7 +75,8 @@ EvaluatedInterval evaluate_interval(WindowState const& before, Time from,
     check(points, rule);
     now = std::max(now, from);
     Signal const signal(points, rule.max_age);
-    EvaluatedInterval result{before, now, signal.at(now), last_above, {}, {}};
+    EvaluatedInterval result{
+        .state = before, .until = now, .intensity = signal.at(now), .last_above = last_above};
     for (std::optional<Time> time = from; time && *time <= now;) {
         auto const intensity = signal.at(*time);
         auto const decision = advance(result.state, intensity, *time, rule.thresholds);

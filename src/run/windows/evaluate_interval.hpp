@@ -41,8 +41,8 @@ struct EvaluatedInterval {
     std::optional<GramsPerKwh> intensity;  ///< the intensity valid at `until`; empty if it is
                                            ///< unknown
     std::optional<Time> last_above;        ///< as PhaseChange::last_above, until `until`
-    std::string explanation;               ///< why the window has its phase at `until`
-    std::vector<PhaseChange> changes;      ///< in order of time
+    std::string explanation{};             ///< why the window has its phase at `until`
+    std::vector<PhaseChange> changes{};    ///< in order of time
 };
 
 /// Evaluates a window over the interval from `from` to `now`, both included. `before` is the

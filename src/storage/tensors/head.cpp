@@ -287,7 +287,7 @@ FileHead encode_head(std::span<TensorInfo const> tensors, json::Object const& at
     for (auto const& entry : groups) place(entry.first, header(entry));
     for (auto const& info : tensors) place(info.name, dataset(info, 0));
     auto const elements = aligned(static_cast<std::int64_t>(next), head_alignment);
-    FileHead head{{}, {}, elements};
+    FileHead head{.file_bytes = elements};
     std::string datasets;
     for (auto const& info : tensors) {
         auto const offset = aligned(head.file_bytes, alignment);

@@ -14,9 +14,9 @@ inline constexpr std::int64_t head_alignment = 4096;
 
 /// The head of a tensor file: all bytes before the elements of its tensors.
 struct FileHead {
-    std::string bytes;
-    std::vector<std::int64_t> offsets;  ///< where each tensor's elements begin in the file
-    std::int64_t file_bytes{};          ///< where the last elements end; the size of the file
+    std::string bytes{};
+    std::vector<std::int64_t> offsets{};  ///< where each tensor's elements begin in the file
+    std::int64_t file_bytes{};            ///< where the last elements end; the size of the file
 };
 
 /// Returns the head of a tensor file. The elements of the tensors follow it in the order of

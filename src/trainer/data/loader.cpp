@@ -41,7 +41,7 @@ Result<Batch> Loader::rows(std::span<std::int64_t const> blocks, RowRange range)
     if (range.begin < 0 || range.end < range.begin ||
         range.end > std::ssize(blocks) * rows_per_block())
         throw std::out_of_range("rows beyond the batch");
-    Batch batch{range.size(), sequence_, {}, {}};
+    Batch batch{.rows = range.size(), .sequence = sequence_};
     batch.inputs.reserve(static_cast<std::size_t>(batch.rows * sequence_));
     batch.targets.reserve(batch.inputs.capacity());
     std::vector<Token> row(static_cast<std::size_t>(sequence_) + 1);

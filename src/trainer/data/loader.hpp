@@ -22,10 +22,10 @@ struct RowRange {
 
 /// Rows of tokens for the model, in row-major order.
 struct Batch {
-    std::int64_t rows{0};               ///< B, the number of rows
-    std::int64_t sequence{0};           ///< T, the tokens of a row
-    std::vector<std::int64_t> inputs;   ///< (B, T)
-    std::vector<std::int64_t> targets;  ///< (B, T): for each input the token that follows it
+    std::int64_t rows{0};                 ///< B, the number of rows
+    std::int64_t sequence{0};             ///< T, the tokens of a row
+    std::vector<std::int64_t> inputs{};   ///< (B, T)
+    std::vector<std::int64_t> targets{};  ///< (B, T): for each input the token that follows it
 };
 
 /// Cuts the n tokens of a TokenStream into blocks of K tokens (`block_tokens`), and each block into

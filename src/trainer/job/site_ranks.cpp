@@ -105,7 +105,7 @@ void SiteRanks::begin_snapshot(snapshot::Metadata const& metadata, std::int64_t 
     send({CommandType::begin_snapshot, serial});
     // The header's text form carries the metadata to all ranks.
     auto const text =
-        comm::broadcast_text(collectives_, encode(snapshot::RankHeader{metadata, {}, {}}), 0);
+        comm::broadcast_text(collectives_, encode(snapshot::RankHeader{.metadata = metadata}), 0);
     auto const received = snapshot::decode(text).value().value();
     snapshots_.begin(received.metadata, {serial, collectives_.rank(), collectives_.size()});
 }

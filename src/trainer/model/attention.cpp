@@ -120,7 +120,7 @@ AttentionResult attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequ
     }
     auto const [y, log_sum] =
         at::_scaled_dot_product_flash_attention_for_cpu(heads.q, heads.k, heads.v, 0.0, true);
-    return {as_rows(y), log_sum, {}, {}};
+    return {.y = as_rows(y), .log_sum = log_sum};
 }
 
 HeadGradients attend_backward(at::Tensor const& dy, at::Tensor const& qkv,

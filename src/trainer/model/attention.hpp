@@ -19,7 +19,7 @@ struct AttentionResult {
     at::Tensor log_sum;  ///< logarithms of the softmax's sums, in the layout of ATen's operator
     /// State of the random numbers for dropout. The GPU's operators require it, although there is
     /// no dropout here. Undefined on the CPU.
-    at::Tensor random_seed, random_offset;
+    at::Tensor random_seed{}, random_offset{};
 };
 
 /// Computes the causal attention softmax(q k^T / sqrt(D)) v in each row of T tokens, from the

@@ -27,7 +27,7 @@ Result<protocol::Input> MergeWork::merge(protocol::Merge const& question, Byprod
 {
     auto const computed = compute(question, byproducts.warnings, call);
     if (!computed) return computed.error();
-    protocol::Merged merged{question.op, {}, {}, {}};
+    protocol::Merged merged{.op = question.op};
     if (question.outer_step) {
         auto part = transport_.put(question.momentum.value(), computed->momentum, call);
         if (!part) return tl::unexpected(part.error());
@@ -58,7 +58,7 @@ Result<protocol::Input> MergeWork::restore(protocol::Restore const& question,
                                            std::vector<std::string>& warnings,
                                            CallLimits const& call) const
 {
-    protocol::Restored restored{question.op, {}, {}};
+    protocol::Restored restored{.op = question.op};
     auto const damaged = damaged_of(question.parts, call);
     if (!damaged) return tl::unexpected(damaged.error());
     if (damaged->empty()) return restored;

@@ -58,8 +58,8 @@ struct StoredRange {
 /// The header of one rank's file.
 struct RankHeader {
     Metadata metadata;
-    Place place;
-    std::vector<StoredRange> ranges;
+    Place place{};
+    std::vector<StoredRange> ranges{};
 };
 /// Name of the tensor of bytes that holds the header.
 inline constexpr char const* header_tensor = "header";
