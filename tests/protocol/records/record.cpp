@@ -182,16 +182,25 @@ std::string with_format(std::string const& bytes, int format)
     return json::canonical(object);
 }
 
+std::string with_damaged_format(EncodedRecord const& record)
+{
+    auto bytes = record.bytes;
+    bytes.at(bytes.find("\"format\":2") + 9) = '3';
+    return bytes;
+}
+
 TEST(Record, WhoseFormatHasADamagedDigitIsDamaged)
 {
-    auto bytes = encode(a_commit()).bytes;
-    auto const at = bytes.find("\"format\":2");
-    ASSERT_NE(at, std::string::npos);
-    bytes[at + 9] = '3';
-    auto const read = decode_commit(bytes, commit_name({8}));
-    ASSERT_FALSE(read);
-    EXPECT_EQ(read.error().code, ExitCode::protocol);
-    EXPECT_THAT(read.error().message(), HasSubstr("its bytes have changed"));
+    auto const header = a_header();
+    auto const run = decode_run(with_damaged_format(encode(small_run())));
+    auto const commit = decode_commit(with_damaged_format(encode(a_commit())), commit_name({8}));
+    auto const contribution =
+        decode_header(with_damaged_format(encode(header)), header_name(header.member, header.seq));
+    ASSERT_FALSE(run || commit || contribution);
+    for (auto const& error : {run.error(), commit.error(), contribution.error()}) {
+        EXPECT_EQ(error.code, ExitCode::protocol);
+        EXPECT_THAT(error.message(), HasSubstr("its bytes have changed"));
+    }
 }
 
 TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
