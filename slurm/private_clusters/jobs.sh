@@ -31,9 +31,10 @@ cancel_jobs() { # cancels every job and waits until none is left
 }
 
 leftover_steps() { # prints the pids of our clusters' job steps: each has its slurmd's log open
-    local folder
+    local folder name
     for folder in /proc/[0-9]*; do
-        [[ $(cat "$folder/comm" 2>/dev/null) == slurmstepd ]] || continue
+        { read -r name <"$folder/comm"; } 2>/dev/null || continue
+        [[ $name == slurmstepd ]] || continue
         [[ -z $(find "$folder/fd" -lname "$root/*/log/slurmd-*.log" 2>/dev/null) ]] ||
             echo "${folder#/proc/}"
     done
