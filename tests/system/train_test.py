@@ -136,7 +136,7 @@ def two_sites_merge():
 
 @case(seconds=4)
 def complete_stream_ends_the_run():
-    with SmallRun(epochs=1) as run:
+    with SmallRun(ranks=1, epochs=1) as run:
         run.train("A")
         tip = run.commits()[-1]
         expect(tip["complete"], "the last commit is not complete")
@@ -149,7 +149,7 @@ def complete_stream_ends_the_run():
 @case(seconds=4)
 def token_budget_ends_the_run_at_a_whole_block():
     # 2900 tokens are 22.7 blocks of 128, and 5.75 steps of 4 blocks.
-    with SmallRun(training={"tokens": 2900}) as run:
+    with SmallRun(ranks=1, training={"tokens": 2900}) as run:
         run.train("A")
         tip = run.commits()[-1]
         expect(tip["complete"] and tip["data"]["done"] == [[0, 23]], f"done {tip['data']['done']}")
@@ -168,7 +168,7 @@ def token_budget_ends_the_run_at_a_whole_block():
 
 @case(seconds=5)
 def a_changed_budget_is_a_warning():
-    with SmallRun(training={"tokens": 20_000}) as run:
+    with SmallRun(ranks=1, training={"tokens": 20_000}) as run:
         job = run.start_training("A")
         wait_for(lambda: run.events("A", "joined"), "site A joins")
         run.config["training"]["tokens"] = 15_000
@@ -213,7 +213,7 @@ def token_budget_ends_training_without_a_store():
 
 @case(seconds=8)
 def token_budget_larger_than_the_data_is_refused():
-    with SmallRun(training={"tokens": 10_000_000}, epochs=2) as run:
+    with SmallRun(ranks=1, training={"tokens": 10_000_000}, epochs=2) as run:
         done = run.train("A", code=78)
         expect("the budget is 10000000 tokens, but the data have" in done.stderr, done.stderr)
         expect("raise data.epochs to" in done.stderr, done.stderr)
@@ -257,7 +257,7 @@ def paced_ranks_rest_and_stop_in_time():
 
 @case(seconds=7)
 def another_configuration_is_refused():
-    with SmallRun(epochs=1) as run:
+    with SmallRun(ranks=1, epochs=1) as run:
         run.train("A")
         run.config["seed"] = 2
         run.save()

@@ -298,8 +298,10 @@ def check_tables(browser, doc, what, checks):
 
 def check_without_scripts(browser, doc, url, checks):
     browser.allow_scripts(False)
-    for pixels in (1400, 820, 400):
-        browser.open(url, "document.querySelector('noscript .empty')", width=pixels)
+    browser.open(url, "document.querySelector('noscript .empty')")
+    for pixels in (820, 400, 1400):
+        browser.set_size(pixels)
+        browser.wait(f"innerWidth === {pixels}", f"the window has not {pixels} px")
         check_width(browser, pixels, checks)
     check_tables(browser, doc, "without JavaScript", checks)
     checks.no_problems(browser, url)
