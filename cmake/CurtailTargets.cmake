@@ -166,7 +166,12 @@ function(_curtail_test_executable target main)
         POSITION_INDEPENDENT_CODE OFF)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${target} PRIVATE curtail_flags curtail_test_flags ${main} GTest::gtest
-        GTest::gmock)
+        GTest::gmock curtail::core)
+    # The linker keeps the first copy of an inline function. With this library before the tests,
+    # which are compiled without optimization, the sources keep those that are optimized.
+    target_link_options(${target} PRIVATE LINKER:--whole-archive $<TARGET_FILE:curtail_core>
+        LINKER:--no-whole-archive)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS $<TARGET_FILE:curtail_core>)
     get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     _curtail_use_precompiled(${target} curtail_test ${folder})
 endfunction()
