@@ -2,8 +2,8 @@
 # The front door. `make help` lists the targets.
 PRESET ?= release
 JOBS ?= $(shell nproc)
-# ctest counts in quarters of a core (PROCESSORS): four tests that mostly wait share a core.
-QUARTERS = $(shell echo $$(( 4 * $(JOBS) )))
+# ctest counts in fifths of a core (PROCESSORS): five tests that mostly wait share a core.
+FIFTHS = $(shell echo $$(( 5 * $(JOBS) )))
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh')
@@ -54,14 +54,14 @@ demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT
 	    $${TEXT:+--text "$$TEXT"}
 
 test: build ## build and run every test
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(QUARTERS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(FIFTHS)
 
 test-unit: build ## build everything and run the unit tests
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(QUARTERS) -L unit
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(FIFTHS) -L unit
 
 test-asan: ## unit tests under address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory build PRESET=asan+ubsan
-	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(QUARTERS) -L unit
+	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(FIFTHS) -L unit
 
 bench: build ## measure pairs of commands and print their ratios; results in results/bench
 	@exec bench/bench.py

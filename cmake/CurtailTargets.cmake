@@ -183,7 +183,7 @@ endfunction()
 #   what this file defines. LINKS names libraries of ours (`rounds`) or other targets [FOLDER].
 #   PROGRAMS are built before the test. With RANKS the files become an executable of their own,
 #   which runs under mpirun once for each number of ranks. Only such a test has several files. ctest
-#   counts in quarters of a core. WAITS: the test mostly waits, so it shares a core with three
+#   counts in fifths of a core. WAITS: the test mostly waits, so it shares a core with four
 #   others. EACH: each case is a test of its own. STORAGE: it uses the S3 server that ctest starts
 #   for several tests. COST: how long it takes, if that is long; such tests begin before others.
 function(curtail_test name)
@@ -236,21 +236,21 @@ function(curtail_test name)
     endif()
     if(ARG_RANKS)
         foreach(ranks ${ARG_RANKS})
-            set(quarters 4)
+            set(fifths 4)
             if(ARG_WAITS)
-                set(quarters 2)
+                set(fifths 2)
             endif()
             add_test(NAME ${name}_${ranks} COMMAND mpirun --bind-to none --oversubscribe -n ${ranks}
                 ${command})
-            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS ${quarters}
+            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS ${fifths}
                 ENVIRONMENT "${environment};${CURTAIL_MPIRUN_ENVIRONMENT}")
         endforeach()
         return()
     endif()
     # Two tests that compute leave room for one that replays a day.
-    set(quarters 3)
+    set(fifths 4)
     if(ARG_WAITS)
-        set(quarters 1)
+        set(fifths 1)
     endif()
     if(ARG_EACH)
         file(STRINGS ${ARG_SOURCE} cases REGEX "^TEST(_F)?\\(")
@@ -265,7 +265,7 @@ function(curtail_test name)
         add_test(NAME ${name} COMMAND ${command})
         set(tests ${name})
     endif()
-    set_tests_properties(${tests} PROPERTIES ${properties} PROCESSORS ${quarters}
+    set_tests_properties(${tests} PROPERTIES ${properties} PROCESSORS ${fifths}
         ENVIRONMENT "${environment}")
 endfunction()
 

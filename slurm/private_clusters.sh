@@ -22,9 +22,9 @@ usage: private_clusters.sh up [--if-needed] [--hard] [SITE...]
        private_clusters.sh controller stop|start SITE
                                     stop or start only the slurmctld of SITE; jobs keep running
 
---hard starts clusters that are harder for a program to use: two nodes, node1 and node2; jobs that
-vanish from squeue soon after their end; a slow prolog and epilog; and the partitions preemptable
-and urgent, whose jobs preempt those of preemptable.
+--hard starts clusters that are harder for a program to use: several nodes, node1, node2 and so
+on; jobs that vanish from squeue soon after their end; a slow prolog and epilog; and the partitions
+preemptable and urgent, whose jobs preempt those of preemptable.
 
 Environment:
   CURTAIL_CLUSTERS            working folder [the target of the link build/clusters; if there is no
@@ -32,6 +32,7 @@ Environment:
   CURTAIL_CLUSTER_CPUS        CPUs of each node [number of cores, at least 4]
   CURTAIL_CLUSTER_KILL_WAIT   seconds between TERM and KILL of a cancelled job [10]
 with --hard also:
+  CURTAIL_CLUSTER_NODES       nodes of each cluster, 1 to 99 [2]
   CURTAIL_CLUSTER_PROLOG      seconds that each job's prolog takes [0]
   CURTAIL_CLUSTER_EPILOG      seconds that each job's epilog takes, or \`hold\` [5]
   CURTAIL_CLUSTER_PREEMPT     what happens to a preempted job: REQUEUE or CANCEL [REQUEUE]

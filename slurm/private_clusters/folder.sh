@@ -56,10 +56,10 @@ remove_root() {
     local entry
     local -a sites=()
     [[ ! -f $root/sites ]] || read -ra sites <"$root/sites"
-    for entry in munge sites hard hosts-node1 hosts-node2 processes lock "$marker" "${sites[@]}"; do
+    for entry in munge sites hard processes lock "$marker" "${sites[@]}"; do
         rm -rf "${root:?}/$entry"
     done
-    rm -f "$root"/*.out
+    rm -f "$root"/*.out "$root"/hosts-node*
     rmdir "$root" 2>/dev/null || say "keeping $root: it is not empty"
 }
 

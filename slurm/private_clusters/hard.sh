@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What `up --hard` adds: preemption, a prolog and an epilog that take time, and two nodes.
+# What `up --hard` adds: preemption, a prolog and an epilog that take time, and more nodes.
 
 node_names() { # prints the names of a cluster's nodes
-    if ((hard)); then echo node1 node2; else echo "$host"; fi
+    local i
+    ((hard)) || { echo "$host"; return; }
+    for ((i = 1; i <= ${CURTAIL_CLUSTER_NODES:-2}; ++i)); do echo "node$i"; done
 }
 
 check_settings() {
@@ -13,6 +15,8 @@ check_settings() {
         [[ ${!value:-0} =~ ^[0-9]{1,4}$ || "$name ${!value:-}" =~ ^(PRO|EPI)LOG\ hold$ ]] ||
             die "$EX_USAGE" "$value=${!value} is not a number of seconds below 10000"
     done
+    [[ ${CURTAIL_CLUSTER_NODES:-2} =~ ^[1-9][0-9]?$ ]] ||
+        die "$EX_USAGE" "CURTAIL_CLUSTER_NODES=$CURTAIL_CLUSTER_NODES is not from 1 to 99"
     [[ ${CURTAIL_CLUSTER_PREEMPT:-REQUEUE} =~ ^(REQUEUE|CANCEL)$ ]] ||
         die "$EX_USAGE" "CURTAIL_CLUSTER_PREEMPT=$CURTAIL_CLUSTER_PREEMPT: write REQUEUE or CANCEL"
 }
@@ -61,8 +65,13 @@ check_namespaces() {
 # each node, only the node's own name has such an address.
 write_hosts() {
     local own=127.0.0.1 other=127.0.0.2 # the interface's address, and one that is only routed to it
-    printf '%s\n' "$own localhost" "$own node1" "$other node2" >"$root/hosts-node1"
-    printf '%s\n' "$own localhost" "$own node2" "$other node1" >"$root/hosts-node2"
+    local node
+    for node in $(node_names); do
+        {
+            printf '%s\n' "$own localhost" "$own $node"
+            node_names | grep -vx "$node" | sed "s/^/$other /"
+        } >"$root/hosts-$node"
+    done
 }
 
 # Sets the array namespaces: a command that runs another one on the host NODE. Without --hard, it is

@@ -22,9 +22,9 @@ def submitted(cluster, *options):
 @case(seconds=6)
 def mpirun_starts_ranks_on_each_node(cluster):
     folder = tempfile.TemporaryDirectory(prefix="curtail-hosts-")
-    for options, expected in ((["--nodelist=node1"], ["node1", "node1"]),
-                              (["--nodelist=node2"], ["node2", "node2"]),
-                              (["--nodes=2"], ["node1", "node2"])):
+    for options, expected in ((["--nodes=1", "--nodelist=node1"], ["node1", "node1"]),
+                              (["--nodes=1", "--nodelist=node2"], ["node2", "node2"]),
+                              (["--nodes=2", "--nodelist=node[1-2]"], ["node1", "node2"])):
         log = Path(folder.name, "log")
         command = 'mpirun -n 2 --bind-to none sh -c "echo rank on \\$(hostname)"'
         cluster.run("sbatch", "--wait", "--ntasks=2", *options, f"--output={log}", "--wrap",

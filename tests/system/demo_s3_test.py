@@ -241,7 +241,7 @@ def compare_sections(*pages):
     expect(len(remote) > 5 and remote == local, f"{remote}\n{local}")
 
 
-@case(seconds=45, quarters=2)
+@case(seconds=45, fifths=2)
 def page_of_the_store_has_every_section_and_figure():
     options = ("--users", ",".join(USERS)) if os.geteuid() == 0 else ()
     with ShortDemo() as remote, ShortDemo() as local:

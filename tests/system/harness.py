@@ -80,9 +80,9 @@ class Failure(AssertionError):
     pass
 
 
-def case(seconds=1, quarters=1):
+def case(seconds=1, fifths=1):
     """Declares a case of a test file. Each case is a test of ctest, so cases run side by side. It
-    takes `seconds` on an idle machine and needs `quarters` of a core. Its parameters name fixtures,
+    takes `seconds` on an idle machine and needs `fifths` of a core. Its parameters name fixtures,
     which main() receives."""
     def declare(function):
         CASES.append(function)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Prints the cases of all end-to-end tests of a folder, one a line, for CMake: file, name, seconds,
-quarters of a core, and fixtures. It reads the files without running them. A file that makes small
+fifths of a core, and fixtures. It reads the files without running them. A file that makes small
 runs needs the fixture `data`."""
 import ast
 import sys
@@ -29,4 +29,4 @@ for path in sorted(Path(sys.argv[1]).glob("*_test.py")):
             if declared is not None:
                 fixtures = common + [argument.arg for argument in function.args.args]
                 print(path.stem.removesuffix("_test"), function.name, declared.get("seconds", 1),
-                      declared.get("quarters", 1), *fixtures)
+                      declared.get("fifths", 1), *fixtures)

@@ -58,7 +58,7 @@ class TwoSites:
     def start(self, site):
         script = SOURCE / "slurm/site_train.sh"
         self.jobs[site] = self.cluster.submit(
-            "--ntasks=1", f"--chdir={self.run.folder}", "--no-requeue", "--nodelist=node1",
+            "--ntasks=1", f"--chdir={self.run.folder}", "--no-requeue",
             f"--export=ALL,CURTAIL_BUILD={BUILD},OMP_NUM_THREADS=1,TMPDIR={self.run.folder}",
             f"--output={self.run.folder}/job-{site}-%j.out", script, self.run.run_file, site)
 

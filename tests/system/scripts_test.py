@@ -338,7 +338,8 @@ def clusters_stop_under_a_different_tmpdir():
                           ["status", "x"], ["controller", "stop"], ["controller", "kill", "A"],
                           ["-x"], []):
             checkout.run(script, *arguments, code=64)
-        for name, value in (("PREEMPT", "KILL"), ("EPILOG", "5s"), ("GRACE", "hold")):
+        for name, value in (("PREEMPT", "KILL"), ("EPILOG", "5s"), ("GRACE", "hold"),
+                            ("NODES", "0")):
             output = checkout.run(script, "up", "--hard", code=64,
                                   **{f"CURTAIL_CLUSTER_{name}": value})
             expect(f"CURTAIL_CLUSTER_{name}={value}" in output, output)

@@ -92,8 +92,9 @@ class HardCluster:
             self.down()
 
 
-# Jobs of many cases run side by side, most of them waiting.
-SHARED_SETTINGS = {"cpus": 64, "kill_wait": 60, "epilog": 0}
+# Jobs of many cases run side by side, most of them waiting. Slurm starts no job on a node on which
+# another one ends, so there are many nodes.
+SHARED_SETTINGS = {"cpus": 8, "nodes": 12, "kill_wait": 60, "epilog": 0}
 LONE_SETTINGS = {"kill_wait": 10, "epilog": 0, "grace": 4}
 
 

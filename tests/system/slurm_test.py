@@ -101,7 +101,7 @@ def drain_signal_contributes(cluster):
 @case(seconds=2)
 def log_is_named_by_job_and_node(cluster):
     with SmallRun(sites=("A",)) as run:
-        job = submit(cluster, run, "--nodelist=node2")
+        job = submit(cluster, run, "--nodes=1", "--nodelist=node2")
         log = run.folder / f"curtail-train-node2-{job}.out"
         wait_for(lambda: log.exists() and "site A, 2 ranks" in log.read_text(), "the log")
         cluster.run("scancel", job)
