@@ -14,8 +14,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import (BUILD, CORPUS, PACED, ROUNDS, SHARED_ENVIRONMENT, SMALL_MODEL, SOURCE, case, execute,
-                     expect, main, wait_for)
+from harness import (BUILD, CORPUS, PACED, ROUNDS, SHARED_ENVIRONMENT, SMALL_MODEL, SOURCE, case,
+                     execute, expect, main, wait_for)
 
 sys.path.insert(0, str(SOURCE / "scripts/demo/s3"))
 from files import read_json  # noqa: E402

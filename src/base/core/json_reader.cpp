@@ -72,7 +72,8 @@ std::optional<T> ObjectReader::read_optional(std::string const& key, char const*
 
 std::string ObjectReader::text(std::string const& key, std::optional<std::string> fallback)
 {
-    return read<std::string>(key, !fallback, "text").value_or(std::move(fallback).value_or(""));
+    auto found = read<std::string>(key, !fallback, "text");
+    return std::move(found).value_or(std::move(fallback).value_or(""));
 }
 
 std::int64_t ObjectReader::integer(std::string const& key, std::optional<std::int64_t> fallback)

@@ -17,13 +17,17 @@ constexpr Millis patience{1'500};
 
 // What the thread shares with the owner. The last of them deletes it.
 struct PeriodicTask::Shared {
+    Shared(Work what, Millis pause, Millis longest)
+        : work(std::move(what)), interval(pause), limit(longest)
+    {
+    }
     Work work;
     Millis interval;
     Millis limit;
-    std::stop_source stop{};
-    std::mutex mutex{};
-    std::condition_variable changed{};
-    std::optional<MonoTime> last_until{};  // the next run is the last one, and ends at this time
+    std::stop_source stop;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<MonoTime> last_until;  // the next run is the last one, and ends at this time
     bool cancelled{false};
 };
 

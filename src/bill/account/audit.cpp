@@ -41,7 +41,7 @@ void add_power(std::vector<AuditLine>& lines, Account const& a)
 std::string signal_text(Account const& a)
 {
     if (a.signal_provider.empty()) return "no signal";
-    auto const text = a.signal_kind + " carbon intensity; " + a.signal_provider;
+    auto text = a.signal_kind + " carbon intensity; " + a.signal_provider;
     if (a.estimated_samples == 0) return text;
     return fmt::format("{}; the provider marked {} samples as estimated", text,
                        a.estimated_samples);

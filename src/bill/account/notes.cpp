@@ -189,7 +189,7 @@ std::string no_log(Account const& a)
 // Says why the run's CO2 is unknown. The text is empty if it is known.
 std::string no_carbon(RunFiles const& files, Account const& a)
 {
-    if (auto const why = no_log(a); !why.empty()) return why;
+    if (auto why = no_log(a); !why.empty()) return why;
     if (files.trace.empty()) return no_signal;
     std::string blind;
     for (auto const& site : a.sites)
@@ -211,7 +211,7 @@ std::string no_ratio(Scenario const& scenario)
 // Says why no region has a percentage of always-on. The text is empty if one has.
 std::string no_ratio(Account const& a)
 {
-    if (auto const why = no_log(a); !why.empty()) return why;
+    if (auto why = no_log(a); !why.empty()) return why;
     if (auto const total = total_of(a); !total.whole())
         return fmt::format("the intensity of {:.1f} % of the run's energy is unknown",
                            100 * total.unknown.value / total.energy.value);

@@ -7,7 +7,7 @@
 namespace curtail::launch {
 namespace {
 
-constexpr std::int64_t tail_bytes = 64 * 1024;
+constexpr std::int64_t tail_bytes = 65'536;
 constexpr std::size_t longest_cause = 300;
 
 // Returns the message in a line that reports an error, and nothing for any other line.

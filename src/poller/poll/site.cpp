@@ -116,7 +116,7 @@ WindowResult SitePoller::wait_for_clock(WindowRecord record, Error error, Time s
     status.error = std::move(error);
     set_status(std::move(status));
     record.polled = real_now();
-    return {false, store_.set_window(id(), std::move(record), {}, durability(false, real_now()))};
+    return {false, store_.set_window(id(), record, {}, durability(false, real_now()))};
 }
 
 // A live provider knows only a day. A poller that restarts further behind than that would evaluate

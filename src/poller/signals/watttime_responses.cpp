@@ -179,8 +179,9 @@ Result<Points> read_points(json::Value const& response, RegionId const& region,
         points.samples.push_back(std::move(*sample));
     }
     std::ranges::stable_sort(points.samples, {}, &samples::Sample::time);
-    auto const repeated = std::ranges::unique(points.samples, {}, &samples::Sample::time);
-    points.samples.erase(repeated.begin(), repeated.end());
+    auto const same_time = [](auto const& a, auto const& b) { return a.time == b.time; };
+    points.samples.erase(std::unique(points.samples.begin(), points.samples.end(), same_time),
+                         points.samples.end());
     return points;
 }
 

@@ -98,7 +98,7 @@ Result<poll::PollResult> poll_once(config::Run const& run, Sites const& sites,
 }
 
 // Polls sites that all have usable files for their jobs, or that may have jobs already.
-Result<void> poll_chosen(config::Run const& run, Sites sites, PollOptions const& options,
+Result<void> poll_chosen(config::Run const& run, Sites const& sites, PollOptions const& options,
                          Console const& console)
 {
     auto context = prepare(run, sites, options, console.log);
@@ -129,7 +129,7 @@ Result<void> poll_sites(config::Run const& run, PollOptions const& options, Cons
 }
 
 // Ends the permissions of paused sites and drains their jobs.
-Result<void> drain_paused(config::Run const& run, Sites sites, PollOptions const& options,
+Result<void> drain_paused(config::Run const& run, Sites const& sites, PollOptions const& options,
                           Console const& console)
 {
     auto context = prepare(run, sites, options, console.log);
@@ -153,7 +153,7 @@ Result<void> carry_out(HoldCommand const& command, config::Run const& run,
 {
     auto const sites = choose_sites(run, command.sites);
     if (!sites) return tl::unexpected(sites.error());
-    auto const stored = store_decision(run, *sites, command, console);
+    auto stored = store_decision(run, *sites, command, console);
     if (!command.held) return stored;
     auto const drained = drain_paused(run, *sites, options, console);
     return stored ? drained : stored;

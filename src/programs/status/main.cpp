@@ -23,7 +23,7 @@ using namespace curtail;
 Result<std::shared_ptr<store::ObjectStore>> open(config::Run const& run)
 {
     return store::open_store(run.store).map(
-        [](auto&& opened) { return std::shared_ptr<store::ObjectStore>(std::move(opened)); });
+        [](auto opened) { return std::shared_ptr<store::ObjectStore>(std::move(opened)); });
 }
 
 Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> const& objects,

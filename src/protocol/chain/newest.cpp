@@ -104,7 +104,7 @@ Result<std::optional<StoredCommit>> search_end(RunObjects const& objects, Commit
         if (!*beyond) return newest;
         // While sites train, the chain grows, and "missing" may be an old answer from the cache of
         // a client. So this asks again.
-        auto const next = read_commit(objects, end.next());
+        auto next = read_commit(objects, end.next());
         if (!next) return next;
         if (!*next) return gap_at(end.next(), **beyond);
         start = end.next();

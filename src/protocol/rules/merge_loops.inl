@@ -74,6 +74,7 @@ CURTAIL_LOOP void prefetch(float const* from)
     constexpr std::uintptr_t ahead_bytes = 1024;
     // The address may lie behind the end of the values, where no pointer may point.
     __builtin_prefetch(
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
         reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(from) + ahead_bytes));
 }
 
@@ -215,13 +216,13 @@ void run(Places const& places, std::size_t count, LoopSums& sums)
 
 template <Step step>
 constexpr LoopTable::Loops loops_of{run<step, 0>, run<step, 1>, run<step, 2>, run<step, 3>,
-                                run<step, 4>};
+                                    run<step, 4>};
 
 #undef CURTAIL_LOOP
 
 }  // namespace
 
-LoopTable const CURTAIL_LOOPS{loops_of<Step::add>, loops_of<Step::average>, loops_of<Step::nesterov>,
-                          copy_past_caches, finish_copies};
+LoopTable const CURTAIL_LOOPS{loops_of<Step::add>, loops_of<Step::average>,
+                              loops_of<Step::nesterov>, copy_past_caches, finish_copies};
 
 }  // namespace curtail::protocol::loops

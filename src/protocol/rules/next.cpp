@@ -205,8 +205,9 @@ std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rat
     auto const up = [](Wide a, Wide b) { return static_cast<std::int64_t>((a + b - 1) / b); };
     Wide const in_two_rounds =
         Wide{2} * rate * run.params.round_time.count();  // 10^-6 blocks/s x ms = 10^-9 blocks
-    auto const blocks =
-        std::min(up(in_two_rounds, 1'000'000'000), up(Wide{blocks_left} * rate, sum_of_rates));
+    // The sum has this rate in it.
+    auto const share = up(Wide{blocks_left} * rate, std::max(rate, sum_of_rates));
+    auto const blocks = std::min(up(in_two_rounds, 1'000'000'000), share);
     return std::max(quantum, up(blocks, quantum) * quantum);
 }
 

@@ -141,7 +141,7 @@ protocol::Params read_rounds(json::ObjectReader& r)
 // file.
 std::filesystem::path read_folder(json::ObjectReader& r, std::filesystem::path const& file)
 {
-    auto const folder = read_path(r, file, "folder");
+    auto folder = read_path(r, file, "folder");
     std::error_code error;
     auto existing = folder;
     while (!std::filesystem::exists(existing, error) && existing.has_relative_path())

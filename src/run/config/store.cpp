@@ -15,7 +15,7 @@ std::filesystem::path read_optional_path(json::ObjectReader& r, std::filesystem:
 
 std::string read_url(json::ObjectReader& r, std::string const& key)
 {
-    auto const text = r.text(key, "");
+    auto text = r.text(key, "");
     auto const url = http::parse_url(text);
     r.require(text.empty() || (url && !url->has_credentials), key,
               "must be a URL like https://s3.example.org, without a user name");

@@ -57,7 +57,7 @@ void Assembler::note(PieceNumber number, std::string const& why)
         problems.push_back("more pieces of " + id_.text() + " are damaged");
 }
 
-void Assembler::add(Piece piece)
+void Assembler::add(Piece const& piece)
 {
     auto const& header = piece.tip.header;
     content_.newest = header.number;

@@ -34,7 +34,7 @@ class Assembler {
 
     /// Adds the next piece, in order of number. The first one may have any number. Leaves out a
     /// piece that does not follow from the last one that was added, and notes why.
-    void add(Piece piece);
+    void add(Piece const& piece);
     /// Notes that a piece is damaged or missing. `why` is a text for people.
     void skip(PieceNumber number, std::string const& why);
     [[nodiscard]] StreamContent take() { return std::move(content_); }

@@ -58,7 +58,7 @@ Result<std::optional<std::int64_t>> agreement_with(StreamObjects const& objects,
     if (*last == tip.header.number) return std::optional(tip.header.range.to);
     auto const next = read_existing(objects, last->next(), call);
     if (!next) return tl::unexpected(next.error());
-    auto const more = agreement_in(file, *next);
+    auto more = agreement_in(file, *next);
     if (!more || *more || *last < tip.header.first) return more;
     return std::optional(next->tip.header.range.from);
 }

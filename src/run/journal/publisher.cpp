@@ -14,7 +14,7 @@ std::vector<Stream> streams_of(Source source)
 }  // namespace
 
 Publisher::Publisher(config::Run const& run, SiteId const& site, Source source, Hold hold,
-                     std::shared_ptr<store::ObjectStore> store, WriterOptions const& options,
+                     std::shared_ptr<store::ObjectStore> const& store, WriterOptions const& options,
                      Log log)
     : hold_(hold), log_(std::move(log))
 {

@@ -30,7 +30,8 @@ class Publisher {
 
     /// Opens neither store nor files. `store` is the site's access to the run's store.
     Publisher(config::Run const& run, SiteId const& site, Source source, Hold hold,
-              std::shared_ptr<store::ObjectStore> store, WriterOptions const& options, Log log);
+              std::shared_ptr<store::ObjectStore> const& store, WriterOptions const& options,
+              Log log);
 
     /// Publishes what the streams lack. Does nothing if another publisher holds the lock, or if the
     /// folder of the local files does not exist. Logs an error when it begins or changes, and when

@@ -106,7 +106,7 @@ Result<void> StreamWriter::find_start(LocalFile const& file, CallLimits const& c
     auto start = choose_start(file, *end, call);
     if (!start) return tl::unexpected(start.error());
     known_ = *number;
-    end_ = std::move(*end);
+    end_ = *end;
     start_ = *start;
     return {};
 }

@@ -105,7 +105,7 @@ Result<void> for_each_part(
                             [&](int number) { run(number + 1); });
         run(0);
     }
-    auto const result = progress.result();
+    auto result = progress.result();
     if (result) session.transferred();
     return result;
 }

@@ -68,7 +68,7 @@ class Walk {
         for (auto const& entry : *entries) {
             if (call_.is_over())
                 return fail(ExitCode::temporary, what(path), "the operation was cancelled");
-            auto const more = visit(path + "/" + entry.name, entry, depth);
+            auto more = visit(path + "/" + entry.name, entry, depth);
             if (!more || !*more) return more;
         }
         return true;
