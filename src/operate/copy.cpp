@@ -96,12 +96,11 @@ class Copier {
     {
         // What is there may be compared in any order. What is missing is written in order.
         std::vector<char> right(list_.chain.size(), 0);
-        auto compared =
-            all("commits", static_cast<std::size_t>(there_.value), [&](std::size_t i) {
-                return to_.has(name_of(i), list_.chain[i].sha256).map([&](bool has) {
-                    right[i] = has ? 1 : 0;
-                });
+        auto compared = all("commits", static_cast<std::size_t>(there_.value), [&](std::size_t i) {
+            return to_.has(name_of(i), list_.chain[i].sha256).map([&](bool has) {
+                right[i] = has ? 1 : 0;
             });
+        });
         if (!compared) return compared;
         for (std::size_t i = 0; i < list_.chain.size(); ++i) {
             if (right[i] != 0) continue;
