@@ -9,14 +9,14 @@ packages=()       # names of the missing packages
 
 # One line "USE PACKAGE" each. USE is `demo`, `tests` or `speed` as in the list, otherwise `build`.
 missing_packages() {
-    local installed package use line=$'\n'
+    local installed newline=$'\n' package use
     local -a names
     mapfile -t names < <(cut -d ' ' -f 1 scripts/setup-packages.txt)
     # It fails if it has never heard of one of them.
     installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${names[@]}" 2> /dev/null) ||
         true
     while read -r package use; do
-        [[ $line$installed == *"$line$package installed"* ]] || echo "${use:-build} $package"
+        [[ $newline$installed == *"$newline$package installed"* ]] || echo "${use:-build} $package"
     done < scripts/setup-packages.txt
 }
 

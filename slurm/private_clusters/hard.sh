@@ -68,8 +68,8 @@ write_hosts() {
     local node
     for node in $(node_names); do
         {
-            printf '%s\n' "$own localhost" "$own $node"
-            node_names | grep -vx "$node" | sed "s/^/$other /"
+            echo "$own localhost"
+            node_names | sed "s/^/$other /; s/^$other $node\$/$own $node/"
         } >"$root/hosts-$node"
     done
 }

@@ -5,8 +5,7 @@ import tempfile
 from pathlib import Path
 
 from harness import MPI_ENVIRONMENT, case, expect, main
-from slurm_clusters import SITE, lone_cluster, shared_cluster
-
+from slurm_clusters import SITE, HardCluster, lone_cluster, shared_cluster
 
 
 @contextlib.contextmanager
@@ -82,6 +81,14 @@ def job_outlives_an_outage_of_the_controller(lone_cluster):
 def if_needed_refuses_the_other_kind_of_cluster(lone_cluster):
     lone_cluster.clusters("up", "--if-needed", "--hard", SITE)
     lone_cluster.clusters("up", "--if-needed", SITE, code=75)
+
+
+@case()
+def a_cluster_has_as_many_nodes_as_requested():
+    for nodes in (1, 3):
+        with HardCluster(nodes=nodes) as cluster:
+            shown = cluster.run("sinfo", "--noheader", "--partition=train", "--format=%D").split()
+            expect(shown == [str(nodes)], f"{nodes} nodes requested: {shown}")
 
 
 if __name__ == "__main__":
