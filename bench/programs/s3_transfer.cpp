@@ -51,7 +51,7 @@ Result<void> time(Transfer const& transfer)
 {
     auto const began = monotonic_now();
     auto const used = processor_seconds();
-    auto const done = transfer();
+    auto done = transfer();
     if (!done) return done;
     fmt::print("{{\"seconds\": {}, \"cpu_s\": {}}}\n",
                static_cast<double>((monotonic_now() - began).count()) / 1000,
@@ -84,7 +84,7 @@ Result<void> run(std::string_view direction, store::Address const& address, std:
     if (direction == "up") return time([&] { return (*store)->put(*name, content); });
     auto const digest = sha256(content);
     auto const read_once = [&] { return read(**store, *name, digest, content); };
-    if (auto const first = read_once(); !first) return first;
+    if (auto first = read_once(); !first) return first;
     return time(read_once);
 }
 

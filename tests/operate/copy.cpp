@@ -121,7 +121,8 @@ void expect_no_wrong_run(chain::RunObjects const& to, std::vector<protocol::Comm
     }
     for (auto const& [name, bytes] : there) {
         if (name.find("/contrib/") == name.npos) continue;
-        auto const header = protocol::decode_header(bytes, name.substr(std::strlen("runs/small/")));
+        auto const header =
+            protocol::decode_header(bytes, name.substr(std::string_view("runs/small/").size()));
         ASSERT_TRUE(header) << name;
         if (!header->delta) continue;
         auto const& delta = header->delta->payload.name;

@@ -145,7 +145,8 @@ void Injector::amend()
     if (chance(0.5)) a.terms.outer.eta = uniform(0.3, 1);
     if (chance(0.5)) a.terms.outer.mu = uniform(0, 0.9);
     a.zero_momentum = chance(0.3);
-    if (chance(0.3)) a.terms.budget = Tokens{pick(1, 8 * static_cast<int>(store_.blocks()))};
+    if (chance(0.3))
+        a.terms.budget = Tokens{pick(1, 8 * static_cast<std::int64_t>(store_.blocks()))};
     a.terms.sites = {run_.sites.front()};
     for (std::size_t i = 1; i < run_.sites.size(); ++i)
         if (chance(0.7)) a.terms.sites.push_back(run_.sites[i]);

@@ -39,7 +39,7 @@ Input Merges::merge(std::size_t site, Merge const& o)
     auto result = sum(o, *theta, terms, merged.refused);
     if (!merged.refused.empty()) return merged;
     if (lacks_momentum(o)) return missing(o.op, o.outer->momentum);
-    auto const made = payloads(o, std::move(result), terms);
+    auto const made = payloads(o, result, terms);
     merged.weights = store(site, o.weights, made.model);
     if (o.outer_step) merged.momentum = store(site, o.momentum.value(), made.momentum);
     return merged;
@@ -73,7 +73,7 @@ PartRef Merges::store(std::size_t site, PayloadPlace const& place, Payload const
     return store_.put(place.part, place.name, payload);
 }
 
-MergedPayloads Merges::payloads(Merge const& o, Tickets result,
+MergedPayloads Merges::payloads(Merge const& o, Tickets const& result,
                                 std::vector<Term> const& terms) const
 {
     auto const momentum = o.outer ? store_.values(o.outer->momentum) : Values{};
@@ -94,7 +94,7 @@ std::optional<MergedPayloads> Merges::recompute(Merge const& o) const
         result = result - *d;
         terms.push_back({values_of(*d), c.scale});
     }
-    return payloads(o, std::move(result), terms);
+    return payloads(o, result, terms);
 }
 
 void Merges::execute(P const& p, Restore const& o)

@@ -29,7 +29,7 @@ class Merges : private Part {
     [[nodiscard]] Restored restore(std::size_t site, Restore const& o);
     /// Makes the same payloads as `o` did before. Empty: an input is damaged or missing.
     [[nodiscard]] std::optional<MergedPayloads> recompute(Merge const& o) const;
-    [[nodiscard]] MergedPayloads payloads(Merge const& o, Tickets result,
+    [[nodiscard]] MergedPayloads payloads(Merge const& o, Tickets const& result,
                                           std::vector<Term> const& terms) const;
 };
 

@@ -3,7 +3,8 @@
 
 namespace curtail::protocol::simulator {
 
-Simulator::Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, std::optional<Fault> fault)
+Simulator::Simulator(RunSpec const& run, std::uint64_t seed, Chaos chaos,
+                     std::optional<Fault> fault)
     : shared_{run, fault, chaos, SimTime(seed), SimStore(run)},
       processes_(shared_, [this](P const& p, Output const& output) {
           std::visit([&](auto const& o) { execute(p, o); }, output);

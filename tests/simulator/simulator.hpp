@@ -21,7 +21,7 @@ namespace curtail::protocol::simulator {
 class Simulator {
   public:
     /// All sites have the fault. The simulator itself checks by the rules.
-    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos, std::optional<Fault> fault = {});
+    Simulator(RunSpec const& run, std::uint64_t seed, Chaos chaos, std::optional<Fault> fault = {});
     Simulator(Simulator const&) = delete;  // its parts refer to it
     Simulator& operator=(Simulator const&) = delete;
 

@@ -33,7 +33,7 @@ std::string bytes_of(Tickets const& t)
     return s;
 }
 
-Payload::Payload(Tickets tickets) : Payload(tickets, values_of(tickets)) {}
+Payload::Payload(Tickets const& tickets) : Payload(tickets, values_of(tickets)) {}
 
 Payload::Payload(Tickets tickets, Values numbers) : content(std::move(tickets)), values(numbers)
 {

@@ -25,7 +25,7 @@ std::string bytes_of(Tickets const& t);
 /// A stored payload.
 struct Payload {
     /// A delta, or a model that no merge made.
-    explicit Payload(Tickets tickets);
+    explicit Payload(Tickets const& tickets);
     Payload(Tickets tickets, Values numbers);
     Tickets content;
     Values values;

@@ -46,7 +46,7 @@ class CountingStore final : public ForwardingStore {
                       Visit const& visit, CallLimits const& call) override
     {
         int objects = 0;
-        auto const listed = ForwardingStore::list(
+        auto listed = ForwardingStore::list(
             folder, after,
             [&](store::ListedObject const& object) {
                 ++objects;

@@ -145,7 +145,7 @@ Result<void> FaultyStore::list(ObjectFolder const& folder, std::string const& af
         Lock lock(mutex_);
         if (auto ready = begin(lock, "list", folder.text(), Effect::reads, call); !ready)
             return ready;
-        auto const listed = inner_.list(
+        auto listed = inner_.list(
             folder, after,
             [&](ListedObject const& object) {
                 if (!draw(faults_.unlisted)) found.push_back(object);

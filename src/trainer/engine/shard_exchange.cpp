@@ -71,9 +71,10 @@ ShardExchange::ShardExchange(optim::Shards shards, comm::Collectives& collective
     make_buffers(device, type);
     for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
         auto const keep = [&](at::Tensor const& shard, std::vector<at::Tensor>& parts) {
-            for_parts(
-                own(shards_.buckets[bucket]), chunk_in(shard, bucket),
-                [&](optim::ParameterRange const&, at::Tensor part) { parts.push_back(part); });
+            for_parts(own(shards_.buckets[bucket]), chunk_in(shard, bucket),
+                      [&](optim::ParameterRange const&, at::Tensor const& part) {
+                          parts.push_back(part);
+                      });
         };
         keep(master_values_, masters_);
         if (!alone()) keep(gradient_values_, gradients_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/engine/without_exceptions.hpp"
 
+#include <algorithm>
 #include <new>
 #include <string_view>
 #include <utility>

@@ -27,10 +27,6 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
                        LeaderContext const& context)
 {
     auto const& [time, monotonic] = outcome.ended.value();
-    runlog::StepDetails details{
-        outcome.phases,     if_finite(outcome.gradient_norm), if_finite(outcome.update_norm),
-        outcome.energy_j,   mfu_of(outcome, ranks, context),  peak_memory(),
-        outcome.gpu_memory, std::ssize(outcome.new_shapes)};
     return {.time = time,
             .step = place.step,
             .round = place.round,
@@ -40,7 +36,14 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
             .lr_scale = outcome.lr_factor,
             .duration = outcome.duration,
             .monotonic = monotonic,
-            .details = std::move(details)};
+            .details = runlog::StepDetails{.phases = outcome.phases,
+                                           .gradient_norm = if_finite(outcome.gradient_norm),
+                                           .update_norm = if_finite(outcome.update_norm),
+                                           .energy_j = outcome.energy_j,
+                                           .mfu = mfu_of(outcome, ranks, context),
+                                           .memory = peak_memory(),
+                                           .gpu_memory = outcome.gpu_memory,
+                                           .new_shapes = std::ssize(outcome.new_shapes)}};
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ Gpt::Gpt(Parameters weights, Activations activations)
 {
 }
 
-Gpt::Gpt(Parameters weights, Operators operators, Activations activations)
+// `weights` is a reference, so that the constructor above may still read what it moves.
+Gpt::Gpt(Parameters&& weights, Operators operators, Activations activations)
     : weights_(std::move(weights)),
       gradients_(weights_.shape(),
                  weights_.flat().options().dtype(type_of_sums(weights_.flat().scalar_type()))),

@@ -50,7 +50,7 @@ class Gpt {
   public:
     /// Uses kernels_for() the weights' type and device.
     explicit Gpt(Parameters weights, Activations activations = Activations::keep);
-    Gpt(Parameters weights, Operators operators, Activations activations = Activations::keep);
+    Gpt(Parameters&& weights, Operators operators, Activations activations = Activations::keep);
 
     [[nodiscard]] config::Model const& shape() const { return weights_.shape(); }
     [[nodiscard]] Parameters& weights() { return weights_; }

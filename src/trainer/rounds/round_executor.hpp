@@ -129,7 +129,7 @@ class RoundExecutor {
     /// Starts the operation that answers the question `op`. If it takes longer than `limit`, the
     /// answer is a Failure.
     template <class Failure>
-    void start(protocol::Op op, Millis limit, OperationTable::Work work);
+    void start(protocol::Op op, Millis limit, OperationTable::Work const& work);
 
     Parts parts_;
     Records records_;
@@ -161,7 +161,7 @@ protocol::Input RoundExecutor::failed(protocol::Op op, Error const& error)
 }
 
 template <class Failure>
-void RoundExecutor::start(protocol::Op op, Millis limit, OperationTable::Work work)
+void RoundExecutor::start(protocol::Op op, Millis limit, OperationTable::Work const& work)
 {
     auto const late = [this, op, limit]() -> Answer {
         auto const why = operations_.abandoned() >= OperationTable::most_threads
@@ -169,7 +169,7 @@ void RoundExecutor::start(protocol::Op op, Millis limit, OperationTable::Work wo
                              : "no answer within " + format_duration(limit);
         return failed<Failure>(op, {ExitCode::temporary, "the store does not answer", why, {}});
     };
-    operations_.start(op, limit, std::move(work), late);
+    operations_.start(op, limit, work, late);
 }
 
 }  // namespace curtail::trainer

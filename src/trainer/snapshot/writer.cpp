@@ -243,7 +243,7 @@ Result<std::vector<StoredRange>> Writer::hash_ranges()
 Result<void> Writer::write_all(File const& file, RankHeader header)
 {
     auto hashed = std::async(std::launch::async, [this] { return hash_ranges(); });
-    auto const written = write_ranges(file);
+    auto written = write_ranges(file);
     auto stored = hashed.get();
     if (!written) return written;
     if (!stored) return tl::unexpected(stored.error());

@@ -130,7 +130,7 @@ class SpecialFiles : public testing::Test {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         std::strncpy(address.sun_path, (folder / "socket").c_str(), sizeof address.sun_path - 1);
-        bind(listener.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address);
+        (void)bind(listener.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address);
         return {{"a pipe", folder / "pipe"},
                 {"a folder", folder / "folder"},
                 {"a socket", folder / "socket"},

@@ -178,11 +178,11 @@ TEST_F(OnARun, TwoSweepsAtOnceLeaveASoundRun)
         garbage("models/" + std::to_string(1 + n % 5) + "/B.0123abcd.9-" + std::to_string(n) +
                 "/w0.h5");
     age(folder_ / "a");
-    std::vector<std::unique_ptr<test::ChildProcess>> sweeps;
-    for (int i = 0; i < 2; ++i)
-        sweeps.push_back(std::make_unique<test::ChildProcess>(
+    std::vector<std::unique_ptr<test::ChildProcess>> sweeps(2);
+    for (std::size_t i = 0; i < sweeps.size(); ++i)
+        sweeps[i] = std::make_unique<test::ChildProcess>(
             std::vector<std::string>{test::program_path("curtail-store"), "sweep", url("a")},
-            folder_ / ("log" + std::to_string(i))));
+            folder_ / ("log" + std::to_string(i)));
     for (auto& sweep : sweeps) EXPECT_EQ(sweep->wait(Seconds{60}), 0);
     EXPECT_EQ(ask({"verify", url("a")}).code, 0);
     EXPECT_THAT(ask({"sweep", url("a")}).output, HasSubstr("deleted 0 of 0 objects"));

@@ -43,6 +43,7 @@ int exit_code_of(pid_t child)
 TEST_F(Cache, SeveralProcessesMayFillItAtOnce)
 {
     std::vector<pid_t> children;
+    children.reserve(6);
     for (int child = 0; child < 6; ++child)
         children.push_back(start([&] {
             for (int i = 0; i < 30; ++i) {

@@ -15,8 +15,8 @@ class Kept : public testing::Test {
     protocol::PartRef keep(std::string const& round, std::string const& part)
     {
         auto const content = part + " of round " + round;
-        protocol::PartRef const ref{part, "models/" + round + "/A.00000011.2-1/" + part + ".h5",
-                                    static_cast<std::int64_t>(content.size()), sha256(content)};
+        protocol::PartRef ref{part, "models/" + round + "/A.00000011.2-1/" + part + ".h5",
+                              static_cast<std::int64_t>(content.size()), sha256(content)};
         EXPECT_TRUE(copies.keep(ref, store::bytes_of(content)));
         return ref;
     }

@@ -53,8 +53,9 @@ class SweepOf : public curtail::test::EachStore {
     }
     std::vector<std::string> names()
     {
-        std::vector<std::string> all;
         auto const listing = store_->list_all(*store::ObjectFolder::parse("runs")).value();
+        std::vector<std::string> all;
+        all.reserve(listing.size());
         for (auto const& object : listing) all.push_back(object.name);
         return all;
     }
@@ -113,8 +114,9 @@ TEST_P(SweepOf, TwoAtOnceLeaveTheSameObjects)
     for (int n = 0; n < 60; ++n)
         put("models/" + std::to_string(1 + n % 4) + "/B.0123abcd.9-" + std::to_string(n) +
             "/w0.h5");
-    std::vector<std::thread> sweepers;
     std::vector<SweepResult> results(2);
+    std::vector<std::thread> sweepers;
+    sweepers.reserve(results.size());
     for (auto& result : results)
         sweepers.emplace_back([&] {
             auto const plan = plan_sweep(objects(), SystemClock{}.now() + day + Seconds{60});

@@ -32,7 +32,7 @@ TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutOfALoneSiteDue)
     auto held = std::get<Train>(outputs.back()).blocks;
     ASSERT_GE(held.count(), 6);
     auto const next = [&] {
-        auto const block = held.lowest(1);
+        auto block = held.lowest(1);
         held -= block;
         return block;
     };
@@ -73,7 +73,7 @@ TEST_F(SiteWithLargeGrants, SkippedStepsBesideAnotherMemberWaitForTheEndOfTheRou
     auto held = std::get<Train>(outputs.back()).blocks;
     ASSERT_GE(held.count(), 4);
     for (int i = 0; i < 3; ++i) {
-        auto const block = held.lowest(1);
+        auto block = held.lowest(1);
         held -= block;
         for (auto const& output : site.on(now, Skipped{block}))
             EXPECT_FALSE(std::holds_alternative<Cut>(output));

@@ -50,7 +50,7 @@ TEST(Site, ATokenBudgetEndsTheRunAtItsLastBlock)
         auto const v = summary_of(s);
         ASSERT_TRUE(v) << v.error().message();
         EXPECT_EQ(v->tip.done, Ranges::between(0, 147));
-        EXPECT_EQ(v->tip.totals.tokens, Tokens{147 * 2'048});
+        EXPECT_EQ(v->tip.totals.tokens, Tokens{147L * 2'048});
     }
 }
 

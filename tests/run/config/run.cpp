@@ -248,7 +248,7 @@ TEST(TokenBudget, LargerThanTheDataIsRefusedWithBothNumbers)
     run.data.epochs = 3;
     run.rounds.block_tokens = Tokens{2'048};
     EXPECT_FALSE(check_budget(run, 10));
-    run.training.budget = Tokens{3 * 10 * 2'048};
+    run.training.budget = Tokens{3L * 10 * 2'048};
     EXPECT_FALSE(check_budget(run, 10));
     ++run.training.budget->value;
     auto const refused = check_budget(run, 10);

@@ -31,10 +31,10 @@ class Chain {
     StreamEnd end_;
 };
 
-StreamContent assemble(std::vector<Piece> pieces)
+StreamContent assemble(std::vector<Piece> const& pieces)
 {
     Assembler assembler(stream_id);
-    for (auto& piece : pieces) assembler.add(std::move(piece));
+    for (auto const& piece : pieces) assembler.add(piece);
     return assembler.take();
 }
 

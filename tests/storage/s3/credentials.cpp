@@ -32,7 +32,7 @@ class Sources : public testing::Test {
     std::filesystem::path write(std::string const& name, std::string const& text,
                                 unsigned mode = 0600)
     {
-        auto const file = folder_ / name;
+        auto file = folder_ / name;
         std::filesystem::create_directories(file.parent_path());
         std::ofstream(file) << text;
         chmod(file.c_str(), mode);
@@ -170,7 +170,7 @@ class SlowSource : public Sources {
         keys_ = write("keys", "[default]\ncredential_process = " + program.string() + "\n");
         print("first", "2026-11-24T13:00:00Z");
     }
-    ~SlowSource() override { write("go", ""); }
+    void TearDown() override { write("go", ""); }
     void print(std::string const& id, std::string const& end)
     {
         write("answer", R"({"AccessKeyId": ")" + id +
@@ -252,9 +252,9 @@ TEST_F(SlowSource, ThoseWhoWaitGetTheResultOfTheReader)
     CredentialSource source({.file = keys_}, {});
     print("second", "2026-11-24T15:00:00Z");
     write("stay", "");
-    std::vector<std::future<Result<std::shared_ptr<Credentials const>>>> callers;
-    for (int i = 0; i < 4; ++i)
-        callers.push_back(std::async(std::launch::async, [&] { return source.get(now); }));
+    std::vector<std::future<Result<std::shared_ptr<Credentials const>>>> callers(4);
+    for (auto& caller : callers)
+        caller = std::async(std::launch::async, [&] { return source.get(now); });
     EXPECT_TRUE(test::eventually([&] { return runs() == 1; }));
     write("go", "");
     for (auto& caller : callers) EXPECT_EQ(id(caller.get()), "second");

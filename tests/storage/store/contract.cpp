@@ -214,6 +214,7 @@ ObjectFolder folder(char const* text) { return *ObjectFolder::parse(text); }
 std::vector<std::string> names_of(std::vector<ListedObject> const& listing)
 {
     std::vector<std::string> names;
+    names.reserve(listing.size());
     for (auto const& object : listing) names.push_back(object.name);
     return names;
 }

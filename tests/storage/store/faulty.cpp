@@ -101,6 +101,7 @@ TEST_F(Faulty, ASlowStoreAnswersLateAndServesOthersMeanwhile)
     faulty.set_faults({.slow = 1, .delay = delay});
     auto const began = monotonic_now();
     std::vector<std::jthread> requests;
+    requests.reserve(20);
     for (int i = 0; i < 20; ++i)
         requests.emplace_back([&, i] {
             EXPECT_EQ(*faulty.create(commit(i), bytes_of("x")), CreateOutcome::created);

@@ -120,6 +120,7 @@ extern "C" int openat(int folder, char const* path, int flags, ...)
 }
 
 // What openat becomes if the compiler fortifies the calls of the C library (_FORTIFY_SOURCE).
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" int __openat_2(int folder, char const* path, int flags)
 {
     return openat(folder, path, flags, 0);
@@ -134,8 +135,10 @@ extern "C" long syscall(long number, ...) noexcept
     va_end(list);
     auto const call = [&] { return real_syscall()(number, a[0], a[1], a[2], a[3], a[4], a[5]); };
     if (name_cache == nullptr || number != openat2_number) return call();
+    // NOLINTBEGIN(performance-no-int-to-ptr): the C library passes pointers as numbers.
     auto const* const path = reinterpret_cast<char const*>(a[1]);
     auto const* const flags = reinterpret_cast<std::uint64_t const*>(a[2]);
+    // NOLINTEND(performance-no-int-to-ptr)
     return open_through_cache(static_cast<int>(a[0]), path, *flags,
                               [&] { return static_cast<int>(call()); });
 }

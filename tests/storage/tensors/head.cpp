@@ -64,6 +64,7 @@ TEST(Head, HdfFiveReadsAllTensorsAndAttributes)
 TEST(Head, ManyTensorsFit)
 {
     std::vector<TensorInfo> tensors;
+    tensors.reserve(900);
     for (int i = 0; i < 900; ++i)
         tensors.push_back({"transformer.h." + std::to_string(i) + "." + std::string(200, 'x'),
                            Dtype::float32,

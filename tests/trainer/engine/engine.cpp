@@ -114,7 +114,7 @@ TEST_F(EngineTest, LateOutcomesAreThoseOfTheSameSteps)
         ASSERT_TRUE(step(late, number));
         auto const known = late.take_outcome();
         EXPECT_EQ(known.has_value(), number > 0);
-        if (known) { EXPECT_EQ(known->progress, Tokens{512 * (number - 1)}); }
+        if (known) { EXPECT_EQ(known->progress, Tokens{512L * (number - 1)}); }
         EXPECT_FALSE(late.take_outcome());
     }
     late.finish_steps();

@@ -32,6 +32,7 @@ TEST(MicroBatches, SplitABlockThatDoesNotFitIntoEqualParts)
     EXPECT_EQ(micro[0].rows, (RowRange{0, 3}));
     EXPECT_EQ(micro[5].rows, (RowRange{15, 18}));
     std::vector<bool> begins;
+    begins.reserve(micro.size());
     for (auto const& m : micro) begins.push_back(m.begins_block);
     EXPECT_THAT(begins, testing::ElementsAre(true, false, false, true, false, false));
 }

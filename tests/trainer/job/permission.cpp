@@ -25,7 +25,8 @@ class PermissionTraining : public SmallTraining {
         return train_site(options, *ranks, stop, log());
     }
     // Returns the end of the permission.
-    Time permit(Millis lifetime, std::int64_t serial = 1, std::string why = "the window is open")
+    Time permit(Millis lifetime, std::int64_t serial = 1,
+                std::string const& why = "the window is open")
     {
         auto const now = SystemClock{}.now();
         EXPECT_TRUE(permission::write_permission(

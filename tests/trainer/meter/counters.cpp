@@ -61,7 +61,11 @@ TEST_F(RaplTest, ACounterThatCannotBeReadMakesTwoIntervalsUnknown)
     EXPECT_DOUBLE_EQ(rapl.take_j().value(), 2);
 }
 
-std::string nvml_double() { return std::getenv("CURTAIL_TEST_NVML"); }
+std::string nvml_double()
+{
+    char const* const library = std::getenv("CURTAIL_TEST_NVML");
+    return library != nullptr ? library : "";
+}
 
 TEST(GpuEnergy, IsTheDifferenceOfTwoReads)
 {

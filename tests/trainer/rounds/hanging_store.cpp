@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 class Hanging : public testing::Test {
   protected:
-    ~Hanging() override { gate->release(); }
+    void TearDown() override { gate->release(); }
     [[nodiscard]] bool has_commit(int number) const
     {
         auto const name = protocol::commit_name({number});

@@ -29,7 +29,7 @@ std::vector<ElementRange> const tensors_of_model{{"weights/matrix", {100, 70}, 0
 std::vector<ElementRange> ranges_of(int rank, int ranks)
 {
     std::vector<ElementRange> parts;
-    for (auto range : tensors_of_model) {
+    for (auto const& range : tensors_of_model) {
         auto const begin = range.count * rank / ranks;
         auto const end = range.count * (rank + 1) / ranks;
         if (begin == end) continue;

@@ -94,7 +94,9 @@ class Follower {
             auto const pending =
                 pending_models(models_.models(), lines_.lines(), models_.keep_models());
             if (pending.empty()) return models_.is_complete();
-            auto const commit = pending.front();  // an update moves the models
+            // A copy, because an update moves the models.
+            // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+            auto const commit = pending.front();
             if (auto done = take(commit); !done) return tl::unexpected(done.error());
             if (auto more = update(); !more) return tl::unexpected(more.error());
         }
@@ -210,7 +212,7 @@ class Follower {
 }  // namespace
 
 Result<FollowOutcome> follow_run(config::Run const& run, SiteId const& site,
-                                 std::shared_ptr<store::ObjectStore> store,
+                                 std::shared_ptr<store::ObjectStore> const& store,
                                  Settings const& settings, Log const& log,
                                  std::stop_token const& stop)
 {

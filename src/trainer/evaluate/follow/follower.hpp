@@ -40,7 +40,7 @@ enum class FollowOutcome {
 /// and with `data` if its records have another format. Returns other errors that a person must
 /// remove.
 [[nodiscard]] Result<FollowOutcome> follow_run(config::Run const& run, SiteId const& site,
-                                               std::shared_ptr<store::ObjectStore> store,
+                                               std::shared_ptr<store::ObjectStore> const& store,
                                                Settings const& settings, Log const& log,
                                                std::stop_token const& stop);
 

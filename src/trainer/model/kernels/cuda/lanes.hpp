@@ -126,9 +126,9 @@ CURTAIL_DEVICE Pack<Bf16> load(Bf16 const* from)
         std::uint32_t pairs[4];
     } const stored = *reinterpret_cast<Stored const*>(from);
     Pack<Bf16> pack;
-    for (int i = 0; i < 4; ++i) {
-        pack.at[2 * i] = __builtin_bit_cast(float, stored.pairs[i] << 16);
-        pack.at[2 * i + 1] = __builtin_bit_cast(float, stored.pairs[i] & 0xffff0000U);
+    for (int i = 0; i < 8; i += 2) {
+        pack.at[i] = __builtin_bit_cast(float, stored.pairs[i / 2] << 16);
+        pack.at[i + 1] = __builtin_bit_cast(float, stored.pairs[i / 2] & 0xffff0000U);
     }
     return pack;
 }
