@@ -82,9 +82,6 @@ TEST_F(Prometheus, HasTheFiguresOfTheRunAndItsSites)
              "curtail_run_held_out_models_behind{run=\"small\"} 1\n",
              "curtail_run_held_out_warnings{run=\"small\"} 1\n",
              "curtail_run_training_left_seconds{run=\"small\"} 83.2\n",
-             "curtail_site_window_phase{run=\"small\",site=\"A\",phase=\"closed\"} 0\n"
-             "curtail_site_window_phase{run=\"small\",site=\"A\",phase=\"open\"} 0\n"
-             "curtail_site_window_phase{run=\"small\",site=\"A\",phase=\"closing\"} 1\n",
              "curtail_site_trainer_state{run=\"small\",site=\"A\",state=\"training\"} 1\n",
              "curtail_site_jobs{run=\"small\",site=\"A\",state=\"queued\"} 1\n",
              "curtail_site_jobs{run=\"small\",site=\"A\",state=\"stopping\"} 1\n",
@@ -95,6 +92,11 @@ TEST_F(Prometheus, HasTheFiguresOfTheRunAndItsSites)
         EXPECT_THAT(text, HasSubstr(line));
     EXPECT_THAT(text, HasSubstr("# TYPE curtail_run_commits_total counter\n"
                                 "curtail_run_commits_total{run=\"small\"} 8\n"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("curtail_site_window_phase{run=\"small\",site=\"A\",phase=\"closed\"} 0\n"
+                  "curtail_site_window_phase{run=\"small\",site=\"A\",phase=\"open\"} 0\n"
+                  "curtail_site_window_phase{run=\"small\",site=\"A\",phase=\"closing\"} 1\n"));
 }
 
 TEST_F(Prometheus, LeavesOutWhatIsUnknown)

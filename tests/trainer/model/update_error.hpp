@@ -19,7 +19,6 @@ inline constexpr double same_update = 1e-2;
 inline double update_error(model::Parameters const& found, model::Parameters const& expected,
                            model::Parameters const& before)
 {
-    constexpr double infinite = std::numeric_limits<double>::infinity();
     double worst = 0;
     for (auto const& [name, tensor] : expected.named()) {
         auto const norm = [](at::Tensor const& all) {
@@ -27,7 +26,9 @@ inline double update_error(model::Parameters const& found, model::Parameters con
         };
         double const error = norm(found.get(name).sub(tensor));
         double const update = norm(tensor.sub(before.get(name)));
-        if (error != 0) worst = std::max(worst, update > 0 ? error / update : infinite);
+        if (error == 0) continue;
+        if (update == 0) return std::numeric_limits<double>::infinity();
+        worst = std::max(worst, error / update);
     }
     return worst;
 }
