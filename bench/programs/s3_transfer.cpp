@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
-#include <stdexcept>
 #include <string>
 
 #include "base/core/clock.hpp"

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <numeric>
 
 #include "trainer/snapshot/writer.hpp"

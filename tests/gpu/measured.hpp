@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/core/json.hpp"
 #include "base/core/result.hpp"

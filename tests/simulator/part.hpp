@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "simulator/availability.hpp"

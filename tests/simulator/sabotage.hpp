@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <type_traits>
-#include <utility>
 #include <variant>
 
 #include "simulator/saboteur.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include <algorithm>
-
 #include "support/file_filter.hpp"
 
 // Every rank runs every test. The job fails if any rank fails; only rank 0 prints results.

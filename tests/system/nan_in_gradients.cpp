@@ -4,7 +4,6 @@
 // first value of COUNT messages with gradients, from the FIRST one on.
 #include <mpi.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 

@@ -40,7 +40,6 @@ struct PortRange {
     /// the range is empty.
     [[nodiscard]] static std::optional<PortRange> parse(std::string_view text);
     [[nodiscard]] std::string text() const;
-    [[nodiscard]] bool contains(std::uint16_t port) const { return first <= port && port <= last; }
     friend bool operator==(PortRange const&, PortRange const&) = default;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <optional>
 #include <thread>
 
 #include "base/core/digest.hpp"

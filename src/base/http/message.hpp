@@ -27,7 +27,6 @@ struct HeaderField {
 /// A server's response. Client::send() returns it even if the status reports an error.
 struct Response {
     long status{};
-    std::string content_type{};
     std::string body{};
     std::vector<HeaderField> headers{};
     /// How long the Retry-After header asks the client to wait, counted from the header's arrival.

@@ -140,10 +140,7 @@ std::optional<Error> Transfer::error(std::string const& what) const
 
 Response Transfer::response(CURL* handle)
 {
-    char const* type = nullptr;
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &response_.status);
-    curl_easy_getinfo(handle, CURLINFO_CONTENT_TYPE, &type);
-    if (type != nullptr) response_.content_type = type;
     return std::move(response_);
 }
 

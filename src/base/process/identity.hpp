@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/core/json.hpp"
 #include "base/process/kernel.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bill/account/unlogged.hpp"
 
-#include <algorithm>
-
 namespace curtail::account {
 namespace {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "poller/plan/job.hpp"

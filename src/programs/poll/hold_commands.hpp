@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <string>
 #include <vector>
 
 #include "programs/poll/options.hpp"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <optional>
 #include <vector>
 
 namespace curtail::programs {

@@ -2,7 +2,6 @@
 #include "protocol/records/record_fields.hpp"
 
 #include <cmath>
-#include <stdexcept>
 
 #include "base/core/text.hpp"
 #include "protocol/records/names.hpp"

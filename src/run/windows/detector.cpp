@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <stdexcept>
 
 namespace curtail::windows {

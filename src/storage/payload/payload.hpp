@@ -5,7 +5,6 @@
 // (docs/formats-store.md).
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <random>
-#include <stop_token>
 
 #include "base/core/call_limits.hpp"
 #include "base/http/client.hpp"

@@ -78,7 +78,7 @@ struct EngineOptions {
 
 /// One rank's part in the training of a site. The model computes in the type that the run file
 /// names (`training.precision`); the masters are float32. Each rank has all weights and computes
-/// its share of each batch's rows (trainer/data/loader.hpp). Each rank updates its own pieces of
+/// its share of each batch's rows (trainer/data/loader.hpp). Each rank updates its own ranges of
 /// the weights and has the inner optimizer's state for them (trainer/engine/shard_exchange.hpp).
 /// All ranks hold the same weights and must call the same functions in the same order. `run`,
 /// `loader` and `collectives` must outlive the engine.
@@ -127,8 +127,8 @@ class Engine {
     [[nodiscard]] optim::Optimizer& optimizer() { return optimizer_; }
     /// Measures the steps of this rank.
     [[nodiscard]] PhaseTimer& timer() { return timer_; }
-    /// Returns the masters of this rank's pieces (trainer/engine/shard_exchange.hpp), as ranges of
-    /// tensors with the names of model::parameter_places().
+    /// Returns the masters of this rank's ranges of the weights
+    /// (trainer/engine/shard_exchange.hpp), with the names of model::parameter_places().
     [[nodiscard]] std::vector<optim::Optimizer::StatePart> masters() const;
     [[nodiscard]] std::int64_t blocks_per_step() const
     {
@@ -146,7 +146,7 @@ class Engine {
         std::int64_t blocks{};                    ///< complete blocks, over all ranks
         Next next{Next::go_on};                   ///< of all ranks
         Result<void> status{};                    ///< fails if this rank cannot go on
-        std::span<at::Tensor const> gradients{};  ///< of this rank's pieces, over all ranks
+        std::span<at::Tensor const> gradients{};  ///< of this rank's ranges, over all ranks
     };
     /// A step whose outcome the host does not know.
     struct UnresolvedStep {

@@ -17,7 +17,7 @@ enum class StepPhase {
     data,      ///< reads rows of tokens and moves them to the device
     compute,   ///< forward and backward pass
     exchange,  ///< sums gradients and sends weights; includes the wait for slower ranks
-    update     ///< the optimizer's update of this rank's pieces
+    update     ///< the optimizer's update of this rank's ranges
 };
 
 /// When the phases of one step ended. Times are those of the device.

@@ -22,7 +22,7 @@ struct CutValues {
 };
 
 /// One rank's part in the operations of the round protocol on the weights
-/// (protocol/site/messages.hpp). Every rank has its own pieces of the anchor and of the deltas
+/// (protocol/site/messages.hpp). Every rank has its own ranges of the anchor and of the deltas
 /// (trainer/engine/shard_exchange.hpp). All ranks must call the same functions in the same order.
 /// Whole models are in the leader's memory only. The constructor's arguments must outlive the
 /// object.

@@ -17,7 +17,7 @@ struct SnapshotFiles {
     bool with_weights{};
 };
 
-/// One rank's part of a site's snapshots: the optimizer's state for its pieces of the weights, and
+/// One rank's part of a site's snapshots: the optimizer's state for its ranges of the weights, and
 /// perhaps these weights. `engine` must outlive the object.
 class RankSnapshots {
   public:

@@ -31,11 +31,11 @@ class StartTimer {
     [[nodiscard]] json::Object to_json() const;
 
   private:
-    struct StepPhase {
+    struct StartPhase {
         std::string name;
         FractionalSeconds duration;
     };
-    std::vector<StepPhase> phases_;
+    std::vector<StartPhase> phases_;
     MonoTime last_;
     bool done_{false};
 };

@@ -49,7 +49,7 @@ class MergeWork {
     /// Returns those of `parts` that the store lacks, or has with other bytes.
     [[nodiscard]] Result<std::vector<protocol::PartRef>> damaged_of(
         std::vector<protocol::PartRef> const& parts, CallLimits const& call) const;
-    /// The results of a merge. `momentum` is empty values if there is none.
+    /// The results of a merge. `momentum` is null if the merge makes none.
     struct MergeResult {
         Values weights;
         Values momentum;

@@ -43,7 +43,8 @@ TEST(PortRange, IsParsedStrictly)
     auto const range = PortRange::parse("50000-50100");
     ASSERT_TRUE(range);
     EXPECT_EQ(range->text(), "50000-50100");
-    EXPECT_TRUE(range->contains(50000) && range->contains(50100) && !range->contains(50101));
+    EXPECT_EQ(range->first, 50000);
+    EXPECT_EQ(range->last, 50100);
     EXPECT_TRUE(PortRange::parse("7-7"));
     for (auto const* text : {"", "-", "50000", "50000-", "-50100", "50100-50000", "0-10", "1-65536",
                              "50000-50100-50200", "50000,50100", "5 - 7"})

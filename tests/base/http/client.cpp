@@ -63,7 +63,7 @@ TEST_F(Http, ReturnsResponsesOfAnyStatus)
 {
     auto const response = client_.send(request(server_.url() + "/v3/nothing")).value();
     EXPECT_EQ(response.status, 401);
-    EXPECT_EQ(response.content_type, "text/html");
+    EXPECT_EQ(response.header("content-type"), "text/html");
 }
 
 TEST_F(Http, SlowResponseEndsAtTheDeadline)

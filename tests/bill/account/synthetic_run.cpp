@@ -5,7 +5,6 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <random>
 #include <stdexcept>
 #include <vector>

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <fstream>
 #include <random>
 
 #include "protocol/chain/cache_fixture.hpp"

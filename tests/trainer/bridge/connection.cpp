@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
-#include <numeric>
 #include <random>
 
 #include "base/core/clock.hpp"

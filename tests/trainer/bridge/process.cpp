@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "base/core/clock.hpp"

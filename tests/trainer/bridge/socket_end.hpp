@@ -2,10 +2,7 @@
 #pragma once
 #include <sys/socket.h>
 
-#include <condition_variable>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 

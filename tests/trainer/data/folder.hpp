@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <numeric>
 
 #include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <limits>
 #include <thread>
 
 #include "base/core/clock.hpp"

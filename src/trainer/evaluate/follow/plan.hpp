@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "protocol/records/record.hpp"
 #include "run/runlog/held_out.hpp"

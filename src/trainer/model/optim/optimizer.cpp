@@ -72,7 +72,7 @@ at::Tensor Optimizer::apply(std::span<at::Tensor const> weights,
                             StepMask const& mask)
 {
     if (weights.size() != ranges_.size() || gradients.size() != ranges_.size())
-        throw std::invalid_argument("a step needs one tensor for each piece");
+        throw std::invalid_argument("a step needs one tensor for each range");
     c10::InferenceMode const no_autograd;
     if (mask.skip.defined()) steps_.add_(at::rsub(mask.skip, 1));
     else steps_.add_(1);
