@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <set>
 
 #include "operate/copy_journals.hpp"
 #include "operate/copy_list.hpp"

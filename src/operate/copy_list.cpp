@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operate/copy_list.hpp"
 
+#include <set>
+
 #include "protocol/chain/pending.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/records/reading.hpp"

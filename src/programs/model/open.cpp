@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Parallel.h>
 
+#include <optional>
+#include <string>
+
 #include "commands.hpp"
 
 namespace curtail::programs::model {

@@ -2,6 +2,10 @@
 // Another site commits first, so prepared work no longer fits: the site rebuilds it or gives way.
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "scripted_site.hpp"
 
 namespace curtail::protocol {

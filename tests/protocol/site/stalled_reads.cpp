@@ -2,6 +2,9 @@
 // A store that never answers a read, while the site has something more urgent to do.
 #include <gmock/gmock.h>
 
+#include <optional>
+#include <vector>
+
 #include "scripted_site.hpp"
 
 namespace curtail::protocol::test {

@@ -2,6 +2,9 @@
 // What a site still does between the two times of a stop request.
 #include <gmock/gmock.h>
 
+#include <optional>
+#include <vector>
+
 #include "scripted_site.hpp"
 
 namespace curtail::protocol::test {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "fixture.hpp"
 
 namespace curtail::journal {

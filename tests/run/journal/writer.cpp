@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fixture.hpp"
 
+#include <filesystem>
+#include <stop_token>
+#include <string>
+
 namespace curtail::journal {
 namespace {
 

@@ -2,6 +2,10 @@
 // training.step_at_least_s: steps that begin at a limited rate.
 #include <gmock/gmock.h>
 
+#include <stop_token>
+#include <string>
+#include <vector>
+
 #include "small_training.hpp"
 
 namespace curtail::trainer {

@@ -15,6 +15,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "trainer/model/kernels/cpu_rows.hpp"
 #include "trainer/model/rotary.hpp"

@@ -7,6 +7,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "trainer/model/optim/sum_of_squares.hpp"
 
