@@ -18,7 +18,8 @@ TEST(AmendedRun, IsJudgedByTheTermsInForceAtTheParentOfEachCommit)
     run.make_amended();
     auto const& tip = run.tip();
     ASSERT_TRUE(tip.outer_step);
-    ASSERT_EQ(run.chain().at(tip.number.value - 3).decided.back().staleness, 3);
+    ASSERT_EQ(
+        run.chain().at(static_cast<std::size_t>(tip.number.value) - 3).decided.back().staleness, 3);
     auto const elements = [](protocol::RunSpec const&) -> std::optional<std::int64_t> {
         return std::int64_t{SmallRun::elements};
     };

@@ -12,7 +12,7 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
+#include <map>
 
 #include "trainer/model/kernels/comparison.hpp"
 #include "trainer/model/kernels/cuda/relu_packs.hpp"
@@ -44,10 +44,11 @@ struct HostLanes {
         for (int turn = 1; turn < lanes(); ++turn) total = total + share(lane(turn));
         return total;
     }
+    // The registers of a lane by its number.
     template <class S>
-    [[nodiscard]] std::vector<S> registers() const
+    [[nodiscard]] std::map<int, S> registers() const
     {
-        return std::vector<S>(static_cast<std::size_t>(lanes()));
+        return {};
     }
 };
 

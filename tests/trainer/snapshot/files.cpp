@@ -219,7 +219,7 @@ TEST_F(SnapshotFiles, TheFirstOfSeveralRangesThatAreNotFiniteIsReported)
         ranges.push_back({std::to_string(i), {count}, 0, count});
         values.emplace_back(count, 1.0F);
     }
-    for (std::size_t const i : {4, 5, 6, 15})
+    for (std::size_t const i : {4UL, 5UL, 6UL, 15UL})
         values[i].back() = std::numeric_limits<float>::quiet_NaN();
     Writer writer(folder_, ranges);
     ASSERT_TRUE(writer.begin(metadata(1), {1, 0, 1}, copy_of(values)));
