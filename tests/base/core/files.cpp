@@ -130,7 +130,8 @@ class SpecialFiles : public testing::Test {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         std::strncpy(address.sun_path, (folder / "socket").c_str(), sizeof address.sun_path - 1);
-        (void)bind(listener.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address);
+        EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address),
+                  0);
         return {{"a pipe", folder / "pipe"},
                 {"a folder", folder / "folder"},
                 {"a socket", folder / "socket"},

@@ -113,9 +113,10 @@ TEST_F(ReaderTest, CacheIsOptional)
 TEST_F(ReaderTest, NewestPiecesSuffice)
 {
     publish_lines(0, 50);
-    auto const newest = Reader(counting_, stream_id.run, Cache(folder_ / "cache"))
-                            .read_newest(stream_id.site, stream_id.stream,
-                                         [](std::string_view text) { return text.size() >= 60; });
+    auto const newest =
+        Reader(counting_, stream_id.run, Cache(folder_ / "cache"))
+            .read_newest(stream_id.site, stream_id.stream,
+                         [](std::string_view text) { return text.size() >= 3UL * 20; });
     ASSERT_TRUE(newest);
     EXPECT_EQ(newest->text, lines(46, 4));
     EXPECT_THAT(newest->problems, IsEmpty());
@@ -163,10 +164,10 @@ TEST_F(ReaderTest, PieceOfAnotherSiteIsLeftOut)
 TEST_F(ReaderTest, StreamBeyondTheLimitsIsRefused)
 {
     publish_lines(0, 20);
-    auto const large = read({.bytes = 380});
+    auto const large = read({.bytes = 19L * 20});
     ASSERT_FALSE(large);
     EXPECT_EQ(large.error().code, ExitCode::data);
-    EXPECT_TRUE(read({.bytes = 400}));
+    EXPECT_TRUE(read({.bytes = 20L * 20}));
     EXPECT_FALSE(read({.pieces = 19}));
     EXPECT_TRUE(read({.pieces = 20}));
 }

@@ -93,7 +93,7 @@ TEST_F(PartialStep, EndsBeforeTheMicroBatchAtWhichAnyRankIsAskedToStop)
 {
     auto const partial = train({{0, 4}}, ranks_->size() - 1, 3);
     EXPECT_EQ(partial.outcome->blocks, (protocol::Ranges{{0, 2}}));
-    EXPECT_EQ(partial.outcome->tokens, Tokens{256});
+    EXPECT_EQ(partial.outcome->tokens, Tokens{2L * 128});
     EXPECT_TRUE(partial.stop_requested);
     EXPECT_EQ(partial.asked, 3);
 }
@@ -122,7 +122,7 @@ TEST_F(PartialStep, AStopDuringTheWaitLeavesOutTheMicroBatchAfterIt)
 
 TEST_F(PartialStep, AStopDuringAWaitInsideABlockCompletesTheBlock)
 {
-    run_.rounds.block_tokens = Tokens{512};  // four micro-batches of all ranks
+    run_.rounds.block_tokens = Tokens{4L * 128};  // four micro-batches of all ranks
     auto const partial = train_with_stop_during(1);
     EXPECT_EQ(partial.outcome->blocks, (protocol::Ranges{{0, 1}}));
     EXPECT_EQ(partial.asked, 2);

@@ -12,7 +12,7 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
+#include <vector>
 
 #include "trainer/model/kernels/comparison.hpp"
 #include "trainer/model/kernels/cuda/relu_packs.hpp"
@@ -44,11 +44,16 @@ struct HostLanes {
         for (int turn = 1; turn < lanes(); ++turn) total = total + share(lane(turn));
         return total;
     }
-    // The registers of a lane by its number.
+    // What the lanes keep. Throws if a kernel asks for a lane that does not exist.
     template <class S>
-    [[nodiscard]] std::map<int, S> registers() const
+    struct Registers {
+        std::vector<S> of_lanes;
+        S& operator[](int lane) { return of_lanes.at(static_cast<std::size_t>(lane)); }
+    };
+    template <class S>
+    [[nodiscard]] Registers<S> registers() const
     {
-        return {};
+        return {std::vector<S>(static_cast<std::size_t>(lanes()))};
     }
 };
 

@@ -3,6 +3,7 @@
 #include <ATen/ops/linalg_vector_norm.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "trainer/model/parameters.hpp"
@@ -15,7 +16,7 @@ namespace curtail::test {
 inline constexpr double same_update = 1e-2;
 
 /// Returns |found - expected| / |expected - before| of the tensor where this is greatest. A tensor
-/// that should not change, but does, counts as infinite.
+/// that should not change, but does, counts as infinite, and so does one that is not finite.
 inline double update_error(model::Parameters const& found, model::Parameters const& expected,
                            model::Parameters const& before)
 {
@@ -27,8 +28,9 @@ inline double update_error(model::Parameters const& found, model::Parameters con
         double const error = norm(found.get(name).sub(tensor));
         double const update = norm(tensor.sub(before.get(name)));
         if (error == 0) continue;
-        if (update == 0) return std::numeric_limits<double>::infinity();
-        worst = std::max(worst, error / update);
+        double const share = error / update;
+        if (!std::isfinite(share)) return std::numeric_limits<double>::infinity();
+        worst = std::max(worst, share);
     }
     return worst;
 }
