@@ -18,7 +18,7 @@ import tempfile
 
 from bill_checks import check_audit, check_bill, check_cursor, check_hours
 from shown import bound_of, carbon_of, hours, joint_mark, lower_bound, number, percent, shown_mode
-from use_checks import check_now, check_use
+from use_checks import check_now, check_use, check_width
 
 try:
     from browser import Browser, missing_programs, shared_address
@@ -123,11 +123,6 @@ def check_structure(browser, kind, checks):
     checks.equal("panels that explain why they are empty", browser.evaluate(
         "[...document.querySelectorAll('section.panel')]"
         f".filter({explained}).map(s => s.id)"), empty)
-
-
-def check_width(browser, pixels, checks):
-    excess = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
-    checks.true(f"scrolls sideways by {excess} px at a width of {pixels}", excess <= 0)
 
 
 def check_zoom(browser, checks):
@@ -257,7 +252,7 @@ def check_kind(browser, kind, folder, checks):
         check_zoom(browser, checks)
         check_controls(browser, checks)
     checks.no_problems(browser, url)
-    if kind in ("demo", "reference"):
+    if kind == "reference":
         browser.open(url, width=420)
     else:
         browser.set_size(420)

@@ -58,11 +58,14 @@ def check_saving(browser, doc, checks):
     checks.true(f"the image is no PNG: {text[:60]!r}", text.startswith("data:image/png;base64,"))
 
 
+BROKEN_ZOOM = "#t=yesterday/today"
 RANGE = "JSON.stringify(document.querySelector('#timeline .plot')._fullLayout.xaxis.range)"
 
 
 def check_time_axis(browser, doc, checks):
-    """The time axis begins and ends with the record, in any time zone of the reader."""
+    """The time axis begins and ends with the record, in any time zone of the reader, and although
+    the address has a zoom that is none."""
+    checks.equal("address", browser.evaluate("location.hash"), BROKEN_ZOOM)
     run = doc["run"]
     end = max(run["trace_end_s"] or 0, run["end_s"])
     edges = browser.evaluate(
@@ -86,8 +89,13 @@ def check_shared_zoom(browser, url, checks):
     browser.run("document.getElementById('zoomout').click()")
     checks.true("the address keeps a zoom that was reset",
                 "t=" not in browser.evaluate("location.hash"))
-    browser.open(url + "#t=yesterday/today")
-    checks.equal("range of a broken link", browser.evaluate(RANGE), before)
+    checks.equal("range after the reset", [t[:19] for t in json.loads(browser.evaluate(RANGE))],
+                 [t[:19] for t in json.loads(before)])
+
+
+def check_width(browser, pixels, checks):
+    excess = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
+    checks.true(f"scrolls sideways by {excess} px at a width of {pixels}", excess <= 0)
 
 
 def check_now(browser, doc, checks):
@@ -128,9 +136,11 @@ def check_loss_chart(browser, doc, checks):
 
 
 def check_touch(browser, url, checks):
-    """A swipe over a chart scrolls the page; a tap moves the cursor."""
+    """The page fits a phone. A swipe over a chart scrolls the page; a tap moves the cursor."""
     browser.command("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
     browser.open(url, width=400)
+    check_width(browser, 400, checks)
+    checks.no_problems(browser, url)
     browser.run("document.querySelector('#timeline .plot').scrollIntoView({block: 'center'})")
     box = browser.evaluate("(r => [r.x, r.y, r.width, r.height])"
                            "(document.querySelector('#timeline .plot').getBoundingClientRect())")
@@ -212,7 +222,7 @@ def check_picture_and_print(browser, url, checks):
     undo = browser.run_before_page(
         "addEventListener('load', () => { window.undrawnAtLoad = [...document.querySelectorAll("
         "'.plot')].filter(p => !p.querySelector('.main-svg')).length; });")
-    browser.open(url)
+    browser.open(url + BROKEN_ZOOM)
     checks.equal("charts not drawn at load", browser.evaluate("undrawnAtLoad"), 0)
     undo()
     browser.run("window.openAtPrint = null; addEventListener('beforeprint', () => { openAtPrint = "
