@@ -224,7 +224,9 @@ class Plan:
             self.poison[self.random.choice(sites)] = \
                 f"{self.random.randint(10, 200)} {self.random.choice([1, 3, 12, 40])}"
         of_sites = [self.kill_site, self.kill_part, self.pause, self.stop]
-        of_stores = [self.fill, self.kill_merger]
+        of_stores = [self.fill]
+        if len(sites) > 1:
+            of_stores.append(self.kill_merger)  # one site alone merges nothing
         if in_bucket:
             of_stores = [self.restart, self.cut, self.cut]
         kinds = self.random.choices([*of_sites, *of_stores, self.kill_poller],

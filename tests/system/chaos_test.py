@@ -128,7 +128,8 @@ class Result:
 def conclude(federation, faults, size):
     federation.wait_for_all_sites()
     struck = play(federation, faults)
-    expect(struck or not faults, "no fault has happened")
+    # The only fault may be one of a site whose window is closed until the run is complete.
+    expect(struck or not faults or federation.closes, "no fault has happened")
     federation.wait_for_completion(timeout=180)
     federation.stop_poller()
     return Result(federation, struck, size)
@@ -221,7 +222,7 @@ def work_counts_once_under_other_faults(undisturbed):
     one_run(first_seed() + 2, SHORT)
 
 
-@case()
+@case(seconds=15)
 def short_seeds_that_once_failed_pass(undisturbed):
     for line in (SOURCE / "tests/system/chaos_seeds.txt").read_text().splitlines():
         seed, *words = line.partition("#")[0].split() or ("",)
