@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/eventually.hpp"
@@ -76,7 +77,7 @@ struct Outcome {
     std::string output;  ///< stdout and stderr, interleaved
 };
 
-/// Runs a program without a shell; throws if it is still running after `limit`.
+/// Runs a program without a shell. Throws with its output if it is still running after `limit`.
 inline Outcome run_program(std::vector<std::string> arguments,
                            std::chrono::milliseconds limit = std::chrono::seconds{30})
 {
@@ -84,9 +85,10 @@ inline Outcome run_program(std::vector<std::string> arguments,
     auto const log = folder / "output";
     ChildProcess child(std::move(arguments), log);
     auto const code = child.wait(limit);
-    if (!code) throw std::runtime_error("the program did not end in time");
     std::ifstream file(log);
-    return {*code, {std::istreambuf_iterator<char>(file), {}}};
+    std::string output{std::istreambuf_iterator<char>(file), {}};
+    if (!code) throw std::runtime_error("the program did not end in time. Its output:\n" + output);
+    return {*code, std::move(output)};
 }
 
 }  // namespace curtail::test
