@@ -12,8 +12,9 @@ from harness import (BUILD, SOURCE, SmallRun, alive, descendants, execute, expec
 MPI = {"connect": "auto", "interface": "lo", "peers": ["127.0.0.0/8"], "ports": "22000-22900",
        "timeout_s": 5}
 SITES = ("A", "B")
-# A payload of 8 MB, so that a transfer takes some milliseconds.
-MODEL = {"name": "middle", "depth": 3, "sequence": 32, "vocabulary": 300}
+# A payload of 8 MB, so that a transfer takes some milliseconds. Nearly all of it is the embedding,
+# which costs little to train.
+MODEL = {"name": "wide", "depth": 1, "sequence": 32, "vocabulary": 16_000}
 
 
 def parent_of(pid):
@@ -47,7 +48,6 @@ class TwoSites:
 
     def __init__(self, cluster, start=True, **changes):
         self.cluster = cluster
-        # A step of this model takes 0.1 s of a processor. The sites rest longer.
         self.run = SmallRun(model=MODEL, training={"batch_tokens": 128, "step_at_least_s": 0.8},
                             rounds={"keep_models": 100})
         self.jobs = {}
