@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos_account import BLOCK, read_store
-from chaos_faults import Plan, play
+from chaos_faults import KillMerger, Plan, play
 from chaos_lives import Checks
 from chaos_run import SITES, BucketRun, Federation, FolderRun, can_mount, run_options
 from chaos_slurm import SlurmFederation
@@ -222,7 +222,16 @@ def work_counts_once_under_other_faults(undisturbed):
     one_run(first_seed() + 2, SHORT)
 
 
-@case(seconds=15)
+@case()
+def one_site_alone_gets_no_fault_of_a_merger():
+    for seed in range(2000):
+        chosen = Plan(seed, SHORT.latest_fault_s, in_bucket=False, can_fill=True)
+        never = [site for site, (begin, _) in chosen.closed.items() if begin == 0]
+        merger = any(isinstance(fault, KillMerger) for fault in chosen.faults)
+        expect(not merger or len(never) < 2, f"seed {seed}: {chosen}")
+
+
+@case()
 def short_seeds_that_once_failed_pass(undisturbed):
     for line in (SOURCE / "tests/system/chaos_seeds.txt").read_text().splitlines():
         seed, *words = line.partition("#")[0].split() or ("",)
