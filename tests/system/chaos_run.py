@@ -212,7 +212,7 @@ class Federation:
     def __init__(self, run, closed=None, poison=None):
         self.run, self.closed, self.poisoned = run, closed or {}, set(poison or {})
         self.sites = [site for site in SITES if self.closed.get(site, (1, 1))[0] > 0]
-        self.closes = any(begin > 0 for begin, _ in self.closed.values())
+        self.closing = {site for site, (begin, _) in self.closed.items() if begin > 0}
         self.resumed = {}
         write_trace(run.folder / "trace.csv", self.closed)
         for site in SITES:

@@ -8,11 +8,11 @@ from slurm_clusters import shared_cluster
 
 SCRIPT = SOURCE / "slurm/site_train.sh"
 KILL_WAIT = 60
-# A step takes three seconds, longer than mpirun waits before it kills its ranks. Only at its end can
-# the trainer stop.
+# A step takes three seconds, longer than mpirun waits before it kills its ranks. The trainer cannot
+# stop meanwhile.
 STEP_S = 3
 MESSAGE = 500  # of a rank, in this step; the first step has fewer
-SLOW = {"launcher": {"kind": "local", "script": str(SCRIPT), "grace_s": KILL_WAIT}}
+LAUNCHER = {"kind": "local", "script": str(SCRIPT), "grace_s": KILL_WAIT}
 # Ranks on different nodes of this machine.
 NETWORK = {"OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo"}
 
@@ -34,7 +34,7 @@ def log_of(run):
 
 
 def check_stopped_job_contributes(cluster, options, stop):
-    with SmallRun(sites=("A",), **SLOW) as run:
+    with SmallRun(sites=("A",), launcher=LAUNCHER) as run:
         sleeps, prologue = run.folder / "sleeps", run.folder / "prologue.sh"
         prologue.write_text(f"export LD_PRELOAD={BUILD}/tests/libslow_gradients.so\n"
                             f"export CURTAIL_TEST_SLOW='{MESSAGE} {STEP_S} {sleeps}'\n")
