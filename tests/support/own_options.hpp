@@ -10,8 +10,8 @@
 namespace curtail::test {
 
 /// Programs also read options from the environment (CURTAIL_<OPTION>). This header unsets these
-/// variables before any test runs, but keeps the variables that configure the tests. It sets only
-/// CURTAIL_CACHE, so that tests leave nothing in the cache of the user.
+/// variables before any test runs, but keeps the variables that configure the tests. It sets
+/// CURTAIL_CACHE, so that tests leave nothing in the cache of the user, and CURTAIL_ALLOW_ROOT.
 inline bool const options_are_unset = [] {
     std::vector<std::string> names;
     for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -22,7 +22,7 @@ inline bool const options_are_unset = [] {
             names.emplace_back(name);
     }
     for (auto const& name : names) unsetenv(name.c_str());
-    return setenv("CURTAIL_CACHE", "none", 1) == 0;
+    return setenv("CURTAIL_CACHE", "none", 1) == 0 && setenv("CURTAIL_ALLOW_ROOT", "1", 1) == 0;
 }();
 
 }  // namespace curtail::test

@@ -317,7 +317,7 @@ TEST_F(SiteTrain, AJobByHandNeedsAPermissionWhereAPollerServesTheSite)
     permit(Millis{0});
     replace_trainer("#!/bin/bash\necho \"trained $*\"\n");
     EXPECT_EQ(run({demo, "SPP_TX"}), 75);
-    EXPECT_THAT(log(), HasSubstr("the poller ended the permission: the window is closed"));
+    EXPECT_THAT(log(), HasSubstr("the poller ended the permission: 'the window is closed'"));
     EXPECT_EQ(run({"--without-poller", demo, "SPP_TX"}), 0);
     EXPECT_THAT(log(), HasSubstr("--permission never"));
     permit(Seconds{60});

@@ -40,7 +40,7 @@ class Site:
 
     def environment(self):
         kept = {name: value for name, value in os.environ.items()
-                if name in ("PATH", "LANG", "CURTAIL_BUILD") or name.startswith("CURTAIL_CLUSTER_")}
+                if name in ("PATH", "LANG", "CURTAIL_BUILD", "CURTAIL_ALLOW_ROOT") or name.startswith("CURTAIL_CLUSTER_")}
         user = self.user or pwd.getpwuid(os.getuid())
         return {**kept, "HOME": str(self.folder), "TMPDIR": str(self.folder / "tmp"),
                 "USER": user.pw_name, "LOGNAME": user.pw_name, "CURTAIL_CACHE": "none",

@@ -244,7 +244,7 @@ Result<Fd> open_to_append(fs::path const& path)
 {
     constexpr int flags =
         O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    Fd fd(open(path.c_str(), flags, 0644));
+    Fd fd(open(path.c_str(), flags, 0666));
     if (!fd && errno == ELOOP)
         return fail(ExitCode::cannot_create, "cannot write " + path.string(),
                     "it is a symbolic link", "remove the link");
@@ -326,7 +326,7 @@ bool lock_unless_held(int fd, fs::path const& path)
 
 Result<FileLock> FileLock::take(fs::path const& path)
 {
-    Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+    Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (!fd) return cannot("open lock", path, errno, ExitCode::cannot_create);
     if (!lock_unless_held(fd.get(), path)) {
         if (errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK)

@@ -62,7 +62,7 @@ class Fd {
 /// partial file. If writing fails, for example because the disk is full, the old file stays and no
 /// temporary file remains.
 [[nodiscard]] Result<void> write_file(std::filesystem::path const& path, std::string_view content,
-                                      unsigned mode = 0644);
+                                      unsigned mode = 0666);
 /// Creates a file, atomically and durably. Keeps an existing file, and then succeeds too. Fails
 /// like write_file(), and with `cannot_create` if the file system has no hard links.
 [[nodiscard]] Result<void> create_file(std::filesystem::path const& path, std::string_view content);
@@ -72,7 +72,7 @@ class Fd {
 [[nodiscard]] Result<void> replace_file(
     std::filesystem::path const& path,
     std::function<Result<void>(std::filesystem::path const&)> const& fill);
-/// Opens a regular file to read it and to append to it. Creates the file, with mode 0644, if it
+/// Opens a regular file to read it and to append to it. Creates the file if it
 /// does not exist. Fails with `cannot_create` if `path` names a symbolic link, pipe, socket, device
 /// or folder, or if the file cannot be opened. Never waits for the reader of a pipe.
 [[nodiscard]] Result<Fd> open_to_append(std::filesystem::path const& path);

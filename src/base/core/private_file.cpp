@@ -10,6 +10,7 @@
 
 #include "base/core/files.hpp"
 #include "base/core/secret.hpp"
+#include "base/core/trust.hpp"
 
 namespace curtail {
 namespace {
@@ -26,21 +27,14 @@ std::string mode_text(struct stat const& status)
     return fmt::format("{:04o}", status.st_mode & 07777U);
 }
 
+// Whoever can write to the folder could replace the file.
 Result<void> check_parent(fs::path const& file, std::string const& what)
 {
     auto const parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
-    struct stat status {};
-    if (stat(parent.c_str(), &status) != 0)
-        return fail(ExitCode::no_input, what, errno_text(errno));
-    if (status.st_uid != geteuid() && status.st_uid != 0)
-        return refuse(what, "its folder " + parent.string() + " belongs to another user",
-                      "move it into a folder of your own");
-    if ((status.st_mode & 022U) != 0)
-        return refuse(what,
-                      fmt::format("its folder {} has mode {}: others could replace the file",
-                                  parent.string(), mode_text(status)),
-                      "chmod go-w " + parent.string() +
-                          ", or move the file into a folder that only you can write");
+    Fd const fd(open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return fail(ExitCode::no_input, what, errno_text(errno));
+    if (auto const found = find_foreign_access(fd.get(), parent))
+        return refuse(what, "its folder " + parent.string() + ": " + found->why, found->remedy);
     return {};
 }
 

@@ -110,6 +110,14 @@ std::string printable(std::string_view text)
     return out;
 }
 
+std::string shell_quoted(std::string_view text)
+{
+    std::string word = "'";
+    for (char const c : printable(text))
+        word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
+}
+
 std::optional<std::string> nearest_name(std::string_view wrong,
                                         std::span<std::string const> candidates)
 {

@@ -13,6 +13,9 @@ namespace curtail {
 /// Makes untrusted text safe for a log or a terminal. Writes control characters (including
 /// newline and ESC), bidirectional marks and invalid UTF-8 as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
+/// Returns printable() text in single quotes, as a shell writes a word. A shell that reads the
+/// result as part of a command expands nothing in it.
+[[nodiscard]] std::string shell_quoted(std::string_view text);
 /// Returns the candidate that `wrong` probably means. If `wrong` has at least three characters
 /// and a candidate starts with `wrong`, returns the first such candidate. Otherwise, returns the
 /// candidate with the smallest edit distance from `wrong`. Returns an empty optional if this

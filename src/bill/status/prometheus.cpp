@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bill/status/prometheus.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cmath>
 
-#include "base/core/files.hpp"
 #include "run/energy/state.hpp"
 #include "run/runlog/trainer_events.hpp"
 
@@ -228,20 +225,6 @@ std::string prometheus_text(Overview const& overview)
         if (overview.energy) add_energy(out, overview.sites.sites[s], overview.energy->sites.at(s));
     }
     return out.text();
-}
-
-Result<void> write_prometheus(std::filesystem::path const& file, std::string const& text)
-{
-    return replace_file(file, [&](std::filesystem::path const& temporary) -> Result<void> {
-        auto const failed = [&](ExitCode code) {
-            return fail(code, "cannot write " + file.string(), errno_text(errno));
-        };
-        Fd const fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-        if (!fd) return failed(ExitCode::cannot_create);
-        if ((errno = write_all(fd.get(), text)) != 0) return failed(ExitCode::io);
-        if (fchmod(fd.get(), 0644) != 0) return failed(ExitCode::io);
-        return {};
-    });
 }
 
 }  // namespace curtail::status

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <filesystem>
 #include <string>
 
 #include "bill/status/overview.hpp"
@@ -12,10 +11,5 @@ namespace curtail::status {
 /// Returns the state of a run in Prometheus' text format. docs/status.md lists the metrics. A
 /// metric whose value is unknown is left out.
 [[nodiscard]] std::string prometheus_text(Overview const& overview);
-
-/// Writes `text` to `file` atomically, with mode 0644 whatever the umask: another user reads it.
-/// Fails with `cannot_create` or `io`.
-[[nodiscard]] Result<void> write_prometheus(std::filesystem::path const& file,
-                                            std::string const& text);
 
 }  // namespace curtail::status

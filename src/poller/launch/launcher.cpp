@@ -10,8 +10,15 @@ std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site con
                                         std::string const& folder_id,
                                         std::filesystem::path const& build)
 {
-    JobSpec spec{run.run, site.site,  folder_id,  run.file, run.site_folder(site.site),
-                 build,   site.ranks, site.launch};
+    JobSpec spec{run.run,
+                 site.site,
+                 folder_id,
+                 run.file,
+                 run.site_folder(site.site),
+                 run.job_logs(site.site),
+                 build,
+                 site.ranks,
+                 site.launch};
     switch (site.launch.kind) {
         case config::LaunchSettings::Kind::slurm:
             return std::make_unique<SlurmLauncher>(std::move(spec));

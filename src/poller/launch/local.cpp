@@ -8,6 +8,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
+#include "base/core/private_file.hpp"
 #include "base/core/text.hpp"
 #include "base/process/command.hpp"
 #include "poller/launch/supervisor.hpp"
@@ -68,6 +69,8 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
     plan::JobId const job{intent.value};
     auto const what = "cannot start " + job_name(spec_);
     if (auto made = make_folder(folder()); !made)
+        return tl::unexpected(made.error().with_context(what));
+    if (auto made = ensure_private_folder(spec_.logs); !made)
         return tl::unexpected(made.error().with_context(what));
     auto const known = read_record(job);
     if (!known) return tl::unexpected(known.error().with_context(what));

@@ -34,7 +34,7 @@ class LocalLauncher final : public Launcher {
     }
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override
     {
-        return spec_.folder / ("job-" + job.value + ".log");
+        return spec_.logs / ("job-" + job.value + ".log");
     }
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
     /// Sends TERM to the processes of the job's session as signal_session() does, even if the

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/core/files.hpp"
+#include "base/core/private_file.hpp"
 #include "base/core/text.hpp"
 #include "poller/launch/federation.hpp"
 #include "poller/launch/sacct.hpp"
@@ -124,7 +125,7 @@ std::vector<std::string> SlurmLauncher::sbatch_arguments(
         "--comment=" + comment_text(spec_, comment), "--dependency=singleton",
         "--no-requeue",      // the poller decides which jobs run again
         "--propagate=NONE",  // not the limits of the poller, such as its core limit of 0
-        "--open-mode=append", "--output=" + escape_percent(spec_.folder.string()) + "/job-%j.log",
+        "--open-mode=append", "--output=" + escape_percent(spec_.logs.string()) + "/job-%j.log",
         "--chdir=" + spec_.folder.string(), "--ntasks=" + std::to_string(spec_.ranks),
         "--time=" + launch.time_limit,
         // Before its time limit a job has as long to stop as after its window closes.
@@ -145,6 +146,8 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
 {
     auto const what = "cannot submit " + job_name(spec_);
     if (auto made = make_folder(spec_.folder); !made)
+        return tl::unexpected(made.error().with_context(what));
+    if (auto made = ensure_private_folder(spec_.logs); !made)
         return tl::unexpected(made.error().with_context(what));
     auto const finished = run(sbatch_arguments({window, intent}, federated_cluster()), intent);
     if (!finished) return without_answer(finished.error(), what);
@@ -199,7 +202,7 @@ std::optional<plan::Job> SlurmLauncher::past_job(plan::JobId const& job,
 
 std::filesystem::path SlurmLauncher::log_file(plan::JobId const& job) const
 {
-    return spec_.folder / ("job-" + job.value + ".log");
+    return spec_.logs / ("job-" + job.value + ".log");
 }
 
 Result<void> SlurmLauncher::drain(plan::JobId const& job)

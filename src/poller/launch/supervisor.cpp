@@ -46,7 +46,7 @@ class Buffer {
 // Creates `path` with this content atomically. Returns false if it exists or cannot be created.
 bool create_file(char const* path, char const* temporary, std::string_view content)
 {
-    int const fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    int const fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) return false;
     bool const written = write_all(fd, content) == 0 && fsync(fd) == 0;
     close(fd);

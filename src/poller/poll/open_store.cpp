@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/poll/open_store.hpp"
 
-#include "base/core/private_file.hpp"
+#include "run/config/trusted.hpp"
 
 namespace curtail::poll {
 namespace {
 
-Result<FileLock> lock_folder(std::filesystem::path const& folder, RunId const& run)
+Result<FileLock> lock_folder(config::Run const& run)
 {
-    if (auto made = ensure_private_folder(folder); !made) return tl::unexpected(made.error());
-    auto lock = FileLock::take(folder / "lock");
+    if (auto made = config::make_poller_folder(run); !made) return tl::unexpected(made.error());
+    auto lock = FileLock::take(run.poller_folder() / "lock");
     if (lock || lock.error().code != ExitCode::temporary) return lock;
     return tl::unexpected(
-        lock.error().with_context("another poller is active on run " + run.value));
+        lock.error().with_context("another poller is active on run " + run.run.value));
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ Result<std::unique_ptr<StateStore>> open_store(config::Run const& run, Access ac
     auto const folder = run.poller_folder();
     std::optional<FileLock> lock;
     if (access == Access::write) {
-        auto taken = lock_folder(folder, run.run);
+        auto taken = lock_folder(run);
         if (!taken) return tl::unexpected(taken.error());
         lock = std::move(*taken);
     }

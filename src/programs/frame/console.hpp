@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <sys/types.h>
+
 #include <memory>
 #include <string_view>
 
@@ -13,6 +15,8 @@ namespace curtail::programs {
 struct Console {
     Log log;           ///< writes to stderr
     bool json{false};  ///< true with `--json`: the result is one JSON document
+    /// The umask of whoever started the program. Only files for other people follow it.
+    mode_t user_umask{022};
     /// Writes a part of the result to stdout. Writes nothing if an earlier write has failed.
     void print(std::string_view text) const;
     void print_json(json::Value const& document) const;

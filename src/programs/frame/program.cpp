@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/frame/program.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -31,7 +32,7 @@ Result<void> print_page(Program const& program, std::string const& text)
     return finish_output(console);
 }
 
-Result<void> run_command(Program const& program, Invocation const& invocation)
+Result<void> run_command(Program const& program, Invocation const& invocation, mode_t user_umask)
 {
     if (invocation.command == nullptr) return print_page(program, invocation.page);
     auto const& command = *invocation.command;
@@ -46,7 +47,7 @@ Result<void> run_command(Program const& program, Invocation const& invocation)
                        : arguments.flag("quiet") ? Level::error
                                                  : Level::info;
     Console const console{Log::to_stderr(program.name, level),
-                          command.json && arguments.flag("json")};
+                          command.json && arguments.flag("json"), user_umask};
     return command.run(arguments, console).and_then([&] { return finish_output(console); });
 }
 
@@ -95,8 +96,12 @@ void end_at_once(int code)
     std::_Exit(code);
 }
 
+mode_t keep_new_files_private() { return ::umask(077); }
+UserUmask::UserUmask(Console const& console) { ::umask(console.user_umask); }
+
 int run(Program const& program, int argc, char const* const* argv)
 {
+    auto const user_umask = keep_new_files_private();
     // A parent that ignores SIGCHLD would hide from this program how its children end.
     (void)std::signal(SIGCHLD, SIG_DFL);
     // Writing past the limit of `ulimit -f` then fails with a message.
@@ -108,7 +113,7 @@ int run(Program const& program, int argc, char const* const* argv)
     try {
         auto const done =
             parse_command_line(program, argc, argv).and_then([&](Invocation const& invocation) {
-                return run_command(program, invocation);
+                return run_command(program, invocation, user_umask);
             });
         return done ? 0 : report(program, done.error());
     } catch (std::exception const& defect) {

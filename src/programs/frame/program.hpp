@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -58,6 +60,19 @@ struct Program {
 [[nodiscard]] std::vector<Option> common_options();
 /// Returns the options of a command: its own, `--json` if the command has it, and the common ones.
 [[nodiscard]] std::vector<Option> all_options(Command const& command);
+
+/// Sets the umask to 077: files of a run are for its user alone. Returns the previous umask. Every
+/// program calls this first.
+mode_t keep_new_files_private();
+
+/// While it lives, new files get the umask of whoever started the program: files for other people.
+class UserUmask {
+  public:
+    explicit UserUmask(Console const& console);
+    ~UserUmask() { keep_new_files_private(); }
+    UserUmask(UserUmask const&) = delete;
+    UserUmask& operator=(UserUmask const&) = delete;
+};
 
 /// Parses the command line, runs one command and returns the exit code. Prints the error if the
 /// command fails. Every program has --help, --version, --config FILE, --verbose and --quiet. An

@@ -6,6 +6,7 @@
 
 #include "base/core/json.hpp"
 #include "base/core/text.hpp"
+#include "base/core/trust.hpp"
 
 namespace curtail::programs {
 namespace {
@@ -65,6 +66,8 @@ std::string option_text(Option const& option, json::Value const& value, json::Ob
 Result<void> add_file(std::string const& path, std::vector<Option> const& options,
                       OptionValues& values)
 {
+    if (auto good = check_access(path, trust_in_colleagues()); !good)
+        return tl::unexpected(good.error());
     auto const file = json::parse_settings(path);
     if (!file) return tl::unexpected(file.error());
     json::ObjectReader reader(*file, path, ExitCode::config);

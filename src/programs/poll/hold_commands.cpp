@@ -31,7 +31,8 @@ Result<permission::Hold> decide(config::Run const& run, SiteId const& site,
     auto const now = SystemClock{}.now();
     // A damaged file is replaced; the time gives a higher serial than any earlier decision has.
     auto const before = permission::read_hold(folder, run.run, site).value_or(std::nullopt);
-    auto const serial = std::max(before ? before->serial + 1 : 0, to_unix_ms(now));
+    bool const has_serial = before && permission::is_plausible(before->serial, now);
+    auto const serial = std::max(has_serial ? before->serial + 1 : 0, to_unix_ms(now));
     permission::Hold const hold{run.run,        site, serial,       command.held,
                                 command.reason, now,  this_person()};
     auto const written = permission::write_hold(folder, hold);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include "poller/launch/folder_id.hpp"
 #include "poller/poll/poll.hpp"
 #include "poller/poll/status.hpp"
@@ -12,7 +14,7 @@
 #include "programs/poll/signal_source.hpp"
 #include "programs/poll/site_publishers.hpp"
 #include "programs/poll/sites.hpp"
-#include "run/config/run.hpp"
+#include "run/config/trusted.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::programs {
@@ -32,7 +34,8 @@ Result<void> create_store_of_new_run(config::Run const& run)
 {
     std::error_code error;
     if (std::filesystem::exists(run.poller_folder() / "state.json", error)) return {};
-    return store::open_store(run.store, store::IfMissing::make).map([](auto const&) {});
+    if (auto made = config::make_store_folder(run); !made) return made;
+    return store::open_store(run.store).map([](auto const&) {});
 }
 
 Result<poll::PollContext> prepare(config::Run const& run, Sites sites, PollOptions const& options,
@@ -42,8 +45,12 @@ Result<poll::PollContext> prepare(config::Run const& run, Sites sites, PollOptio
     if (!id) return tl::unexpected(id.error());
     auto context = make_context({run, std::move(sites), *id}, options, log);
     if (!context || options.is_dry_run()) return context;
+    if (auto made = config::make_run_folder(run); !made) return tl::unexpected(made.error());
     if (auto stored = launch::run_folder_id(run.folder, true); !stored)
         return tl::unexpected(stored.error());
+    for (auto const& site : run.sites)
+        if (auto made = config::make_job_logs(run, site.site); !made)
+            return tl::unexpected(made.error());
     if (auto made = create_store_of_new_run(run); !made) return tl::unexpected(made.error());
     return context;
 }
@@ -113,9 +120,19 @@ Result<void> poll_chosen(config::Run const& run, Sites const& sites, PollOptions
     return {};
 }
 
+// A job can do what its user can do: one of root, everything.
+Result<void> check_user(PollOptions const& options)
+{
+    if (geteuid() != 0 || options.allow_root || options.is_dry_run()) return {};
+    return fail(ExitCode::permission, "cannot poll as root", "the jobs would run as root, too",
+                "poll as an ordinary user; where there is none, pass --allow-root, or set "
+                "CURTAIL_ALLOW_ROOT=1");
+}
+
 // An unusable script must keep a run from beginning, but never a job from being drained.
 Result<void> poll_sites(config::Run const& run, PollOptions const& options, Console const& console)
 {
+    if (auto good = check_user(options); !good) return good;
     auto sites = choose_sites(run, options.sites);
     if (!sites) return tl::unexpected(sites.error());
     auto const bad_file = options.has_source() ? find_bad_job_file(*sites) : std::nullopt;
@@ -153,6 +170,7 @@ Result<void> carry_out(HoldCommand const& command, config::Run const& run,
 {
     auto const sites = choose_sites(run, command.sites);
     if (!sites) return tl::unexpected(sites.error());
+    if (auto made = config::make_run_folder(run); !made) return made;
     auto stored = store_decision(run, *sites, command, console);
     if (!command.held) return stored;
     auto const drained = drain_paused(run, *sites, options, console);

@@ -137,6 +137,7 @@ Result<PollOptions> parse_options(Arguments const& arguments)
     options.sites = arguments.values_of("site");
     options.explain = arguments.flag("explain") || options.is_dry_run();
     options.job_interval = job_interval(arguments);
+    options.allow_root = arguments.flag("allow-root");
     options.drain_on_exit = arguments.flag("drain-on-exit") || arguments.has("trace");
     return options;
 }
@@ -180,6 +181,9 @@ std::vector<Option> poll_option_table()
                  std::string(every_site)),
         text_option("reason", "TEXT", "Why a site is held; every poll shows it"),
         repeated(text_option("site", "SITE", "Poll only this site; repeatable")),
+        flag_option("allow-root",
+                    "Poll although the user is root. The jobs then run as root, too. For machines "
+                    "without other users"),
         text_option("job-line", "NAME",
                     "Print `SITE RANKS NEED` for one site, and exit; for job scripts. NEED is the "
                     "value of curtail-train --permission. Exit with 75 if the job may not train "

@@ -50,6 +50,7 @@ struct PollOptions {
     /// Whether to drain all jobs when the user stops the program. Only `watch` uses this option.
     /// For a trace, the option is always true.
     bool drain_on_exit{false};
+    bool allow_root{false};  ///< whether root may poll and so run jobs
 
     [[nodiscard]] bool is_dry_run() const { return mode == Mode::dry_run; }
     [[nodiscard]] bool has_source() const { return !std::holds_alternative<NoSource>(source); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/poll/signal_source.hpp"
-#include "programs/poll/shared_folders.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +10,8 @@
 #include "base/core/private_file.hpp"
 #include "poller/signals/trace_provider.hpp"
 #include "poller/signals/watttime_provider.hpp"
+#include "programs/poll/trusted_files.hpp"
+#include "run/config/trusted.hpp"
 #include "run/runlog/poller_state.hpp"
 
 namespace curtail::programs {
@@ -65,7 +68,7 @@ Result<TimeScale> replay_clock(config::Run const& run, TimeScale const& wanted, 
                     "it was started with a live signal, in real time (" + state.string() + ")",
                     start_other_run);
     if (dry_run) return wanted;
-    if (auto made = make_folder(run.folder); !made) return tl::unexpected(made.error());
+    if (auto made = config::make_run_folder(run); !made) return tl::unexpected(made.error());
     return make_clock(run.folder, wanted);
 }
 
@@ -143,11 +146,16 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target,
                      PollOptions const& options, WattTimeSource const& source)
 {
     if (auto live = refuse_replay(target.run); !live) return live;
-    auto const folder = target.run.poller_folder() / "watttime";
+    // It holds an account's token, which is nobody else's.
+    auto const folder = target.run.poller_folder() / (target.run.shared_group
+                                                          ? "watttime." + std::to_string(geteuid())
+                                                          : std::string("watttime"));
     bool const dry_run = options.is_dry_run();
-    if (!dry_run)
-        for (auto const& needed : {folder.parent_path(), folder})
-            if (auto made = ensure_private_folder(needed); !made) return made;
+    if (!dry_run) {
+        if (auto made = config::make_run_folder(target.run); !made) return made;
+        if (auto made = config::make_poller_folder(target.run); !made) return made;
+        if (auto made = ensure_private_folder(folder); !made) return made;
+    }
     if (auto guarded = hide_process_memory(); !guarded) return guarded;
     context.clock = std::make_shared<SystemClock>();
     for (auto const* site : target.sites) {
@@ -175,8 +183,9 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target, PollO
 Result<poll::PollContext> make_context(PollTarget const& target, PollOptions const& options,
                                        Log const& log)
 {
-    poll::PollContext context{
-        .run = target.run, .log = log, .folder_warning = warning_of_shared_folders(target.run)};
+    auto warning = check_trusted_files(target.run, target.sites, build_folder());
+    if (!warning) return tl::unexpected(warning.error());
+    poll::PollContext context{.run = target.run, .log = log, .folder_warning = std::move(*warning)};
     auto const connected =
         std::visit([&](auto const& source) { return connect(context, target, options, source); },
                    options.source);

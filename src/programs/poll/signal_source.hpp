@@ -18,6 +18,9 @@ struct PollTarget {
 /// Gives each site the signal provider that `options` choose, and the site's own launcher. The run
 /// and its sites must outlive the result.
 ///
+/// Fails with `permission` if others can change what the poller or its jobs read or run
+/// (trusted_files.hpp).
+///
 /// A run follows either live signals or one replay, never both. Fails with `config` if `options`
 /// contradict what the run has followed so far. For the first poll of a replay, creates the file
 /// clock.json in the run's folder (base/core/clock_file.hpp); a dry run does not create it.

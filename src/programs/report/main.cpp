@@ -65,12 +65,14 @@ Result<void> check_csv(programs::Arguments const& arguments,
     return {};
 }
 
-Result<void> write_csv(programs::Arguments const& arguments, json::Object const& document)
+Result<void> write_csv(programs::Arguments const& arguments, programs::Console const& console,
+                       json::Object const& document)
 {
     if (!arguments.has("csv")) return {};
     auto const tables = report::csv_tables(document);
     if (auto good = check_csv(arguments, tables); !good) return good;
     fs::path const folder = arguments.text("csv");
+    programs::UserUmask const readable(console);
     if (auto made = make_folder(folder); !made) return made;
     for (auto const& table : tables)
         if (auto written = write_file(folder / (table.name + ".csv"), to_csv(table)); !written)
@@ -78,10 +80,13 @@ Result<void> write_csv(programs::Arguments const& arguments, json::Object const&
     return {};
 }
 
-// Writes the document, then the page, which also needs plotly.js.
+// Writes the document, then the page, which also needs plotly.js. A page in the run's folder is as
+// private as the folder.
 Result<void> write_report(programs::Arguments const& arguments, programs::Console const& console,
                           json::Object const& document, fs::path const& html)
 {
+    std::optional<programs::UserUmask> readable;
+    if (arguments.has("out")) readable.emplace(console);
     if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made)
         return made;
     if (auto written = write_file(document_of(html), json::to_string(document) + "\n"); !written)
@@ -125,7 +130,7 @@ Result<void> report_reference(programs::Arguments const& arguments,
     document->set("report", report::written_by(SystemClock{}.now()));
     if (console.json) console.print_json(*document->find("published"));
     else console.print(report::published_text(*document));
-    if (auto written = write_csv(arguments, *document); !written) return written;
+    if (auto written = write_csv(arguments, console, *document); !written) return written;
     if (!arguments.has("out")) return {};
     return write_report(arguments, console, *document, arguments.text("out"));
 }
@@ -150,7 +155,7 @@ Result<void> report_run(programs::Arguments const& arguments, programs::Console 
     auto const document = report::shortened(whole);
     if (console.json) console.print_json(document);
     else console.print(report::summary_text(document));
-    if (auto written = write_csv(arguments, whole); !written) return written;
+    if (auto written = write_csv(arguments, console, whole); !written) return written;
     auto const html =
         arguments.has("out") ? fs::path(arguments.text("out")) : files->run.folder / "report.html";
     if (auto good = check_targets(html); !good) return good;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/core/clock.hpp"
+#include "base/core/files.hpp"
 #include "bill/status/documents.hpp"
 #include "bill/status/prometheus.hpp"
 #include "bill/status/text.hpp"
@@ -65,8 +66,8 @@ Result<void> show(config::Run const& run, Output const& output, std::string_view
     auto const overview = status::read_overview(run, open(run), SystemClock{}.now(), output.cache);
     if (!output.prometheus.empty()) {
         auto const text = status::prometheus_text(overview);
-        if (auto written = status::write_prometheus(output.prometheus, text); !written)
-            return written;
+        programs::UserUmask const readable(console);
+        if (auto written = write_file(output.prometheus, text); !written) return written;
     } else {
         auto const text = console.json ? json::to_pretty(status::overview_json(overview))
                                        : status::overview_text(overview);

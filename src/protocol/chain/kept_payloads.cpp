@@ -21,7 +21,7 @@ Result<void> write_pieces(std::filesystem::path const& path, Pieces const& bytes
         return fail(ExitCode::io, "cannot write " + path.string(), std::strerror(error));
     };
     Fd const fd(
-        open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t{0644}));
+        open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t{0666}));
     if (!fd) return failed(errno);
     if (int const error = write_pieces(fd.get(), bytes)) return failed(error);
     return {};

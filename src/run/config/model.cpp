@@ -40,9 +40,9 @@ Model model_of_depth(std::int64_t depth, std::int64_t sequence, std::int64_t voc
     return {"d" + std::to_string(depth), depth, width, heads, heads, sequence, vocabulary};
 }
 
-Result<Model> read_model(std::filesystem::path const& file)
+Result<Model> read_model(std::filesystem::path const& file, std::vector<SettingsFile>& files)
 {
-    auto const json = json::parse_settings(file);
+    auto const json = read_settings(file, files);
     if (!json) return tl::unexpected(json.error());
     json::ObjectReader r(*json, file.string(), ExitCode::config);
     // An invalid depth must not stop the reader here: finish() needs to know all allowed keys.

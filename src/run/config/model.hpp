@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/core/result.hpp"
+#include "run/config/read.hpp"
 
 namespace curtail::config {
 
@@ -36,8 +38,9 @@ struct Model {
 /// this integer; if two are equally near, the larger. The number of key-value heads is H, too.
 [[nodiscard]] Model model_of_depth(std::int64_t depth, std::int64_t sequence = 2048,
                                    std::int64_t vocabulary = 65'536);
-/// Reads a model file, such as inputs/models/d20.json. Fails with `config` if the file is invalid,
-/// or with `no_input` if it is missing.
-[[nodiscard]] Result<Model> read_model(std::filesystem::path const& file);
+/// Reads a model file, such as inputs/models/d20.json, and adds it to `files`. Fails with `config`
+/// if the file is invalid, or with `no_input` if it is missing.
+[[nodiscard]] Result<Model> read_model(std::filesystem::path const& file,
+                                       std::vector<SettingsFile>& files);
 
 }  // namespace curtail::config

@@ -4,13 +4,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+
+#include "base/core/files.hpp"
+#include "base/core/trust.hpp"
 
 namespace curtail::config {
 
 std::filesystem::path resolve(std::filesystem::path const& file, std::string const& path)
 {
     return (std::filesystem::absolute(file).parent_path() / path).lexically_normal();
+}
+
+Result<json::Value> read_settings(std::filesystem::path const& file,
+                                  std::vector<SettingsFile>& files)
+{
+    auto const opened = open_to_read(file);
+    if (!opened) return tl::unexpected(opened.error());
+    if (!*opened)
+        return fail(ExitCode::no_input, "cannot read " + file.string(), errno_text(ENOENT));
+    int const fd = (*opened)->get();
+    auto text = read_descriptor(fd, file.string(), json::document_limits.bytes);
+    if (!text) return tl::unexpected(text.error());
+    files.push_back({file, std::move(*text), find_foreign_access(fd, file, trust_in_colleagues())});
+    return json::parse(files.back().text, file.string(), json::Dialect::comments)
+        .map_error([](Error error) {
+            if (error.code == ExitCode::data) error.code = ExitCode::config;
+            return error;
+        });
 }
 
 std::filesystem::path read_path(json::ObjectReader& r, std::filesystem::path const& file,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/core/json.hpp"
 #include "base/core/units.hpp"
@@ -18,6 +21,18 @@ inline constexpr char const* plain_name_rule =
 /// is relative to the folder of `file`.
 [[nodiscard]] std::filesystem::path resolve(std::filesystem::path const& file,
                                             std::string const& path);
+
+/// A file with settings, as a program read it.
+struct SettingsFile {
+    std::filesystem::path path;
+    std::string text;                ///< its content, byte for byte
+    std::optional<Error> foreign{};  ///< set if others own the file, or can change it
+};
+/// Reads a file with settings, and adds it to `files`. Fails with `config` if it is no JSON, and
+/// with `no_input` if it is missing.
+[[nodiscard]] Result<json::Value> read_settings(std::filesystem::path const& file,
+                                                std::vector<SettingsFile>& files);
+
 // Each of the functions below uses `r` to read the value of one key. If there is an error, the
 // function records it in `r`. It then still returns a value, so that the caller can read on. A
 // missing key has the value `fallback`. If `fallback` is an empty optional, the key is required.

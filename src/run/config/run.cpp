@@ -2,12 +2,15 @@
 #include "run/config/run.hpp"
 
 #include <fmt/format.h>
+#include <grp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "base/core/text.hpp"
+#include "base/core/trust.hpp"
 #include "run/config/read.hpp"
 #include "run/config/store.hpp"
 
@@ -152,6 +155,20 @@ std::filesystem::path read_folder(json::ObjectReader& r, std::filesystem::path c
     return folder;
 }
 
+// The group of whom a run is; the user must be one of its members.
+std::optional<gid_t> read_group(json::ObjectReader& r)
+{
+    std::string const key = "shared_with_group";
+    auto const name = r.optional_text(key);
+    if (!name) return std::nullopt;
+    auto const* const group = getgrnam(name->c_str());
+    r.require(group != nullptr, key, "must be the name of a group of this machine");
+    if (group == nullptr) return std::nullopt;
+    gid_t const id = group->gr_gid;
+    r.require(is_member_of(id), key, "must be a group of which you are a member");
+    return id;
+}
+
 // The files that a run file names.
 struct NamedFiles {
     std::filesystem::path model;
@@ -205,11 +222,11 @@ bool read_sections(json::ObjectReader& r, Run& run)
 
 Result<void> read_named(NamedFiles const& named, Run& run)
 {
-    auto const model = read_model(named.model);
+    auto const model = read_model(named.model, run.files);
     if (!model) return tl::unexpected(model.error());
     run.model = *model;
     for (auto const& file : named.sites) {
-        auto site = read_site(file);
+        auto site = read_site(file, run.files);
         if (!site) return tl::unexpected(site.error());
         run.sites.push_back(std::move(*site));
     }
@@ -286,6 +303,12 @@ std::vector<std::string> Run::site_names() const
     return names;
 }
 
+std::filesystem::path Run::job_logs(SiteId const& site) const
+{
+    if (shared_group) return folder / "job-logs" / std::to_string(geteuid()) / site.value;
+    return site_folder(site) / "job-logs";
+}
+
 Site const& Run::reference() const
 {
     auto const* named = find_site(reference_site);
@@ -296,13 +319,14 @@ Result<Run> read_run(std::filesystem::path const& file)
 {
     Run run;
     run.file = std::filesystem::absolute(file).lexically_normal();
-    auto const json = json::parse_settings(run.file);
+    auto const json = read_settings(run.file, run.files);
     if (!json) return tl::unexpected(json.error());
     json::ObjectReader r(*json, file.string(), ExitCode::config);
     run.run = {r.text("run")};
     r.require(is_plain_name(run.run.value), "run", plain_name_rule);
     run.folder = read_folder(r, run.file);
     run.store = read_store(r, run.file);
+    run.shared_group = read_group(r);
     run.seed = read_integer(r, "seed", run.seed, 0);
     run.reference_site = {r.text("reference_site", "")};
     bool const schedule_stated = read_sections(r, run);

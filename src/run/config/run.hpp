@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <sys/types.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -89,10 +91,15 @@ struct HeldOutBounds {
 /// site files that the run file names.
 struct Run {
     std::filesystem::path file;  ///< absolute path of the run file
+    /// The run file, the model file and the site files, in this order.
+    std::vector<SettingsFile> files;
     RunId run;
     /// Absolute path of the run's folder, where the sites and the poller write.
     std::filesystem::path folder;
     store::Address store;
+    /// The group whose members run this run together: they may read and write what it writes.
+    /// Empty: only the user may.
+    std::optional<gid_t> shared_group;
     /// Seed of the initial weights. `curtail-data prepare --run` uses this seed too, if `--seed` is
     /// absent.
     std::int64_t seed{1};
@@ -116,11 +123,14 @@ struct Run {
     [[nodiscard]] Site const& reference() const;
     /// Returns how `site` reaches the store.
     [[nodiscard]] store::Address store_for(Site const& site) const { return store.with(site.s3); }
-    /// Returns the folder where a site writes its snapshot, metrics, events and job logs.
+    /// Returns the folder where a site writes its snapshot, metrics and events.
     [[nodiscard]] std::filesystem::path site_folder(SiteId const& site) const
     {
         return folder / "sites" / site.value;
     }
+    /// Returns the folder for the output of a site's jobs. Its mode is 0700. In a shared run, each
+    /// user has an own one.
+    [[nodiscard]] std::filesystem::path job_logs(SiteId const& site) const;
     [[nodiscard]] std::filesystem::path poller_folder() const { return folder / "poller"; }
     /// Returns the folder where the poller writes what it logs about a site.
     [[nodiscard]] std::filesystem::path poller_folder(SiteId const& site) const

@@ -161,10 +161,10 @@ void read_permission(json::ObjectReader& r, Site& site)
 
 }  // namespace
 
-Result<Site> read_site(std::filesystem::path const& file)
+Result<Site> read_site(std::filesystem::path const& file, std::vector<SettingsFile>& files)
 {
     using Reader = json::ObjectReader;
-    auto const json = json::parse_settings(file);
+    auto const json = read_settings(file, files);
     if (!json) return tl::unexpected(json.error());
     Reader r(*json, file.string(), ExitCode::config);
     Site site;

@@ -9,6 +9,7 @@
 #include "base/core/result.hpp"
 #include "base/core/units.hpp"
 #include "run/config/mpi.hpp"
+#include "run/config/read.hpp"
 #include "run/energy/state.hpp"
 #include "run/windows/detector.hpp"
 #include "storage/store/address.hpp"
@@ -83,8 +84,9 @@ struct Site {
     store::S3Access s3;
 };
 
-/// Reads a site file. Fails with `config` if the file is invalid, or with `no_input` if it is
-/// missing.
-[[nodiscard]] Result<Site> read_site(std::filesystem::path const& file);
+/// Reads a site file, and adds it to `files`. Fails with `config` if the file is invalid, or with
+/// `no_input` if it is missing.
+[[nodiscard]] Result<Site> read_site(std::filesystem::path const& file,
+                                     std::vector<SettingsFile>& files);
 
 }  // namespace curtail::config

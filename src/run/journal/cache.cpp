@@ -65,7 +65,7 @@ void Cache::store(StreamId const& id, PieceNumber number, Digest const& digest,
     std::error_code error;
     fs::create_directories(folder, error);
     Fd const fd(
-        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
+        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (!fd) return;
     if (write_all(fd.get(), bytes) == 0 && set_time(fd.get(), stored))
         fs::rename(temporary, path, error);

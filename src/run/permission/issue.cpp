@@ -20,6 +20,7 @@ Time end_of(Verdict const& verdict, IssuePolicy const& policy, Time now)
 bool may_stay(Permission const& present, Verdict const& verdict, Time end,
               IssuePolicy const& policy, Time now)
 {
+    if (!is_plausible(present.serial, now)) return false;
     bool const same_verdict =
         present.is_withdrawn() != verdict.may_train && present.why == verdict.why;
     if (!same_verdict || present.issued > now) return false;
@@ -49,7 +50,8 @@ Permission issue(std::optional<Permission> const& present, RunId const& run, Sit
 {
     auto const end = end_of(verdict, policy, now);
     // A job accepts only a higher serial. The time makes it higher even if the file was lost.
-    auto const serial = std::max(present ? present->serial + 1 : 0, to_unix_ms(now));
+    bool const has_serial = present && is_plausible(present->serial, now);
+    auto const serial = std::max(has_serial ? present->serial + 1 : 0, to_unix_ms(now));
     return {run, site, serial, now, end - now, end, verdict.why};
 }
 

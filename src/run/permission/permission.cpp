@@ -45,6 +45,12 @@ tl::unexpected<Error> unusable(std::filesystem::path const& file, std::string wh
 
 }  // namespace
 
+bool is_plausible(std::int64_t serial, Time now)
+{
+    constexpr Millis year{std::chrono::years{1}};
+    return serial <= to_unix_ms(now + year);
+}
+
 std::filesystem::path permission_file(std::filesystem::path const& site_folder)
 {
     return site_folder / "permission.json";

@@ -13,8 +13,11 @@
 // poll. If the poller dies, nobody renews it, and the job stops.
 namespace curtail::permission {
 
-/// The largest serial that a file may have. It leaves room for later ones.
+/// The largest serial that a file may have.
 inline constexpr std::int64_t largest_serial{std::int64_t{1} << 53};
+/// Returns whether a serial can be one that a poller has written until `now`. A serial is the time
+/// in milliseconds or the successor of an earlier serial, so it is not years ahead.
+[[nodiscard]] bool is_plausible(std::int64_t serial, Time now);
 
 /// The permission for the jobs of one site, as the poller last wrote it.
 struct Permission {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/permission/watch.hpp"
 
+#include "base/core/text.hpp"
+
 namespace curtail::permission {
 namespace {
 
@@ -11,7 +13,13 @@ constexpr Seconds clock_tolerance{60};
 // job reports each file once.
 std::optional<Error> future_error(Permission const& permission, Time now)
 {
-    if (permission.is_withdrawn() || !is_from_the_future(permission, now)) return std::nullopt;
+    if (permission.is_withdrawn() && is_plausible(permission.serial, now)) return std::nullopt;
+    if (!is_plausible(permission.serial, now))
+        return Error{ExitCode::temporary,
+                     "cannot use the permission of site " + permission.site.value,
+                     "no poller has written it: its serial is " + std::to_string(permission.serial),
+                     "the site's poller replaces the file at its next poll"};
+    if (!is_from_the_future(permission, now)) return std::nullopt;
     return Error{ExitCode::temporary, "cannot use the permission of site " + permission.site.value,
                  "it was issued at " + format_time(permission.issued) +
                      ", which is in the future on this machine",
@@ -20,7 +28,8 @@ std::optional<Error> future_error(Permission const& permission, Time now)
 
 std::string end_text(Permission const& permission)
 {
-    if (permission.is_withdrawn()) return "the poller ended the permission: " + permission.why;
+    if (permission.is_withdrawn())
+        return "the poller ended the permission: " + shell_quoted(permission.why);
     return "no permission after that of " + format_time(permission.issued) +
            ", which has ended; is the poller running?";
 }
@@ -67,6 +76,8 @@ Result<void> check_start(Requirement requirement, Reading const& reading, Time n
 
 std::optional<Error> JobWatch::see(Reading const& reading, MonoTime now, Time real_now)
 {
+    read_ = now;
+    read_real_ = real_now;
     std::optional<Error> problem;
     if (!reading) problem = reading.error();
     else if (*reading) problem = future_error(**reading, real_now);
@@ -77,6 +88,12 @@ std::optional<Error> JobWatch::see(Reading const& reading, MonoTime now, Time re
     }
     problem_ = std::move(problem);
     return is_new ? problem_ : std::nullopt;
+}
+
+bool JobWatch::is_stale(MonoTime now, Time real_now) const
+{
+    constexpr Millis longest{2'000};
+    return now - read_ > longest || real_now - read_real_ > longest;
 }
 
 std::optional<PermissionEnd> JobWatch::end(MonoTime now, Time real_now) const

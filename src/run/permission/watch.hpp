@@ -52,6 +52,10 @@ class JobWatch {
     /// A permission ends `lifetime` after the job first saw its serial, or at `until`, whichever
     /// comes first. If the file is missing or unusable, the last permission that was read counts.
     [[nodiscard]] std::optional<PermissionEnd> end(MonoTime now, Time real_now) const;
+    /// Returns whether the job may have slept since its last reading, for example because somebody
+    /// suspended it: the reading is more than 2 s old, on either clock. Such a job reads the file
+    /// again before it obeys end().
+    [[nodiscard]] bool is_stale(MonoTime now, Time real_now) const;
     /// Returns the permission with the highest serial that was read; empty if there is none.
     [[nodiscard]] std::optional<Permission> const& last() const { return last_; }
 
@@ -59,6 +63,8 @@ class JobWatch {
     Requirement requirement_;
     std::optional<Permission> last_;
     MonoTime first_seen_{};  ///< when the job first saw the serial of `last_`
+    MonoTime read_{};        ///< the last reading
+    Time read_real_{};       ///< the same, in real time
     std::optional<Error> problem_;
 };
 

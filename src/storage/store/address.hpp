@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/http/client.hpp"
 #include "storage/s3/credential_source.hpp"
@@ -30,6 +31,11 @@ struct Address {
     [[nodiscard]] static Address of_folder(std::filesystem::path const& folder)
     {
         return {.url = "file://" + folder.string()};
+    }
+    /// Returns the folder of an address of a folder.
+    [[nodiscard]] std::filesystem::path folder() const
+    {
+        return url.substr(std::string_view("file://").size());
     }
     [[nodiscard]] bool is_s3() const { return url.starts_with("s3://"); }
     /// Returns this address with those fields of `site_access` that are not empty.

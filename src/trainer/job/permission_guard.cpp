@@ -7,6 +7,8 @@ namespace curtail::trainer {
 namespace {
 
 constexpr Millis read_interval{500};
+// For a reading after a sleep of the job. A file system that hangs must not keep a job alive.
+constexpr Millis patience{5'000};
 
 }  // namespace
 
@@ -37,11 +39,21 @@ void PermissionGuard::read()
     std::lock_guard const guard(mutex_);
     if (auto const problem = watch_.see(reading, monotonic_now(), SystemClock{}.now()))
         log_.warning(problem->message());
+    has_read_.notify_all();
 }
 
 void PermissionGuard::check()
 {
-    std::lock_guard const guard(mutex_);
+    std::unique_lock guard(mutex_);
+    if (ended_) return;
+    auto const is_fresh = [&] { return !watch_.is_stale(monotonic_now(), SystemClock{}.now()); };
+    if (reads_ && watch_.end(monotonic_now(), SystemClock{}.now()))
+        has_read_.wait_for(guard, patience, is_fresh);
+    stop_if_ended();
+}
+
+void PermissionGuard::stop_if_ended()
+{
     if (ended_) return;
     ended_ = watch_.end(monotonic_now(), SystemClock{}.now());
     if (!ended_) return;
@@ -59,7 +71,11 @@ void PermissionGuard::run(std::stop_token const& stop)
 {
     while (!stop.stop_requested()) {
         read();
-        check();
+        {
+            std::lock_guard const guard(mutex_);
+            reads_ = true;
+            stop_if_ended();
+        }
         sleep_unless_stopped(stop, read_interval);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <condition_variable>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -23,13 +24,15 @@ class PermissionGuard {
     PermissionGuard& operator=(PermissionGuard const&) = delete;
 
     /// Requests a stop if the permission has ended. The training loop calls it before each step, so
-    /// that no step starts later. Safe from any thread.
+    /// that no step starts later. If the job may have slept, first waits up to 5 s for a new
+    /// reading of the file. Safe from any thread.
     void check();
     /// Returns the end of the permission, once check() has noticed it. Safe from any thread.
     [[nodiscard]] std::optional<permission::PermissionEnd> ended() const;
 
   private:
     void read();
+    void stop_if_ended();
     void run(std::stop_token const& stop);
 
     std::filesystem::path site_folder_;
@@ -37,9 +40,11 @@ class PermissionGuard {
     SiteId site_;
     StopSignal const& stop_;
     Log log_;
-    mutable std::mutex mutex_;  ///< guards the next two members
+    mutable std::mutex mutex_;  ///< guards the next three members
     permission::JobWatch watch_;
+    bool reads_{false};  ///< whether the thread runs
     std::optional<permission::PermissionEnd> ended_;
+    std::condition_variable has_read_;
     std::jthread thread_;
 };
 

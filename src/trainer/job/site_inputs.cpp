@@ -8,6 +8,7 @@
 #include "protocol/chain/run_objects.hpp"
 #include "protocol/records/names.hpp"
 #include "run/config/run_spec.hpp"
+#include "run/config/trusted.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::trainer {
@@ -76,6 +77,8 @@ Result<SiteInputs> read_inputs(std::filesystem::path const& run_file, SiteId con
     if (auto good = check_torch(); !good) return tl::unexpected(good.error());
     auto run = config::read_run(run_file);
     if (!run) return tl::unexpected(run.error());
+    if (auto trusted = config::check_access(*run); !trusted) return tl::unexpected(trusted.error());
+    if (auto made = config::make_run_folder(*run); !made) return tl::unexpected(made.error());
     auto found = find_site(*run, run_file, site);
     if (!found) return tl::unexpected(found.error());
     auto loader = open_loader(*run);

@@ -59,9 +59,9 @@ Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs co
     if (!complete) return tl::unexpected(complete.error());
     if (!*complete) return {};
     context.log.info("the run is complete");
-    return write_file(inputs.run.folder / "complete.json",
-                      json::to_pretty(json::Object{{"time", format_time(SystemClock{}.now())},
-                                                   {"site", context.site.site.value}}));
+    return create_file(inputs.run.folder / "complete.json",
+                       json::to_pretty(json::Object{{"time", format_time(SystemClock{}.now())},
+                                                    {"site", context.site.site.value}}));
 }
 
 // Locks the site's folder for this process. Waits a little, since a killed trainer may take a

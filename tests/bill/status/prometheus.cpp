@@ -59,7 +59,7 @@ TEST_F(Prometheus, PromtoolAcceptsTheMetrics)
     ASSERT_TRUE(std::filesystem::exists(promtool))
         << promtool << " is missing; run scripts/setup.sh";
     test::TemporaryFolder const folder;
-    ASSERT_TRUE(write_prometheus(folder / "run.prom", prometheus_text(overview_)));
+    ASSERT_TRUE(write_file(folder / "run.prom", prometheus_text(overview_)));
     auto const [code, output] = test::run_program(
         {"sh", "-c", "exec \"$0\" check metrics < \"$1\"", promtool, folder / "run.prom"});
     EXPECT_EQ(code, 0) << output << prometheus_text(overview_);
@@ -121,23 +121,6 @@ TEST_F(Prometheus, LabelsAreEscaped)
 {
     overview_.sites.sites[0].site = {"a\"b\\c\nd"};
     EXPECT_THAT(prometheus_text(overview_), HasSubstr(R"(site="a\"b\\c\nd")"));
-}
-
-TEST(PrometheusFile, EveryUserCanReadIt)
-{
-    test::TemporaryFolder const folder;
-    auto const before = umask(077);
-    auto const written = write_prometheus(folder / "run.prom", "x 1\n");
-    umask(before);
-    ASSERT_TRUE(written) << written.error().message();
-    struct stat info {};
-    ASSERT_EQ(stat((folder / "run.prom").c_str(), &info), 0);
-    EXPECT_EQ(info.st_mode & 07777, 0644U);
-    EXPECT_EQ(read_file(folder / "run.prom").value(), "x 1\n");
-    EXPECT_EQ(write_prometheus(folder / "none/run.prom", "x").error().code,
-              ExitCode::cannot_create);
-    auto const files = std::filesystem::directory_iterator(folder.path());
-    EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "no temporary file remains";
 }
 
 }  // namespace

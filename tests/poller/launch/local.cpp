@@ -37,6 +37,7 @@ class Local : public testing::Test {
         spec.folder_id = "1f2e3d4c";
         spec.run_file = "/run.json";
         spec.folder = folder_ / "site";
+        spec.logs = folder_ / "site/job-logs";
         spec.launch.script = script;
         return LocalLauncher(spec, kernel_);
     }
@@ -75,11 +76,12 @@ class Local : public testing::Test {
 TEST_F(Local, NeverWritesItsLogThroughALinkOrIntoAPipe)
 {
     auto launcher = with_script("echo hello");
-    ASSERT_TRUE(make_folder(folder_ / "site"));
+    std::filesystem::create_directory(folder_ / "site");
+    ASSERT_EQ(mkdir((folder_ / "site/job-logs").c_str(), 0700), 0);
     auto const target = folder_ / "precious";
     ASSERT_TRUE(write_file(target, "kept\n"));
-    std::filesystem::create_symlink(target, folder_ / "site/job-i1.log");
-    ASSERT_EQ(mkfifo((folder_ / "site/job-i2.log").c_str(), 0600), 0);
+    std::filesystem::create_symlink(target, folder_ / "site/job-logs/job-i1.log");
+    ASSERT_EQ(mkfifo((folder_ / "site/job-logs/job-i2.log").c_str(), 0600), 0);
     for (std::string const intent : {"i1", "i2"}) {
         auto const job = launcher.submit({"w"}, {intent});
         ASSERT_FALSE(job) << intent;
@@ -107,7 +109,7 @@ TEST_P(LocalOnEachKernel, JobRunsItsScriptAndRecordsItsExitCode)
     EXPECT_EQ(job.launcher_state, "FAILED");
     EXPECT_EQ(job.window.value, "w1");
     EXPECT_EQ(job.intent.value, "i1");
-    EXPECT_EQ(read_file(folder_ / "site/job-i1.log").value(), "/run.json A i1\n");
+    EXPECT_EQ(read_file(folder_ / "site/job-logs/job-i1.log").value(), "/run.json A i1\n");
 }
 
 TEST_P(LocalOnEachKernel, JobDoesNotInheritAnIgnoredSignal)
@@ -128,7 +130,7 @@ TEST_F(Local, SameIntentStartsOneJob)
     ASSERT_TRUE(ends(launcher));
     ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
     EXPECT_EQ(only_job(launcher).state, State::ended);
-    EXPECT_EQ(read_file(folder_ / "site/job-i1.log").value(), "started\n");
+    EXPECT_EQ(read_file(folder_ / "site/job-logs/job-i1.log").value(), "started\n");
 }
 
 TEST_P(LocalOnEachKernel, DrainReachesTheScript)
@@ -136,7 +138,7 @@ TEST_P(LocalOnEachKernel, DrainReachesTheScript)
     auto launcher = with_script("trap 'exit 0' USR1\necho ready\nwhile :; do sleep 0.05; done");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
     ASSERT_TRUE(eventually(
-        [&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+        [&] { return read_file(folder_ / "site/job-logs/job-i1.log").value_or("") == "ready\n"; }));
     EXPECT_EQ(only_job(launcher).state, State::running);
     ASSERT_TRUE(launcher.cancel(job, true));
     EXPECT_EQ(only_job(launcher).state, State::running) << "the job is not pending";
@@ -149,9 +151,10 @@ TEST_P(LocalOnEachKernel, CancelEndsAllProcessesOfTheJob)
 {
     auto launcher = with_script("setsid() { :; }\nset -m\nsleep 600 &\necho $!\nwait");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
-    ASSERT_TRUE(eventually(
-        [&] { return read_file(folder_ / "site/job-i1.log").value_or("").ends_with('\n'); }));
-    auto const child = std::stoi(read_file(folder_ / "site/job-i1.log").value());
+    ASSERT_TRUE(eventually([&] {
+        return read_file(folder_ / "site/job-logs/job-i1.log").value_or("").ends_with('\n');
+    }));
+    auto const child = std::stoi(read_file(folder_ / "site/job-logs/job-i1.log").value());
     ASSERT_TRUE(launcher.cancel(job, false));
     ASSERT_TRUE(ends(launcher));
     // A dying process no longer counts as part of the job, but may be visible a little longer.
@@ -169,7 +172,7 @@ TEST_F(Local, CancelSendsTermToAllProcessesBeforeKill)
         "(trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done) &\ntrap '' "
         "TERM\necho ready\nwait\necho over; exit 4");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
-    auto const log = [&] { return read_file(folder_ / "site/job-i1.log").value_or(""); };
+    auto const log = [&] { return read_file(folder_ / "site/job-logs/job-i1.log").value_or(""); };
     ASSERT_TRUE(eventually([&] { return log() == "ready\nready\n"; }));
     ASSERT_TRUE(launcher.cancel(job, false));
     ASSERT_TRUE(ends(launcher));
@@ -187,7 +190,7 @@ TEST_F(Local, JobOutlivesAPollerThatIsKilled)
         _exit(0);
     }
     ASSERT_TRUE(eventually(
-        [&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+        [&] { return read_file(folder_ / "site/job-logs/job-i1.log").value_or("") == "ready\n"; }));
     kill(poller, SIGKILL);
     waitpid(poller, nullptr, 0);
     EXPECT_EQ(only_job(launcher).state, State::running);
@@ -246,7 +249,7 @@ TEST_P(LocalOnEachKernel, ListingEndsNothingAndCancelEndsLeftovers)
         "done; exit 4");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
     ASSERT_TRUE(eventually(
-        [&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+        [&] { return read_file(folder_ / "site/job-logs/job-i1.log").value_or("") == "ready\n"; }));
     ASSERT_TRUE(write_file(folder_ / "site/go", ""));
     ASSERT_TRUE(eventually([&] { return only_job(launcher).state == State::ending; }));
     for (int i = 0; i < 20; ++i) ASSERT_EQ(only_job(launcher).state, State::ending);
@@ -300,7 +303,7 @@ TEST_P(LocalOnEachKernel, PollersOutputEndsThoughItsJobRuns)
     close(ends_of_pipe[0]);
     waitpid(poller, nullptr, 0);
     ASSERT_TRUE(eventually(
-        [&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+        [&] { return read_file(folder_ / "site/job-logs/job-i1.log").value_or("") == "ready\n"; }));
     ASSERT_TRUE(launcher.drain({"i1"}));
     EXPECT_TRUE(ends(launcher));
 }
@@ -404,6 +407,7 @@ TEST_F(Local, MissingScriptIsAnError)
 {
     JobSpec spec;
     spec.folder = folder_ / "site";
+    spec.logs = folder_ / "logs";
     spec.launch.script = folder_ / "none.sh";
     auto const job = LocalLauncher(spec).submit({"w"}, {"i"});
     ASSERT_FALSE(job);

@@ -25,6 +25,7 @@ JobSpec spec(std::filesystem::path const& folder)
     one.folder_id = "1f2e3d4c";
     one.run_file = "/run.json";
     one.folder = folder / "100%_site";
+    one.logs = folder / "100%_site/job-logs";
     one.build = "/opt/curtail/build/release";
     one.ranks = 2;
     one.launch.slurm_conf = "/dev/null";
@@ -111,7 +112,7 @@ TEST_F(FakeSlurm, SubmissionContainsWindowAndIntentAndNoSecret)
     auto const seen = called("sbatch");
     for (auto const& word :
          {std::string("--job-name=curtail.demo.SPP_TX.1f2e3d4c\n"), "--comment=" + comment + "\n",
-          std::string("--dependency=singleton\n"), std::string("100%%_site/job-%j.log\n"),
+          std::string("--dependency=singleton\n"), std::string("100%%_site/job-logs/job-%j.log\n"),
           std::string("--ntasks=2\n"), std::string("--signal=B:USR1@15\n"),
           std::string("--partition=train\n"), std::string("--nodes=2\n"),
           std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"),

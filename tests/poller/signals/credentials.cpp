@@ -86,7 +86,7 @@ TEST_F(Credentials, RejectsFilesOfOtherUsers)
 TEST_F(Credentials, RejectsFilesInFoldersThatOthersCanWrite)
 {
     auto const file = write(good_);
-    ASSERT_EQ(chmod(folder_.path().c_str(), 0770), 0);
+    ASSERT_EQ(chmod(folder_.path().c_str(), 0777), 0);
     auto const error = refusal(file);
     EXPECT_EQ(error.code, ExitCode::permission);
     EXPECT_THAT(error.remedy, HasSubstr("chmod go-w " + folder_.path().string()));

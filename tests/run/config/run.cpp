@@ -288,7 +288,8 @@ TEST_F(RunFile, StatesTheSourceOfTheDefaultPowerOnly)
     auto const source = [&](std::string const& power) {
         auto const file = folder / "site.json";
         EXPECT_TRUE(write_file(file, R"({"site": "A", "launcher": {}, "power": {)" + power + "}}"));
-        auto const site = read_site(file);
+        std::vector<SettingsFile> files;
+        auto const site = read_site(file, files);
         return site ? site->power_source : site.error().message();
     };
     EXPECT_EQ(source(""), default_power_source);

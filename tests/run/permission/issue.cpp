@@ -35,6 +35,15 @@ TEST(PermissionIssue, AnOpenWindowPermitsTheWholeLifetime)
     EXPECT_EQ(issued->why, open.why);
 }
 
+TEST(PermissionIssue, ASerialThatNoPollerCanHaveWrittenIsReplaced)
+{
+    auto forged = *next({}, open, noon);
+    forged.serial = largest_serial;
+    auto const issued = next(forged, open, noon);
+    ASSERT_TRUE(issued);
+    EXPECT_EQ(issued->serial, to_unix_ms(noon));
+}
+
 TEST(PermissionIssue, AClosingWindowPermitsTwoPollsAfterItsClose)
 {
     auto closing = open;

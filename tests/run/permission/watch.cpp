@@ -76,7 +76,43 @@ TEST(PermissionWatch, AWithdrawnPermissionEndsAtOnceAndSaysWhy)
     auto const end = job.watch.end(start + Seconds{6}, noon + Seconds{6});
     ASSERT_TRUE(end);
     EXPECT_EQ(end->serial, 2);
-    EXPECT_EQ(end->why, "the poller ended the permission: the window is closed");
+    EXPECT_EQ(end->why, "the poller ended the permission: 'the window is closed'");
+}
+
+TEST(PermissionWatch, NothingInAReasonIsExpandedByAShell)
+{
+    Job job(Requirement::always);
+    auto closed = permission_at(noon, 1, Millis{0});
+    closed.why = "it's $(touch x)\n";
+    (void)job.see(closed, Seconds{0});
+    EXPECT_EQ(job.watch.end(start, noon)->why,
+              R"(the poller ended the permission: 'it'\''s $(touch x)\x0a')");
+}
+
+TEST(PermissionWatch, AJobThatSleptReadsItsPermissionAgain)
+{
+    Job job(Requirement::always);
+    (void)job.see(permission_at(noon), Seconds{0});
+    auto const is_stale = [&](Seconds mono, Seconds real) {
+        return job.watch.is_stale(start + mono, noon + real);
+    };
+    EXPECT_FALSE(is_stale(Seconds{2}, Seconds{2}));
+    EXPECT_TRUE(is_stale(Seconds{3}, Seconds{3}));
+    EXPECT_TRUE(is_stale(Seconds{0}, Seconds{3})) << "a suspended machine has no monotonic time";
+    (void)job.see(permission_at(noon + Seconds{90}, 2), Seconds{90});
+    EXPECT_FALSE(is_stale(Seconds{90}, Seconds{90}));
+}
+
+TEST(PermissionWatch, ASerialThatNoPollerCanHaveWrittenDoesNotCount)
+{
+    for (auto const lifetime : {Seconds{100}, Seconds{0}}) {
+        Job job(Requirement::always);
+        (void)job.see(permission_at(noon), Seconds{0});
+        EXPECT_TRUE(job.see(permission_at(noon, largest_serial, lifetime), Seconds{50}));
+        EXPECT_TRUE(job.may_train(Seconds{99}));
+        EXPECT_FALSE(job.see(permission_at(noon + Seconds{60}, 2), Seconds{60}));
+        EXPECT_TRUE(job.may_train(Seconds{159}));
+    }
 }
 
 TEST(PermissionWatch, AnUnusableFileDoesNotExtendThePermission)

@@ -75,7 +75,7 @@ TEST_F(PermissionTraining, AWithdrawnPermissionStopsTheTraining)
     });
     ASSERT_TRUE(train_with(Requirement::always));
     EXPECT_THAT(last_event("stop-requested"),
-                testing::HasSubstr("the poller ended the permission: the window is closed"));
+                testing::HasSubstr("the poller ended the permission: 'the window is closed'"));
 }
 
 TEST_F(PermissionTraining, AJobOfThePollerMakesNoStepWithoutAPermission)

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/config/trusted.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/core/files.hpp"
+#include "base/core/private_file.hpp"
+
+namespace curtail::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> folders_of(Run const& run)
+{
+    std::vector<fs::path> folders{run.folder, run.poller_folder(), run.folder / "sites"};
+    for (auto const& site : run.sites) folders.push_back(run.site_folder(site.site));
+    if (!run.store.is_s3()) folders.push_back(run.store.folder());
+    return folders;
+}
+
+// Members of the group create files in such a folder; with the sticky bit, they replace only their
+// own.
+constexpr mode_t open_to_group = 02770;
+constexpr mode_t sticky = 01000;
+
+Result<void> make_shared_folder(fs::path const& folder, gid_t group, mode_t mode)
+{
+    auto const failed = [&] {
+        return fail(ExitCode::cannot_create, "cannot create folder " + folder.string(),
+                    errno_text(errno));
+    };
+    if (auto made = make_folder(folder.parent_path()); !made) return made;
+    if (mkdir(folder.c_str(), 0700) != 0) return errno == EEXIST ? Result<void>{} : failed();
+    Fd const fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    constexpr auto no_change = static_cast<uid_t>(-1);
+    bool const ready = fd && fchown(fd.get(), no_change, group) == 0 && fchmod(fd.get(), mode) == 0;
+    return ready ? Result<void>{} : failed();
+}
+
+}  // namespace
+
+Trust trust_in_folders(Run const& run) { return {.group = run.shared_group}; }
+
+Result<std::string> check_access(Run const& run)
+{
+    std::string warning;
+    for (auto const& file : run.files) {
+        if (file.foreign) return tl::unexpected(*file.foreign);
+        auto above = check_folders_above(file.path);
+        if (above.error) return tl::unexpected(std::move(*above.error));
+        if (warning.empty()) warning = std::move(above.warning);
+    }
+    for (auto const& folder : folders_of(run)) {
+        auto checked = curtail::check_access(folder, trust_in_folders(run));
+        if (!checked) return checked;
+        if (warning.empty()) warning = std::move(*checked);
+    }
+    return warning;
+}
+
+Result<void> make_run_folder(Run const& run)
+{
+    if (!run.shared_group) return make_folder(run.folder);
+    auto made = make_shared_folder(run.folder, *run.shared_group, open_to_group | sticky);
+    umask(007);
+    return made;
+}
+
+Result<void> make_poller_folder(Run const& run)
+{
+    if (!run.shared_group) return ensure_private_folder(run.poller_folder());
+    return make_folder(run.poller_folder());
+}
+
+Result<void> make_store_folder(Run const& run)
+{
+    if (run.store.is_s3()) return {};
+    if (!run.shared_group) return make_folder(run.store.folder());
+    // A store gives its bits to all that is in it, and any member may sweep it.
+    return make_shared_folder(run.store.folder(), *run.shared_group, open_to_group);
+}
+
+Result<void> make_job_logs(Run const& run, SiteId const& site)
+{
+    auto const logs = run.job_logs(site);
+    if (run.shared_group) {
+        // The folder of all members, then the member's own.
+        auto const own = logs.parent_path();
+        if (auto made =
+                make_shared_folder(own.parent_path(), *run.shared_group, open_to_group | sticky);
+            !made)
+            return made;
+        if (auto made = ensure_private_folder(own); !made) return made;
+    }
+    return ensure_private_folder(logs);
+}
+
+}  // namespace curtail::config
