@@ -75,13 +75,15 @@ class LivePoller : public testing::Test {
             return false;
         });
     }
-    process::CommandResult run(std::vector<std::string> more)
+    process::CommandResult run(std::vector<std::string> more, std::string allow_root = "1")
     {
         std::vector<std::string> arguments{test::program_path("curtail-poll"),
                                            (folder_ / "run.json").string()};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        auto const done = process::run_command(
-            {std::move(arguments), process::plain_environment(), Millis(20'000)});
+        auto environment = process::plain_environment();
+        environment.emplace_back("CURTAIL_ALLOW_ROOT", std::move(allow_root));
+        auto const done =
+            process::run_command({std::move(arguments), std::move(environment), Millis(20'000)});
         EXPECT_TRUE(done) << (done ? "" : done.error().message());
         return done.value_or(process::CommandResult{-1, "", ""});
     }
@@ -323,44 +325,76 @@ TEST_F(LivePoller, AMissingScriptDoesNotKeepJobsOfAnOpenRunFromBeingDrained)
                 HasSubstr("\"type\":\"job-drained\""));
 }
 
-TEST_F(LivePoller, WarnsIfOtherUsersMayWriteToTheRunsFolders)
+TEST_F(LivePoller, RefusesWhatOtherUsersCanChangeAndNamesTheCommandThatMendsIt)
 {
-    auto const warning = "other users may write to " + (folder_ / "out").string();
-    auto const poll_with_mode = [&](std::string const& path, unsigned mode) {
-        auto const folder = folder_ / path;
-        EXPECT_TRUE(make_folder(folder));
-        chmod(folder.c_str(), mode);
+    for (std::string const folder : {"out", "out/sites", "out/sites/CAISO_NORTH", "out/store"})
+        ASSERT_TRUE(make_folder(folder_ / folder));
+    for (auto const& [path, mode, safe] : {std::tuple("out", 0777U, 0755U),
+                                           {"out", 01777, 0755},
+                                           {"out/sites", 0777, 0755},
+                                           {"out/sites/CAISO_NORTH", 0777, 0755},
+                                           {"out/store", 0777, 0755},
+                                           {"run.json", 0666, 0644},
+                                           {"site.json", 0646, 0644},
+                                           {"job.sh", 0757, 0755},
+                                           {"account.json", 0602, 0600}}) {
+        auto const file = (folder_ / path).string();
+        chmod(file.c_str(), mode);
         auto const done = poll({});
-        chmod(folder.c_str(), 0755);
-        EXPECT_EQ(done.exit_code, 0) << done.errors;
-        return done.errors;
-    };
-    EXPECT_THAT(poll_with_mode("out", 0755), Not(HasSubstr(warning)));
-    EXPECT_THAT(poll_with_mode("out", 0777), HasSubstr(warning + " (mode 0777)"));
-    EXPECT_THAT(poll_with_mode("out", 0775), HasSubstr(warning + " (mode 0775)"));
-    EXPECT_THAT(poll_with_mode("out", 01777), Not(HasSubstr(warning)));
-    for (std::string const inner : {"out/sites", "out/sites/CAISO_NORTH"})
-        EXPECT_THAT(poll_with_mode(inner, 0777),
-                    HasSubstr("may write to " + (folder_ / inner).string()));
+        EXPECT_EQ(done.exit_code, 77) << path << done.errors;
+        EXPECT_THAT(done.errors, HasSubstr("chmod ")) << path;
+        EXPECT_THAT(done.errors, HasSubstr(file));
+        chmod(file.c_str(), safe);
+        ASSERT_FALSE(std::filesystem::exists(folder_ / "out/poller/state.json"));
+    }
+    chmod(folder_.path().c_str(), 0777);
+    EXPECT_THAT(poll({}).errors, HasSubstr("chmod o-w " + folder_.path().string()));
+    chmod(folder_.path().c_str(), 0700);
+    EXPECT_EQ(poll({}).exit_code, 0);
+}
+
+TEST_F(LivePoller, RootNeedsItsOwnConsent)
+{
+    if (geteuid() != 0) GTEST_SKIP() << "the user is not root";
+    auto const refused = run({"--watttime", "--credentials", "none"}, "0");
+    EXPECT_EQ(refused.exit_code, 77);
+    EXPECT_THAT(refused.errors, HasSubstr("CURTAIL_ALLOW_ROOT=1"));
+    ASSERT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(LivePoller, NewFilesAreForTheirOwnerWhateverTheUmask)
+{
+    for (mode_t const mask : {0U, 02U, 0277U}) {
+        auto const before = umask(mask);
+        EXPECT_EQ(poll({}).exit_code, 0) << mask;
+        umask(before);
+        ASSERT_TRUE(job_runs());
+        for (auto const& entry : std::filesystem::recursive_directory_iterator(folder_ / "out")) {
+            struct stat status {};
+            ASSERT_EQ(lstat(entry.path().c_str(), &status), 0) << entry.path();
+            EXPECT_EQ(status.st_mode & 0777U, S_ISDIR(status.st_mode) ? 0700U : 0600U)
+                << entry.path() << " with umask " << mask;
+        }
+        TearDown();
+        std::filesystem::remove_all(folder_ / "out");
+    }
 }
 
 TEST_F(LivePoller, RepeatsAWarningAboutFoldersOnlyAfterAChange)
 {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder to another group";
+    ASSERT_EQ(chown(folder_.path().c_str(), 0, 65'534), 0);
     auto const warns = [&](unsigned mode, std::vector<std::string> const& options = {}) {
-        chmod((folder_ / "out").c_str(), mode);
+        chmod(folder_.path().c_str(), mode);
         auto const done = poll(options);
         EXPECT_EQ(done.exit_code, 0) << done.errors;
-        return done.errors.find("other users may write to") != std::string::npos;
+        return done.errors.find("can replace what is in") != std::string::npos;
     };
-    ASSERT_TRUE(make_folder(folder_ / "out"));
-    EXPECT_TRUE(warns(0777, {"--dry-run"}));
-    EXPECT_TRUE(warns(0777)) << "a dry run remembers nothing";
-    EXPECT_FALSE(warns(0777));
-    EXPECT_TRUE(warns(0775));
-    EXPECT_FALSE(warns(0775, {"--dry-run"}));
+    EXPECT_TRUE(warns(0775, {"--dry-run"}));
+    EXPECT_TRUE(warns(0775)) << "a dry run remembers nothing";
+    EXPECT_FALSE(warns(0775));
     EXPECT_FALSE(warns(0755));
     EXPECT_TRUE(warns(0775)) << "it had been put right";
-    chmod((folder_ / "out").c_str(), 0755);
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ class Poller : public testing::Test {
     {
         auto environment = process::plain_environment();
         environment.emplace_back("CURTAIL_CLUSTERS", clusters_.path().string());
+        environment.emplace_back("CURTAIL_ALLOW_ROOT", "1");
         auto const done =
             process::run_command({std::move(arguments), std::move(environment), deadline});
         EXPECT_TRUE(done) << (done ? "" : done.error().message());

@@ -27,17 +27,6 @@ std::string mode_text(struct stat const& status)
     return fmt::format("{:04o}", status.st_mode & 07777U);
 }
 
-// Whoever can write to the folder could replace the file.
-Result<void> check_parent(fs::path const& file, std::string const& what)
-{
-    auto const parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
-    Fd const fd(open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) return fail(ExitCode::no_input, what, errno_text(errno));
-    if (auto const found = find_foreign_access(fd.get(), parent))
-        return refuse(what, "its folder " + parent.string() + ": " + found->why, found->remedy);
-    return {};
-}
-
 Result<void> check_file(fs::path const& file, struct stat const& status, std::string const& what)
 {
     if (!S_ISREG(status.st_mode))
@@ -48,7 +37,9 @@ Result<void> check_file(fs::path const& file, struct stat const& status, std::st
     if ((status.st_mode & 077U) != 0)
         return refuse(what, "its mode is " + mode_text(status) + ", must be 0600",
                       "chmod 600 " + file.string());
-    return check_parent(file, what);
+    if (auto const above = check_folders_above(file); above.error)
+        return refuse(what, above.error->what + ": " + above.error->why, above.error->remedy);
+    return {};
 }
 
 tl::unexpected<Error> cannot_open(fs::path const& file, int error, std::string const& what)

@@ -15,8 +15,8 @@ namespace curtail {
 /// caller must wipe the content.
 ///
 /// The file must be a regular file, not a link. Its owner must be the effective user. The mode must
-/// give no access to the group or to others. The owner of the file's folder must be the effective
-/// user or root. The folder's mode must give no write access to the group or to others.
+/// give no access to the group or to others. No folder above may let everybody replace the file
+/// (trust.hpp).
 ///
 /// Fails with `permission` if one of these rules is broken; the message says what to change. Fails
 /// with `data` if the file is longer than `limit` bytes.

@@ -2,10 +2,11 @@
 #include "poller/launch/federation.hpp"
 
 #include "base/core/text.hpp"
+#include "poller/launch/marked_output.hpp"
 
 namespace curtail::launch {
 
-std::optional<std::string> find_federated_cluster(std::string_view text)
+Result<std::optional<std::string>> find_federated_cluster(std::string_view text)
 {
     static constexpr std::string_view key = "Self:";
     bool is_federation = false;
@@ -17,9 +18,11 @@ std::optional<std::string> find_federated_cluster(std::string_view text)
         auto const name = rest.substr(0, rest.find(':'));
         bool const is_name = !name.empty() && name.size() < rest.size() &&
                              name.find_first_of(", \t") == std::string_view::npos;
-        if (is_name) return std::string(name);
+        if (!is_name) return cannot_parse("scontrol", "this does not name a cluster", line);
+        return std::optional(std::string(name));
     }
-    return std::nullopt;
+    if (is_federation) return cannot_parse("scontrol", "the own cluster is missing", text);
+    return std::optional<std::string>{};
 }
 
 }  // namespace curtail::launch

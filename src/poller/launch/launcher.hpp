@@ -9,6 +9,21 @@
 
 namespace curtail::launch {
 
+/// A job that the launcher no longer lists, and what is known about it.
+struct MissingJob {
+    plan::Submission job;
+    std::optional<Time> started{};  ///< by the launcher's clock; empty if it never ran
+    /// The last sign of life in the site's own logs. An end before this moment is no end.
+    std::optional<Time> last_sign{};
+    Time now;  ///< real time
+};
+
+/// How a missing job ended, and what the launcher's records said that cannot be.
+struct PastJob {
+    std::optional<plan::Job> job{};     ///< empty if no record can be believed
+    std::vector<std::string> doubts{};  ///< sentences for the user
+};
+
 /// Starts, lists and stops the jobs of one site of one run. With Slurm, each function runs one
 /// command and waits for the command's answer, at most for
 /// config::LaunchSettings::command_deadline. Not thread-safe.
@@ -26,10 +41,9 @@ class Launcher {
     /// Slurm forgets them after its MinJobAge. Also returns a job whose name is job_name() and
     /// whose comment is unreadable. The intent of such a job is empty.
     [[nodiscard]] virtual Result<std::vector<plan::Job>> jobs() = 0;
-    /// Returns how a job ended that jobs() no longer lists. Returns an empty optional if the
-    /// launcher keeps no record of it. `intent` is that of the job's submission.
-    [[nodiscard]] virtual std::optional<plan::Job> past_job(plan::JobId const& job,
-                                                            plan::IntentId const& intent) = 0;
+    /// Returns how a job ended that jobs() no longer lists. Fails with `data` if the records of the
+    /// launcher do not parse.
+    [[nodiscard]] virtual Result<PastJob> past_job(MissingJob const& missing) = 0;
     /// Returns the path of a job's log.
     [[nodiscard]] virtual std::filesystem::path log_file(plan::JobId const& job) const = 0;
     /// Asks a job to finish its step, contribute and exit. A job that has already ended is no

@@ -26,12 +26,8 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] Result<plan::JobId> submit(WindowId const& window,
                                              plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
-    /// Returns an empty optional: jobs() lists all jobs that are recorded.
-    [[nodiscard]] std::optional<plan::Job> past_job(plan::JobId const&,
-                                                    plan::IntentId const&) override
-    {
-        return std::nullopt;
-    }
+    /// Returns no job: jobs() lists all jobs that are recorded.
+    [[nodiscard]] Result<PastJob> past_job(MissingJob const&) override { return PastJob{}; }
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override
     {
         return spec_.logs / ("job-" + job.value + ".log");

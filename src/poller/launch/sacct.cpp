@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/launch/sacct.hpp"
 
+#include <cmath>
+#include <utility>
+
 #include "base/core/text.hpp"
 #include "poller/launch/slurm_states.hpp"
+#include "poller/plan/lookup.hpp"
 
 namespace curtail::launch {
 namespace {
@@ -18,35 +22,128 @@ std::optional<int> parse_exit_code(std::string_view text)
     return *signal > 0 ? 128 + *signal : *code;
 }
 
-std::optional<plan::Job> parse_line(std::string_view line)
+std::vector<std::string_view> split_at(std::string_view text, std::string_view separator)
 {
-    auto const fields = split(line, '|');
-    if (fields.size() != 6) return std::nullopt;
+    std::vector<std::string_view> parts;
+    for (auto at = text.find(separator); at != std::string_view::npos; at = text.find(separator)) {
+        parts.push_back(text.substr(0, at));
+        text.remove_prefix(at + separator.size());
+    }
+    parts.push_back(text);
+    return parts;
+}
+
+constexpr std::size_t field_count = 7;
+
+plan::Job to_job(std::vector<std::string_view> const& fields)
+{
     plan::Job job;
     job.id = {std::string(fields[0])};
     // `CANCELLED by 1000`
     set_state(job, fields[1].substr(0, fields[1].find(' ')));
-    if (job.state != plan::Job::State::ended) return std::nullopt;
     job.exit_code = parse_exit_code(fields[2]);
-    job.started = parse_seconds(fields[3]);
-    job.ended = parse_seconds(fields[4]);
+    job.submitted = parse_seconds(fields[3]);
+    job.started = parse_seconds(fields[4]);
+    job.ended = parse_seconds(fields[5]);
+    return job;
+}
+
+// Slurm prints whole seconds.
+constexpr Millis same_moment{2'000};
+
+bool is_submission_of(plan::Job const& job, MissingJob const& missing)
+{
+    // The clocks of the poller's machine and of the controller may differ.
+    constexpr Seconds clock_tolerance{60};
+    if (!job.submitted) return false;
+    if (missing.job.submitted)
+        return std::chrono::abs(*job.submitted - *missing.job.submitted) < same_moment;
+    auto const decided = plan::time_of(missing.job.intent);
+    return !decided || *job.submitted >= *decided - clock_tolerance;
+}
+
+// The difference between the zones of the record and of this machine.
+std::optional<Millis> zone_of(plan::Job const& job, MissingJob const& missing)
+{
+    constexpr std::chrono::minutes quarter{15};
+    constexpr std::chrono::hours largest{27};  // from UTC-12 to UTC+14, and daylight saving time
+    if (!job.started || !missing.started) return std::nullopt;
+    auto const difference = *job.started - *missing.started;
+    Millis const zone =
+        quarter * std::llround(FractionalSeconds(difference) / FractionalSeconds(quarter));
+    bool const fits = std::chrono::abs(difference - zone) <= same_moment;
+    return fits && std::chrono::abs(zone) <= largest ? std::optional(zone) : std::nullopt;
+}
+
+// A record without a proven zone. Its end must be possible in this machine's zone. After a quarter
+// of an hour, it could as well be possible by chance: then the record tells how the job ended, but
+// not when.
+std::optional<plan::Job> match_unseen(plan::Job job, MissingJob const& missing)
+{
+    constexpr std::chrono::minutes quarter{15};
+    auto const begin =
+        missing.job.submitted ? missing.job.submitted : plan::time_of(missing.job.intent);
+    bool const is_possible = begin && job.ended && *job.ended + same_moment >= *begin &&
+                             *job.ended <= missing.now + same_moment;
+    if (!is_possible) return std::nullopt;
+    correct_unstarted(job);
+    if (missing.now - *begin < quarter) return job;
+    job.started.reset();
+    job.ended.reset();
+    return job;
+}
+
+std::optional<plan::Job> match_completion(plan::Job job, MissingJob const& missing)
+{
+    job.submitted = missing.job.submitted;  // the log has none
+    if (!missing.started) return match_unseen(std::move(job), missing);
+    auto const zone = zone_of(job, missing);
+    if (!zone) return std::nullopt;
+    for (auto* time : {&job.started, &job.ended})
+        if (*time) **time -= *zone;
     correct_unstarted(job);
     return job;
 }
 
+// Returns the job of the record, with times of this machine's zone, if it is the missing one.
+std::optional<plan::Job> match(plan::Job job, SacctSource source, MissingJob const& missing)
+{
+    if (job.id != missing.job.id || job.state != plan::Job::State::ended) return std::nullopt;
+    if (source == SacctSource::completion_log) return match_completion(std::move(job), missing);
+    if (!is_submission_of(job, missing)) return std::nullopt;
+    correct_unstarted(job);
+    return job;
+}
+
+bool is_later(plan::Job const& a, plan::Job const& b)
+{
+    return std::pair(a.submitted, a.ended) > std::pair(b.submitted, b.ended);
+}
+
 }  // namespace
 
-char const* const sacct_format = "JobID,State,ExitCode,Start,End,JobName";
+char const* const sacct_format = "JobID,State,ExitCode,Submit,Start,End,JobName";
 
-std::optional<plan::Job> find_in_sacct(std::string_view text, plan::JobId const& id,
-                                       std::string_view name)
+Result<std::optional<plan::Job>> find_in_sacct(std::string_view text, Marks const& marks,
+                                               SacctSource source, MissingJob const& missing,
+                                               std::string_view name)
 {
+    bool has_header = false;
+    std::optional<plan::Job> found;
     for (auto const line : split(text, '\n')) {
-        auto const bar = line.rfind('|');
-        if (bar == std::string_view::npos || trim(line.substr(bar + 1)) != name) continue;
-        if (auto job = parse_line(line); job && job->id == id) return job;
+        auto const fields = split_at(line, marks.separator);
+        if (fields.size() == 1) continue;  // text of a wrapper
+        if (fields.size() != field_count) return cannot_parse("sacct", "this is not a job", line);
+        if (!std::exchange(has_header, true)) {
+            if (fields[0] != "JobID") return cannot_parse("sacct", "its header is missing", text);
+            continue;
+        }
+        if (trim(fields[6]) != name) continue;
+        auto job = match(to_job(fields), source, missing);
+        if (job && (!found || is_later(*job, *found))) found = std::move(job);
     }
-    return std::nullopt;
+    if (!has_header) return cannot_parse("sacct", "its header is missing", text);
+    return found;
 }
 
 }  // namespace curtail::launch

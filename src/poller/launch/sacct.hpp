@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
+#include <string>
 #include <string_view>
 
-#include "poller/plan/job.hpp"
+#include "poller/launch/launcher.hpp"
+#include "poller/launch/marked_output.hpp"
 
 namespace curtail::launch {
 
 /// The argument of `sacct --format`.
 extern char const* const sacct_format;
 
-/// Finds a job in the output of sacct. sacct must have run with sacct_format, `--noheader`,
-/// `--parsable2` and SLURM_TIME_FORMAT=%s. Returns the job if it has the id `id` and the name
-/// `name`, and has ended. Otherwise returns an empty optional.
-[[nodiscard]] std::optional<plan::Job> find_in_sacct(std::string_view text, plan::JobId const& id,
-                                                     std::string_view name);
+/// Where sacct has its records from.
+enum class SacctSource {
+    accounting,     ///< the database: times have a zone
+    completion_log  ///< a text file: times are those of the controller's zone, which sacct takes
+                    ///< for this machine's zone
+};
+
+/// Finds the record of the job `missing` with the name `name` in the output of sacct. sacct must
+/// have run with sacct_format, `--parsable2`, `--delimiter` of Marks::separator, its header and
+/// SLURM_TIME_FORMAT=%s. Returns an empty optional if there is no such record, or if the job has
+/// not ended.
+///
+/// Ids of jobs may begin again, so the record must have the same submission, too. Of several
+/// records, the newest counts. A record of the completion log must have the same start, up to a
+/// whole number of quarters of an hour. That difference is the one between the zones, and the
+/// result is free of it. If nobody saw the start, the end must lie between submission and present;
+/// from a quarter of an hour on, the result then has no times.
+///
+/// Fails with `data` if a record or the header does not parse.
+[[nodiscard]] Result<std::optional<plan::Job>> find_in_sacct(std::string_view text,
+                                                             Marks const& marks, SacctSource source,
+                                                             MissingJob const& missing,
+                                                             std::string_view name);
 
 }  // namespace curtail::launch

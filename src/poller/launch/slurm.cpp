@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/launch/slurm.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -39,6 +41,26 @@ tl::unexpected<Error> failed(process::CommandResult const& result, std::string w
     return fail(no_answer ? ExitCode::temporary : ExitCode::unavailable, std::move(what),
                 last_line(result.errors),
                 no_answer ? "is slurmctld running? see `scontrol ping`" : "");
+}
+
+// Returns what a record says about the end of a job that contradicts what is known about the job.
+std::string contradiction(plan::Job const& record, MissingJob const& missing)
+{
+    if (!record.ended) return {};
+    auto const before = [&](std::optional<Time> const& moment, char const* what) {
+        // Slurm prints whole seconds.
+        bool const is_before = moment && *record.ended + Seconds{1} <= *moment;
+        return is_before ? fmt::format("ended at {}, before {} at {}", format_time(*record.ended),
+                                       what, format_time(*moment))
+                         : std::string();
+    };
+    auto why = before(missing.job.submitted, "its submission");
+    if (why.empty()) why = before(missing.started, "its start");
+    // The clocks of the nodes may differ from that of the controller.
+    constexpr Seconds clock_tolerance{5};
+    if (missing.last_sign && why.empty())
+        why = before(*missing.last_sign - clock_tolerance, "its last event or step");
+    return why;
 }
 
 // The error of a command that changes something and whose answer is missing. Unless the command
@@ -106,10 +128,10 @@ Result<process::CommandResult> SlurmLauncher::run(std::vector<std::string> argum
     return process::run_command(make_command(std::move(arguments), intent));
 }
 
-std::optional<std::string> SlurmLauncher::federated_cluster() const
+Result<std::optional<std::string>> SlurmLauncher::federated_cluster() const
 {
     auto const finished = run({"scontrol", "show", "federation"});
-    if (!finished || finished->exit_code != 0) return std::nullopt;
+    if (!finished || finished->exit_code != 0) return std::optional<std::string>{};
     return find_federated_cluster(finished->output);
 }
 
@@ -149,7 +171,9 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
         return tl::unexpected(made.error().with_context(what));
     if (auto made = ensure_private_folder(spec_.logs); !made)
         return tl::unexpected(made.error().with_context(what));
-    auto const finished = run(sbatch_arguments({window, intent}, federated_cluster()), intent);
+    auto const cluster = federated_cluster();
+    if (!cluster) return tl::unexpected(cluster.error().with_context(what));
+    auto const finished = run(sbatch_arguments({window, intent}, *cluster), intent);
     if (!finished) return without_answer(finished.error(), what);
     if (finished->exit_code != 0) return failed(*finished, what);
     // `id` or `id;cluster`
@@ -164,12 +188,12 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
 Result<std::vector<plan::Job>> SlurmLauncher::jobs()
 {
     auto const what = "cannot list jobs " + job_name(spec_);
-    auto const finished =
-        run({"squeue", "--noheader", "--local", "--me", "--states=all", "--name=" + job_name(spec_),
-             std::string("--Format=") + squeue_format});
+    auto const marks = new_marks();
+    auto const finished = run({"squeue", "--local", "--me", "--states=all",
+                               "--name=" + job_name(spec_), "--Format=" + squeue_format(marks)});
     if (!finished) return tl::unexpected(finished.error().with_context(what));
     if (finished->exit_code != 0) return failed(*finished, what);
-    return parse_squeue(spec_, finished->output);
+    return parse_squeue(spec_, finished->output, marks);
 }
 
 Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobId const& job) const
@@ -185,19 +209,29 @@ Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobI
     return failed(*finished, what);
 }
 
-std::optional<plan::Job> SlurmLauncher::past_job(plan::JobId const& job,
-                                                 plan::IntentId const& intent)
+Result<PastJob> SlurmLauncher::past_job(MissingJob const& missing)
 {
-    for (auto const* source : {"--allocations", "--completion"}) {
-        auto const finished = run({"sacct", "--noheader", "--parsable2", source,
-                                   "--jobs=" + job.value, std::string("--format=") + sacct_format});
+    PastJob past;
+    for (auto const& [option, source] : {std::pair("--allocations", SacctSource::accounting),
+                                         std::pair("--completion", SacctSource::completion_log)}) {
+        auto const marks = new_marks();
+        auto const finished =
+            run({"sacct", "--parsable2", "--delimiter=" + marks.separator, option,
+                 "--jobs=" + missing.job.id.value, std::string("--format=") + sacct_format});
         if (!finished || finished->exit_code != 0) continue;
-        auto found = find_in_sacct(finished->output, job, job_name(spec_));
-        if (!found) continue;
-        found->intent = intent;
-        return found;
+        auto found = find_in_sacct(finished->output, marks, source, missing, job_name(spec_));
+        if (!found) return tl::unexpected(found.error());
+        if (!*found) continue;
+        if (auto why = contradiction(**found, missing); !why.empty()) {
+            past.doubts.push_back("sacct " + std::string(option) + " says that job " +
+                                  missing.job.id.value + " " + why + "; that is not believed");
+            continue;
+        }
+        past.job = std::move(*found);
+        past.job->intent = missing.job.intent;
+        return past;
     }
-    return std::nullopt;
+    return past;
 }
 
 std::filesystem::path SlurmLauncher::log_file(plan::JobId const& job) const

@@ -31,8 +31,7 @@ class SlurmLauncher final : public Launcher {
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
     /// Asks sacct for the accounting record, or, if there is no accounting, for the record of job
     /// completion.
-    [[nodiscard]] std::optional<plan::Job> past_job(plan::JobId const& job,
-                                                    plan::IntentId const& intent) override;
+    [[nodiscard]] Result<PastJob> past_job(MissingJob const& missing) override;
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
@@ -44,8 +43,8 @@ class SlurmLauncher final : public Launcher {
                                                      plan::IntentId const& intent = {}) const;
     /// Returns the name of the site's cluster if the cluster is a member of a federation. Returns
     /// an empty optional if it is not, or if scontrol fails: a submission must not depend on
-    /// scontrol.
-    [[nodiscard]] std::optional<std::string> federated_cluster() const;
+    /// scontrol. Fails with `data` if its answer does not parse.
+    [[nodiscard]] Result<std::optional<std::string>> federated_cluster() const;
     [[nodiscard]] std::vector<std::string> sbatch_arguments(
         Comment const& comment, std::optional<std::string> const& cluster) const;
     [[nodiscard]] Result<void> scancel(std::vector<std::string> options,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/core/text.hpp"
 #include "poller/launch/slurm_states.hpp"
@@ -14,8 +15,6 @@ namespace {
 
 using State = plan::Job::State;
 using End = plan::Job::End;
-
-constexpr std::string_view job_end = "|end-of-job";
 
 // Returns whether a pending job will start without intervention, for example after the end of other
 // jobs.
@@ -58,7 +57,7 @@ void set_reason(plan::Job& job, std::string_view reason)
 
 // One job as text: the fields before the reason, then reason and comment.
 struct JobText {
-    std::array<std::string_view, 5> field;  // number, state, exit code, start, end
+    std::array<std::string_view, 6> field;  // number, state, exit code, submission, start, end
     std::string_view reason;
     std::string_view comment;
 };
@@ -80,53 +79,81 @@ std::optional<JobText> split_fields(std::string_view text)
     return job;
 }
 
-// Returns nothing if the text has another form, or if the job belongs to another run.
-std::optional<plan::Job> parse_job(JobSpec const& spec, std::string_view text)
+bool is_state(std::string_view text)
 {
-    auto const parts = split_fields(text);
-    auto const id = parts ? parse_number<std::int64_t>(parts->field[0]) : std::nullopt;
-    if (!id) return std::nullopt;
-    auto const parsed = parse_comment(spec, std::string(parts->comment));
-    if (parsed.owner == ParsedComment::Owner::other) return std::nullopt;
+    return !text.empty() &&
+           text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string_view::npos;
+}
+
+// Seconds, or the words for a time that is not known or has not come.
+bool is_time(std::string_view text)
+{
+    return parse_number<std::int64_t>(text) || text == "N/A" || text == "NONE" || text == "Unknown";
+}
+
+// Returns nothing if the text is not one job.
+std::optional<JobText> parse_fields(std::string_view text)
+{
+    auto const job = split_fields(text);
+    if (!job) return std::nullopt;
+    auto const& field = job->field;
+    bool const good = parse_number<std::int64_t>(field[0]) && is_state(field[1]) &&
+                      parse_number<int>(field[2]) && is_time(field[3]) && is_time(field[4]) &&
+                      is_time(field[5]);
+    return good ? job : std::nullopt;
+}
+
+plan::Job to_job(JobText const& text, Comment const& comment)
+{
     plan::Job job;
-    job.id = {std::to_string(*id)};
-    job.window = parsed.comment.window;
-    job.intent = parsed.comment.intent;
-    set_state(job, parts->field[1]);
-    set_reason(job, parts->reason);
+    job.id = {std::string(text.field[0])};
+    job.window = comment.window;
+    job.intent = comment.intent;
+    set_state(job, text.field[1]);
+    set_reason(job, text.reason);
+    job.submitted = parse_seconds(text.field[3]);
     // A requeued job in its epilog has no end, and the start is not that of the run that ended.
-    bool const is_requeued = job.state == State::ending && !parse_seconds(parts->field[4]);
-    if (job.state != State::pending && !is_requeued) job.started = parse_seconds(parts->field[3]);
+    bool const is_requeued = job.state == State::ending && !parse_seconds(text.field[5]);
+    if (job.state != State::pending && !is_requeued) job.started = parse_seconds(text.field[4]);
     if (job.state != State::ended) return job;
-    job.ended = parse_seconds(parts->field[4]);
-    if (auto const status = parse_number<int>(parts->field[2]))
-        job.exit_code = exit_code_of(*status);
+    job.ended = parse_seconds(text.field[5]);
+    if (auto const status = parse_number<int>(text.field[2])) job.exit_code = exit_code_of(*status);
     correct_unstarted(job);
     return job;
 }
 
+bool is_header(std::string_view text) { return text.starts_with("JOBID|STATE|"); }
+
 }  // namespace
 
 // Reason and comment come last because those of other users may contain any character, including
-// line breaks; therefore each job ends with a marker. Job arrays and steps do not occur.
-char const* const squeue_format =
-    "JobID:|,State:|,exit_code:|,StartTime:|,EndTime:|,Reason:|,Comment:|end-of-job";
+// line breaks. Job arrays and steps do not occur. The first field is there for its suffix.
+std::string squeue_format(Marks const& marks)
+{
+    return "JobID:" + marks.begin +
+           ",JobID:|,State:|,exit_code:|,SubmitTime:|,StartTime:|,EndTime:|,Reason:|,Comment:" +
+           marks.end;
+}
 
 int exit_code_of(int wait_status)
 {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-Result<std::vector<plan::Job>> parse_squeue(JobSpec const& spec, std::string_view text)
+Result<std::vector<plan::Job>> parse_squeue(JobSpec const& spec, std::string_view text,
+                                            Marks const& marks)
 {
+    auto const records = find_records(text, marks, "squeue");
+    if (!records) return tl::unexpected(records.error());
+    if (records->empty() || !is_header(records->front()))
+        return cannot_parse("squeue", "its header is missing", text);
     std::vector<plan::Job> jobs;
-    for (auto rest = text; !trim(rest).empty();) {
-        auto const end = rest.find(job_end);
-        if (end == std::string_view::npos)
-            return fail(ExitCode::data, "cannot parse the output of squeue",
-                        "the end of a job is missing: " + printable(rest.substr(0, 200)));
-        if (auto job = parse_job(spec, rest.substr(0, end))) jobs.push_back(std::move(*job));
-        rest.remove_prefix(end + job_end.size());
+    for (auto const record : std::span(*records).subspan(1)) {
+        auto const fields = parse_fields(record);
+        if (!fields) return cannot_parse("squeue", "this is not a job", record);
+        auto const parsed = parse_comment(spec, std::string(fields->comment));
+        if (parsed.owner != ParsedComment::Owner::other)
+            jobs.push_back(to_job(*fields, parsed.comment));
     }
     std::ranges::sort(jobs, {}, [](plan::Job const& job) { return leading_integer(job.id.value); });
     return jobs;

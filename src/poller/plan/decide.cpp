@@ -129,7 +129,7 @@ Action start(SiteState const& state, DesiredState const& desired, Time now)
         action.why = state.failure + "; " + next_try_text(*state.retry_at - now, state.failures);
     } else {
         action.type = ActionType::submit;
-        action.intent = {"i" + std::to_string(to_unix_ms(now))};
+        action.intent = intent_at(now);
     }
     return action;
 }

@@ -12,6 +12,13 @@ using JobId = Name<struct JobTag>;        ///< the id that the launcher gave the
 using IntentId = Name<struct IntentTag>;  ///< identifies one decision to submit a job; part of the
                                           ///< job's comment
 
+/// What identifies a job. Ids may begin again, and the same name may return with them.
+struct Submission {
+    JobId id;
+    IntentId intent{};
+    std::optional<Time> submitted{};  ///< by the launcher's clock; empty if unknown
+};
+
 /// One job of one site of one run, as its launcher lists it.
 struct Job {
     enum class State {
@@ -55,6 +62,9 @@ struct Job {
                             ///< `Resources`
     std::string cause{};    ///< for a failed job: the last error in its log, and the log's path
     std::string warning{};  ///< a sentence for the user; empty if there is none
+    /// When the job was submitted, by the launcher's clock, in real time. With its id, it
+    /// identifies the job: ids may begin again. Empty if unknown.
+    std::optional<Time> submitted{};
     friend bool operator==(Job const&, Job const&) = default;
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/core/text.hpp"
+
 namespace curtail::plan {
 namespace {
 
@@ -10,7 +12,12 @@ using runlog::JobChange;
 
 bool is_same(TrackedJob const& tracked, Job const& job)
 {
-    return job.id == tracked.id && (job.intent == tracked.intent || job.intent.value.empty());
+    // Slurm prints whole seconds.
+    constexpr Millis same_moment{2'000};
+    bool const is_other = tracked.submitted && job.submitted &&
+                          std::chrono::abs(*tracked.submitted - *job.submitted) >= same_moment;
+    return job.id == tracked.id && !is_other &&
+           (job.intent == tracked.intent || job.intent.value.empty());
 }
 
 // Forbids submissions before `now` + `pause`, because of `failure`. Returns `pause`.
@@ -22,6 +29,15 @@ Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now
 }
 
 }  // namespace
+
+IntentId intent_at(Time now) { return {"i" + std::to_string(to_unix_ms(now))}; }
+
+std::optional<Time> time_of(IntentId const& intent)
+{
+    if (!intent.value.starts_with('i')) return std::nullopt;
+    auto const ms = parse_number<std::int64_t>(std::string_view(intent.value).substr(1));
+    return ms ? std::optional(from_unix_ms(*ms)) : std::nullopt;
+}
 
 TrackedJob* find(SiteState& state, JobId const& id)
 {

@@ -7,6 +7,12 @@
 
 namespace curtail::plan {
 
+/// Returns the id of a submission that is decided at the real time `now`.
+[[nodiscard]] IntentId intent_at(Time now);
+/// Returns when a submission was decided. Returns an empty optional if intent_at() did not make the
+/// id.
+[[nodiscard]] std::optional<Time> time_of(IntentId const& intent);
+
 /// Returns the tracked job whose id is `id`, or null if there is none. The pointer is into `state`.
 [[nodiscard]] TrackedJob* find(SiteState& state, JobId const& id);
 /// Returns the listed job that is the tracked job `tracked`, or null if there is none. The pointer

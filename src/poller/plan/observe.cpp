@@ -50,7 +50,8 @@ bool has_started(Job const& job)
 void note_start(Update& update, TrackedJob& tracked, Job const* listed, Time now)
 {
     if (tracked.running_since || listed == nullptr || !has_started(*listed)) return;
-    tracked.running_since = std::min(listed->started.value_or(now), now);
+    // The launcher's clock counts: that of the poller may be wrong.
+    tracked.running_since = listed->started.value_or(now);
     update.events.push_back({.type = JobChange::Type::started,
                              .window = tracked.window.value,
                              .job = tracked.id.value,
@@ -138,6 +139,7 @@ Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimi
     auto const tracked_jobs = std::move(update.state.jobs);
     for (auto tracked : tracked_jobs) {
         auto const* listed = find(jobs, tracked);
+        if (listed != nullptr && !tracked.submitted) tracked.submitted = listed->submitted;
         note_start(update, tracked, listed, now);
         if (listed == nullptr) listed = &vanished;
         if (listed == &vanished || listed->state == Job::State::ended) {

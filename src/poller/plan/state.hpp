@@ -35,6 +35,8 @@ struct TrackedJob {
     bool cancel_arrived{false};         ///< the launcher accepted a cancel
     std::optional<Time> ending_since;   ///< when the job was first seen between `running` and
                                         ///< `ended`
+    std::optional<Time> submitted;      ///< by the launcher's clock; empty until it lists the job
+    [[nodiscard]] Submission submission() const { return {id, intent, submitted}; }
     friend bool operator==(TrackedJob const&, TrackedJob const&) = default;
 };
 

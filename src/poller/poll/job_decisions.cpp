@@ -63,17 +63,30 @@ JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
     return observation;
 }
 
-TrainerRecord find_trainer(std::vector<runlog::Event> const& events, plan::JobId const& job)
+bool is_after_submission(plan::Submission const& job, Time time)
+{
+    constexpr Seconds clock_tolerance{5};
+    auto const submitted = job.submitted ? job.submitted : plan::time_of(job.intent);
+    return !submitted || time >= *submitted - clock_tolerance;
+}
+
+TrainerRecord find_trainer(std::vector<runlog::Event> const& events, plan::Submission const& job)
 {
     TrainerRecord record;
+    bool runs = false;
     for (auto const& event : events) {
-        auto const start = runlog::trainer_start_in(event);
-        if (start && start->job == job.value) record = {event.time, {}, 0, {}};
+        if (!is_after_submission(job, event.time)) continue;
+        if (auto const start = runlog::trainer_start_in(event)) {
+            runs = start->job == job.id.value;
+            if (runs) record = {event.time, {}, 0, {}, {}};
+        }
+        if (runs) record.last_event = event.time;
         auto const exit = runlog::trainer_exit_in(event);
-        if (!exit || exit->job != job.value) continue;
+        if (!exit || exit->job != job.id.value) continue;
         record.ended = event.time;
         record.exit_code = static_cast<int>(exit->code);
         record.cause = exit->cause;
+        runs = false;
     }
     return record;
 }

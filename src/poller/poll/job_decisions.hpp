@@ -46,10 +46,15 @@ struct TrainerRecord {
     std::optional<Time> ended;
     int exit_code{0};
     std::string cause;  ///< runlog::TrainerExit::cause
+    std::optional<Time> last_event{};
 };
-/// Returns the trainer's record of the job `job`. `events` are the events of the site's trainers.
+/// Returns whether a trainer may have written something at `time` in this submission of the job:
+/// an earlier job may have had the same id.
+[[nodiscard]] bool is_after_submission(plan::Submission const& job, Time time);
+/// Returns the trainer's record of this submission of the job. `events` are the events of the
+/// site's trainers.
 [[nodiscard]] TrainerRecord find_trainer(std::vector<runlog::Event> const& events,
-                                         plan::JobId const& job);
+                                         plan::Submission const& job);
 /// Returns how a job ended that the launcher has forgotten, from its trainer's own record. Returns
 /// an empty optional if the trainer did not record its end.
 ///

@@ -177,7 +177,10 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop_reason, bool 
         set_status(undecided_status(record.window, desired(record, stop_reason), listed.error()));
         return {};
     }
-    add_forgotten(record.jobs, *listed);
+    if (auto added = add_forgotten(record.jobs, *listed, now); !added) {
+        set_status(undecided_status(record.window, desired(record, stop_reason), added.error()));
+        return {};
+    }
     add_causes(record.jobs, *listed);
     auto other = other_trainer(record.jobs, *listed, now);
     auto stored =
@@ -193,14 +196,33 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop_reason, bool 
     return {true, stored};
 }
 
-void SitePoller::add_forgotten(plan::SiteState const& known, std::vector<plan::Job>& listed)
+Result<void> SitePoller::add_forgotten(plan::SiteState const& known, std::vector<plan::Job>& listed,
+                                       Time now)
 {
     for (auto const& tracked : known.jobs) {
         if (plan::find(listed, tracked) != nullptr) continue;
-        auto job = parts_.launcher->past_job(tracked.id, tracked.intent);
-        if (!job) job = end_of_trainer(tracked, trainer_of(tracked.id));
+        auto const trainer = trainer_of(tracked.submission());
+        auto past = parts_.launcher->past_job({tracked.id, tracked.intent, tracked.submitted,
+                                               tracked.running_since,
+                                               last_sign_of(tracked.submission(), trainer), now});
+        auto const own = end_of_trainer(tracked, trainer);
+        if (!past && !own) return tl::unexpected(past.error());
+        if (past)
+            for (auto const& doubt : past->doubts) log_.warning(id().value + ": " + doubt);
+        auto job = past && past->job ? std::move(past->job) : own;
         if (job) listed.push_back(std::move(*job));
     }
+    return {};
+}
+
+std::optional<Time> SitePoller::last_sign_of(plan::Submission const& job,
+                                             TrainerRecord const& trainer) const
+{
+    auto last = trainer.last_event;
+    auto const status = runlog::read_trainer_status(parts_.folder / "status.json");
+    if (status && status->job == job.id.value && is_after_submission(job, status->time))
+        last = std::max(last.value_or(status->time), status->time);
+    return last;
 }
 
 void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const
@@ -211,11 +233,12 @@ void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>
             job.cause = launch::cause_in_log(parts_.launcher->log_file(job.id));
         // A trainer also ends well, however soon, because the run is complete.
         if (job.end == plan::Job::End::clean)
-            job.stopped_on_request = is_complete() || !trainer_of(job.id).cause.empty();
+            job.stopped_on_request =
+                is_complete() || !trainer_of({job.id, job.intent, job.submitted}).cause.empty();
     }
 }
 
-TrainerRecord SitePoller::trainer_of(plan::JobId const& job) const
+TrainerRecord SitePoller::trainer_of(plan::Submission const& job) const
 {
     auto const file = runlog::read_events(parts_.folder / "events.jsonl");
     return file ? find_trainer(file->events, job) : TrainerRecord{};
@@ -227,7 +250,7 @@ std::optional<OtherTrainer> SitePoller::other_trainer(plan::SiteState const& kno
 {
     auto const status = runlog::read_trainer_status(parts_.folder / "status.json");
     if (!status || !is_other_trainer(*status, known, listed, now)) return std::nullopt;
-    auto const record = trainer_of({status->job});
+    auto const record = trainer_of({{status->job}});
     if (record.ended) return std::nullopt;
     return OtherTrainer{status->job, record.started};
 }

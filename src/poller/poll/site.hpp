@@ -95,8 +95,12 @@ class SitePoller {
     [[nodiscard]] StateStore::Durability durability(bool has_new_samples, Time now);
     /// Adds to `listed` the jobs of `known` that the launcher no longer lists, if something else
     /// says how they ended: the launcher's record of past jobs, or the trainer's own events.
-    void add_forgotten(plan::SiteState const& known, std::vector<plan::Job>& listed);
-    [[nodiscard]] TrainerRecord trainer_of(plan::JobId const& job) const;
+    [[nodiscard]] Result<void> add_forgotten(plan::SiteState const& known,
+                                             std::vector<plan::Job>& listed, Time now);
+    [[nodiscard]] TrainerRecord trainer_of(plan::Submission const& job) const;
+    /// Returns when the site's own logs last show that the job lived.
+    [[nodiscard]] std::optional<Time> last_sign_of(plan::Submission const& job,
+                                                   TrainerRecord const& trainer) const;
     [[nodiscard]] std::optional<OtherTrainer> other_trainer(plan::SiteState const& known,
                                                             std::vector<plan::Job> const& listed,
                                                             Time now) const;

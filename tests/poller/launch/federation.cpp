@@ -16,23 +16,30 @@ std::string fixture(std::string const& name)
 
 TEST(Federation, AMemberNamesItself)
 {
-    EXPECT_EQ(find_federated_cluster(fixture("federation-member.txt")), "spp_tx");
+    EXPECT_EQ(find_federated_cluster(fixture("federation-member.txt")).value(), "spp_tx");
 }
 
 TEST(Federation, AControllerWithoutAHostNameIsAMemberToo)
 {
-    EXPECT_EQ(find_federated_cluster("Federation: f\nSelf:       a-b::0 ID:1 FedState:NA"), "a-b");
+    EXPECT_EQ(find_federated_cluster("Federation: f\nSelf:       a-b::0 ID:1 FedState:NA").value(),
+              "a-b");
 }
 
 TEST(Federation, ThereIsNoneWithoutAMemberThatIsThisCluster)
 {
-    EXPECT_FALSE(find_federated_cluster(fixture("federation.txt")));
+    EXPECT_FALSE(find_federated_cluster(fixture("federation.txt")).value());
+    for (auto const* text : {"", "\n", "Self:       a:host:6817 ID:1\n",
+                             "slurm_load_federation error: Unable to contact slurm controller"})
+        EXPECT_FALSE(find_federated_cluster(text).value()) << text;
+}
+
+TEST(Federation, WithoutALegibleNameOfThisClusterIsAnError)
+{
     for (auto const* text :
-         {"", "\n", "Federation: f\n", "Federation: f\nSelf:\n", "Federation: f\nSelf: name\n",
+         {"Federation: f\n", "Federation: f\nSelf:\n", "Federation: f\nSelf: name\n",
           "Federation: f\nSelf: :host:6817 ID:1\n", "Federation: f\nSelf: a,b:host:6817\n",
-          "Federation: f\nSibling:    other:host:6817 ID:1\n", "Self:       a:host:6817 ID:1\n",
-          "slurm_load_federation error: Unable to contact slurm controller"})
-        EXPECT_FALSE(find_federated_cluster(text)) << text;
+          "Federation: f\nSibling:    other:host:6817 ID:1\n"})
+        EXPECT_EQ(find_federated_cluster(text).error().code, ExitCode::data) << text;
 }
 
 }  // namespace

@@ -10,10 +10,42 @@ using End = plan::Job::End;
 
 constexpr char const* name = "curtail.demo.SPP_TX.1f2e3d4c";
 
+Marks const marks{"", "", "|1|"};
+Time at(std::int64_t seconds) { return Time{Seconds{seconds}}; }
+
+MissingJob missing(std::string const& id = "7")
+{
+    return {.job = {{id}, {"i1795395990000"}, at(1795395995)},
+            .started = at(1795396000),
+            .last_sign = {},
+            .now = at(1795396100)};
+}
+
+// The fields of a record as sacct prints them for this call.
+std::string with_marks(std::string const& fields)
+{
+    std::string text;
+    for (char const c : fields) text += c == '|' ? marks.separator : std::string(1, c);
+    return text;
+}
+
+std::string const header = with_marks("JobID|State|ExitCode|Submit|Start|End|JobName\n");
+
+// A record of the job `name`, given its fields without submission and name.
+std::string record(std::string fields, std::string const& submitted = "1795395995")
+{
+    auto at = fields.find('|');
+    for (int i = 0; i < 2 && at != std::string::npos; ++i) at = fields.find('|', at + 1);
+    if (at != std::string::npos) fields.insert(at, "|" + submitted);
+    return with_marks(fields + "|" + name + "\n");
+}
+
 std::optional<plan::Job> find(std::string const& fields, std::string const& id = "7")
 {
-    return find_in_sacct(
-        "6|COMPLETED|0:0|1795396000|1795396057|other\n" + fields + "|" + name + "\n", {id}, name);
+    auto const text = header +
+                      with_marks("6|COMPLETED|0:0|1795395995|1795396000|1795396057|other\n") +
+                      record(fields);
+    return find_in_sacct(text, marks, SacctSource::accounting, missing(id), name).value();
 }
 
 struct Case {
@@ -86,9 +118,67 @@ TEST(Sacct, OnlyAnEndedJobOfThisNameAndNumberCounts)
 {
     EXPECT_FALSE(find("7|RUNNING|0:0|1795396000|Unknown"));
     EXPECT_FALSE(find("7|COMPLETED|0:0|1795396000|1795396057", "8"));
-    EXPECT_FALSE(find("", "6")) << "job 6 has another name";
-    EXPECT_FALSE(find("7|COMPLETED"));
-    EXPECT_FALSE(find_in_sacct("Slurm accounting storage is disabled\n", {"7"}, name));
+    EXPECT_FALSE(find("8|COMPLETED|0:0|1795396000|1795396057", "6")) << "job 6 has another name";
+}
+
+TEST(Sacct, OutputWithoutHeaderOrWithABrokenRecordIsAnError)
+{
+    auto const whole = record("7|COMPLETED|0:0|1795396000|1795396057");
+    auto const look = [&](std::string const& text) {
+        return find_in_sacct(text, marks, SacctSource::accounting, missing(), name);
+    };
+    EXPECT_TRUE(look("Welcome\n" + header + "Maintenance on Friday\n" + whole + "Bye\n").value());
+    for (auto const& text :
+         {std::string(), std::string("Slurm accounting storage is disabled\n"), whole,
+          header + "7" + marks.separator + "COMPLETED\n", header + whole.substr(0, 40)})
+        EXPECT_EQ(look(text).error().code, ExitCode::data) << text;
+}
+
+TEST(Sacct, ARecordOfAnEarlierJobWithThisNumberIsNotTheJob)
+{
+    auto const look = [&](std::string const& text, MissingJob const& job) {
+        return find_in_sacct(header + text, marks, SacctSource::accounting, job, name).value();
+    };
+    auto const old = record("7|CANCELLED|0:0|1795395976|1795395984", "1795395976");
+    auto const ours = record("7|FAILED|69:0|1795396000|1795396042");
+    EXPECT_FALSE(look(old, missing()));
+    for (auto const& text : {old + ours, ours + old})
+        EXPECT_EQ(look(text, missing())->exit_code, 69) << "the order does not matter";
+    auto unseen = missing();
+    unseen.job.submitted.reset();
+    unseen.started.reset();
+    EXPECT_EQ(look(old + ours, unseen)->exit_code, 69) << "the newest counts";
+    EXPECT_FALSE(look(record("7|FAILED|69:0|1795390000|1795390042", "1795390000"), unseen));
+}
+
+TEST(Sacct, TheCompletionLogMustHaveTheStartOfTheJobInSomeZone)
+{
+    auto const look = [&](std::int64_t started, std::int64_t ended, MissingJob const& job) {
+        return find_in_sacct(header + record("7|FAILED|69:0|" + std::to_string(started) + "|" +
+                                                 std::to_string(ended),
+                                             std::to_string(started)),
+                             marks, SacctSource::completion_log, job, name)
+            .value();
+    };
+    for (std::int64_t const zone_s : {0, -18'000, 20'700, 50'400}) {
+        auto const job = look(1795396000 + zone_s, 1795396042 + zone_s, missing());
+        ASSERT_TRUE(job) << zone_s;
+        EXPECT_EQ(job->started, at(1795396000)) << zone_s;
+        EXPECT_EQ(job->ended, at(1795396042)) << zone_s;
+        EXPECT_EQ(job->submitted, missing().job.submitted) << "the log has none";
+    }
+    EXPECT_FALSE(look(1795396019, 1795396042, missing())) << "another start";
+    EXPECT_FALSE(look(1795396000 + 200'000, 1795396242, missing())) << "no zone is so far away";
+    auto unseen = missing();
+    unseen.started.reset();
+    EXPECT_EQ(look(1795396000, 1795396042, unseen)->ended, at(1795396042));
+    EXPECT_FALSE(look(1795396000 - 18'000, 1795396042 - 18'000, unseen))
+        << "nothing proves the zone";
+    EXPECT_FALSE(look(1795395976, 1795395984, unseen)) << "before the submission";
+    unseen.now = at(1795396000 + 86'400);
+    auto const late = look(1795396000, 1795396042, unseen);
+    EXPECT_EQ(late->exit_code, 69);
+    EXPECT_FALSE(late->ended) << "this can be the end in several zones";
 }
 
 }  // namespace

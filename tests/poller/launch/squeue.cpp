@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::launch {
@@ -28,21 +29,33 @@ JobSpec spec()
 std::string const comment = R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c",)"
                             R"("window":"2026-01-11T17:05:00Z","intent":"i7"})";
 
-// A line of squeue.
-std::string line(std::string const& fields, std::string const& text = comment)
+Marks const marks{"|begin-1|", "|end-1", "|1|"};
+
+std::string const header =
+    "JOBID|begin-1|JOBID|STATE|EXIT_CODE|SUBMIT_TIME|START_TIME|END_TIME|"
+    "REASON|COMMENT|end-1\n";
+
+// The line of squeue about one job: its number, state, exit code, start, end and reason.
+std::string line(std::string fields, std::string const& text = comment)
 {
-    return fields + "|" + text + "|end-of-job\n";
+    // The submission precedes the start.
+    fields.insert(fields.find('|', fields.find('|', fields.find('|') + 1) + 1), "|1795273000");
+    return "12|begin-1|" + fields + "|" + text + "|end-1\n";
+}
+
+Result<std::vector<plan::Job>> parse(std::string const& records)
+{
+    return parse_squeue(spec(), header + records, marks);
 }
 
 TEST(Squeue, MapsEachSlurmStateToOneOfFour)
 {
-    auto const jobs = parse_squeue(
-        spec(), line("12|RUNNING|0|1795273001|1826809001|None") +
-                    line("9|PENDING|0|N/A|N/A|Resources") +
-                    line("7|COMPLETED|0|1795273001|1795273061|None", "(null)") +
-                    line("8|FAILED|256|1795273001|1795273061|NonZeroExitCode", "{\"a|b\":1}") +
-                    line("10|COMPLETING|0|1795273001|1795273061|None", "x") +
-                    line("11|CANCELLED|15|1795273061|1795273061|None", "x"));
+    auto const jobs = parse(
+        line("12|RUNNING|0|1795273001|1826809001|None") + line("9|PENDING|0|N/A|N/A|Resources") +
+        line("7|COMPLETED|0|1795273001|1795273061|None", "(null)") +
+        line("8|FAILED|256|1795273001|1795273061|NonZeroExitCode", "{\"a|b\":1}") +
+        line("10|COMPLETING|0|1795273001|1795273061|None", "x") +
+        line("11|CANCELLED|15|1795273061|1795273061|None", "x"));
     ASSERT_TRUE(jobs) << jobs.error().message();
     ASSERT_EQ(jobs->size(), 6U);
     EXPECT_EQ((*jobs)[0].id.value, "7") << "oldest first";
@@ -68,9 +81,7 @@ TEST(Squeue, MapsEachSlurmStateToOneOfFour)
 TEST(Squeue, UnknownStatesCountAsRunning)
 {
     auto const job_in = [](std::string const& state) {
-        return parse_squeue(spec(), line("7|" + state + "|0|1795273001|1795273061|None"))
-            .value()
-            .at(0);
+        return parse(line("7|" + state + "|0|1795273001|1795273061|None")).value().at(0);
     };
     for (auto const* word : {"FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY",
                              "NODE_FAIL", "BOOT_FAIL", "PREEMPTED"})
@@ -91,7 +102,7 @@ TEST(Squeue, UnknownStatesCountAsRunning)
 TEST(Squeue, WarnsOfReasonsThatMayNotResolveByThemselves)
 {
     auto const waiting_for = [](std::string const& reason) {
-        return parse_squeue(spec(), line("7|PENDING|0|N/A|N/A|" + reason)).value().at(0);
+        return parse(line("7|PENDING|0|N/A|N/A|" + reason)).value().at(0);
     };
     for (auto const* reason : {"Resources", "Priority", "Dependency", "ReqNodeNotAvail",
                                "QOSMaxJobsPerUserLimit", "BeginTime"}) {
@@ -110,22 +121,80 @@ TEST(Squeue, WarnsOfReasonsThatMayNotResolveByThemselves)
     EXPECT_EQ(odd.intent.value, "i7");
 }
 
-TEST(Squeue, TextThatIsNotAListOfJobsIsAnError)
+std::string const running = "12|RUNNING|0|1795273001|1826809001|None";
+
+TEST(Squeue, TextWithoutTheHeaderOfThisCallIsAnError)
 {
-    EXPECT_FALSE(parse_squeue(spec(), "slurm_load_jobs error"));
-    auto const whole = line("12|RUNNING|0|1795273001|1826809001|None") +
-                       line("13|RUNNING|0|1795273001|1826809001|None");
-    EXPECT_FALSE(parse_squeue(spec(), whole.substr(0, whole.size() - 5))) << "cut short";
-    EXPECT_TRUE(parse_squeue(spec(), "\n").value().empty());
+    EXPECT_TRUE(parse("").value().empty());
+    for (std::string const& text :
+         {std::string(""), std::string("slurm_load_jobs error\n"), line(running),
+          std::string("JOBID|begin-2|JOBID|STATE|EXIT_CODE|...|end-2\n")}) {
+        auto const jobs = parse_squeue(spec(), text, marks);
+        ASSERT_FALSE(jobs) << text;
+        EXPECT_EQ(jobs.error().code, ExitCode::data);
+        EXPECT_THAT(jobs.error().message(), HasSubstr("wrapped by a script"));
+    }
 }
+
+// How often `text` contains `part`.
+std::size_t count_of(std::string const& text, std::string const& part)
+{
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+TEST(Squeue, ARecordThatIsCutOrNoJobIsAnError)
+{
+    auto const whole = line(running) + line("13|RUNNING|0|1795273001|1826809001|None");
+    ASSERT_EQ(parse(whole).value().size(), 2U);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        auto const cut = whole.substr(0, size);
+        auto const begun = count_of(cut, marks.begin);
+        auto const ended = count_of(cut, marks.end);
+        auto const jobs = parse(cut);
+        EXPECT_EQ(jobs.has_value(), begun == ended) << cut;
+        EXPECT_EQ(jobs ? jobs->size() : ended, ended) << cut;
+    }
+    for (auto const* fields :
+         {"|RUNNING|0|1795273001|1826809001|None", "x|RUNNING|0|1795273001|1826809001|None",
+          "12 13|RUNNING|0|1795273001|1826809001|None", "12||0|1795273001|1826809001|None",
+          "12|running now|0|1795273001|1826809001|None", "12|RUNNING|no|1795273001|1826809001|None",
+          "12|RUNNING|0|2026-11-28T10:00:00|1826809001|None",
+          "12|RUNNING|0|1795273001|soon|None"}) {
+        auto const jobs = parse(line(fields));
+        ASSERT_FALSE(jobs) << fields;
+        EXPECT_THAT(jobs.error().message(), HasSubstr("this is not a job")) << fields;
+    }
+    EXPECT_FALSE(parse("12|begin-1|12|RUNNING|end-1\n"));
+}
+
+TEST(Squeue, TextOfAWrapperHidesNoJob)
+{
+    std::string const banner = "Maintenance on Friday\n";
+    for (auto const& text : {banner + header + line(running), header + banner + line(running),
+                             header + line(running) + banner,
+                             header.substr(0, header.size() - 1) + banner + line(running),
+                             banner + "JOBID STATE\n" + header + line(running)})
+        EXPECT_EQ(parse_squeue(spec(), text, marks).value().at(0).id.value, "12") << text;
+}
+
+TEST(Squeue, ACommentWithTheMarksOfAnotherCallMakesNoJob)
+{
+    auto const forged = "x|end-2\n9|begin-2|9|RUNNING|0|1|1|1|None|" + comment + "|end-2";
+    auto const jobs = parse(line(running, forged) + line(running));
+    ASSERT_TRUE(jobs) << jobs.error().message();
+    ASSERT_EQ(jobs->size(), 2U);
+    for (auto const& job : *jobs) EXPECT_EQ(job.id.value, "12");
+}
+
+TEST(Squeue, MarksDifferFromCallToCall) { EXPECT_NE(new_marks().begin, new_marks().begin); }
 
 TEST(Squeue, CommentOfAnotherUserDoesNotHideOurs)
 {
-    auto const jobs = parse_squeue(
-        spec(),
-        line("11|RUNNING|0|1795273001|1826809001|None", "two\nlines|of\n\n12|RUNNING|text") +
-            line("12|RUNNING|0|1795273001|1826809001|None") +
-            line("13|RUNNING|0|1795273001|1826809001|None", "a|end-of-job\nand more"));
+    auto const jobs =
+        parse(line("11|RUNNING|0|1795273001|1826809001|None", "two\nlines|of\n\n12|RUNNING|text") +
+              line(running) + line("13|RUNNING|0|1795273001|1826809001|None", "a|\nand more"));
     ASSERT_TRUE(jobs) << jobs.error().message();
     ASSERT_EQ(jobs->size(), 3U);
     EXPECT_EQ((*jobs)[1].id.value, "12");
@@ -140,11 +209,23 @@ TEST(Squeue, OmitsJobsOfAnotherRunSiteOrFolder)
           std::pair("1f2e3d4c", "00000000")}) {
         auto other = comment;
         other.replace(other.find(ours), std::strlen(ours), theirs);
-        EXPECT_TRUE(parse_squeue(spec(), line("7|RUNNING|0|1795273001|1826809001|None", other))
-                        .value()
-                        .empty())
+        EXPECT_TRUE(parse(line("7|RUNNING|0|1795273001|1826809001|None", other)).value().empty())
             << other;
     }
+}
+
+// The recorded text is of an earlier format, without marks, submission and header.
+Result<std::vector<plan::Job>> parse_recorded(std::string const& text)
+{
+    std::string records;
+    for (auto const one : split(text, '\n')) {
+        auto const end = one.find("|end-of-job");
+        if (end == std::string_view::npos) continue;
+        auto const fields = one.substr(0, end);
+        records += line(std::string(fields.substr(0, fields.find("|{"))),
+                        std::string(fields.substr(fields.find("|{") + 1)));
+    }
+    return parse(records);
 }
 
 // The job with this intent among those of tests/poller/launch/fixtures; the last one if squeue ran
@@ -153,7 +234,7 @@ plan::Job recorded(std::string const& intent)
 {
     auto const text =
         read_file(test::source_path("tests/poller/launch/fixtures/slurm-22.05/squeue.txt"));
-    auto const jobs = parse_squeue(spec(), text.value());
+    auto const jobs = parse_recorded(text.value());
     EXPECT_TRUE(jobs) << jobs.error().message();
     plan::Job found;
     for (auto const& job : jobs.value_or(std::vector<plan::Job>{}))
@@ -220,7 +301,7 @@ TEST(RecordedSqueue, ARequeuedJobHasNoStartUntilItRunsAgain)
 {
     auto const text =
         read_file(test::source_path("tests/poller/launch/fixtures/slurm-22.05/squeue.txt"));
-    auto const jobs = parse_squeue(spec(), text.value()).value();
+    auto const jobs = parse_recorded(text.value()).value();
     std::vector<plan::Job> job;
     for (auto const& one : jobs)
         if (one.intent.value == "requeued-by-scontrol") job.push_back(one);

@@ -65,10 +65,10 @@ class FakeLauncher final : public launch::Launcher {
         if (!slurm_.answers) return no_answer();
         return slurm_.jobs;
     }
-    std::optional<plan::Job> past_job(plan::JobId const&, plan::IntentId const&) override
+    Result<launch::PastJob> past_job(launch::MissingJob const&) override
     {
         std::lock_guard const guard(slurm_.mutex);
-        return slurm_.past_job;
+        return launch::PastJob{slurm_.past_job, {}};
     }
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override
     {

@@ -89,7 +89,7 @@ TEST_F(Credentials, RejectsFilesInFoldersThatOthersCanWrite)
     ASSERT_EQ(chmod(folder_.path().c_str(), 0777), 0);
     auto const error = refusal(file);
     EXPECT_EQ(error.code, ExitCode::permission);
-    EXPECT_THAT(error.remedy, HasSubstr("chmod go-w " + folder_.path().string()));
+    EXPECT_THAT(error.remedy, HasSubstr("chmod o-w " + folder_.path().string()));
 }
 
 TEST_F(Credentials, ErrorForAMissingFileNamesItsContent)
