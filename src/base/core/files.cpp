@@ -348,4 +348,57 @@ Result<FileLock> FileLock::take(fs::path const& path)
     return FileLock(std::move(fd));
 }
 
+namespace {
+
+// Type and options of the mount that contains `folder`, as in proc(5).
+std::string mount_of(fs::path const& folder)
+{
+    std::error_code error;
+    auto const path = fs::weakly_canonical(folder, error).string() + "/";
+    auto const mounts = read_file("/proc/self/mountinfo").value_or("");
+    std::string found;
+    std::size_t longest = 0;
+    for (auto const line : split(mounts, '\n')) {
+        auto const fields = split(line, ' ');
+        auto const dash = line.find(" - ");
+        if (fields.size() < 5 || dash == std::string_view::npos) continue;
+        auto const point = std::string(fields[4]) + (fields[4] == "/" ? "" : "/");
+        if (!path.starts_with(point) || point.size() < longest) continue;
+        longest = point.size();
+        found = line.substr(dash + 3);
+    }
+    return found;
+}
+
+// Returns whether two descriptors can lock one file at the same time.
+bool locks_hold_nothing(fs::path const& folder)
+{
+    auto const file = temporary_for(folder / "lock-test");
+    auto const open_it = [&] {
+        return Fd(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    };
+    auto const one = open_it();
+    auto const other = open_it();
+    bool const both = one && other && flock(one.get(), LOCK_EX | LOCK_NB) == 0 &&
+                      flock(other.get(), LOCK_EX | LOCK_NB) == 0;
+    unlink(file.c_str());
+    return both;
+}
+
+}  // namespace
+
+std::string doubt_about_locks(fs::path const& folder)
+{
+    if (locks_hold_nothing(folder))
+        return "locks in " + folder.string() +
+               " hold nothing: two processes can have the same one; mount its file system with "
+               "locks";
+    auto const mount = mount_of(folder);
+    for (auto const* option : {"localflock", "local_lock=all", "local_lock=flock", "nolock"})
+        if (mount.find(option) != std::string::npos)
+            return "locks in " + folder.string() + " hold on this machine only (mount option " +
+                   option + "); poll on one machine, or mount its file system without that option";
+    return {};
+}
+
 }  // namespace curtail

@@ -106,4 +106,8 @@ class FileLock {
     Fd fd_;
 };
 
+/// Tries the locks of the file system of `folder`. Returns a sentence for the user if they hold
+/// nothing, or hold on this machine only. Returns an empty text if there is no doubt.
+[[nodiscard]] std::string doubt_about_locks(std::filesystem::path const& folder);
+
 }  // namespace curtail

@@ -52,6 +52,8 @@ struct Job {
     /// For an ended job: its trainer recorded that it stopped on request, for example because its
     /// permission had ended; or the run is complete. Such a job may end soon after its start.
     bool stopped_on_request{false};
+    /// For an ended job: the poller's journal says that a poller asked it to stop.
+    bool stopped_by_poller{false};
     /// For an ending job: its script has ended, but processes that the script started remain and
     /// will not end by themselves.
     bool leftovers{false};

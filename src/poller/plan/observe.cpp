@@ -112,7 +112,8 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
     if (!too_soon) update.state.setbacks = 0;
     bool const ended_well = job.end == Job::End::clean && (!too_soon || job.stopped_on_request);
     if (ended_well || tracked.drained_since) forget_failures(update.state);
-    if (ended_well || tracked.asked_since) return;  // after a stop request any end is expected
+    if (ended_well || tracked.asked_since || job.stopped_by_poller)
+        return;  // after a stop request any end is expected
     // A person's cancel is not a failure, and nobody undoes it.
     if (job.end == Job::End::cancelled) {
         update.hold = {HoldRequest::Cause::cancel,

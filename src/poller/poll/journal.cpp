@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/poll/journal.hpp"
 
+#include <algorithm>
+
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
 #include "base/core/text.hpp"
+#include "poller/plan/lookup.hpp"
 
 namespace curtail::poll {
 namespace {
@@ -80,17 +83,51 @@ Result<void> Journal::append(JournalEntry const& entry) const
     return append_line(path_, json::to_string(to_json(entry)), true);
 }
 
-Result<void> Journal::rotate(std::int64_t longest) const
+Result<void> Journal::rotate(std::int64_t next_number, std::int64_t longest) const
 {
     std::error_code error;
     auto const size = std::filesystem::file_size(path_, error);
     if (error || static_cast<std::int64_t>(size) <= longest) return {};
     auto rotated = path_;
-    std::filesystem::rename(path_, rotated.replace_extension(".1.jsonl"), error);
+    rotated.replace_extension("." + std::to_string(next_number) + ".jsonl");
+    std::filesystem::rename(path_, rotated, error);
     if (error)
         return fail(ExitCode::io, "cannot rename " + path_.string() + " to " + rotated.string(),
                     error.message());
     return {};
+}
+
+std::filesystem::path Journal::newest_rotated() const
+{
+    auto const begin = path_.stem().string() + ".";
+    std::pair<std::int64_t, std::filesystem::path> newest;
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(path_.parent_path(), error), end;
+         !error && it != end; it.increment(error)) {
+        auto const name = it->path().stem().string();
+        bool const fits = it->path().extension() == path_.extension() && name.starts_with(begin);
+        auto const number =
+            fits ? parse_number<std::int64_t>(std::string_view(name).substr(begin.size()))
+                 : std::nullopt;
+        if (number && *number > newest.first) newest = {*number, it->path()};
+    }
+    return newest.second;
+}
+
+bool Journal::has_stopped(plan::Submission const& job) const
+{
+    auto const submitted = job.submitted ? job.submitted : plan::time_of(job.intent);
+    auto const stops = [&](JournalEntry const& entry) {
+        auto const type = entry.action.type;
+        bool const is_stop = type == plan::ActionType::drain || type == plan::ActionType::cancel ||
+                             type == plan::ActionType::cancel_pending;
+        return entry.action.job == job.id && is_stop && (!submitted || entry.time >= *submitted);
+    };
+    for (auto const& file : {path_, newest_rotated()})
+        if (auto const entries = Journal(file).read(0);
+            entries && std::ranges::any_of(*entries, stops))
+            return true;
+    return false;
 }
 
 }  // namespace curtail::poll

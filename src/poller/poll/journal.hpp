@@ -7,6 +7,7 @@
 
 #include "base/core/ids.hpp"
 #include "poller/plan/action.hpp"
+#include "poller/plan/job.hpp"
 
 namespace curtail::poll {
 
@@ -29,9 +30,15 @@ class Journal {
     [[nodiscard]] Result<std::vector<JournalEntry>> read(std::int64_t after) const;
     /// Appends an entry, and returns when it is on disk.
     [[nodiscard]] Result<void> append(JournalEntry const& entry) const;
-    /// If the journal is longer than `longest` bytes, renames it to `journal.1.jsonl`. An earlier
-    /// file of that name is lost. Call this only when state.json includes all entries.
-    [[nodiscard]] Result<void> rotate(std::int64_t longest = 1 << 20) const;
+    /// If the journal is longer than `longest` bytes, renames it to `journal.<number>.jsonl`, with
+    /// the number of the next entry. All such files are kept. Call this only when state.json
+    /// includes all entries.
+    [[nodiscard]] Result<void> rotate(std::int64_t next_number,
+                                      std::int64_t longest = 1 << 20) const;
+    /// Returns the newest file that rotate() has renamed; empty if there is none.
+    [[nodiscard]] std::filesystem::path newest_rotated() const;
+    /// Returns whether a poller, this one or another, has begun to stop this submission of a job.
+    [[nodiscard]] bool has_stopped(plan::Submission const& job) const;
 
   private:
     std::filesystem::path path_;

@@ -6,10 +6,18 @@
 namespace curtail::poll {
 namespace {
 
-Result<FileLock> lock_folder(config::Run const& run)
+// How long a poller of another host may leave its lock alone.
+Millis lock_lifetime(config::Run const& run)
+{
+    Millis longest{0};
+    for (auto const& site : run.sites) longest = std::max(longest, site.poll_period);
+    return 2 * longest;
+}
+
+Result<PollerLock> lock_folder(config::Run const& run)
 {
     if (auto made = config::make_poller_folder(run); !made) return tl::unexpected(made.error());
-    auto lock = FileLock::take(run.poller_folder() / "lock");
+    auto lock = PollerLock::take(run.poller_folder(), lock_lifetime(run));
     if (lock || lock.error().code != ExitCode::temporary) return lock;
     return tl::unexpected(
         lock.error().with_context("another poller is active on run " + run.run.value));
@@ -20,11 +28,11 @@ Result<FileLock> lock_folder(config::Run const& run)
 Result<std::unique_ptr<StateStore>> open_store(config::Run const& run, Access access, Time now)
 {
     auto const folder = run.poller_folder();
-    std::optional<FileLock> lock;
+    std::optional<PollerLock> lock;
     if (access == Access::write) {
         auto taken = lock_folder(run);
         if (!taken) return tl::unexpected(taken.error());
-        lock = std::move(*taken);
+        lock.emplace(std::move(*taken));
     }
     auto contents = read_folder(folder);
     if (!contents) return tl::unexpected(contents.error());

@@ -154,6 +154,7 @@ bool SitePoller::is_complete() const
 
 Result<void> SitePoller::renew_permission(Time signal_now, StopReason stop_reason)
 {
+    if (auto confirmed = store_.confirm_lock(); !confirmed) return confirmed;
     auto const record = store_.site(id());
     if (stop_reason != StopReason::none) {
         std::lock_guard const guard(mutex_);
@@ -231,6 +232,8 @@ void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>
         if (job.state != plan::Job::State::ended || !plan::is_tracked(known, job)) continue;
         if (job.end == plan::Job::End::failed)
             job.cause = launch::cause_in_log(parts_.launcher->log_file(job.id));
+        if (job.end == plan::Job::End::cancelled)
+            job.stopped_by_poller = store_.has_stopped({job.id, job.intent, job.submitted});
         // A trainer also ends well, however soon, because the run is complete.
         if (job.end == plan::Job::End::clean)
             job.stopped_on_request =
@@ -281,6 +284,7 @@ bool SitePoller::is_still_wanted(plan::Action const& submission) const
 
 Result<void> SitePoller::carry_out(plan::Action const& action, Time signal_now)
 {
+    if (auto confirmed = store_.confirm_lock(); !confirmed) return confirmed;
     bool const submits = action.type == plan::ActionType::submit;
     // Listing the jobs may have taken seconds.
     if (submits && !is_still_wanted(action)) return {};

@@ -5,7 +5,7 @@
 
 namespace curtail::poll {
 
-StateStore::StateStore(std::filesystem::path folder, std::optional<FileLock> lock,
+StateStore::StateStore(std::filesystem::path folder, std::optional<PollerLock> lock,
                        StoredState state)
     : folder_(std::move(folder)),
       lock_(std::move(lock)),
@@ -22,7 +22,7 @@ std::filesystem::path StateStore::site_folder(SiteId const& site) const
 }
 
 Result<std::unique_ptr<StateStore>> StateStore::open(std::filesystem::path folder,
-                                                     std::optional<FileLock> lock,
+                                                     std::optional<PollerLock> lock,
                                                      StoredState state)
 {
     std::unique_ptr<StateStore> store(
@@ -39,13 +39,19 @@ Result<void> StateStore::prepare_files()
         if (auto loaded = samples.load(); !loaded) return loaded;
     // A full disk must not prevent stopping jobs. The next save tries again and reports the error.
     if (!save()) return {};
-    return journal_.rotate();
+    return journal_.rotate(state_.last_entry + 1);
 }
 
 SiteRecord StateStore::site(SiteId const& site) const
 {
     std::lock_guard const guard(mutex_);
     return state_.sites.at(site);
+}
+
+bool StateStore::has_stopped(plan::Submission const& job) const
+{
+    std::lock_guard const guard(mutex_);
+    return journal_.has_stopped(job);
 }
 
 std::map<SiteId, SiteRecord> StateStore::sites() const
@@ -83,6 +89,7 @@ Result<void> StateStore::set_jobs(SiteId const& site, plan::SiteState jobs, Hold
 Result<void> StateStore::append(JournalStep step)
 {
     if (!may_write()) throw std::logic_error("a poller without a lock carries out no action");
+    if (auto confirmed = confirm_lock(); !confirmed) return confirmed;
     std::lock_guard const guard(mutex_);
     step.entry.number = state_.last_entry + 1;
     auto written = journal_.append(step.entry);
@@ -97,7 +104,7 @@ Result<void> StateStore::append(JournalStep step)
 Result<bool> StateStore::record(SiteId const& site, RegionId const& region,
                                 std::span<samples::Sample const> samples)
 {
-    if (!may_write()) return false;
+    if (!may_write() || !confirm_lock()) return false;
     std::lock_guard const guard(mutex_);
     bool const is_new = samples_.at(site).add(region, samples);
     if (is_new)
@@ -121,6 +128,14 @@ bool StateStore::set_folder_warning(std::string const& warning)
     return true;
 }
 
+Result<void> StateStore::confirm_lock() const
+{
+    if (!lock_) return {};
+    auto confirmed = lock_->confirm();
+    if (!confirmed) lost_lock_ = true;
+    return confirmed;
+}
+
 Result<void> StateStore::save()
 {
     std::lock_guard const guard(mutex_);
@@ -132,6 +147,7 @@ Result<void> StateStore::save()
 Result<void> StateStore::save_locked()
 {
     if (!may_write() || !unsaved_) return {};
+    if (auto confirmed = confirm_lock(); !confirmed) return confirmed;
     // Samples first: the poller may not request those before `evaluated_until` again.
     if (auto written = write_samples(); !written) return written;
     auto const text = json::to_string(to_json(state_)) + "\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -7,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "base/core/files.hpp"
 #include "poller/poll/journal.hpp"
+#include "poller/poll/poller_lock.hpp"
 #include "poller/poll/stored_state.hpp"
 #include "run/runlog/event.hpp"
 #include "run/samples/sample_log.hpp"
@@ -46,13 +47,16 @@ class StateStore {
     /// lock. With a lock, writes `state` to the folder. If this write fails, open() still succeeds,
     /// and the next save() tries again. Without a lock, the StateStore changes nothing on disk.
     [[nodiscard]] static Result<std::unique_ptr<StateStore>> open(std::filesystem::path folder,
-                                                                  std::optional<FileLock> lock,
+                                                                  std::optional<PollerLock> lock,
                                                                   StoredState state);
 
     /// Returns what is stored about a site.
     [[nodiscard]] SiteRecord site(SiteId const& site) const;
     /// Returns all known sites, including those that the run no longer names.
     [[nodiscard]] std::map<SiteId, SiteRecord> sites() const;
+
+    /// Returns whether the journal says that a poller has begun to stop a job.
+    [[nodiscard]] bool has_stopped(plan::Submission const& job) const;
 
     /// Stores a site's window together with the window's events. If there are events, writes
     /// state.json and the events before it returns, whatever `durability` says. After an error the
@@ -75,11 +79,16 @@ class StateStore {
     /// Stores the warning about the run's folders, with the next write of state.json. Returns
     /// whether it differs from the stored one.
     [[nodiscard]] bool set_folder_warning(std::string const& warning);
-    /// Writes all waiting changes.
+    /// Confirms that this poller still has its lock (PollerLock::confirm()). A poller confirms it
+    /// before each action. Succeeds without a lock.
+    [[nodiscard]] Result<void> confirm_lock() const;
+    /// Returns whether confirm_lock() has failed. The poller must then end.
+    [[nodiscard]] bool has_lost_lock() const { return lost_lock_; }
+    /// Writes all waiting changes. Fails with `temporary` if the lock is lost.
     [[nodiscard]] Result<void> save();
 
   private:
-    StateStore(std::filesystem::path folder, std::optional<FileLock> lock, StoredState state);
+    StateStore(std::filesystem::path folder, std::optional<PollerLock> lock, StoredState state);
     [[nodiscard]] bool may_write() const { return lock_.has_value(); }
     [[nodiscard]] Result<void> prepare_files();
     [[nodiscard]] Result<void> save_locked();
@@ -88,8 +97,9 @@ class StateStore {
     [[nodiscard]] std::filesystem::path site_folder(SiteId const& site) const;
 
     std::filesystem::path folder_;
-    std::optional<FileLock> lock_;
+    std::optional<PollerLock> lock_;
     Journal journal_;
+    mutable std::atomic<bool> lost_lock_{false};
     mutable std::mutex mutex_;  ///< guards the files and all members below
     std::map<SiteId, samples::SampleLog> samples_;
     StoredState state_;

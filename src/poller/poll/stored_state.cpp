@@ -120,7 +120,9 @@ Result<FolderContents> read_folder(std::filesystem::path const& folder)
     if (!state) return tl::unexpected(state.error());
     contents.state = std::move(*state);
     if (!contents.state)
-        if (auto read = read_journal(folder / "journal.1.jsonl", 0, contents.journal); !read)
+        if (auto read = read_journal(Journal(folder / "journal.jsonl").newest_rotated(), 0,
+                                     contents.journal);
+            !read)
             return tl::unexpected(read.error());
     auto const after = contents.state ? contents.state->last_entry : 0;
     if (auto read = read_journal(folder / "journal.jsonl", after, contents.journal); !read)

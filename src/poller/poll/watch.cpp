@@ -26,9 +26,9 @@ std::string names_of_unfinished(SiteLoops const& loops)
 }
 
 void wait_for_end(PollContext const& context, WatchOptions const& options,
-                  StopRequest const& stop_request, Time begin)
+                  StopRequest const& stop_request, StateStore const& store, Time begin)
 {
-    while (stop_request.level() == 0 && !context.is_trace_over()) {
+    while (stop_request.level() == 0 && !context.is_trace_over() && !store.has_lost_lock()) {
         if (context.trace_end && options.progress)
             options.progress(seconds_between(begin, context.signal_now()),
                              seconds_between(begin, *context.trace_end));
@@ -80,13 +80,16 @@ SiteLoops start_loops(SitePollers const& pollers, PollContext const& context,
 
 // Runs all sites until the end of the watch. Returns whether a request stopped it.
 Result<bool> run_loops(SitePollers const& pollers, PollContext const& context,
-                       WatchOptions const& options, StopRequest const& stop_request)
+                       WatchOptions const& options, StopRequest const& stop_request,
+                       StateStore const& store)
 {
     auto const loops = start_loops(pollers, context, options.intervals);
-    wait_for_end(context, options, stop_request, context.signal_now());
+    wait_for_end(context, options, stop_request, store, context.signal_now());
     bool const stopped = stop_request.level() > 0;
     Result<void> drained;
-    if (!stopped || options.drain_on_exit) {
+    if (store.has_lost_lock()) {
+        drained = store.confirm_lock();
+    } else if (!stopped || options.drain_on_exit) {
         context.log.info(stopped ? "stop requested: draining all jobs (repeat it to cancel them)"
                                  : "the trace has ended: draining all jobs");
         drained = drain(loops, context, options, stop_request,
@@ -106,9 +109,9 @@ Result<PollResult> watch(PollContext context, WatchOptions const& options,
     report_folder_warning(context, **opened);
     auto errors = find_unmanaged_jobs(context, **opened);
     auto const pollers = make_pollers(context, **opened);
-    auto const stopped = run_loops(pollers, context, options, stop_request);
-    if (auto saved = (*opened)->save(); !saved) return tl::unexpected(saved.error());
+    auto const stopped = run_loops(pollers, context, options, stop_request, **opened);
     if (!stopped) return tl::unexpected(stopped.error());
+    if (auto saved = (*opened)->save(); !saved) return tl::unexpected(saved.error());
     if (*stopped && context.trace_end)
         return fail(ExitCode::interrupted, "stopped before the end of the trace", "", "");
     return make_result(pollers, std::move(errors));

@@ -39,7 +39,7 @@ struct WatchOptions {
 
 /// Polls until a stop request or the end of the trace. At the end of the trace, drains all jobs.
 /// Fails with `interrupted` if a replay was stopped before its end. Fails with `temporary` if
-/// another poller is active, or if jobs of a site could not be stopped.
+/// another poller is active or has taken the lock since, or if jobs of a site could not be stopped.
 [[nodiscard]] Result<PollResult> watch(PollContext context, WatchOptions const& options,
                                        StopRequest const& stop_request);
 

@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "programs/frame/signals.hpp"
 #include "run/config/named_site.hpp"
+#include "run/config/trusted.hpp"
 #include "storage/store/lazy_store.hpp"
 #include "trainer/evaluate/follow/follower.hpp"
 
@@ -45,7 +46,7 @@ Result<void> follow(Arguments const& arguments, Console const& console)
     std::stop_source stop;
     auto const listener = stop_on_signals({SIGUSR1, SIGTERM, SIGINT}, stop);
     set_threads(arguments);
-    auto const run = config::read_run(arguments.text("RUN"));
+    auto const run = config::read_trusted_run(arguments.text("RUN"));
     if (!run) return tl::unexpected(run.error());
     auto const site = config::named_site(*run, arguments.text("site"));
     if (!site) return tl::unexpected(site.error());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include "base/core/files.hpp"
 #include "poller/launch/folder_id.hpp"
 #include "poller/poll/poll.hpp"
 #include "poller/poll/status.hpp"
@@ -46,6 +47,9 @@ Result<poll::PollContext> prepare(config::Run const& run, Sites sites, PollOptio
     auto context = make_context({run, std::move(sites), *id}, options, log);
     if (!context || options.is_dry_run()) return context;
     if (auto made = config::make_run_folder(run); !made) return tl::unexpected(made.error());
+    if (!has_begun(run))
+        if (auto const doubt = doubt_about_locks(run.folder); !doubt.empty())
+            context->log.warning(doubt);
     if (auto stored = launch::run_folder_id(run.folder, true); !stored)
         return tl::unexpected(stored.error());
     for (auto const& site : run.sites)

@@ -7,15 +7,15 @@
 #include "commands.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
-#include "run/config/run.hpp"
 #include "run/config/run_spec.hpp"
+#include "run/config/trusted.hpp"
 
 namespace curtail::programs::store_program {
 namespace {
 
 Result<void> amend(Arguments const& arguments, Console const& console)
 {
-    auto const run = config::read_run(arguments.text("RUN_FILE"));
+    auto const run = config::read_trusted_run(arguments.text("RUN_FILE"));
     if (!run) return tl::unexpected(run.error());
     auto const store = store::open_store(run->store);
     if (!store) return tl::unexpected(store.error());

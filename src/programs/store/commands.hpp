@@ -30,6 +30,8 @@ struct NamedStore {
     store::Address address;
     RunId run{};  ///< empty: neither a run file nor `--run` names it
     std::unique_ptr<store::ObjectStore> store;
+    std::filesystem::path run_folder{};  ///< that of the run file; empty without one
+    std::optional<Error> foreign{};      ///< set if others can change the run or its store
 };
 /// Opens the store that `text` names: a run file, or an address. Takes the settings of the run file
 /// or of access_options().

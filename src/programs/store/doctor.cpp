@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/core/files.hpp"
 #include "base/core/text.hpp"
 #include "commands.hpp"
 #include "operate/doctor.hpp"
@@ -31,6 +32,31 @@ void print(std::vector<upkeep::Finding> const& findings, NamedStore const& named
     }
 }
 
+upkeep::Finding access_of(NamedStore const& named)
+{
+    if (!named.foreign)
+        return {"access", upkeep::Finding::Level::good,
+                "only you, and whom you share the run with, can change the run and its store", "",
+                ExitCode::ok};
+    return {"access", upkeep::Finding::Level::fault,
+            named.foreign->what + ": " + named.foreign->why, named.foreign->remedy,
+            named.foreign->code};
+}
+
+upkeep::Finding locks_of(NamedStore const& named)
+{
+    auto folder = named.run_folder;
+    std::error_code error;
+    while (!std::filesystem::exists(folder, error) && folder.has_relative_path())
+        folder = folder.parent_path();
+    auto const doubt = doubt_about_locks(folder);
+    if (doubt.empty())
+        return {"locks", upkeep::Finding::Level::good,
+                "locks in the run's folder exclude a second poller or trainer", "", ExitCode::ok};
+    return {"locks", upkeep::Finding::Level::warning, doubt,
+            "until then, run the poller and the jobs of a site on one machine", ExitCode::ok};
+}
+
 Result<void> doctor(Arguments const& arguments, Console const& console)
 {
     auto const named = open_named(arguments.text("STORE"), arguments);
@@ -40,7 +66,10 @@ Result<void> doctor(Arguments const& arguments, Console const& console)
     operate::DoctorOptions const options{.size = {arguments.integer("size") << 20}};
     auto const measured = operate::doctor(*named->store, run, options,
                                           [&](char const* step) { progress.show_text(step); });
-    auto const findings = upkeep::findings_of(measured);
+    auto findings = upkeep::findings_of(measured);
+    if (!named->run_folder.empty())
+        for (auto const& finding : {access_of(*named), locks_of(*named)})
+            findings.push_back(finding);
     print(findings, *named, console);
     auto const* const fault = upkeep::first_fault(findings);
     if (fault == nullptr) return {};

@@ -5,8 +5,8 @@
 
 #include "base/core/files.hpp"
 #include "commands.hpp"
-#include "run/config/run.hpp"
 #include "run/config/run_spec.hpp"
+#include "run/config/trusted.hpp"
 
 namespace curtail::programs::store_program {
 namespace {
@@ -48,7 +48,7 @@ Result<void> fork(Arguments const& arguments, Console const& console)
 {
     auto const from = open_run(arguments.text("FROM"), arguments);
     if (!from) return tl::unexpected(from.error());
-    auto const run = config::read_run(arguments.text("RUN_FILE"));
+    auto const run = config::read_trusted_run(arguments.text("RUN_FILE"));
     if (!run) return tl::unexpected(run.error());
     if (same_place(from->address, run->store) && from->run == run->run)
         return fail(ExitCode::usage, "cannot fork run " + from->run.value,

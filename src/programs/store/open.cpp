@@ -4,7 +4,7 @@
 #include "base/core/text.hpp"
 #include "commands.hpp"
 #include "operate/list.hpp"
-#include "run/config/run.hpp"
+#include "run/config/trusted.hpp"
 
 namespace curtail::programs::store_program {
 namespace {
@@ -26,7 +26,9 @@ Result<NamedStore> parse(std::string const& text, Arguments const& arguments)
                            .region = arguments.text("region"),
                            .allow_http = arguments.flag("allow-http")},
                           {run},
-                          nullptr};
+                          nullptr,
+                          {},
+                          {}};
     }
     for (auto const& option : access_options())
         if (arguments.has(option.name))
@@ -38,7 +40,9 @@ Result<NamedStore> parse(std::string const& text, Arguments const& arguments)
         return tl::unexpected(Error{run.error().code, run.error().what, run.error().why,
                                     "name a run file, file:///FOLDER or s3://BUCKET/PREFIX"});
     if (!run) return tl::unexpected(run.error());
-    return NamedStore{run->store, run->run, nullptr};
+    auto const access = config::check_access(*run);
+    return NamedStore{run->store, run->run, nullptr, run->folder,
+                      access ? std::nullopt : std::optional(access.error())};
 }
 
 std::string list_text(std::vector<RunId> const& runs)

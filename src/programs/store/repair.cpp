@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "run/config/named_site.hpp"
 #include "run/config/run_spec.hpp"
+#include "run/config/trusted.hpp"
 
 namespace curtail::programs::store_program {
 namespace {
@@ -30,7 +31,7 @@ void print(operate::RepairResult const& repaired, config::Run const& run, Consol
 
 Result<void> repair(Arguments const& arguments, Console const& console)
 {
-    auto const run = config::read_run(arguments.text("RUN_FILE"));
+    auto const run = config::read_trusted_run(arguments.text("RUN_FILE"));
     if (!run) return tl::unexpected(run.error());
     auto const site = config::named_site(*run, arguments.text("site"));
     if (!site) return tl::unexpected(site.error());

@@ -127,6 +127,7 @@ Result<void> sweep(Arguments const& arguments, Console const& console)
 {
     auto const named = open_run(arguments.text("STORE"), arguments);
     if (!named) return tl::unexpected(named.error());
+    if (named->foreign) return tl::unexpected(*named->foreign);
     CachedRun run(*named, arguments, console);
     // A store that has no such run must not get an object of it.
     if (auto good = check_run(run.objects); !good) return good;

@@ -63,6 +63,14 @@ Result<std::string> check_access(Run const& run)
     return warning;
 }
 
+Result<Run> read_trusted_run(fs::path const& file)
+{
+    auto run = read_run(file);
+    if (!run) return run;
+    if (auto checked = check_access(*run); !checked) return tl::unexpected(checked.error());
+    return run;
+}
+
 Result<void> make_run_folder(Run const& run)
 {
     if (!run.shared_group) return make_folder(run.folder);

@@ -18,6 +18,9 @@ namespace curtail::config {
 /// Returns an empty text, or a warning about a folder above one of these. Fails with `permission`.
 [[nodiscard]] Result<std::string> check_access(Run const& run);
 
+/// Reads a run as read_run() does, and then checks it as check_access() does, for a program that
+/// acts on the run.
+[[nodiscard]] Result<Run> read_trusted_run(std::filesystem::path const& file);
 /// Creates the run's folder if it is missing. In a shared run it belongs to the group, with the
 /// set-group-id bit. Its sticky bit keeps members from replacing what other members own in it. From
 /// then on, new files of this process are open to the group. Programs that write into the folder of

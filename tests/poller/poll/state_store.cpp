@@ -331,11 +331,11 @@ TEST_F(StateStoreTest, LongJournalIsRotated)
 {
     Journal const journal(folder_ / "journal.jsonl");
     ASSERT_TRUE(journal.append({1, at(0), a, submit, {}}));
-    ASSERT_TRUE(journal.rotate(1 << 20));
+    ASSERT_TRUE(journal.rotate(7, 1 << 20));
     EXPECT_EQ(journal.read(0)->size(), 1U);
-    ASSERT_TRUE(journal.rotate(10));
+    ASSERT_TRUE(journal.rotate(7, 10));
     EXPECT_EQ(journal.read(0)->size(), 0U);
-    EXPECT_EQ(Journal(folder_ / "journal.1.jsonl").read(0)->at(0).action, submit);
+    EXPECT_EQ(Journal(folder_ / "journal.7.jsonl").read(0)->at(0).action, submit);
 }
 
 TEST_F(StateStoreTest, ReadAccessWritesNothing)
