@@ -17,6 +17,7 @@
 
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
+#include "base/core/users.hpp"
 
 namespace curtail {
 namespace {
@@ -24,12 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char const* trusted_owners = "/etc/curtail/trusted-owners";
-
-std::string user_name(uid_t user)
-{
-    auto const* const entry = getpwuid(user);
-    return entry != nullptr ? entry->pw_name : std::to_string(user);
-}
 
 std::string group_name(gid_t group)
 {
@@ -40,7 +35,7 @@ std::string group_name(gid_t group)
 // As sshd of Debian decides (StrictModes): a group of the user's name without another member.
 bool is_own_group(gid_t group)
 {
-    auto const user = user_name(geteuid());
+    auto const user = own_user_name();
     auto const* const entry = getgrgid(group);
     if (entry == nullptr || user != entry->gr_name) return false;
     for (char const* const* member = entry->gr_mem; *member != nullptr; ++member)
@@ -137,11 +132,10 @@ Error refuse(fs::path const& path, std::string why, std::string remedy)
 Error foreign_owner(fs::path const& path, uid_t owner, Trust const& trust)
 {
     auto const name = user_name(owner);
-    return refuse(
-        path, "it belongs to user " + name + ", who could change it",
-        trust.system_owners
-            ? "name another one; or an operator adds " + name + " to " + trusted_owners
-            : "chown " + user_name(geteuid()) + " " + path.string() + ", or name another one");
+    return refuse(path, "it belongs to user " + name + ", who could change it",
+                  trust.system_owners
+                      ? "name another one; or an operator adds " + name + " to " + trusted_owners
+                      : "chown " + own_user_name() + " " + path.string() + ", or name another one");
 }
 
 std::string remedy_for(std::string const& file, fs::path const& path)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/core/text.hpp"
+#include "base/core/users.hpp"
 #include "poller/launch/slurm_states.hpp"
 #include "poller/plan/lookup.hpp"
 
@@ -41,6 +42,10 @@ plan::Job to_job(std::vector<std::string_view> const& fields)
     job.id = {std::string(fields[0])};
     // `CANCELLED by 1000`
     set_state(job, fields[1].substr(0, fields[1].find(' ')));
+    constexpr std::string_view by = "CANCELLED by ";
+    if (fields[1].starts_with(by))
+        if (auto const user = parse_number<uid_t>(fields[1].substr(by.size())))
+            job.cancelled_by = user_name(*user);
     job.exit_code = parse_exit_code(fields[2]);
     job.submitted = parse_seconds(fields[3]);
     job.started = parse_seconds(fields[4]);

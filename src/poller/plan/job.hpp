@@ -54,6 +54,7 @@ struct Job {
     bool stopped_on_request{false};
     /// For an ended job: the poller's journal says that a poller asked it to stop.
     bool stopped_by_poller{false};
+    std::string cancelled_by{};  ///< for a cancelled job: the user, if the launcher knows
     /// For an ending job: its script has ended, but processes that the script started remain and
     /// will not end by themselves.
     bool leftovers{false};

@@ -52,11 +52,14 @@ Job const* find(std::vector<Job> const& jobs, TrackedJob const& tracked)
     return it == jobs.end() ? nullptr : &*it;
 }
 
-bool is_tracked(SiteState const& state, Job const& job)
+TrackedJob const* find(SiteState const& state, Job const& job)
 {
-    return std::ranges::any_of(state.jobs,
-                               [&](TrackedJob const& tracked) { return is_same(tracked, job); });
+    auto const it = std::ranges::find_if(
+        state.jobs, [&](TrackedJob const& tracked) { return is_same(tracked, job); });
+    return it == state.jobs.end() ? nullptr : &*it;
 }
+
+bool is_tracked(SiteState const& state, Job const& job) { return find(state, job) != nullptr; }
 
 void track(Update& update, JobId const& id, WindowId const& window, IntentId const& intent)
 {

@@ -21,6 +21,7 @@ namespace curtail::plan {
 /// compared.
 [[nodiscard]] Job const* find(std::vector<Job> const& jobs, TrackedJob const& tracked);
 /// Returns whether `state` tracks the listed job `job`.
+[[nodiscard]] TrackedJob const* find(SiteState const& state, Job const& job);
 [[nodiscard]] bool is_tracked(SiteState const& state, Job const& job);
 /// Adds a job to `update.state`, and a `submitted` event to `update.events`.
 void track(Update& update, JobId const& id, WindowId const& window, IntentId const& intent);

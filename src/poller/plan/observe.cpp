@@ -104,7 +104,8 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
                     .job = tracked.id.value,
                     .state = job.launcher_state,
                     .at = job.ended,
-                    .exit_code = job.exit_code};
+                    .exit_code = job.exit_code,
+                    .by = job.cancelled_by};
     update.events.push_back(event);
     auto const run_time =
         tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
@@ -116,9 +117,11 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
         return;  // after a stop request any end is expected
     // A person's cancel is not a failure, and nobody undoes it.
     if (job.end == Job::End::cancelled) {
-        update.hold = {HoldRequest::Cause::cancel,
-                       "job " + tracked.id.value + " was cancelled by a person or an administrator",
-                       job.ended};
+        update.hold = {
+            HoldRequest::Cause::cancel,
+            "job " + tracked.id.value + " was cancelled by " +
+                (job.cancelled_by.empty() ? "a person or an administrator" : job.cancelled_by),
+            job.ended};
         return;
     }
     event.type = JobChange::Type::failed;

@@ -39,7 +39,8 @@ class Updater {
         note({.held = decision.held,
               .cause = "person",
               .why = decision.reason,
-              .serial = decision.serial},
+              .serial = decision.serial,
+              .by = decision.by},
              decision.held ? "paused by " + decision.by + ": " + decision.reason
                            : "resumed by " + decision.by);
         if (!decision.held) update_.holds.automatic.reset();
@@ -67,6 +68,19 @@ class Updater {
              "no longer held: a new window has opened since the cancel");
         hold.reset();
     }
+    // Notes when a hold of the operators begins, changes and ends.
+    void apply(std::optional<permission::OperatorHold> const& hold)
+    {
+        auto const text = hold ? permission::to_text(*hold) : std::string();
+        auto& known = update_.holds.operators;
+        if (text == known) return;
+        note({.held = hold.has_value(),
+              .cause = "operator",
+              .why = hold ? hold->reason : "the operators have ended their hold",
+              .by = hold ? hold->file.string() : ""},
+             hold ? text : "the operators have ended their hold");
+        known = text;
+    }
     [[nodiscard]] HoldUpdate take() { return std::move(update_); }
 
   private:
@@ -85,18 +99,21 @@ class Updater {
 }  // namespace
 
 HoldUpdate update_holds(SiteId const& id, SiteRecord const& site,
-                        std::optional<plan::HoldRequest> const& request, SavedHold const& saved,
+                        std::optional<plan::HoldRequest> const& request, Decisions const& decisions,
                         Time now)
 {
     Updater updater(id, site, now);
     updater.release();
-    if (saved && *saved) updater.apply(**saved);
+    if (decisions.person && *decisions.person) updater.apply(**decisions.person);
+    updater.apply(decisions.operators);
     if (request) updater.hold(*request);
     return updater.take();
 }
 
-std::string hold_reason(HoldRecord const& holds, SavedHold const& saved)
+std::string hold_reason(HoldRecord const& holds, Decisions const& decisions)
 {
+    if (decisions.operators) return permission::to_text(*decisions.operators);
+    auto const& saved = decisions.person;
     if (!saved) return saved.error().message();
     if (*saved && (*saved)->held)
         return "paused by " + (*saved)->by + " at " + format_time((*saved)->since) + ": " +

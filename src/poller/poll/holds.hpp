@@ -6,14 +6,20 @@
 
 #include "poller/poll/site_record.hpp"
 #include "run/permission/hold.hpp"
+#include "run/permission/operator_hold.hpp"
 #include "run/runlog/event.hpp"
 
 // What keeps a site from training although its window is open: a person's decision, or a hold that
 // the poller itself put on the site. The functions read no clock and do no I/O.
 namespace curtail::poll {
 
-/// A person's newest decision about a site; empty if there is none. An error if it is unreadable.
-using SavedHold = Result<std::optional<permission::Hold>>;
+/// What people have decided about a site.
+struct Decisions {
+    /// The newest decision of a person who operates the run; empty if there is none. An error if it
+    /// is unreadable.
+    Result<std::optional<permission::Hold>> person;
+    std::optional<permission::OperatorHold> operators{};  ///< a hold of the centre's operators
+};
 
 /// The result of update_holds().
 struct HoldUpdate {
@@ -31,10 +37,10 @@ struct HoldUpdate {
 /// `site` is the record before the update. `now` is real time.
 [[nodiscard]] HoldUpdate update_holds(SiteId const& id, SiteRecord const& site,
                                       std::optional<plan::HoldRequest> const& request,
-                                      SavedHold const& saved, Time now);
+                                      Decisions const& decisions, Time now);
 
 /// Returns why the site must not train although its window may be open: who holds it, and what to
 /// do. Returns an empty text if nothing holds it. An unreadable decision holds the site.
-[[nodiscard]] std::string hold_reason(HoldRecord const& holds, SavedHold const& saved);
+[[nodiscard]] std::string hold_reason(HoldRecord const& holds, Decisions const& decisions);
 
 }  // namespace curtail::poll

@@ -131,9 +131,11 @@ StateStore::Durability SitePoller::durability(bool has_new_samples, Time now)
     return StateStore::Durability::now;
 }
 
-SavedHold SitePoller::saved_hold() const
+Decisions SitePoller::decisions() const
 {
-    return permission::read_hold(parts_.folder, parts_.run, id());
+    return {permission::read_hold(parts_.folder, parts_.run, id()),
+            permission::find_operator_hold(parts_.hold_folders,
+                                           permission::subject_of(parts_.run, id()), real_now())};
 }
 
 plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop_reason) const
@@ -142,7 +144,7 @@ plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop
         std::lock_guard const guard(mutex_);
         if (!clock_wait_.empty()) return {false, {}, clock_wait_};
     }
-    return desired_state(record.window, stop_reason, hold_reason(record.holds, saved_hold()),
+    return desired_state(record.window, stop_reason, hold_reason(record.holds, decisions()),
                          is_complete());
 }
 
@@ -182,7 +184,7 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop_reason, bool 
         set_status(undecided_status(record.window, desired(record, stop_reason), added.error()));
         return {};
     }
-    add_causes(record.jobs, *listed);
+    add_causes(record.jobs, *listed, now);
     auto other = other_trainer(record.jobs, *listed, now);
     auto stored =
         store_observation(observe_jobs(id(), record.jobs, *listed, now, limits()), now, dry_run);
@@ -226,7 +228,14 @@ std::optional<Time> SitePoller::last_sign_of(plan::Submission const& job,
     return last;
 }
 
-void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const
+std::string SitePoller::canceller_of(plan::TrackedJob const& tracked, Time now)
+{
+    auto const past =
+        parts_.launcher->past_job({tracked.submission(), tracked.running_since, std::nullopt, now});
+    return past && past->job ? past->job->cancelled_by : "";
+}
+
+void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed, Time now)
 {
     for (auto& job : listed) {
         if (job.state != plan::Job::State::ended || !plan::is_tracked(known, job)) continue;
@@ -234,6 +243,9 @@ void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>
             job.cause = launch::cause_in_log(parts_.launcher->log_file(job.id));
         if (job.end == plan::Job::End::cancelled)
             job.stopped_by_poller = store_.has_stopped({job.id, job.intent, job.submitted});
+        if (job.end == plan::Job::End::cancelled && !job.stopped_by_poller &&
+            job.cancelled_by.empty())
+            job.cancelled_by = canceller_of(*plan::find(known, job), now);
         // A trainer also ends well, however soon, because the run is complete.
         if (job.end == plan::Job::End::clean)
             job.stopped_on_request =
@@ -260,7 +272,7 @@ std::optional<OtherTrainer> SitePoller::other_trainer(plan::SiteState const& kno
 
 Result<void> SitePoller::store_observation(JobObservation observation, Time now, bool dry_run)
 {
-    auto holds = update_holds(id(), store_.site(id()), observation.hold, saved_hold(), now);
+    auto holds = update_holds(id(), store_.site(id()), observation.hold, decisions(), now);
     if (holds.resumed) plan::forget_failures(observation.state);
     for (auto const& line : observation.warnings) log_.warning(line);
     // A dry run stores nothing, so it would repeat these lines.
@@ -334,6 +346,8 @@ Result<void> SitePoller::store_outcome(plan::Action const& action, plan::Outcome
 {
     auto const now = real_now();
     auto update = plan::finish(store_.site(id()).jobs, action, outcome, now, limits());
+    for (auto& event : update.events)
+        if (runlog::is_stop(event.type)) event.by = "the poller of " + permission::this_person();
     bool const has_events = !update.events.empty();
     auto const written = store_.append({{0, now, id(), action, outcome},
                                         std::move(update.state),

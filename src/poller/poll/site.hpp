@@ -53,6 +53,8 @@ struct SiteParts {
     /// run's first evaluation of the window begins at this time.
     std::optional<Time> trace_start;
     double speed{1};  ///< seconds of the signal's clock per real second
+    /// Further folders with holds of the centre's operators (Run::hold_folders).
+    std::vector<std::filesystem::path> hold_folders{};
 };
 
 /// Polls one site. Reads signals and lists jobs. The pure functions in window_evaluation.hpp and
@@ -83,7 +85,7 @@ class SitePoller {
   private:
     [[nodiscard]] bool is_replay() const { return parts_.trace_start.has_value(); }
     [[nodiscard]] plan::JobLimits limits() const;
-    [[nodiscard]] SavedHold saved_hold() const;
+    [[nodiscard]] Decisions decisions() const;
     [[nodiscard]] bool is_complete() const;
     /// Leaves the window of a replay as it is, because the clock is behind it.
     [[nodiscard]] WindowResult wait_for_clock(WindowRecord record, Error error, Time signal_now);
@@ -106,7 +108,9 @@ class SitePoller {
                                                             Time now) const;
     /// Adds to each ended job of `listed` that is in `known`: the cause of its failure, or whether
     /// it stopped on request.
-    void add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const;
+    void add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed, Time now);
+    /// Returns who cancelled a job, if the launcher's records say so.
+    [[nodiscard]] std::string canceller_of(plan::TrackedJob const& tracked, Time now);
     [[nodiscard]] Result<void> store_observation(JobObservation observation, Time now,
                                                  bool dry_run);
     [[nodiscard]] Result<void> carry_out(plan::Action const& action, Time signal_now);

@@ -86,6 +86,7 @@ json::Object to_json(SiteRecord const& site)
                         {"jobs", plan::to_json(site.jobs)}};
     if (site.holds.automatic) object.set("hold", to_json(*site.holds.automatic));
     object.set("decision", site.holds.applied_serial);
+    if (!site.holds.operators.empty()) object.set("operators", site.holds.operators);
     if (!site.written_until.empty()) object.set("written_until", to_json(site.written_until));
     return object;
 }
@@ -102,6 +103,7 @@ SiteRecord read_site_record(json::ObjectReader& r, std::string const& where)
     r.object(
         "hold", [&](json::ObjectReader& o) { site.holds.automatic = read_hold(o); }, false);
     site.holds.applied_serial = r.integer("decision", 0);
+    site.holds.operators = r.text("operators", "");
     if (auto const* written = r.any("written_until"))
         site.written_until = read_written(*written, r);
     return site;

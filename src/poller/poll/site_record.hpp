@@ -39,6 +39,7 @@ struct HoldRecord {
     std::optional<AutomaticHold> automatic;
     /// Serial of the newest permission::Hold that the poller has applied; stored as `decision`.
     std::int64_t applied_serial{0};
+    std::string operators{};  ///< the hold of the centre's operators that the poller has noted
     friend bool operator==(HoldRecord const&, HoldRecord const&) = default;
 };
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/poll/hold_commands.hpp"
 
-#include <pwd.h>
-#include <unistd.h>
-
-#include <array>
-
 #include "base/core/clock.hpp"
 #include "base/core/text.hpp"
 #include "run/permission/hold.hpp"
@@ -13,16 +8,6 @@
 
 namespace curtail::programs {
 namespace {
-
-// `anna@login1`
-std::string this_person()
-{
-    auto const* const user = getpwuid(geteuid());
-    std::array<char, 256> host{};
-    if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-    auto const name = user != nullptr ? user->pw_name : std::to_string(geteuid());
-    return printable(std::string(name) + "@" + host.data());
-}
 
 Result<permission::Hold> decide(config::Run const& run, SiteId const& site,
                                 HoldCommand const& command)
@@ -33,8 +18,8 @@ Result<permission::Hold> decide(config::Run const& run, SiteId const& site,
     auto const before = permission::read_hold(folder, run.run, site).value_or(std::nullopt);
     bool const has_serial = before && permission::is_plausible(before->serial, now);
     auto const serial = std::max(has_serial ? before->serial + 1 : 0, to_unix_ms(now));
-    permission::Hold const hold{run.run,        site, serial,       command.held,
-                                command.reason, now,  this_person()};
+    permission::Hold const hold{
+        run.run, site, serial, command.held, command.reason, now, permission::this_person()};
     auto const written = permission::write_hold(folder, hold);
     if (!written)
         return tl::unexpected(written.error().with_context(

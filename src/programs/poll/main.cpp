@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/core/clock.hpp"
 #include "base/core/files.hpp"
 #include "poller/launch/folder_id.hpp"
 #include "poller/poll/poll.hpp"
@@ -16,6 +18,7 @@
 #include "programs/poll/site_publishers.hpp"
 #include "programs/poll/sites.hpp"
 #include "run/config/trusted.hpp"
+#include "run/permission/operator_hold.hpp"
 #include "storage/store/object_store.hpp"
 
 namespace curtail::programs {
@@ -168,6 +171,22 @@ Result<void> drain_paused(config::Run const& run, Sites const& sites, PollOption
     return {};
 }
 
+// A hold of the operators stays whatever a person decides.
+void warn_of_operators(config::Run const& run, Sites const& sites, Log const& log)
+{
+    for (auto const* site : sites)
+        if (auto const hold = permission::find_operator_hold(
+                run.hold_folders, permission::subject_of(run.run, site->site), SystemClock{}.now()))
+            log.warning(site->site.value + ": " + permission::to_text(*hold));
+}
+
+// Whether the run is that of another user, whose poller drains its jobs.
+bool is_of_another_user(config::Run const& run)
+{
+    struct stat status {};
+    return stat(run.folder.c_str(), &status) == 0 && status.st_uid != geteuid();
+}
+
 // Stores a person's decision. A pause is also carried out at once.
 Result<void> carry_out(HoldCommand const& command, config::Run const& run,
                        PollOptions const& options, Console const& console)
@@ -176,7 +195,14 @@ Result<void> carry_out(HoldCommand const& command, config::Run const& run,
     if (!sites) return tl::unexpected(sites.error());
     if (auto made = config::make_run_folder(run); !made) return made;
     auto stored = store_decision(run, *sites, command, console);
+    warn_of_operators(run, *sites, console.log);
     if (!command.held) return stored;
+    if (is_of_another_user(run)) {
+        console.log.info(
+            "the run belongs to another user, whose poller drains the jobs; a job "
+            "stops by itself because its permission has ended");
+        return stored;
+    }
     auto const drained = drain_paused(run, *sites, options, console);
     return stored ? drained : stored;
 }

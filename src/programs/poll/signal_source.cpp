@@ -42,7 +42,8 @@ poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
             launch::make_launcher(target.run, site, target.folder_id, build_folder()),
             limits,
             replay ? std::optional(replay->origin) : std::nullopt,
-            replay ? replay->factor : 1};
+            replay ? replay->factor : 1,
+            target.run.hold_folders};
 }
 
 // Returns whether a poll has evaluated a window. A pause before the first poll writes the state

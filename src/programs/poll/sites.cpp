@@ -7,6 +7,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/text.hpp"
+#include "run/permission/operator_hold.hpp"
 #include "run/permission/watch.hpp"
 
 namespace curtail::programs {
@@ -48,6 +49,11 @@ Result<void> print_job_line(config::Run const& run, JobQuestion const& question,
                     "",
                     suggest_name(question.site, run.site_names()) +
                         " (a job script takes the site as its second argument)");
+    auto const subject = permission::subject_of(run.run, site->site);
+    if (auto const hold =
+            permission::find_operator_hold(run.hold_folders, subject, SystemClock{}.now()))
+        return fail(ExitCode::temporary, "this job may not train", permission::to_text(*hold),
+                    "ask the operators of this machine");
     auto const requirement = question.without_poller   ? permission::Requirement::never
                              : question.intent.empty() ? permission::Requirement::if_served
                                                        : permission::Requirement::always;

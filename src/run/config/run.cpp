@@ -169,6 +169,19 @@ std::optional<gid_t> read_group(json::ObjectReader& r)
     return id;
 }
 
+std::vector<std::filesystem::path> read_hold_folders(json::ObjectReader& r,
+                                                     std::filesystem::path const& file)
+{
+    std::vector<std::filesystem::path> folders;
+    for (auto const& value : r.list("hold_folders", false)) {
+        auto const* name = value.as_text();
+        bool const good = name != nullptr && !name->empty();
+        r.require(good, "hold_folders", "must be a list of folders");
+        if (good) folders.push_back(resolve(file, *name));
+    }
+    return folders;
+}
+
 // The files that a run file names.
 struct NamedFiles {
     std::filesystem::path model;
@@ -327,6 +340,7 @@ Result<Run> read_run(std::filesystem::path const& file)
     run.folder = read_folder(r, run.file);
     run.store = read_store(r, run.file);
     run.shared_group = read_group(r);
+    run.hold_folders = read_hold_folders(r, run.file);
     run.seed = read_integer(r, "seed", run.seed, 0);
     run.reference_site = {r.text("reference_site", "")};
     bool const schedule_stated = read_sections(r, run);

@@ -100,6 +100,8 @@ struct Run {
     /// The group whose members run this run together: they may read and write what it writes.
     /// Empty: only the user may.
     std::optional<gid_t> shared_group;
+    /// Folders with holds of the centre's operators, besides permission::operators_folder.
+    std::vector<std::filesystem::path> hold_folders;
     /// Seed of the initial weights. `curtail-data prepare --run` uses this seed too, if `--seed` is
     /// absent.
     std::int64_t seed{1};

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/permission/hold.hpp"
 
+#include <unistd.h>
+
+#include <array>
+
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
+#include "base/core/text.hpp"
+#include "base/core/users.hpp"
 #include "run/permission/permission.hpp"
 
 namespace curtail::permission {
@@ -36,6 +42,13 @@ tl::unexpected<Error> unusable(std::filesystem::path const& file, std::string wh
 
 }  // namespace
 
+std::string this_person()
+{
+    std::array<char, 256> host{};
+    if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+    return printable(own_user_name() + "@" + host.data());
+}
+
 std::filesystem::path hold_file(std::filesystem::path const& site_folder)
 {
     return site_folder / "hold.json";
@@ -43,7 +56,6 @@ std::filesystem::path hold_file(std::filesystem::path const& site_folder)
 
 Result<void> write_hold(std::filesystem::path const& site_folder, Hold const& hold)
 {
-    if (auto made = make_folder(site_folder); !made) return made;
     json::Object const content{{"format", format},
                                {"run", hold.run.value},
                                {"site", hold.site.value},
@@ -52,7 +64,7 @@ Result<void> write_hold(std::filesystem::path const& site_folder, Hold const& ho
                                {"reason", hold.reason},
                                {"since", format_time(hold.since)},
                                {"by", hold.by}};
-    return write_file(hold_file(site_folder), json::to_string(content) + "\n");
+    return write_site_file(hold_file(site_folder), json::to_string(content) + "\n");
 }
 
 Result<std::optional<Hold>> read_hold(std::filesystem::path const& site_folder, RunId const& run,

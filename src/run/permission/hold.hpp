@@ -24,6 +24,8 @@ struct Hold {
     friend bool operator==(Hold const&, Hold const&) = default;
 };
 
+/// Returns the user and machine of this process, such as `anna@login1`.
+[[nodiscard]] std::string this_person();
 /// Returns the path of a site's hold: `hold.json` in the site's folder.
 [[nodiscard]] std::filesystem::path hold_file(std::filesystem::path const& site_folder);
 

@@ -106,6 +106,7 @@ std::optional<JobChange> job_change_in(Event const& event)
 Event to_event(HoldChange const& change, Time now, std::string site)
 {
     json::Object details{{"cause", change.cause}, {"why", change.why}};
+    if (!change.by.empty()) details.set("by", change.by);
     if (change.serial) details.set("decision", *change.serial);
     if (change.signal_time) details.set("signal_time", format_time(*change.signal_time));
     return {now, change.held ? "hold" : "release", std::move(site), std::move(details)};
@@ -115,8 +116,12 @@ std::optional<HoldChange> hold_change_in(Event const& event)
 {
     bool const held = event.type == "hold";
     if (!held && event.type != "release") return std::nullopt;
-    return HoldChange{held, event.text("cause"), event.text("why"), event.integer("decision"),
-                      signal_time_of(event)};
+    return HoldChange{held,
+                      event.text("cause"),
+                      event.text("why"),
+                      event.integer("decision"),
+                      signal_time_of(event),
+                      event.text("by")};
 }
 
 std::optional<Time> signal_time_of(Event const& event)

@@ -44,6 +44,9 @@ struct JobChange {
     std::optional<Time> at{};
     std::optional<int> exit_code{};       ///< for `ended` and `failed`: the job's exit code
     std::optional<Millis> retry_after{};  ///< for `failed`: pause before the next job
+    /// For `drained` and `cancelled`: whose poller it was. For `ended`: who cancelled the job, if
+    /// the launcher knows. Otherwise empty.
+    std::string by{};
 };
 /// Returns true for `drained` and `cancelled`.
 [[nodiscard]] bool is_stop(JobChange::Type type);
@@ -55,10 +58,11 @@ struct JobChange {
 /// An event: a site is held, or no longer held.
 struct HoldChange {
     bool held{false};
-    std::string cause;  ///< `person`, `failures` or `cancel`
+    std::string cause;  ///< `person`, `operator`, `failures` or `cancel`
     std::string why;
     std::optional<std::int64_t> serial{};  ///< for `person`: serial of the permission::Hold
     std::optional<Time> signal_time{};     ///< time of the change, on the signal's clock
+    std::string by{};  ///< who decided, such as `anna@login1`; empty: the poller itself
 };
 [[nodiscard]] Event to_event(HoldChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<HoldChange> hold_change_in(Event const& event);

@@ -13,19 +13,18 @@ constexpr Millis patience{5'000};
 }  // namespace
 
 PermissionGuard::PermissionGuard(permission::Requirement requirement,
-                                 std::filesystem::path site_folder, RunId run, SiteId site,
-                                 StopSignal const& stop, Log log)
+                                 std::filesystem::path site_folder,
+                                 std::vector<std::filesystem::path> hold_folders, RunId run,
+                                 SiteId site, StopSignal const& stop, Log log)
     : site_folder_(std::move(site_folder)),
+      hold_folders_(std::move(hold_folders)),
       run_(std::move(run)),
       site_(std::move(site)),
       stop_(stop),
       log_(std::move(log)),
       watch_(requirement)
 {
-    if (requirement == permission::Requirement::never) {
-        log_.warning("training without the poller");
-        return;
-    }
+    if (requirement == permission::Requirement::never) log_.warning("training without the poller");
     read();
     bool const may_train = !watch_.end(monotonic_now(), SystemClock{}.now());
     if (requirement == permission::Requirement::if_served && !watch_.last() && may_train)
@@ -36,9 +35,12 @@ PermissionGuard::PermissionGuard(permission::Requirement requirement,
 void PermissionGuard::read()
 {
     auto const reading = permission::read_permission(site_folder_, run_, site_);
+    auto hold = permission::find_operator_hold(hold_folders_, permission::subject_of(run_, site_),
+                                               SystemClock{}.now());
     std::lock_guard const guard(mutex_);
     if (auto const problem = watch_.see(reading, monotonic_now(), SystemClock{}.now()))
         log_.warning(problem->message());
+    hold_ = std::move(hold);
     has_read_.notify_all();
 }
 
@@ -56,6 +58,7 @@ void PermissionGuard::stop_if_ended()
 {
     if (ended_) return;
     ended_ = watch_.end(monotonic_now(), SystemClock{}.now());
+    if (hold_) ended_ = {0, permission::to_text(*hold_)};
     if (!ended_) return;
     log_.warning("stopping: " + ended_->why);
     stop_.request(StopCause::permission);

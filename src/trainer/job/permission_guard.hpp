@@ -8,18 +8,22 @@
 #include <thread>
 
 #include "base/core/log.hpp"
+#include "run/permission/operator_hold.hpp"
 #include "run/permission/watch.hpp"
 #include "trainer/job/stop_signal.hpp"
 
 namespace curtail::trainer {
 
-/// Reads a site's permission in a background thread, and requests a stop when it ends. Only the
-/// leader has one. If reading hangs, the permission ends all the same.
+/// Reads a site's permission and the holds of the centre's operators in a background thread, and
+/// requests a stop when the permission ends or a hold begins. Only the leader has one. If reading
+/// hangs, the permission ends all the same.
 class PermissionGuard {
   public:
     /// Reads the permission once, and starts the thread. `stop` must outlive the guard.
+    /// `hold_folders` is Run::hold_folders.
     PermissionGuard(permission::Requirement requirement, std::filesystem::path site_folder,
-                    RunId run, SiteId site, StopSignal const& stop, Log log);
+                    std::vector<std::filesystem::path> hold_folders, RunId run, SiteId site,
+                    StopSignal const& stop, Log log);
     PermissionGuard(PermissionGuard const&) = delete;
     PermissionGuard& operator=(PermissionGuard const&) = delete;
 
@@ -36,13 +40,15 @@ class PermissionGuard {
     void run(std::stop_token const& stop);
 
     std::filesystem::path site_folder_;
+    std::vector<std::filesystem::path> hold_folders_;
     RunId run_;
     SiteId site_;
     StopSignal const& stop_;
     Log log_;
-    mutable std::mutex mutex_;  ///< guards the next three members
+    mutable std::mutex mutex_;  ///< guards the next four members
     permission::JobWatch watch_;
     bool reads_{false};  ///< whether the thread runs
+    std::optional<permission::OperatorHold> hold_;
     std::optional<permission::PermissionEnd> ended_;
     std::condition_variable has_read_;
     std::jthread thread_;

@@ -134,8 +134,8 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
                       LossWatch(inputs.run.model.vocabulary));
     recorder.state(energy::PowerState::starting);
     recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), at_start.gpu});
-    PermissionGuard permission(options.requirement, folder, inputs.run.run, options.site, stop,
-                               log);
+    PermissionGuard permission(options.requirement, folder, inputs.run.hold_folders, inputs.run.run,
+                               options.site, stop, log);
     std::optional<LogPublisher> publisher;
     if (!options.alone) publisher.emplace(inputs.run, inputs.site, log);
     try {
@@ -228,6 +228,17 @@ json::Object details_of(std::optional<model::CheckedOperators> const& operators)
             {"attention_s", operators->attention_took.count()}};
 }
 
+// A job that an operator holds does not start.
+Result<SiteInputs> refuse_held(SiteInputs inputs)
+{
+    auto const subject = permission::subject_of(inputs.run.run, inputs.site.site);
+    auto const hold =
+        permission::find_operator_hold(inputs.run.hold_folders, subject, SystemClock{}.now());
+    if (!hold) return inputs;
+    return fail(ExitCode::temporary, "this job may not train", permission::to_text(*hold),
+                "ask the operators of this machine");
+}
+
 }  // namespace
 
 Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
@@ -235,7 +246,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
 {
     StartTimer start_timer;
     at::set_num_threads(options.threads);
-    auto inputs = read_inputs(options.run, options.site);
+    auto inputs = read_inputs(options.run, options.site).and_then(refuse_held);
     if (auto all = fail_together(collectives, inputs.map([](SiteInputs const&) {})); !all)
         return all;
     start_timer.end("inputs");

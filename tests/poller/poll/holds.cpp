@@ -13,14 +13,14 @@ using testing::SizeIs;
 
 Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
 SiteId const site{"A"};
-SavedHold const no_decision{std::optional<permission::Hold>{}};
+Decisions const no_decision{std::optional<permission::Hold>{}};
 plan::HoldRequest const cancel{Cause::cancel, "job 7 was cancelled"};
 plan::HoldRequest const failures{Cause::failures, "6 jobs failed in a row"};
 
-SavedHold decided(std::int64_t serial, bool held)
+Decisions decided(std::int64_t serial, bool held)
 {
-    return permission::Hold{{"demo"}, site,         serial, held, held ? "maintenance" : "",
-                            at(0),    "anna@login1"};
+    return {permission::Hold{
+        {"demo"}, site, serial, held, held ? "maintenance" : "", at(0), "anna@login1"}};
 }
 
 // A site that is held since second 100. Its open window opened at `opened`; the intensity was last
@@ -130,10 +130,29 @@ TEST(Holds, APersonsPauseGivesItsReason)
 
 TEST(Holds, AnUnreadableDecisionHoldsTheSite)
 {
-    SavedHold const damaged = fail(ExitCode::data, "cannot use the hold", "it is damaged");
+    Decisions const damaged{fail(ExitCode::data, "cannot use the hold", "it is damaged")};
     EXPECT_THAT(hold_reason({}, damaged), HasSubstr("it is damaged"));
     auto const record = held_since_100(failures, {}, {});
     EXPECT_TRUE(update_holds(site, record, {}, damaged, at(1000)).holds.automatic);
+}
+
+TEST(Holds, AnOperatorsHoldWinsOverEveryDecisionAndIsNotedOnce)
+{
+    auto held = decided(1, false);
+    held.operators = permission::OperatorHold{"/etc/curtail/holds.d/cooling", "no cooling"};
+    SiteRecord record;
+    auto const begun = update_holds(site, record, {}, held, at(100));
+    EXPECT_THAT(hold_reason(begun.holds, held), HasSubstr("an operator holds this site"));
+    ASSERT_THAT(begun.events, SizeIs(2)) << "the person's decision, and the hold";
+    EXPECT_EQ(begun.events[1].type, "hold");
+    EXPECT_EQ(begun.events[1].text("cause"), "operator");
+    EXPECT_EQ(begun.events[1].text("by"), "/etc/curtail/holds.d/cooling");
+    record.holds = begun.holds;
+    EXPECT_THAT(update_holds(site, record, {}, held, at(200)).events, SizeIs(0));
+    auto const ended = update_holds(site, record, {}, decided(1, false), at(300));
+    ASSERT_THAT(ended.events, SizeIs(1));
+    EXPECT_EQ(ended.events[0].type, "release");
+    EXPECT_EQ(hold_reason(ended.holds, decided(1, false)), "");
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ class LeaderTraining : public SmallTraining {
         loader_.emplace(training_data());
         engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
         site_ranks_.emplace(*engine_, *ranks_, stop_, files);
-        permission_.emplace(permission::Requirement::never, site_folder(), run_.run, SiteId{"A"},
-                            stop_, log());
+        permission_.emplace(permission::Requirement::never, site_folder(),
+                            std::vector<std::filesystem::path>{}, run_.run, SiteId{"A"}, stop_,
+                            log());
         fitting_rows_.emplace(site_folder(), run_, RowFacts{});
         recorder_.emplace(site_folder(), "A", "1", log());
     }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/permission/operator_hold.hpp"
+
+#include <algorithm>
+
+#include "base/core/files.hpp"
+#include "base/core/json.hpp"
+#include "base/core/text.hpp"
+#include "base/core/users.hpp"
+
+namespace curtail::permission {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether the list `key` is absent or names `name`.
+bool concerns(json::Object const& hold, char const* key, std::string const& name)
+{
+    auto const* value = hold.find(key);
+    if (value == nullptr) return true;
+    auto const* list = value->as_array();
+    if (list == nullptr) return true;
+    return std::ranges::any_of(*list, [&](json::Value const& entry) {
+        return entry.as_text() != nullptr && *entry.as_text() == name;
+    });
+}
+
+std::string first_line(std::string_view text)
+{
+    return std::string(trim(split(trim(text), '\n').front()).substr(0, 1000));
+}
+
+// Whether an object has only keys of a hold. A misspelt list must not hold fewer than it should,
+// and not more than the operator can see: such a file concerns everybody.
+bool is_hold(json::Object const& object)
+{
+    return std::ranges::all_of(object.members(), [](auto const& member) {
+        static constexpr std::string_view keys[] = {"reason", "users", "runs", "sites", "until"};
+        return std::ranges::find(keys, member.first) != std::end(keys);
+    });
+}
+
+// The reason, if the text of a file concerns `subject`.
+std::optional<std::string> reason_in(std::string const& text, HoldSubject const& subject, Time now)
+{
+    auto const value = json::parse(text, "hold", json::Dialect::comments, json::record_limits);
+    auto const* object = value ? value->as_object() : nullptr;
+    if (object == nullptr || !is_hold(*object)) return first_line(text);
+    auto const until = object->time_at("until");
+    bool const is_over = until && *until <= now;
+    if (is_over || !concerns(*object, "users", subject.user) ||
+        !concerns(*object, "runs", subject.run.value) ||
+        !concerns(*object, "sites", subject.site.value))
+        return std::nullopt;
+    return object->text_at("reason");
+}
+
+std::optional<OperatorHold> find_in(fs::path const& folder, bool must_exist,
+                                    HoldSubject const& subject, Time now)
+{
+    std::error_code error;
+    std::vector<fs::path> files;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+        auto const name = it->path().filename().string();
+        if (!name.starts_with('.') && !name.ends_with('~')) files.push_back(it->path());
+    }
+    bool const is_missing = error == std::errc::no_such_file_or_directory;
+    if (error && (must_exist || !is_missing))
+        return OperatorHold{folder, "it cannot be read: " + error.message()};
+    std::ranges::sort(files);
+    for (auto const& file : files) {
+        auto const text = read_file_if_exists(file, std::int64_t{1} << 16);
+        if (!text) return OperatorHold{file, "it cannot be read: " + text.error().why};
+        if (!*text) continue;  // removed meanwhile
+        if (auto reason = reason_in(**text, subject, now))
+            return OperatorHold{file, std::move(*reason)};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+char const* const operators_folder = "/etc/curtail/holds.d";
+
+HoldSubject subject_of(RunId const& run, SiteId const& site)
+{
+    return {own_user_name(), run, site};
+}
+
+std::string to_text(OperatorHold const& hold)
+{
+    return "an operator holds this site (" + printable(hold.file.string()) + ")" +
+           (hold.reason.empty() ? "" : ": " + shell_quoted(hold.reason));
+}
+
+std::optional<OperatorHold> find_operator_hold(std::vector<fs::path> const& more,
+                                               HoldSubject const& subject, Time now)
+{
+    if (auto hold = find_in(operators_folder, false, subject, now)) return hold;
+    for (auto const& folder : more)
+        if (auto hold = find_in(folder, true, subject, now)) return hold;
+    return std::nullopt;
+}
+
+}  // namespace curtail::permission

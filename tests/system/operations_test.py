@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A shared cluster: other users, wrapped commands, locks that hold nothing, and operators."""
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness import (BUILD, PACED, SOURCE, SmallRun, case, execute, expect, main,
+                     program, read_json_lines, wait_for)
+from rig import Rig
+from slurm_clusters import shared_cluster
+
+STRANGER = 65534
+
+
+def poll(rig, *options, code=0, umask=-1, **environment):
+    """One poll, as from cron."""
+    done = subprocess.run([program("curtail-poll"), rig.run.run_file, *rig.source, *options],
+                          capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+                          umask=umask, env={**os.environ, **environment})
+    expect(code is None or done.returncode == code,
+           f"exit code {done.returncode}, expected {code}\n{done.stderr}")
+    return done
+
+
+def as_stranger(*command):
+    """Runs a command as another user, who is in the group of the run's owner."""
+    return subprocess.run(["setpriv", f"--reuid={STRANGER}", f"--regid={os.getgid()}",
+                           "--clear-groups", *[str(part) for part in command]],
+                          capture_output=True, text=True, timeout=20)
+
+
+@case(seconds=8)
+def another_user_of_the_group_cannot_act_as_the_owner(cluster):
+    if os.getuid() != 0:
+        return  # only root can become another user
+    with Rig(cluster) as rig:
+        shutil.rmtree(rig.run.out)
+        os.chmod(rig.run.folder, 0o755)
+        poll(rig, umask=0o002)
+        site = rig.site
+        for folder in (rig.run.out, site, rig.run.store_folder, rig.run.out / "poller",
+                       site / "job-logs"):
+            expect(folder.stat().st_mode & 0o777 == 0o700, f"{folder} is open to others")
+            for attack in (("ln", "-s", "/etc/passwd", folder / "job-1.log"),
+                           ("cp", "/dev/null", folder / "permission.json")):
+                expect(as_stranger(*attack).returncode != 0, f"{attack} succeeds")
+        rig.wait_for_steps(1, "a step")
+        # What another program, or an earlier version, made under that umask is refused.
+        for folder in (rig.run.out, site, rig.run.store_folder):
+            os.chown(folder, 0, STRANGER)
+            os.chmod(folder, 0o775)
+            refused = poll(rig, code=77)
+            expect(f"chmod go-w {folder}" in refused.stderr, refused.stderr)
+            os.chmod(folder, 0o700)
+        # A reason that an owner's shell would expand, in the log of the job.
+        permission = json.loads((site / "permission.json").read_text())
+        permission.update(serial=permission["serial"] + 1, lifetime_s=0,
+                          until=permission["issued"], why="x $(touch PWNED) `touch PWNED`")
+        (site / "permission.json").write_text(json.dumps(permission))
+        rig.wait_for_stop(60)
+        log = "\n".join(path.read_text() for path in site.glob("job-logs/*.log"))
+        told = [line for line in log.splitlines() if "PWNED" in line]
+        expect(told, f"the log has no reason\n{log}")
+        for line in told:
+            subprocess.run(["bash", "-c", line], cwd=rig.run.folder, capture_output=True)
+        expect(not list(rig.run.folder.glob("PWNED")), "the reason was expanded")
+
+
+@contextlib.contextmanager
+def wrapped(**scripts):
+    """A PATH on which Slurm's commands are wrapped. `$real` is the command itself."""
+    folder = Path(tempfile.mkdtemp(prefix="curtail-wrappers-"))
+    try:
+        for name, script in scripts.items():
+            wrapper = folder / name
+            wrapper.write_text(f"#!/bin/bash\nreal={shutil.which(name)}\n{script}\n")
+            wrapper.chmod(0o755)
+        yield {"PATH": f"{folder}:{os.environ['PATH']}"}
+    finally:
+        shutil.rmtree(folder)
+
+
+@case(seconds=10)
+def banner_of_a_wrapped_command_hides_no_job(cluster):
+    banners = """echo Maintenance on Friday
+$real "$@"
+code=$?
+echo 'no job | is harmed'
+exit $code"""
+    with Rig(cluster) as rig, wrapped(squeue=banners, sacct=banners, sbatch=banners,
+                                      scontrol=banners) as environment:
+        rig.start_poller(environment)
+        rig.wait_for_steps(5, "steps")
+        polls = rig.samples()
+        wait_for(lambda: rig.samples() >= polls + 4, "four more polls")
+        expect(len(rig.jobs()) == 1, f"jobs {rig.jobs()}")
+        expect(not rig.run.poller_events("job-ended"), "a job is called ended")
+    with Rig(cluster) as rig, wrapped(squeue="$real \"$@\" | sed 's/|RUNNING|/|/'") as environment:
+        # A record that cannot be read is an error, not a job of others.
+        rig.start_poller(environment)
+        wait_for(lambda: "this is not a job" in (rig.run.folder / "poller.log").read_text(),
+                 "the error")
+        expect(len(rig.jobs()) == 1, f"jobs {rig.jobs()}")
+
+
+@case(seconds=12)
+def two_pollers_act_one_at_a_time_where_flock_pretends(cluster):
+    slow = 'sleep 0.3; exec $real "$@"'
+    with Rig(cluster) as rig, wrapped(squeue=slow, sbatch=slow) as pretend:
+        pretend["LD_PRELOAD"] = f"{BUILD}/tests/libno_flock.so"
+        first = None
+        for _ in range(4):
+            pair = [subprocess.Popen([program("curtail-poll"), rig.run.run_file, *rig.source],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                     env={**os.environ, **pretend}) for _ in range(2)]
+            ends = [(process.communicate(timeout=60)[1], process.returncode) for process in pair]
+            first = first or "".join(errors for errors, _ in ends)
+            # Both may refuse if each found the file of the other; never both act.
+            expect(all(code in (0, 75) for _, code in ends), f"{ends}")
+        expect("hold nothing" in first, f"no warning\n{first}")
+        poll(rig, **pretend)
+        expect(len(rig.jobs()) == 1, f"jobs {rig.jobs()}")
+        numbers = [e["number"] for e in read_json_lines(rig.run.out / "poller/sites/A/events.jsonl")]
+        expect(len(numbers) == len(set(numbers)), f"numbers {numbers}")
+        entries = [e["number"] for e in read_json_lines(rig.run.out / "poller/journal.jsonl")]
+        expect(len(entries) == len(set(entries)), f"entries {entries}")
+        expect(not rig.run.poller_events("hold"), "a cancel is taken for a person's")
+        # A killed poller of this boot does not delay the next one.
+        rig.start_poller(pretend)
+        wait_for(lambda: (rig.run.out / "poller/holder.json").exists(), "the lock")
+        rig.kill_poller()
+        poll(rig, **pretend)
+
+
+HELD = """
+set -eu
+cp -a /etc "$1/etc"
+mkdir -p "$1/etc/curtail/holds.d"
+mount --bind "$1/etc" /etc
+shift
+exec "$@"
+"""
+
+
+def in_own_etc(folder, *command):
+    """The command in a mount namespace, where /etc is a copy in `folder` with holds.d."""
+    return ["unshare", "--mount", "--", "bash", "-c", HELD, "held", str(folder), *map(str, command)]
+
+
+@case(seconds=14)
+def operators_hold_stops_every_job_until_they_remove_it():
+    if os.getuid() != 0:
+        return  # it needs a mount namespace
+    with SmallRun(sites=("A",), ranks=1, training=PACED) as run:
+        run.change_site("A", poll_period_s=1, permission_lifetime_s=30)
+        (run.folder / "trace.csv").write_text("point_time,A\n" + "".join(
+            f"2026-01-11T{17 + m // 60:02}:{m % 60:02}:00Z,50\n" for m in range(300)))
+        holds = run.folder / "etc/curtail/holds.d"
+        source = ["--trace", run.folder / "trace.csv", "--watch", "--look-every", "1"]
+        poller = run.start(*in_own_etc(run.folder, program("curtail-poll"), run.run_file, *source))
+        wait_for(lambda: len(run.metrics("A")) > 3, "steps", timeout=60)
+        (holds / "cooling").write_text(json.dumps({"reason": "no cooling", "sites": ["A"]}))
+        wait_for(lambda: run.events("A", "trainer-exit"), "the trainer's exit")
+        wait_for(lambda: run.poller_events("hold"), "the event")
+        hold = run.poller_events("hold")[-1]
+        expect((hold["cause"], hold["by"]) == ("operator", "/etc/curtail/holds.d/cooling"), hold)
+        jobs = len(run.poller_events("job-submitted"))
+        # Neither the user's decision nor a job by hand changes that.
+        again = ["nsenter", f"--mount=/proc/{poller.pid}/ns/mnt", "--"]
+        done = execute(*again, program("curtail-poll"), run.run_file, "--resume")
+        expect("an operator holds this site" in done.stderr, done.stderr)
+        for train in ((program("curtail-train"), run.run_file, "--site", "A", "--permission",
+                       "never"),
+                      (SOURCE / "slurm/site_train.sh", "--without-poller", run.run_file, "A")):
+            refused = execute(*again, *train, code=75)
+            expect("no cooling" in refused.stderr, refused.stderr)
+        expect(len(run.poller_events("job-submitted")) == jobs, "a job was submitted")
+        steps = len(run.metrics("A"))
+        (holds / "cooling").unlink()
+        wait_for(lambda: len(run.metrics("A")) > steps, "steps after the hold", timeout=60)
+        expect(run.poller_events("release")[-1]["cause"] == "operator", "no event of the release")
+
+
+if __name__ == "__main__":
+    main(cluster=shared_cluster)
