@@ -201,6 +201,14 @@ struct UnloggedWork {
     bool in_run_file{true};  ///< whether the run file lists the site
 };
 
+/// Records of a site that contradict each other, or do not tell.
+struct Doubt {
+    std::size_t site{};
+    energy::Bound bound{energy::Bound::exact};  ///< what follows for the site's energy
+    std::string title;
+    std::string text;  ///< names the files and the interval
+};
+
 /// All numbers that a report shows.
 struct Account {
     std::string name;
@@ -227,6 +235,7 @@ struct Account {
     std::map<std::string, energy::IntensityRule> intensity_rules;
     std::vector<SiteAccount> sites;
     std::vector<UnloggedWork> unlogged;  ///< work whose energy is not in any bill
+    std::vector<Doubt> doubts;           ///< about the energy of sites
     std::vector<PhaseChange> decisions;
     std::vector<WindowAccount> windows;
     std::vector<RoundAccount> rounds;

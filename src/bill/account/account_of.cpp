@@ -77,13 +77,19 @@ std::optional<Speed> speed_of(RunFiles const& files)
 }
 
 // The bill of a site with unlogged work lacks the energy of that work, and a bill with a long
-// unpublished end lacks the energy of that time.
-void mark_partial(Account& account)
+// unpublished end lacks the energy of that time. What contradicts itself may be too high or too
+// low.
+void mark_bounds(Account& account)
 {
     for (auto& site : account.sites) {
+        auto const mark = [&](energy::Bound bound) {
+            site.bill.total.bound = site.bill.total.bound | bound;
+        };
         for (auto const& work : account.unlogged)
-            if (work.site == site.id) site.bill.total.partial = true;
-        if (lacks_energy(site, account.clock_factor)) site.bill.total.partial = true;
+            if (work.site == site.id) mark(energy::Bound::at_least);
+        for (auto const& doubt : account.doubts)
+            if (account.sites[doubt.site].id == site.id) mark(doubt.bound);
+        if (lacks_energy(site, account.clock_factor)) mark(energy::Bound::at_least);
     }
 }
 
@@ -158,8 +164,9 @@ Account account_of(RunFiles const& files)
     auto training = training_of(files, timeline, account.last_step_s);
     account.sites = sites_of(files, timeline, rates);
     account.unlogged = unlogged_work(files, timeline, work, rates);
+    account.doubts = doubts_of(files, timeline, work, energy);
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
-    mark_partial(account);
+    mark_bounds(account);
     account.loss = std::move(training.loss);
     account.step = training.step;
     account.target = target_of(files);

@@ -45,7 +45,7 @@ energy::Bill total_bill(Account const& account)
         sum.total += site.bill.total;
         sum.inside_windows += site.bill.inside_windows;
     }
-    sum.total.partial = sum.total.partial || !account.unlogged.empty();
+    if (!account.unlogged.empty()) sum.total.bound = sum.total.bound | energy::Bound::at_least;
     return sum;
 }
 

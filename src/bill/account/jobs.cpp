@@ -27,6 +27,8 @@ class TrainerLog {
         job.last_event = event.time;
         if (runlog::is_stop_request(event) && !job.stop_requested) job.stop_requested = event.time;
         if (runlog::trainer_exit_in(event)) job.exit = event.time;
+        if (auto const frozen = runlog::frozen_in(event))
+            job.frozen.push_back({frozen->from, frozen->to});
     }
 
     [[nodiscard]] std::vector<JobTimeline> take_jobs()
@@ -77,6 +79,7 @@ class JobTimes {
     {
         if (auto const window = runlog::window_change_in(event); window && window->opens)
             opened_ = event.time;
+        if (auto const state = runlog::job_state_change_in(event)) change_state(event, *state);
         auto const change = runlog::job_change_in(event);
         if (!change || change->job.empty()) return;
         if (change->type == JobChange::Type::submitted) submitted_[change->job] = event.time;
@@ -86,12 +89,12 @@ class JobTimes {
 
   private:
     // A launcher may count in whole seconds. No job begins before it is submitted, or before its
-    // window opens.
+    // window opens. The poller's clock may be wrong, so the launcher's time comes first.
     [[nodiscard]] Time begin_of(Event const& event, JobChange const& change) const
     {
         auto const submitted = submitted_.find(change.job);
         Time const earliest = submitted != submitted_.end() ? submitted->second : opened_;
-        return std::min(event.time, std::max(earliest, change.at.value_or(event.time)));
+        return std::max(earliest, change.at.value_or(event.time));
     }
 
     // Returns the job of that id that begins nearest to `time`. A cluster that was set up again
@@ -146,18 +149,63 @@ class JobTimes {
     {
         auto* job = last_begun(change.job, event.time);
         if (job == nullptr) return;
-        // The launcher's time; a cancelled job has none.
+        auto& known = job->reported;
+        // A cancelled job has no time of the launcher.
         bool const is_end = change.type != JobChange::Type::cancelled;
-        auto const reported = is_end ? change.at : std::nullopt;
-        if (!reported && job->exit) return;
-        job->end = std::max({job->begin, job->exit.value_or(job->begin),
-                             std::min(reported.value_or(event.time), event.time)});
+        if (is_end && change.at) known.ended = std::min(*change.at, event.time);
+        if (!known.noticed) known.noticed = event.time;
+        if (change.latest) known.latest = change.latest;
+        if (!job->suspended.empty())
+            job->suspended.back().to = std::min(job->suspended.back().to, event.time);
+    }
+
+    void change_state(Event const& event, runlog::JobStateChange const& change)
+    {
+        auto* job = last_begun(change.job, event.time);
+        if (job == nullptr) return;
+        if (change.state == "SUSPENDED" || change.state == "STOPPED")
+            job->suspended.push_back({event.time, Time::max()});
+        else if (!job->suspended.empty())
+            job->suspended.back().to = std::min(job->suspended.back().to, event.time);
     }
 
     std::vector<JobTimeline>& jobs_;
     Time opened_{Time::min()};
     std::map<std::string, Time> submitted_;
 };
+
+// The last step that a job logged, or its begin if it logged none.
+Time last_step_of(JobTimeline const& job, Time end, StepsByTime const& steps)
+{
+    auto const mine = steps.between(job.begin, end + Millis{1});
+    return mine.empty() ? job.begin : mine.back().time;
+}
+
+// Slurm counts in whole seconds.
+constexpr Millis rounding{1'000};
+
+// Decides when a job released its devices, of which the last sign of life is known. The site's next
+// job begins at `next`.
+void set_end(JobTimeline& job, Time last_sign, std::optional<Time> const& next)
+{
+    auto const& report = job.reported;
+    if (report.ended && *report.ended + rounding > last_sign) {
+        job.end = std::max({job.begin, *report.ended, job.exit.value_or(job.begin)});
+        return;
+    }
+    if (report.ended)
+        job.doubts.push_back("the launcher says that job " + job.job + " ended at " +
+                             format_time(*report.ended) + ", and the site's logs show it at " +
+                             format_time(last_sign));
+    job.end = job.exit;
+    if (job.end) return;
+    auto bound = next;
+    for (auto const& other : {report.noticed, report.latest})
+        if (other) bound = std::min(bound.value_or(*other), *other);
+    if (!bound) return;
+    job.end_from = last_sign;
+    job.end = std::max(*bound, last_sign);
+}
 
 // Ends each job at the latest when the next one begins, and leaves out those that began and ended
 // beside another one.
@@ -182,13 +230,6 @@ std::vector<JobTimeline> separated(std::vector<JobTimeline> jobs)
     return out;
 }
 
-// The last step that a job logged, or its begin if it logged none.
-Time last_step_of(JobTimeline const& job, Time end, StepsByTime const& steps)
-{
-    auto const mine = steps.between(job.begin, end + Millis{1});
-    return mine.empty() ? job.begin : mine.back().time;
-}
-
 // Adjoining intervals of a job's states, inside the time in which it held devices.
 class StateIntervals {
   public:
@@ -209,26 +250,59 @@ class StateIntervals {
     std::vector<energy::StateInterval> out_;
 };
 
-}  // namespace
-
-std::vector<JobTimeline> jobs_of(std::vector<Event> const& own, std::vector<Event> const& poller,
-                                 SiteId const& site)
+FractionalSeconds frozen_in(JobTimeline const& job, energy::Interval when)
 {
-    TrainerLog trainers;
-    for (auto const& event : own) trainers.add(event);
-    auto jobs = trainers.take_jobs();
-    JobTimes times(jobs);
-    for (auto const& event : poller)
-        if (event.site == site.value) times.add(event);
-    std::stable_sort(jobs.begin(), jobs.end(),
-                     [](JobTimeline const& a, JobTimeline const& b) { return a.begin < b.begin; });
-    return separated(std::move(jobs));
+    FractionalSeconds sum{0};
+    for (auto const& frozen : job.frozen)
+        if (overlap(frozen, when))
+            sum += std::min(frozen.to, when.to) - std::max(frozen.from, when.from);
+    return sum;
 }
 
-std::vector<energy::StateInterval> states_of(JobTimeline const& job, StepsByTime const& steps,
-                                             Time run_end)
+// The parts of a job's steps that took much longer than the site's other steps. A frozen process
+// makes a step long, too: that part is not stalled.
+std::vector<energy::Interval> stalls_of(JobTimeline const& job, Time end, StepsByTime const& steps)
 {
-    Time const end = job.end.value_or(run_end);
+    constexpr FractionalSeconds least{30};
+    auto const usual = steps.median_duration();
+    if (!usual) return {};
+    std::vector<energy::Interval> stalls;
+    for (auto const& step : steps.between(job.begin, end + Millis{1})) {
+        auto const limit = std::max(least, 10 * *usual);
+        Time const begin = step.time - std::chrono::round<Millis>(step.duration);
+        if (step.duration - frozen_in(job, {begin, step.time}) <= limit) continue;
+        Time const from = step.time - std::chrono::round<Millis>(step.duration - *usual);
+        stalls.push_back({std::max(from, job.begin), step.time});
+    }
+    return stalls;
+}
+
+// Replaces the parts of `states` inside `when` by `state`.
+void replace(std::vector<energy::StateInterval>& states, energy::Interval when, PowerState state)
+{
+    std::vector<energy::StateInterval> out;
+    auto const add = [&](PowerState of, Time from, Time to) {
+        if (from < to) out.push_back({of, {from, to}});
+    };
+    for (auto const& s : states) {
+        auto const from = std::clamp(when.from, s.when.from, s.when.to);
+        auto const to = std::clamp(when.to, from, s.when.to);
+        add(s.state, s.when.from, from);
+        add(state, from, to);
+        add(s.state, to, s.when.to);
+    }
+    states = std::move(out);
+}
+
+bool overlaps_any(energy::Interval when, std::vector<energy::Interval> const& others)
+{
+    return std::ranges::any_of(others, [&](auto const& other) { return overlap(when, other); });
+}
+
+// The states that the trainer logged, and what follows from them.
+std::vector<energy::StateInterval> logged_states(JobTimeline const& job, Time end,
+                                                 StepsByTime const& steps)
+{
     Time const exit = std::min(job.exit.value_or(end), end);
     StateIntervals out({job.begin, end});
     out.add(PowerState::starting, job.begin, job.states.empty() ? exit : job.states.front().first);
@@ -243,10 +317,50 @@ std::vector<energy::StateInterval> states_of(JobTimeline const& job, StepsByTime
         Time const trained_until =
             std::clamp(last_step_of(job, end, steps), from, std::max(from, to));
         out.add(state, from, killed ? trained_until : to);
-        if (killed) out.add(PowerState::idle, trained_until, to);
+        auto const after = job.requeued ? PowerState::requeued : PowerState::idle;
+        if (killed) out.add(after, trained_until, to);
     }
     out.add(PowerState::draining, exit, end);
     return out.take();
+}
+
+}  // namespace
+
+std::vector<JobTimeline> jobs_of(std::vector<Event> const& own, std::vector<Event> const& poller,
+                                 SiteId const& site, StepsByTime const& steps)
+{
+    TrainerLog trainers;
+    for (auto const& event : own) trainers.add(event);
+    auto jobs = trainers.take_jobs();
+    JobTimes times(jobs);
+    for (auto const& event : poller)
+        if (event.site == site.value) times.add(event);
+    std::stable_sort(jobs.begin(), jobs.end(),
+                     [](JobTimeline const& a, JobTimeline const& b) { return a.begin < b.begin; });
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        auto& job = jobs[i];
+        auto const next = i + 1 < jobs.size() ? std::optional(jobs[i + 1].begin) : std::nullopt;
+        job.requeued = next && !job.job.empty() && job.job == jobs[i + 1].job;
+        auto const last_step = last_step_of(job, next.value_or(Time::max() - Millis{1}), steps);
+        auto const last_sign = std::max({job.begin, last_step, job.last_event.value_or(job.begin)});
+        set_end(job, last_sign, next);
+    }
+    return separated(std::move(jobs));
+}
+
+std::vector<energy::StateInterval> states_of(JobTimeline const& job, StepsByTime const& steps,
+                                             Time run_end)
+{
+    Time const end = job.end.value_or(run_end);
+    auto states = logged_states(job, end, steps);
+    for (auto const& when : stalls_of(job, end, steps)) replace(states, when, PowerState::stalled);
+    // The trainer knows better than the poller, which looks once in a while.
+    for (auto const& when : job.suspended)
+        if (!overlaps_any(when, job.frozen)) replace(states, when, PowerState::suspended);
+    for (auto const& when : job.frozen)
+        replace(states, when,
+                overlaps_any(when, job.suspended) ? PowerState::suspended : PowerState::frozen);
+    return states;
 }
 
 }  // namespace curtail::account

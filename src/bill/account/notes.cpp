@@ -179,6 +179,9 @@ std::string no_log(Account const& a)
     if (a.unlogged.empty() && !unpublished.empty())
         return "the logs of " + unpublished + " are not yet published to the end";
     std::string text;
+    for (auto const& doubt : a.doubts)
+        if (doubt.bound == energy::Bound::at_least || doubt.bound == energy::Bound::uncertain)
+            return "records of " + a.sites[doubt.site].id.value + " contradict each other";
     for (auto const& work : a.unlogged) {
         text += (text.empty() ? "there is no log of the work of " : ", ") + work.site.value;
         if (!work.in_run_file) text += " (" + work.site.value + " is not in the run file)";
@@ -273,6 +276,7 @@ void explain(Account& account, RunFiles const& files, Timeline const& timeline, 
     add_uncommitted(notes, files, account.tokens);
     add_unlogged(notes, account);
     add_unpublished(notes, account);
+    for (auto const& doubt : account.doubts) notes.emplace_back(doubt.title, doubt.text);
     if (auto const samples = files.contradicting_samples; samples > 0)
         notes.emplace_back("Contradicting samples",
                            fmt::format("{} samples of the signal differ from those of another site "

@@ -47,6 +47,10 @@ struct Energy {
                                std::vector<WindowAccount> const& windows,
                                std::vector<RoundAccount> const& rounds);
 
+/// Compares states, steps, jobs and commits of each site with each other.
+[[nodiscard]] std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline,
+                                           Work const& work, Energy const& energy);
+
 /// Returns the rule by which the energy of each region of the trace is billed, by region.
 [[nodiscard]] std::map<std::string, energy::IntensityRule> intensity_rules_of(
     RunFiles const& files);

@@ -14,6 +14,11 @@ bool is_earlier(StepMetrics const& a, StepMetrics const& b) { return a.time < b.
 
 StepsByTime::StepsByTime(std::vector<StepMetrics> const& steps) : steps_(steps)
 {
+    std::vector<FractionalSeconds> durations;
+    for (auto const& step : steps) durations.push_back(step.duration);
+    auto const middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+    std::nth_element(durations.begin(), middle, durations.end());
+    if (!durations.empty()) median_ = *middle;
     if (std::is_sorted(steps.begin(), steps.end(), is_earlier)) return;
     sorted_ = steps;
     std::stable_sort(sorted_.begin(), sorted_.end(), is_earlier);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,12 +20,15 @@ class StepsByTime {
     StepsByTime& operator=(StepsByTime const&) = delete;
     ~StepsByTime() = default;
 
+    /// Returns the median duration of all steps; empty without steps.
+    [[nodiscard]] std::optional<FractionalSeconds> median_duration() const { return median_; }
     /// Returns the steps that ended in [from, to).
     [[nodiscard]] std::span<runlog::StepMetrics const> between(Time from, Time to) const;
 
   private:
     std::vector<runlog::StepMetrics> sorted_;  ///< empty if the file was in order
     std::span<runlog::StepMetrics const> steps_;
+    std::optional<FractionalSeconds> median_;
 };
 
 }  // namespace curtail::account

@@ -183,11 +183,10 @@ std::optional<Latency> stop_of(WindowTimeline const& window, std::vector<SiteTim
     return stop;
 }
 
-SiteTimeline site_timeline(std::vector<JobTimeline> jobs, SiteFiles const& files, Axis const& axis,
-                           Time run_end)
+SiteTimeline site_timeline(std::vector<JobTimeline> jobs, StepsByTime const& steps,
+                           Axis const& axis, Time run_end)
 {
     SiteTimeline site;
-    StepsByTime const steps(files.metrics);
     for (auto const& job : jobs) {
         for (auto const& [state, when] : states_of(job, steps, run_end)) {
             site.held_real.push_back({state, when});
@@ -230,9 +229,10 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
     std::vector<SiteTimeline> out;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         auto const until = std::min(end, files.sites[s].publication.until.value_or(end));
-        auto& site = out.emplace_back(
-            site_timeline(jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site),
-                          files.sites[s], axis, until));
+        StepsByTime const steps(files.sites[s].metrics);
+        auto& site = out.emplace_back(site_timeline(
+            jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site, steps), steps,
+            axis, until));
         bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
         if (has_open_job) site.unpublished = end - until;
     }

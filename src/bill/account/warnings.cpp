@@ -85,13 +85,8 @@ std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& time
                 fmt::format("the clock of {} was set forward by {:.1f} s while it trained, or its "
                             "machine was suspended; energy and CO2 are too high",
                             name, seconds(ahead)));
-        Millis overlap{0};
         for (auto const& job : timeline.sites[s].jobs)
-            if (job.overlap > tolerance) overlap += job.overlap;
-        if (overlap > Millis{0})
-            warnings.push_back(fmt::format(
-                "two jobs of {} held devices at once for {:.1f} real s; only one of them counts",
-                name, seconds(overlap)));
+            for (auto const& doubt : job.doubts) warnings.push_back(name + ": " + doubt);
     }
     if (files.commits.empty()) return warnings;
     auto const& tip = files.commits.back();

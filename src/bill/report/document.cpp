@@ -62,7 +62,8 @@ Array decisions_json(account::Account const& a)
 Object hours_json(account::SiteAccount const& site)
 {
     Object hours;
-    for (char const* state : {"provision", "starting", "training", "exchange", "draining", "idle"})
+    for (char const* state : {"provision", "starting", "training", "exchange", "draining", "idle",
+                              "suspended", "frozen", "stalled", "requeued"})
         if (double const s = account::seconds_in(site, state); s > 0) hours.set(state, s / 3600);
     hours.set("closed", site.closed_s / 3600);
     return hours;

@@ -64,11 +64,13 @@ Object whole_json(Whole const& whole, account::Account const& a)
     Object ratios;
     for (auto const& s : a.always_on) ratios.set(s.region, account::carbon_ratio(tally, s.tally));
     return {{"kwh", tally.energy.value / 1000},
-            {"energy_is_whole", !tally.partial},
+            {"energy_is_whole", tally.bound == energy::Bound::exact},
+            {"energy_bound", energy::name(tally.bound)},
             {"unknown_kwh", tally.unknown.value / 1000},
             {"g", in_grams(tally.known_carbon())},
             {"g_outside", in_grams(tally.known_carbon_dirty())},
             {"co2_is_whole", tally.whole()},
+            {"co2_bound", energy::name(tally.carbon_bound())},
             {"share", tally.clean_share()},
             {"share_inside_windows", whole.bill.inside_share()},
             {"ratio", std::move(ratios)},

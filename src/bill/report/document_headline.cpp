@@ -93,7 +93,9 @@ json::Value headline_json(account::Account const& a)
     auto const total = total_of(a);
     Object out{{"co2_kg", kg_of(total)},
                {"co2_is_whole", total.whole()},
-               {"energy_is_whole", !total.partial}};
+               {"energy_is_whole", total.bound == energy::Bound::exact},
+               {"energy_bound", energy::name(total.bound)},
+               {"co2_bound", energy::name(total.carbon_bound())}};
     out.set("co2_by_site", by_site(a, [](SiteAccount const& s) { return kg_of(s.bill.total); }));
     // The scenario with the lowest carbon comes first.
     out.set("always_on", json::array_of(always_on_by_carbon(a),
@@ -130,7 +132,9 @@ json::Value now_json(account::Account const& a)
                   {"kwh", total.energy.value / 1000},
                   {"gco2", in_grams(total.known_carbon())},
                   {"co2_is_whole", total.whole()},
-                  {"energy_is_whole", !total.partial}};
+                  {"energy_is_whole", total.bound == energy::Bound::exact},
+                  {"energy_bound", energy::name(total.bound)},
+                  {"co2_bound", energy::name(total.carbon_bound())}};
 }
 
 json::Value comparison_json(account::Account const& a)

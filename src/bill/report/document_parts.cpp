@@ -15,13 +15,15 @@ using json::Value;
 json::Object& add_tally(json::Object& out, energy::Tally const& tally)
 {
     return out.set("kwh", tally.energy.value / 1000)
-        .set("energy_is_whole", !tally.partial)
+        .set("energy_is_whole", tally.bound == energy::Bound::exact)
+        .set("energy_bound", energy::name(tally.bound))
         .set("kwh_unknown", tally.unknown.value / 1000)
         .set("kwh_outside", in_kilo(tally.dirty()))
         .set("share", tally.clean_share())
         .set("gco2", in_grams(tally.known_carbon()))
         .set("gco2_outside", in_grams(tally.known_carbon_dirty()))
-        .set("co2_is_whole", tally.whole());
+        .set("co2_is_whole", tally.whole())
+        .set("co2_bound", energy::name(tally.carbon_bound()));
 }
 
 json::Value rate_json(std::optional<account::SiteRate> const& rate)

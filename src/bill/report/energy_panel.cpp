@@ -59,7 +59,8 @@ struct EnergyColumns {
 EnergyColumns energy_columns(PageData const& data)
 {
     EnergyColumns out;
-    for (char const* state : {"training", "starting", "exchange", "draining", "idle"})
+    for (char const* state : {"training", "starting", "exchange", "draining", "idle", "suspended",
+                              "frozen", "stalled", "requeued"})
         for (auto const& [site, drawn] : data["energy"]["kwh"].members())
             if (drawn[state].number_or(0) > 0) {
                 out.states.push_back(state);

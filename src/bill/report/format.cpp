@@ -101,6 +101,21 @@ std::string keep_units(std::string const& text)
     return replaced(out, " ± ", "\u00a0±\u00a0");
 }
 
+std::string mark_of(View bound)
+{
+    auto const text = bound.text();
+    if (text == "at least") return "≥ ";
+    if (text == "at most") return "≤ ";
+    return text == "uncertain" ? "~ " : "";
+}
+
+std::string words_of(View bound)
+{
+    auto const text = bound.text();
+    if (text == "uncertain") return "about ";
+    return text == "exact" ? "" : text + " ";
+}
+
 std::string bound_mark(View kwh, View kwh_unknown)
 {
     return kwh_unknown.number_or(0) > .005 * kwh.number_or(0) ? "≥ " : "";

@@ -33,6 +33,10 @@ namespace curtail::report {
 [[nodiscard]] std::string duration(double seconds);
 /// Replaces the space between a number and its unit by one that does not break.
 [[nodiscard]] std::string keep_units(std::string const& text);
+/// Returns the sign before a figure whose `..._bound` is `bound`: empty, `≥ `, `≤ ` or `~ `.
+[[nodiscard]] std::string mark_of(View bound);
+/// Returns the same as words: empty, `at least `, `at most ` or `about `.
+[[nodiscard]] std::string words_of(View bound);
 /// Returns the mark `≥ ` if `kwh_unknown` is more than 0.5 % of `kwh`: CO2 is then a lower bound.
 [[nodiscard]] std::string bound_mark(View kwh, View kwh_unknown);
 

@@ -57,7 +57,7 @@ Html sentence(PageData const& data, View headline)
                " " + data.hour_minute(end_s) + " UTC. Trained on ";
     out += element("b", data.tokens(headline["tokens"].number()) + nbsp + "tokens");
     if (headline["co2_kg"])
-        out += Html(" for ") + (headline["co2_is_whole"].is_true() ? "" : "at least ") +
+        out += Html(" for ") + words_of(headline["co2_bound"]) +
                element("b", number(headline["co2_kg"], 3) + nbsp + "kg of" + nbsp + "CO₂");
     else
         out += Html(" with ") + element("b", number(headline["energy_kwh"], 2) + nbsp + "kWh") +
@@ -79,7 +79,6 @@ Html now_box(PageData const& data, View now)
                         target.name + (now["is_budget"].is_true() ? " budget" : " tokens");
     auto const measured = now["measured_s"];
     bool const is_hour = measured.number_or(3600) >= 3600;
-    auto const is_bound = now["gco2"] && !now["co2_is_whole"].is_true();
     std::vector<std::pair<std::string, std::string>> const entries{
         {"Done", percent(now["share"].number()) + " of " + tokens},
         {"Epochs of the data", now["epochs"] ? number(now["epochs"], 2) + " of at most " +
@@ -90,10 +89,9 @@ Html now_box(PageData const& data, View now)
          number(now["tokens_per_s"]) + " tokens/" + data.real_s()},
         {std::string("Training left") + (data.clock_factor() == 1 ? "" : ", real time"),
          now["training_left"] ? now["training_left"].text() : "–"},
-        {"Energy so far",
-         (now["energy_is_whole"].is_true() ? "" : "≥ ") + number(now["kwh"], 2) + " kWh"},
+        {"Energy so far", mark_of(now["energy_bound"]) + number(now["kwh"], 2) + " kWh"},
         {"CO₂ so far",
-         now["gco2"] ? (is_bound ? "≥ " : "") + number(now["gco2"]) + " g" : "unknown"}};
+         now["gco2"] ? mark_of(now["co2_bound"]) + number(now["gco2"]) + " g" : "unknown"}};
     Html out;
     for (auto const& [name, value] : entries)
         out += element("div", element("dt", name) + element("dd", value));
@@ -231,8 +229,7 @@ std::vector<std::string> const no_baseline{"no baseline was run", ""};
 Tile energy_tile(PageData const& data, View headline)
 {
     auto const kwh = headline["energy_kwh"];
-    Tile tile{"Energy", "energy",
-              (headline["energy_is_whole"].is_true() ? "" : "≥ ") + number(kwh, 2), "kWh"};
+    Tile tile{"Energy", "energy", mark_of(headline["energy_bound"]) + number(kwh, 2), "kWh"};
     for (auto const& b : headline["baselines"].list())
         tile.rows.push_back(
             {b["label"].text(), number(b["kwh"], 2) + " kWh", relative(kwh, b["kwh"])});

@@ -39,11 +39,15 @@ std::string decisions_text(View doc)
     return table.rows.empty() ? "no window has opened\n" : to_text(table);
 }
 
-// Grams, with `>` if some of the intensity is unknown: the figure is then a lower bound.
-Cell grams(View grams, View is_whole)
+// The mark of a figure that is no exact one.
+std::string bound_of(View bound)
 {
-    return {grams.value(), grams && !is_whole.is_true() ? ">" : ""};
+    if (bound.text() == "at least") return ">";
+    if (bound.text() == "at most") return "<";
+    return bound.text() == "uncertain" ? "~" : "";
 }
+
+Cell grams(View grams, View bound) { return {grams.value(), grams ? bound_of(bound) : ""}; }
 
 std::vector<View> always_on_of(View doc)
 {
@@ -66,10 +70,10 @@ std::string sites_text(View doc)
         table.columns.push_back({"% of on, " + s["region"].text(), number, 2});
     auto const add = [&](std::string name, View total) {
         std::vector<Cell> row{std::move(name),
-                              {total["kwh"], total["energy_is_whole"].is_true() ? "" : ">"},
+                              {total["kwh"], bound_of(total["energy_bound"])},
                               percent(total["share_inside_windows"]),
                               percent(total["share"]),
-                              grams(total["g"], total["co2_is_whole"])};
+                              grams(total["g"], total["co2_bound"])};
         for (auto const& s : scenarios) row.push_back(percent(total["ratio"][s["region"].text()]));
         table.rows.push_back(std::move(row));
     };
@@ -157,7 +161,7 @@ std::string always_on_table(std::vector<View> const& scenarios)
         table.rows.push_back({s["region"],
                               drawn["kwh"],
                               percent(drawn["share"]),
-                              grams(drawn["gco2"], drawn["co2_is_whole"]),
+                              grams(drawn["gco2"], drawn["co2_bound"]),
                               percent(drawn["ratio"]),
                               {s["rate"]["tokens_per_s"], is_joint(s) ? "*" : ""},
                               s["as_site"].text()});

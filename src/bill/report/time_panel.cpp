@@ -18,6 +18,7 @@ constexpr std::pair<char const*, char const*> state_groups[] = {
     {"exchange", "exchange or checkpoint"},
     {"draining", "draining"},
     {"idle", "idle, devices held"},
+    {"paused", "suspended, frozen, stalled or requeued"},
     {"closed", "closed"}};
 
 double hours_of_group(View hours, std::string const& group)
@@ -25,7 +26,12 @@ double hours_of_group(View hours, std::string const& group)
     double sum = 0;
     for (auto const& [state, value] : hours.members()) {
         bool const is_exchange = state == "contribute" || state == "merge" || state == "adopt";
-        auto const of_state = state == "provision" ? "starting" : is_exchange ? "exchange" : state;
+        bool const is_pause =
+            state == "suspended" || state == "frozen" || state == "stalled" || state == "requeued";
+        auto const of_state = state == "provision" ? "starting"
+                              : is_exchange        ? "exchange"
+                              : is_pause           ? "paused"
+                                                   : state;
         if (of_state == group) sum += value.number_or(0);
     }
     return sum;
@@ -84,7 +90,11 @@ constexpr HourColumn hour_columns[] = {
     {"merge", "Merge", ""},
     {"adopt", "Adopt + restart", "to next first step"},
     {"draining", "Draining", ""},
-    {"idle", "Idle", "devices held"}};
+    {"idle", "Idle", "devices held"},
+    {"suspended", "Suspended", "by the scheduler"},
+    {"frozen", "Frozen", "processes did not run"},
+    {"stalled", "Stalled", "in a step"},
+    {"requeued", "Requeued", "waiting to start again"}};
 
 // States that no site was in are left out.
 Html hours_table(PageData const& data)

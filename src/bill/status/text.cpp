@@ -62,6 +62,13 @@ std::string amount_text(double value)
     return fmt::format("{:.{}f}", value, size < 1 ? 4 : size < 100 ? 2 : 0);
 }
 
+// The words before a figure that is no exact one.
+std::string bound_words(energy::Bound bound)
+{
+    if (bound == energy::Bound::uncertain) return "about ";
+    return bound == energy::Bound::exact ? "" : energy::name(bound) + std::string(" ");
+}
+
 std::string energy_text(EnergyView const& energy)
 {
     auto const total = energy.total();
@@ -69,7 +76,7 @@ std::string energy_text(EnergyView const& energy)
     auto text = "energy    " + kwh(total.energy) + " so far, ";
     auto const carbon = total.known_carbon();
     if (!carbon) return text + "carbon unknown\n";
-    text += (total.whole() ? "" : "at least ") + amount_text(carbon->value) + " gCO2";
+    text += bound_words(total.carbon_bound()) + amount_text(carbon->value) + " gCO2";
     return text + (total.whole() ? "" : " (intensity unknown for " + kwh(total.unknown) + ")") +
            "\n";
 }

@@ -13,8 +13,8 @@ SiteState clamp_times(SiteState state, Time now, JobLimits const& limits)
     limit(state.retry_at, now + limits.longest_backoff);
     if (state.intent) state.intent->since = std::min(state.intent->since, now);
     for (auto& job : state.jobs)
-        for (auto* time : {&job.running_since, &job.asked_since, &job.drained_since,
-                           &job.last_drain, &job.last_cancel, &job.ending_since})
+        for (auto* time : {&job.asked_since, &job.drained_since, &job.last_drain, &job.last_cancel,
+                           &job.ending_since})
             limit(*time, now);
     return state;
 }

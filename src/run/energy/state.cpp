@@ -7,7 +7,8 @@ namespace curtail::energy {
 
 char const* name(PowerState state)
 {
-    static constexpr std::array names{"starting", "training", "exchange", "idle", "draining"};
+    static constexpr std::array names{"starting",  "training", "exchange", "idle",    "draining",
+                                      "suspended", "frozen",   "stalled",  "requeued"};
     return names.at(static_cast<std::size_t>(state));
 }
 

@@ -13,11 +13,27 @@ namespace curtail::energy {
 /// - `training`: steps run;
 /// - `exchange`: the site cuts, waits for the merge, or adopts;
 /// - `idle`: the trainer has no blocks to train on, or was killed in the state `training`;
-/// - `draining`: the trainer is stopping and runs no step, or has exited.
-enum class PowerState { starting, training, exchange, idle, draining };
-inline constexpr PowerState all_states[] = {PowerState::starting, PowerState::training,
-                                            PowerState::exchange, PowerState::idle,
-                                            PowerState::draining};
+/// - `draining`: the trainer is stopping and runs no step, or has exited;
+/// - `suspended`: the scheduler had suspended the job, and its processes did not run;
+/// - `frozen`: the processes did not run, and the scheduler did not say why;
+/// - `stalled`: a step took much longer than all others, although the processes ran;
+/// - `requeued`: the job waited to start again under the same number, as far as its logs tell.
+/// The account finds the last four; a trainer does not log them.
+enum class PowerState {
+    starting,
+    training,
+    exchange,
+    idle,
+    draining,
+    suspended,
+    frozen,
+    stalled,
+    requeued
+};
+inline constexpr PowerState all_states[] = {
+    PowerState::starting, PowerState::training, PowerState::exchange,
+    PowerState::idle,     PowerState::draining, PowerState::suspended,
+    PowerState::frozen,   PowerState::stalled,  PowerState::requeued};
 /// Returns the state's name, such as `training`.
 [[nodiscard]] char const* name(PowerState state);
 /// Returns the state with the name `name`, or an empty optional if there is none.
@@ -32,8 +48,8 @@ struct StateInterval {
 
 /// The power that a site's devices draw. Nothing is metered: this is a model with two levels.
 struct Power {
-    Watts idle{468};        ///< in every state except `training`
-    Watts training{2'024};  ///< in the state `training`
+    Watts idle{468};        ///< in every state except `training` and `stalled`
+    Watts training{2'024};  ///< in `training`, and in `stalled`, where devices may compute
     /// Power usage effectiveness of the building: its total power, divided by the power of its
     /// devices (ISO/IEC 30134-2). At least 1.
     double pue{1};
@@ -41,7 +57,8 @@ struct Power {
     /// multiplied by `pue`.
     [[nodiscard]] Watts of(PowerState state) const
     {
-        return pue * (state == PowerState::training ? training : idle);
+        bool const computes = state == PowerState::training || state == PowerState::stalled;
+        return pue * (computes ? training : idle);
     }
 };
 

@@ -28,19 +28,19 @@ Tally& Tally::operator+=(Tally const& other)
     carbon += other.carbon;
     carbon_dirty += other.carbon_dirty;
     blind = blind || other.blind;
-    partial = partial || other.partial;
+    bound = bound | other.bound;
     return *this;
 }
 
 std::optional<double> Tally::clean_share() const
 {
-    if (known_energy().value <= 0 || blind || partial) return std::nullopt;
+    if (known_energy().value <= 0 || !known()) return std::nullopt;
     return ratio(clean, known_energy());
 }
 
 std::optional<GramsPerKwh> Tally::mean_intensity() const
 {
-    if (known_energy().value <= 0 || blind || partial) return std::nullopt;
+    if (known_energy().value <= 0 || !known()) return std::nullopt;
     return GramsPerKwh{carbon.value / known_energy().value * 1000};
 }
 

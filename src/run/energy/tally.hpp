@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "run/energy/bound.hpp"
 #include "run/energy/intensity.hpp"
 
 namespace curtail::energy {
@@ -22,24 +23,26 @@ struct Tally {
     Grams carbon_dirty;  ///< the part of `carbon` caused while the intensity was at or above the
                          ///< threshold
     bool blind{false};   ///< some energy was drawn in a region without any known intensity
-    /// Some energy is not recorded: `energy` is a lower bound, and the carbon is unknown.
-    bool partial{false};
+    Bound bound{Bound::exact};  ///< how `energy` relates to what was drawn
 
-    /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind, and
-    /// partial if either is partial.
+    /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind.
     Tally& operator+=(Tally const& other);
     /// Returns true if `carbon` can be reported. This is the case if no energy was drawn. It is
     /// also the case if some energy has a known intensity and the tally is not blind. The carbon of
-    /// a partial tally is never known.
+    /// a tally that lacks energy or contradicts itself is never known.
     [[nodiscard]] bool known() const
     {
-        return !partial && (energy.value <= 0 || (!blind && unknown < energy));
+        return (bound == Bound::exact || bound == Bound::at_most) &&
+               (energy.value <= 0 || (!blind && unknown < energy));
     }
-    /// Returns true if the tally is known() and `unknown` is at most `most_unknown` x `energy`. If
-    /// a tally is known() but not whole(), its carbon is a lower bound.
-    [[nodiscard]] bool whole() const
+    /// Returns true if the tally is known(), `energy` is exact, and `unknown` is at most
+    /// `most_unknown` x `energy`.
+    [[nodiscard]] bool whole() const { return known() && carbon_bound() == Bound::exact; }
+    /// Returns how `carbon` relates to what was caused, if it is known().
+    [[nodiscard]] Bound carbon_bound() const
     {
-        return known() && unknown.value <= most_unknown * energy.value;
+        bool const lacks = unknown.value > most_unknown * energy.value;
+        return bound | (lacks ? Bound::at_least : Bound::exact);
     }
     /// Largest fraction `unknown` / `energy` of a tally that is whole().
     static constexpr double most_unknown = 0.005;
@@ -63,11 +66,11 @@ struct Tally {
         return known() ? std::optional(known_energy() - clean) : std::nullopt;
     }
     /// Returns the fraction clean / known_energy(). Returns an empty optional if known_energy() is
-    /// 0 or the tally is blind or partial. Energy of unknown intensity counts neither in `clean`
+    /// 0 or the carbon is unknown. Energy of unknown intensity counts neither in `clean`
     /// nor in known_energy().
     [[nodiscard]] std::optional<double> clean_share() const;
     /// Returns carbon / known_energy(). Returns an empty optional if known_energy() is 0 or the
-    /// tally is blind or partial.
+    /// carbon is unknown.
     [[nodiscard]] std::optional<GramsPerKwh> mean_intensity() const;
     friend bool operator==(Tally const&, Tally const&) = default;
 };

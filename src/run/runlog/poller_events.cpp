@@ -70,7 +70,9 @@ Event to_event(JobChange const& change, Time now, std::string site)
     if (is_stop(change.type)) details.set("why", change.why);
     if (ends) details.set("state", change.state);
     if (change.at) details.set(ends ? "ended" : "started", format_time(*change.at));
+    if (change.latest) details.set("latest_end", format_time(*change.latest));
     if (change.exit_code) details.set("exit_code", *change.exit_code);
+    if (!change.by.empty()) details.set("by", change.by);
     if (change.retry_after)
         details.set("retry_after_s", FractionalSeconds(*change.retry_after).count());
     return {now, job_types.at(static_cast<std::size_t>(change.type)), std::move(site),
@@ -97,10 +99,23 @@ std::optional<JobChange> job_change_in(Event const& event)
                      .why = event.text("why"),
                      .state = event.text("state"),
                      .at = event.time_of(is_end(type) ? "ended" : "started")};
+    change.latest = event.time_of("latest_end");
+    change.by = event.text("by");
     if (auto const code = event.integer("exit_code")) change.exit_code = static_cast<int>(*code);
     if (auto const pause = event.number("retry_after_s"))
         change.retry_after = std::chrono::round<Millis>(FractionalSeconds(*pause));
     return change;
+}
+
+Event to_event(JobStateChange const& change, Time now, std::string site)
+{
+    return {now, "job-state", std::move(site), {{"job", change.job}, {"state", change.state}}};
+}
+
+std::optional<JobStateChange> job_state_change_in(Event const& event)
+{
+    if (event.type != "job-state") return std::nullopt;
+    return JobStateChange{event.text("job"), event.text("state")};
 }
 
 Event to_event(HoldChange const& change, Time now, std::string site)

@@ -44,6 +44,8 @@ struct JobChange {
     std::optional<Time> at{};
     std::optional<int> exit_code{};       ///< for `ended` and `failed`: the job's exit code
     std::optional<Millis> retry_after{};  ///< for `failed`: pause before the next job
+    /// For `ended` without `at`: the latest time at which the job can have ended.
+    std::optional<Time> latest{};
     /// For `drained` and `cancelled`: whose poller it was. For `ended`: who cancelled the job, if
     /// the launcher knows. Otherwise empty.
     std::string by{};
@@ -54,6 +56,14 @@ struct JobChange {
 [[nodiscard]] std::vector<Event> to_events(std::vector<JobChange> const& changes, Time now,
                                            std::string const& site);
 [[nodiscard]] std::optional<JobChange> job_change_in(Event const& event);
+
+/// An event: the launcher's name for the state of a job has changed, for example to `SUSPENDED`.
+struct JobStateChange {
+    std::string job;
+    std::string state;
+};
+[[nodiscard]] Event to_event(JobStateChange const& change, Time now, std::string site);
+[[nodiscard]] std::optional<JobStateChange> job_state_change_in(Event const& event);
 
 /// An event: a site is held, or no longer held.
 struct HoldChange {

@@ -55,6 +55,22 @@ Event to_event(StopRequested const& request, Time now, std::string site)
 
 bool is_stop_request(Event const& event) { return event.type == "stop-requested"; }
 
+Event to_event(Frozen const& frozen, Time now, std::string site)
+{
+    return {now,
+            "frozen",
+            std::move(site),
+            {{"from", format_time(frozen.from)}, {"to", format_time(frozen.to)}}};
+}
+
+std::optional<Frozen> frozen_in(Event const& event)
+{
+    auto const from = event.time_of("from");
+    auto const to = event.time_of("to");
+    if (event.type != "frozen" || !from || !to) return std::nullopt;
+    return Frozen{*from, *to};
+}
+
 Event to_event(FirstStep const& step, Time now, std::string site)
 {
     return {now, "first-step", std::move(site), {{"round", step.round}, {"start_s", step.start_s}}};

@@ -52,6 +52,15 @@ struct StopRequested {
 [[nodiscard]] Event to_event(StopRequested const& request, Time now, std::string site);
 [[nodiscard]] bool is_stop_request(Event const& event);
 
+/// An event: the trainer's process did not run for some time: somebody suspended the job, or
+/// stopped or froze its processes.
+struct Frozen {
+    Time from;  ///< real time
+    Time to;
+};
+[[nodiscard]] Event to_event(Frozen const& frozen, Time now, std::string site);
+[[nodiscard]] std::optional<Frozen> frozen_in(Event const& event);
+
 /// An event: the trainer has finished its first optimizer step.
 struct FirstStep {
     std::int64_t round{0};  ///< see StepMetrics::round

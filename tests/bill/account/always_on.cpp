@@ -130,7 +130,8 @@ TEST(AlwaysOn, SaysWhyNoRegionHasAPercentage)
     auto files = small_run();
     files.trace = {hourly("E", {50, std::nullopt, 150, 350, 50}), hourly("W", {0, 0, 0, 0, 0})};
     files.sites[0].events.clear();
-    files.sites[0].metrics[2].tokens = {};
+    files.sites[0].metrics.clear();
+    files.run.reference_site = {"WEST"};
     std::erase_if(files.poller_events, [](Event const& e) { return e.site == "EAST"; });
     files.commits.back().contributions.erase(files.commits.back().contributions.begin());
     auto const account = account_of(files);

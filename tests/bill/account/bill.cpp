@@ -169,14 +169,17 @@ TEST(Bill, OfASiteThatTheRunFileLacksIsUnknown)
     EXPECT_THAT(account.missing.at("carbon"), HasSubstr("WEST is not in the run file"));
 }
 
-// Lines of metrics.jsonl that a full disk swallowed leave the logged states, and so the energy.
-TEST(Bill, OfStepsThatNoLineRecordsFollowsFromTheLoggedStates)
+// Lines of metrics.jsonl that a full disk swallowed leave the logged states, which nothing
+// confirms.
+TEST(Bill, OfStepsThatNoLineRecordsIsUncertain)
 {
     auto files = small_run();
     files.sites[1].metrics.erase(files.sites[1].metrics.begin() + 1);
     files.commits.back().contributions[1].tokens = {3600};
     auto const account = account_of(files);
-    EXPECT_TRUE(total_of(account).whole());
+    EXPECT_EQ(total_of(account).bound, energy::Bound::uncertain);
+    EXPECT_EQ(account.doubts.at(0).title, "States and steps differ");
+    EXPECT_THAT(account.doubts.at(0).text, HasSubstr("WEST: by events.jsonl, job"));
 }
 
 TEST(Bill, InTheDocumentEqualsTheTable)

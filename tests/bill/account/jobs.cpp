@@ -29,11 +29,13 @@ std::vector<StateInterval> states(std::vector<Event> const& own, std::vector<Eve
                                   std::vector<StepMetrics> const& rows = {}, double run_end = 9)
 {
     std::vector<StateInterval> out;
-    for (auto const& job : jobs_of(own, poller, {"EAST"}))
-        for (auto const& s : states_of(job, StepsByTime(rows), at(run_end))) out.push_back(s);
+    StepsByTime const steps(rows);
+    for (auto const& job : jobs_of(own, poller, {"EAST"}, steps))
+        for (auto const& s : states_of(job, steps, at(run_end))) out.push_back(s);
     return out;
 }
 
+std::vector<StepMetrics> const no_steps;
 std::vector<Event> const trained{state(1, "EAST", "starting"), state(2, "EAST", "training")};
 std::vector<Event> with_exit(double hours)
 {
@@ -96,7 +98,7 @@ TEST(Jobs, AStartNoticedAfterTheTrainersExitIsNoSecondJob)
 {
     std::vector<Event> const poller{event(3.5, "job-started", "EAST", {{"job", "1"}}),
                                     event(3.6, "job-ended", "EAST", {{"job", "1"}})};
-    EXPECT_EQ(jobs_of(with_exit(3), poller, {"EAST"}).size(), 1U);
+    EXPECT_EQ(jobs_of(with_exit(3), poller, {"EAST"}, StepsByTime(no_steps)).size(), 1U);
 }
 
 TEST(Jobs, AJobThatEndedBeforeItsTrainerStartedHeldDevices)
@@ -114,7 +116,7 @@ TEST(Jobs, ARunningJobLastsToTheLastRecordedTime)
 }
 
 // Slurm requeues a job under the same id; a trainer started by hand has none.
-TEST(Jobs, ARequeuedJobIsIdleFromTheLastStepOfTheKilledTrainer)
+TEST(Jobs, ARequeuedJobIsRequeuedFromTheLastStepOfTheKilledTrainer)
 {
     auto own = trained;
     own.push_back(state(5, "EAST", "starting"));
@@ -123,7 +125,7 @@ TEST(Jobs, ARequeuedJobIsIdleFromTheLastStepOfTheKilledTrainer)
     own.push_back(event(6, "trainer-exit", "EAST", {{"code", 0}}));
     EXPECT_THAT(states(own, {}, {step(3, {1}, 60), step(6, {1}, 60)}),
                 ElementsAre(held(PowerState::starting, 1, 2), held(PowerState::training, 2, 3),
-                            held(PowerState::idle, 3, 5), held(PowerState::starting, 5, 5.5),
+                            held(PowerState::requeued, 3, 5), held(PowerState::starting, 5, 5.5),
                             held(PowerState::training, 5.5, 6)));
 }
 
@@ -132,7 +134,7 @@ TEST(Jobs, AJobOfThePollerNeverTakesThePlaceOfAPersonsJob)
     std::vector<Event> const poller{
         event(2.5, "job-started", "EAST", {{"job", "8"}, {"started", text(2.5)}}),
         event(2.6, "job-failed", "EAST", {{"job", "8"}, {"ended", text(2.6)}})};
-    auto const jobs = jobs_of(with_exit(4), poller, {"EAST"});
+    auto const jobs = jobs_of(with_exit(4), poller, {"EAST"}, StepsByTime(no_steps));
     ASSERT_EQ(jobs.size(), 1U) << "the poller's job, which could not train, is left out";
     EXPECT_EQ(jobs[0].job, "1");
     EXPECT_EQ(jobs[0].overlap, Seconds{360});
@@ -239,14 +241,15 @@ TEST_F(Warnings, NameAClockThatWasSetForwardWhileASiteTrained)
                 ElementsAre(testing::HasSubstr("clock of EAST was set forward by 300.0 s")));
 }
 
-TEST_F(Warnings, NameASiteWhoseJobsOverlapped)
+TEST_F(Warnings, OfJobsThatOverlappedAreDoubts)
 {
     files.sites[0].events.insert(
         files.sites[0].events.begin() + 2,
         event(1.5, "state", "EAST", {{"state", "training"}, {"job", "2"}}));
-    EXPECT_THAT(
-        texts(),
-        ElementsAre(testing::HasSubstr("two jobs of EAST held devices at once for 3600.0 real s")));
+    std::string doubts;
+    for (auto const& doubt : account_of(files).doubts) doubts += doubt.text + "\n";
+    EXPECT_THAT(doubts,
+                testing::HasSubstr("EAST: two jobs held devices at once for 3600.0 real s"));
 }
 
 class Status : public testing::Test {

@@ -174,8 +174,8 @@ TEST_F(PublishedRun, MissingEndIsNotYetPublished)
     EXPECT_THAT(logs_line(partial),
                 HasSubstr("CAISO_NORTH: not yet published after " + utc_text(middle)));
     EXPECT_LT(site.bill.total.energy, local.sites[0].bill.total.energy);
-    EXPECT_TRUE(site.bill.total.partial);
-    EXPECT_FALSE(partial.sites[1].bill.total.partial);
+    EXPECT_EQ(site.bill.total.bound, energy::Bound::at_least);
+    EXPECT_EQ(partial.sites[1].bill.total.bound, energy::Bound::exact);
     EXPECT_NEAR(site.states.back().when.to_s, local.sites[0].states.back().when.to_s,
                 partial.clock_factor * FractionalSeconds(end() - middle).count());
     EXPECT_LT(site.states.back().when.to_s, local.sites[0].states.back().when.to_s);

@@ -297,8 +297,10 @@ class Maker {
                 }
                 ++job->seq;
                 auto const made = mine - before;
-                if (end < job->stop)
-                    events_[job->site].push_back({end,
+                // A trainer leaves the state with its last step.
+                Time const last = t + made * pace;
+                if (last < job->stop)
+                    events_[job->site].push_back({last,
                                                   "state",
                                                   names[job->site],
                                                   {{"state", "exchange"}, {"job", job_number}}});

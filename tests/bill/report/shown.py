@@ -6,6 +6,10 @@ def number(value, digits=0):
     return "–" if value is None else f"{value:,.{digits}f}".replace("-", "−")
 
 
+# Before a figure that is no exact one.
+SIGN = {"exact": "", "at least": "≥ ", "at most": "≤ ", "uncertain": "~ "}
+
+
 def lower_bound(value, kwh, unknown, digits):
     """A figure is a lower bound if part of the energy has no known intensity."""
     is_bound = value is not None and unknown > 0.005 * kwh

@@ -49,9 +49,14 @@ class Energy : public testing::Test {
         ASSERT_TRUE(found.energy) << testing::PrintToString(found.notes);
         auto const report = reported();
         EXPECT_GT(account::total_of(report).energy.value, 0);
-        EXPECT_EQ(found.energy->total(), account::total_of(report));
+        // The status does not compare the records with each other.
+        auto const amount = [](energy::Tally tally) {
+            tally.bound = energy::Bound::exact;
+            return tally;
+        };
+        EXPECT_EQ(found.energy->total(), amount(account::total_of(report)));
         for (std::size_t s = 0; s < report.sites.size(); ++s)
-            EXPECT_EQ(found.energy->sites[s].tally, report.sites[s].bill.total) << s;
+            EXPECT_EQ(found.energy->sites[s].tally, amount(report.sites[s].bill.total)) << s;
     }
     curtail::test::TemporaryFolder folder_;
     config::Run run_;

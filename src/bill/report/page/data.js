@@ -47,10 +47,11 @@ export const STATE_GROUPS = [
     ['exchange', 'exchange or checkpoint'],
     ['draining', 'draining'],
     ['idle', 'idle, devices held'],
+    ['paused', 'suspended, frozen, stalled or requeued'],
     ['closed', 'closed'],
 ];
 // The groups in which a site draws power, in the order in which the page lists them.
-export const POWERED_GROUPS = ['training', 'starting', 'exchange', 'draining', 'idle'];
+export const POWERED_GROUPS = ['training', 'starting', 'exchange', 'draining', 'idle', 'paused'];
 // Each state's group, and its text.
 export const STATES = {
     provision: ['starting', 'provisioning'],
@@ -61,5 +62,9 @@ export const STATES = {
     merge: ['exchange', 'merging'],
     adopt: ['exchange', 'adopting the new base, restarting'],
     draining: ['draining', 'draining'],
-    idle: ['idle', 'idle, provisioned']
+    idle: ['idle', 'idle, provisioned'],
+    suspended: ['paused', 'suspended by the scheduler'],
+    frozen: ['paused', 'frozen'],
+    stalled: ['paused', 'stalled in a step'],
+    requeued: ['paused', 'requeued']
 };

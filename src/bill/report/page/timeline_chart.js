@@ -200,6 +200,7 @@ function stateMarker(f, group, color) {
         starting: {...plain, pattern: {shape: '/', ...pattern}},
         draining: {...plain, pattern: {shape: '|', ...pattern}},
         exchange: {...plain, color: blend(color, f.bg, .36)},
+        paused: {...plain, pattern: {shape: 'x', ...pattern}},
         idle: {color: f.bg, line: {width: 1.2, color}}
     }[group];
 }
