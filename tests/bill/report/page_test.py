@@ -346,12 +346,12 @@ def change_metrics(folder, change):
             f.writelines(json.dumps(row) + "\n" for row in change(rows))
 
 
-def dirty_where_clean(path):
-    """Makes the intensity high where it was low, and low where it was high."""
+def flatten(path):
+    """Makes the intensity almost the same where it was low and where it was high."""
     with open(path, encoding="utf-8") as f:
         header, *rows = [line.split(",") for line in f.read().splitlines()]
     for row in rows:
-        row[1:] = [x and ("500" if float(x) < 100 else "50") for x in row[1:]]
+        row[1:] = [x and ("90" if float(x) < 100 else "160") for x in row[1:]]
     with open(path, "w", encoding="utf-8") as f:
         f.writelines(",".join(row) + "\n" for row in [header, *rows])
 
@@ -397,7 +397,7 @@ def make_run(build, kind, folder):
     if kind == "joint":
         keep_joint_steps(folder)
     if kind == "worse":
-        dirty_where_clean(os.path.join(folder, "trace.csv"))
+        flatten(os.path.join(folder, "trace.csv"))
         write_evaluations(folder)
 
 
