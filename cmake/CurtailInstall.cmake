@@ -7,7 +7,7 @@ set(_share ${CMAKE_INSTALL_DATADIR}/curtail)
 
 # Named one by one: these folders may also hold files of the user.
 install(PROGRAMS slurm/site_train.sh slurm/private_clusters.sh DESTINATION ${_share}/slurm)
-install(FILES slurm/curtail.cron DESTINATION ${_share}/slurm)
+install(FILES slurm/curtail.cron slurm/job_submit.lua DESTINATION ${_share}/slurm)
 install(DIRECTORY slurm/private_clusters DESTINATION ${_share}/slurm FILES_MATCHING PATTERN "*.sh")
 install(FILES modules/curtail.lua modules/curtail.tcl DESTINATION ${_share}/modules)
 install(FILES inputs/runs/demo.json DESTINATION ${_share}/inputs/runs)

@@ -11,4 +11,7 @@ namespace curtail {
 /// Returns the name of the user of this process. Thread-safe.
 [[nodiscard]] std::string own_user_name();
 
+/// Returns whether a user is a member of a group. Thread-safe.
+[[nodiscard]] bool is_member(std::string const& user, gid_t group);
+
 }  // namespace curtail

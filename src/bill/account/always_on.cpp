@@ -34,6 +34,17 @@ bool is_alone(std::vector<std::vector<energy::Interval>> const& held, std::size_
     return true;
 }
 
+// Whether the processes of a site did not run, or made no progress, during a part of a step.
+bool is_interrupted(SiteTimeline const& site, energy::Interval when)
+{
+    using energy::PowerState;
+    return std::ranges::any_of(site.held_real, [&](energy::StateInterval const& s) {
+        bool const is_pause = s.state == PowerState::suspended || s.state == PowerState::frozen ||
+                              s.state == PowerState::stalled;
+        return is_pause && overlap(s.when, when);
+    });
+}
+
 // Says why always-on cannot be computed. The text is empty if it can.
 std::string obstacle(RunFiles const& files, Tokens tokens,
                      std::vector<std::optional<SiteRate>> const& rates)
@@ -137,8 +148,10 @@ std::vector<std::optional<SiteRate>> rates_of(RunFiles const& files, Timeline co
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         Pace lone, all;
         for (auto const& step : files.sites[s].metrics) {
-            all.add(step, least);
             Time const begin = step.time - std::chrono::round<Millis>(step.duration);
+            // The site's rate is that of the steps that ran.
+            if (is_interrupted(timeline.sites[s], {begin, step.time})) continue;
+            all.add(step, least);
             if (is_alone(held, s, {begin, step.time})) lone.add(step, least);
         }
         auto const rate = lone.rate(true);

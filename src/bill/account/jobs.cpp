@@ -167,6 +167,9 @@ class JobTimes {
             job->suspended.push_back({event.time, Time::max()});
         else if (!job->suspended.empty())
             job->suspended.back().to = std::min(job->suspended.back().to, event.time);
+        // Slurm took the devices away, and starts the job again later.
+        bool const waits = change.state == "PENDING" || change.state == "REQUEUED";
+        if (waits && !job->reported.noticed) job->reported.noticed = event.time;
     }
 
     std::vector<JobTimeline>& jobs_;

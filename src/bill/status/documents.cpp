@@ -93,9 +93,11 @@ json::Object chain_json(ChainView const& chain, std::optional<account::Speed> co
     return document;
 }
 
-// Who holds the site; a person goes before the poller.
+// Who holds the site; operators go before a person, and a person before the poller.
 json::Value hold_json(SiteView const& site)
 {
+    if (!site.operators.empty())
+        return json::Object{{"by", "operators"}, {"why", site.operators}, {"since", json::Value()}};
     auto const& decision = site.decision;
     if (decision && decision->held)
         return json::Object{{"by", decision->by},

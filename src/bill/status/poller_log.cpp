@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/core/text.hpp"
+#include "run/permission/operator_hold.hpp"
 #include "run/runlog/poller_events.hpp"
 
 namespace curtail::status {
@@ -56,8 +57,12 @@ void take_poller_events(runlog::PollerSite& site, std::vector<runlog::Event> con
     for (auto const& event : events) {
         if (auto const phase = runlog::phase_change_in(event)) take(site, *phase);
         if (auto const job = runlog::job_change_in(event)) take(site, *job, event.time);
-        if (auto const hold = runlog::hold_change_in(event))
-            site.hold = hold->held ? printable(hold->why) : "";
+        auto const hold = runlog::hold_change_in(event);
+        if (!hold) continue;
+        if (hold->cause == "operator")
+            site.operators =
+                hold->held ? printable(permission::to_text({hold->by, hold->why})) : "";
+        else site.hold = hold->held ? printable(hold->why) : "";
     }
 }
 

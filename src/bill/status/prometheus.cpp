@@ -171,8 +171,10 @@ void add_site(Metrics& out, SiteView const& site, bool poller_known)
     out.gauge("curtail_site_permission_until_timestamp_seconds",
               "When the permission of the site's jobs ends.",
               site.permission ? std::optional(site.permission->until) : std::nullopt, &site);
-    bool const held = (site.decision && site.decision->held) || !site.hold.empty();
-    out.gauge("curtail_site_held", "1 if a person or the poller holds the site, otherwise 0.",
+    bool const held =
+        (site.decision && site.decision->held) || !site.hold.empty() || !site.operators.empty();
+    out.gauge("curtail_site_held",
+              "1 if an operator, a person or the poller holds the site, otherwise 0.",
               std::int64_t{held}, &site);
     out.gauge("curtail_site_evaluated_timestamp_seconds",
               "Time until which the poller evaluated the window, on the signal's clock.",

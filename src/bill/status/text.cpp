@@ -115,7 +115,7 @@ std::string trainer_text(SiteView const& site, Time now)
 
 bool is_held(SiteView const& site)
 {
-    return !site.hold.empty() || (site.decision && site.decision->held);
+    return !site.operators.empty() || !site.hold.empty() || (site.decision && site.decision->held);
 }
 
 bool waits_for_next_attempt(SiteView const& site, Time now)
@@ -158,6 +158,16 @@ std::string permission_text(permission::Permission const& permission, bool is_he
 }
 
 // Ages of what the site's jobs depend on: poller, signal and permission.
+// Who holds the site; the text is empty if nobody does.
+std::string hold_text(SiteView const& site)
+{
+    if (!site.operators.empty()) return site.operators;
+    auto const& decision = site.decision;
+    if (decision && decision->held)
+        return "paused by " + printable(decision->by) + ": " + printable(decision->reason);
+    return site.hold.empty() ? "" : "held: " + site.hold;
+}
+
 std::string ages_text(SiteView const& site, SiteConsumption const* energy, Time now)
 {
     std::vector<std::string> parts;
@@ -167,10 +177,7 @@ std::string ages_text(SiteView const& site, SiteConsumption const* energy, Time 
                         " old at that poll");
     if (site.published_until)
         parts.push_back("logs published up to " + age(*site.published_until, now) + " ago");
-    auto const& decision = site.decision;
-    std::string hold = site.hold.empty() ? "" : "held: " + site.hold;
-    if (decision && decision->held)
-        hold = "paused by " + printable(decision->by) + ": " + printable(decision->reason);
+    auto hold = hold_text(site);
     if (site.permission) parts.push_back(permission_text(*site.permission, !hold.empty(), now));
     if (!hold.empty()) parts.push_back(std::move(hold));
     return parts.empty() ? "" : fmt::format("{:<16} {}\n", "", fmt::join(parts, "; "));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <sys/types.h>
+
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/core/ids.hpp"
@@ -25,6 +28,8 @@ struct JobSpec {
     std::filesystem::path build;
     int ranks{1};
     config::LaunchSettings launch;
+    /// The group of a shared run: jobs of its members count. Empty: only those of the user.
+    std::optional<gid_t> shared_group{};
 };
 
 /// The part of a job's comment that differs between the jobs of a site.

@@ -18,7 +18,8 @@ std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site con
                  run.job_logs(site.site),
                  build,
                  site.ranks,
-                 site.launch};
+                 site.launch,
+                 run.shared_group};
     switch (site.launch.kind) {
         case config::LaunchSettings::Kind::slurm:
             return std::make_unique<SlurmLauncher>(std::move(spec));

@@ -24,13 +24,18 @@ std::string escape_percent(std::string_view path)
     return escaped;
 }
 
-// The last line that a client wrote to stderr.
-std::string last_line(std::string_view errors)
+// The last lines that a client wrote to stderr. A plugin of the centre explains its refusal before
+// the client's own error.
+std::string last_lines(std::string_view errors)
 {
-    std::string_view last;
+    constexpr std::size_t most = 3;
+    std::vector<std::string_view> lines;
     for (auto line : split(errors, '\n'))
-        if (!trim(line).empty()) last = trim(line);
-    return last.empty() ? "it failed without an error message" : printable(last);
+        if (!trim(line).empty()) lines.push_back(trim(line));
+    std::string text;
+    for (std::size_t i = lines.size() - std::min(lines.size(), most); i < lines.size(); ++i)
+        text += (text.empty() ? "" : "; ") + printable(lines[i]);
+    return text.empty() ? "it failed without an error message" : text;
 }
 
 tl::unexpected<Error> failed(process::CommandResult const& result, std::string what)
@@ -39,7 +44,7 @@ tl::unexpected<Error> failed(process::CommandResult const& result, std::string w
     bool const no_answer =
         means_no_answer(result.errors) || result.exit_code > 128 || trim(result.errors).empty();
     return fail(no_answer ? ExitCode::temporary : ExitCode::unavailable, std::move(what),
-                last_line(result.errors),
+                last_lines(result.errors),
                 no_answer ? "is slurmctld running? see `scontrol ping`" : "");
 }
 
@@ -189,8 +194,12 @@ Result<std::vector<plan::Job>> SlurmLauncher::jobs()
 {
     auto const what = "cannot list jobs " + job_name(spec_);
     auto const marks = new_marks();
-    auto const finished = run({"squeue", "--local", "--me", "--states=all",
-                               "--name=" + job_name(spec_), "--Format=" + squeue_format(marks)});
+    std::vector<std::string> arguments{"squeue", "--local"};
+    if (!spec_.shared_group) arguments.emplace_back("--me");
+    for (auto const& last : {std::string("--states=all"), "--name=" + job_name(spec_),
+                             "--Format=" + squeue_format(marks)})
+        arguments.push_back(last);
+    auto const finished = run(std::move(arguments));
     if (!finished) return tl::unexpected(finished.error().with_context(what));
     if (finished->exit_code != 0) return failed(*finished, what);
     return parse_squeue(spec_, finished->output, marks);

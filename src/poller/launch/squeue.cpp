@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/core/text.hpp"
+#include "base/core/users.hpp"
 #include "poller/launch/slurm_states.hpp"
 
 namespace curtail::launch {
@@ -57,7 +58,8 @@ void set_reason(plan::Job& job, std::string_view reason)
 
 // One job as text: the fields before the reason, then reason and comment.
 struct JobText {
-    std::array<std::string_view, 6> field;  // number, state, exit code, submission, start, end
+    std::array<std::string_view, 7>
+        field;  // number, user, state, exit code, submission, start, end
     std::string_view reason;
     std::string_view comment;
 };
@@ -97,9 +99,9 @@ std::optional<JobText> parse_fields(std::string_view text)
     auto const job = split_fields(text);
     if (!job) return std::nullopt;
     auto const& field = job->field;
-    bool const good = parse_number<std::int64_t>(field[0]) && is_state(field[1]) &&
-                      parse_number<int>(field[2]) && is_time(field[3]) && is_time(field[4]) &&
-                      is_time(field[5]);
+    bool const good = parse_number<std::int64_t>(field[0]) && !field[1].empty() &&
+                      is_state(field[2]) && parse_number<int>(field[3]) && is_time(field[4]) &&
+                      is_time(field[5]) && is_time(field[6]);
     return good ? job : std::nullopt;
 }
 
@@ -109,20 +111,27 @@ plan::Job to_job(JobText const& text, Comment const& comment)
     job.id = {std::string(text.field[0])};
     job.window = comment.window;
     job.intent = comment.intent;
-    set_state(job, text.field[1]);
+    set_state(job, text.field[2]);
     set_reason(job, text.reason);
-    job.submitted = parse_seconds(text.field[3]);
+    job.submitted = parse_seconds(text.field[4]);
     // A requeued job in its epilog has no end, and the start is not that of the run that ended.
-    bool const is_requeued = job.state == State::ending && !parse_seconds(text.field[5]);
-    if (job.state != State::pending && !is_requeued) job.started = parse_seconds(text.field[4]);
+    bool const is_requeued = job.state == State::ending && !parse_seconds(text.field[6]);
+    if (job.state != State::pending && !is_requeued) job.started = parse_seconds(text.field[5]);
     if (job.state != State::ended) return job;
-    job.ended = parse_seconds(text.field[5]);
-    if (auto const status = parse_number<int>(text.field[2])) job.exit_code = exit_code_of(*status);
+    job.ended = parse_seconds(text.field[6]);
+    if (auto const status = parse_number<int>(text.field[3])) job.exit_code = exit_code_of(*status);
     correct_unstarted(job);
     return job;
 }
 
-bool is_header(std::string_view text) { return text.starts_with("JOBID|STATE|"); }
+// Jobs of other users come only for a shared run.
+bool is_user_of(JobSpec const& spec, std::string_view user)
+{
+    return !spec.shared_group || user == own_user_name() ||
+           is_member(std::string(user), *spec.shared_group);
+}
+
+bool is_header(std::string_view text) { return text.starts_with("JOBID|USER|STATE|"); }
 
 }  // namespace
 
@@ -131,7 +140,8 @@ bool is_header(std::string_view text) { return text.starts_with("JOBID|STATE|");
 std::string squeue_format(Marks const& marks)
 {
     return "JobID:" + marks.begin +
-           ",JobID:|,State:|,exit_code:|,SubmitTime:|,StartTime:|,EndTime:|,Reason:|,Comment:" +
+           ",JobID:|,UserName:|,State:|,exit_code:|,SubmitTime:|,StartTime:|,EndTime:|,Reason:|,"
+           "Comment:" +
            marks.end;
 }
 
@@ -152,7 +162,7 @@ Result<std::vector<plan::Job>> parse_squeue(JobSpec const& spec, std::string_vie
         auto const fields = parse_fields(record);
         if (!fields) return cannot_parse("squeue", "this is not a job", record);
         auto const parsed = parse_comment(spec, std::string(fields->comment));
-        if (parsed.owner != ParsedComment::Owner::other)
+        if (parsed.owner != ParsedComment::Owner::other && is_user_of(spec, fields->field[1]))
             jobs.push_back(to_job(*fields, parsed.comment));
     }
     std::ranges::sort(jobs, {}, [](plan::Job const& job) { return leading_integer(job.id.value); });

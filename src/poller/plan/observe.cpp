@@ -2,6 +2,7 @@
 #include "poller/plan/observe.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "poller/plan/lookup.hpp"
 
@@ -56,6 +57,16 @@ void note_start(Update& update, TrackedJob& tracked, Job const* listed, Time now
                              .window = tracked.window.value,
                              .job = tracked.id.value,
                              .at = listed->started});
+}
+
+// The first state of a job, its start and its end have events of their own.
+void note_state(Update& update, TrackedJob& tracked, Job const& listed)
+{
+    auto const before = std::exchange(tracked.launcher_state, listed.launcher_state);
+    bool const is_told = before.empty() || before == listed.launcher_state ||
+                         listed.state == Job::State::ended ||
+                         (before == "PENDING" && listed.launcher_state == "RUNNING");
+    if (!is_told) update.states.push_back({tracked.id.value, listed.launcher_state});
 }
 
 // Returns whether the end of a job without a stop request is no failure. A job that ended at once
@@ -144,6 +155,7 @@ Update observe(SiteState before, std::vector<Job> const& jobs, Time now, JobLimi
     for (auto tracked : tracked_jobs) {
         auto const* listed = find(jobs, tracked);
         if (listed != nullptr && !tracked.submitted) tracked.submitted = listed->submitted;
+        if (listed != nullptr) note_state(update, tracked, *listed);
         note_start(update, tracked, listed, now);
         if (listed == nullptr) listed = &vanished;
         if (listed == &vanished || listed->state == Job::State::ended) {

@@ -18,6 +18,7 @@ TrackedJob read_job(json::ObjectReader& r)
     job.id = {r.text("id")};
     job.window = {r.text("window")};
     job.intent = {r.text("intent")};
+    job.launcher_state = r.text("state", "");
     job.submitted = r.optional_time("submitted");
     job.running_since = r.optional_time("running_since");
     job.asked_since = r.optional_time("asked_since");
@@ -43,6 +44,7 @@ json::Object to_json(TrackedJob const& job)
     return {{"id", job.id.value},
             {"window", job.window.value},
             {"intent", job.intent.value},
+            {"state", job.launcher_state},
             {"submitted", json::time_or_null(job.submitted)},
             {"running_since", json::time_or_null(job.running_since)},
             {"asked_since", json::time_or_null(job.asked_since)},

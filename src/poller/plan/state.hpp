@@ -36,6 +36,7 @@ struct TrackedJob {
     std::optional<Time> ending_since;   ///< when the job was first seen between `running` and
                                         ///< `ended`
     std::optional<Time> submitted;      ///< by the launcher's clock; empty until it lists the job
+    std::string launcher_state{};       ///< as the launcher listed it last; empty before
     [[nodiscard]] Submission submission() const { return {id, intent, submitted}; }
     friend bool operator==(TrackedJob const&, TrackedJob const&) = default;
 };

@@ -26,6 +26,8 @@ struct Update {
     SiteState state;
     /// Each type occurs at most once per job.
     std::vector<runlog::JobChange> events{};
+    /// Changes of state that no event above tells.
+    std::vector<runlog::JobStateChange> states{};
     std::optional<HoldRequest> hold{};  ///< set if the update gives a reason to hold the site
 };
 

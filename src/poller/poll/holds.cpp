@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "run/permission/permission.hpp"
 #include "run/runlog/poller_events.hpp"
 
 namespace curtail::poll {
@@ -32,7 +33,10 @@ class Updater {
 
     void apply(permission::Hold const& decision)
     {
-        if (decision.serial <= update_.holds.applied_serial) return;
+        auto& applied = update_.holds.applied_serial;
+        // A serial that nobody can have written counts for nothing.
+        if (!permission::is_plausible(applied, now_)) applied = 0;
+        if (decision.serial <= applied || !permission::is_plausible(decision.serial, now_)) return;
         update_.holds.applied_serial = decision.serial;
         update_.resumed = !decision.held;
         decided_at_ = decision.since;

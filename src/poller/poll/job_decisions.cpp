@@ -30,6 +30,16 @@ std::optional<Error> waits_after_failures(plan::SiteState const& state,
                  plan::next_try_text(*state.retry_at - now, state.failures), ""};
 }
 
+// The latest time at which a job can have ended that is gone now.
+Time latest_end(plan::SiteState const& before, std::string const& id, Time now,
+                plan::JobLimits const& limits, std::optional<Time> const& lapsed)
+{
+    auto const job = std::ranges::find(before.jobs, id, [](auto const& j) { return j.id.value; });
+    bool const outlasted =
+        lapsed && job != before.jobs.end() && job->running_since && *job->running_since < *lapsed;
+    return outlasted ? std::min(now, *lapsed + limits.grace) : now;
+}
+
 }  // namespace
 
 plan::DesiredState desired_state(WindowRecord const& window, StopReason stop_reason,
@@ -46,13 +56,18 @@ plan::DesiredState desired_state(WindowRecord const& window, StopReason stop_rea
 
 JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                             std::vector<plan::Job> const& listed, Time now,
-                            plan::JobLimits const& limits)
+                            plan::JobLimits const& limits, std::optional<Time> const& lapsed)
 {
     auto update = plan::observe(plan::clamp_times(before, now, limits), listed, now, limits);
+    for (auto& event : update.events)
+        if (event.type == runlog::JobChange::Type::ended && !event.at)
+            event.latest = latest_end(before, event.job, now, limits, lapsed);
     JobObservation observation{std::move(update.state),
                                runlog::to_events(update.events, now, site.value),
                                {},
                                std::move(update.hold)};
+    for (auto const& change : update.states)
+        observation.events.push_back(runlog::to_event(change, now, site.value));
     for (auto const& event : update.events)
         if (event.type == runlog::JobChange::Type::failed)
             // A site that is held makes no next try.

@@ -35,10 +35,12 @@ struct JobObservation {
     std::optional<plan::HoldRequest> hold;  ///< see plan::Update::hold
 };
 /// Uses `listed` to update what the poller knows about a site's jobs. `before` is the poller's
-/// knowledge so far. `now` is real time.
+/// knowledge so far. `now` is real time. `lapsed` is when the last permission ended that was not
+/// renewed in time; a job that began before cannot have outlived it by more than the grace period.
 [[nodiscard]] JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                                           std::vector<plan::Job> const& listed, Time now,
-                                          plan::JobLimits const& limits);
+                                          plan::JobLimits const& limits,
+                                          std::optional<Time> const& lapsed = {});
 
 /// What a site's trainer wrote about its own start and end.
 struct TrainerRecord {

@@ -30,6 +30,7 @@ Result<void> PermissionWriter::update(permission::Verdict const& verdict, Time r
         permission::read_permission(site_folder_, run_, site_).value_or(std::nullopt);
     // A person's --pause writes the file too.
     if (stored && (!present_ || stored->serial > present_->serial)) present_ = stored;
+    if (present_ && present_->until < real_now) lapsed_ = present_->until;
     auto next = permission::renew(present_, run_, site_, verdict, policy_, real_now);
     if (!next && stored == present_) return {};
     if (!next) next = permission::issue(present_, run_, site_, verdict, policy_, real_now);
@@ -38,6 +39,12 @@ Result<void> PermissionWriter::update(permission::Verdict const& verdict, Time r
             written.error().with_context("cannot renew the permission of site " + site_.value));
     present_ = *next;
     return {};
+}
+
+std::optional<Time> PermissionWriter::lapsed() const
+{
+    std::lock_guard const guard(mutex_);
+    return lapsed_;
 }
 
 }  // namespace curtail::poll

@@ -33,13 +33,17 @@ class PermissionWriter {
     /// Writes the permission for `verdict` unless the present one may stay (permission::renew())
     /// and the file still has it.
     [[nodiscard]] Result<void> update(permission::Verdict const& verdict, Time real_now);
+    /// Returns when the last permission ended that nobody had renewed in time, if this object has
+    /// found one.
+    [[nodiscard]] std::optional<Time> lapsed() const;
 
   private:
     std::filesystem::path site_folder_;
     RunId run_;
     SiteId site_;
     permission::IssuePolicy policy_;
-    std::mutex mutex_;  ///< guards the file and the member below
+    mutable std::mutex mutex_;  ///< guards the file and the members below
+    std::optional<Time> lapsed_;
     std::optional<permission::Permission> present_;
 };
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <random>
 
+#include "base/core/clock.hpp"
 #include "base/core/json.hpp"
 #include "base/core/text.hpp"
 #include "base/core/time.hpp"
@@ -91,8 +92,8 @@ std::optional<Time> change_time(fs::path const& file)
     return Time{Millis{status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000}};
 }
 
-// Fails if the holder may still act. `fresh` is a file that the file server has just written.
-Result<void> check_dead(Holder const& holder, fs::path const& file, fs::path const& fresh,
+// Fails if the holder may still act. `now` is the time of the file server.
+Result<void> check_dead(Holder const& holder, fs::path const& file, std::optional<Time> now,
                         Millis lifetime)
 {
     bool const is_visible =
@@ -100,7 +101,6 @@ Result<void> check_dead(Holder const& holder, fs::path const& file, fs::path con
     if (is_visible)
         return process::is_running(holder.process) ? is_held(holder, "") : Result<void>{};
     auto const renewed = change_time(file);
-    auto const now = change_time(fresh);
     if (!renewed || !now || *now - *renewed > lifetime) return {};
     return is_held(holder,
                    fmt::format(" since at most {} ago, and counts as dead {} after that",
@@ -139,7 +139,7 @@ Result<void> create_holder(fs::path const& file, fs::path const& mine, Holder co
         if (is_mine || error != EEXIST) break;
         auto const other = read_holder(file);
         if (!other) continue;
-        done = check_dead(*other, file, mine, lifetime);
+        done = check_dead(*other, file, change_time(mine), lifetime);
         if (!done) break;
         done = remove_dead(*other, file, own.nonce);
         if (!done) break;
@@ -148,18 +148,22 @@ Result<void> create_holder(fs::path const& file, fs::path const& mine, Holder co
     return done;
 }
 
-// Without a file of its own, a poller only looks for that of another one.
-Result<void> check_no_other(fs::path const& file, std::string const& nonce)
+// Without a file of its own, a poller only looks for that of another one. The file server tells it
+// no time, so the machine's clock counts.
+Result<void> check_no_other(fs::path const& file, std::string const& nonce, Millis lifetime)
 {
     auto const other = read_holder(file);
     if (!other || other->nonce == nonce) return {};
-    return check_dead(*other, file, file, Millis{0});
+    return check_dead(*other, file, SystemClock{}.now(), lifetime);
 }
 
 }  // namespace
 
-PollerLock::PollerLock(FileLock lock, fs::path holder, std::string nonce)
-    : lock_(std::move(lock)), holder_(std::move(holder)), nonce_(std::move(nonce))
+PollerLock::PollerLock(FileLock lock, fs::path holder, std::string nonce, Millis lifetime)
+    : lock_(std::move(lock)),
+      holder_(std::move(holder)),
+      nonce_(std::move(nonce)),
+      lifetime_(lifetime)
 {
 }
 
@@ -167,6 +171,7 @@ PollerLock::PollerLock(PollerLock&& other) noexcept
     : lock_(std::move(other.lock_)),
       holder_(std::move(other.holder_)),
       nonce_(std::exchange(other.nonce_, {})),
+      lifetime_(other.lifetime_),
       has_file_(other.has_file_)
 {
 }
@@ -182,7 +187,7 @@ Result<PollerLock> PollerLock::take(fs::path const& folder, Millis lifetime)
     if (!lock) return tl::unexpected(lock.error());
     auto const own = this_process();
     auto const file = folder / "holder.json";
-    PollerLock taken(std::move(*lock), file, own.nonce);
+    PollerLock taken(std::move(*lock), file, own.nonce, lifetime);
     auto const mine = folder / (".holder." + own.nonce + ".tmp");
     taken.has_file_ = write_file(mine, to_text(own)).has_value();
     auto const created =
@@ -195,7 +200,7 @@ Result<PollerLock> PollerLock::take(fs::path const& folder, Millis lifetime)
 
 Result<void> PollerLock::confirm() const
 {
-    if (!has_file_) return check_no_other(holder_, nonce_);
+    if (!has_file_) return check_no_other(holder_, nonce_, lifetime_);
     auto const holder = read_holder(holder_);
     if (holder && holder->nonce == nonce_) {
         // A failure to renew shows later, when another poller takes the lock.

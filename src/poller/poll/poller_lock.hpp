@@ -35,11 +35,12 @@ class PollerLock {
     [[nodiscard]] Result<void> confirm() const;
 
   private:
-    PollerLock(FileLock lock, std::filesystem::path holder, std::string nonce);
+    PollerLock(FileLock lock, std::filesystem::path holder, std::string nonce, Millis lifetime);
 
     FileLock lock_;
     std::filesystem::path holder_;
-    std::string nonce_;    ///< empty if moved from
+    std::string nonce_;  ///< empty if moved from
+    Millis lifetime_;
     bool has_file_{true};  ///< whether `holder_` could be written
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "poller/plan/record.hpp"
+#include "run/permission/operator_hold.hpp"
 #include "run/runlog/poller_events.hpp"
 
 namespace curtail::poll {
@@ -78,9 +79,15 @@ plan::SiteState keep_open(SiteId const& site, plan::SiteState const& journaled,
     return kept;
 }
 
+constexpr std::string_view operator_cause = "operator";
+
 // Repeats what update_holds() did when it wrote the event.
 void apply(HoldRecord& holds, runlog::HoldChange const& change, Time time)
 {
+    if (change.cause == operator_cause) {
+        holds.operators = change.held ? permission::to_text({change.by, change.why}) : "";
+        return;
+    }
     if (change.serial) holds.applied_serial = std::max(holds.applied_serial, *change.serial);
     if (!change.held) holds.automatic.reset();
     auto const cause = parse_cause(change.cause);

@@ -186,8 +186,9 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop_reason, bool 
     }
     add_causes(record.jobs, *listed, now);
     auto other = other_trainer(record.jobs, *listed, now);
-    auto stored =
-        store_observation(observe_jobs(id(), record.jobs, *listed, now, limits()), now, dry_run);
+    auto stored = store_observation(
+        observe_jobs(id(), record.jobs, *listed, now, limits(), permission_.lapsed()), now,
+        dry_run);
     record = store_.site(id());
     auto status = decide_actions(record, desired(record, stop_reason), *listed, now, limits());
     status.other_trainer = std::move(other);

@@ -60,7 +60,7 @@ struct SiteRecord {
 [[nodiscard]] std::optional<plan::HoldRequest::Cause> parse_cause(std::string_view text);
 
 /// Returns a JSON object with the keys `window`, `evaluated_until`, `polled`, `open_window`,
-/// `last_above`, `above_before_open`, `jobs`, `hold`, `decision` and
+/// `last_above`, `above_before_open`, `jobs`, `hold`, `decision`, `operators` and
 /// `written_until`.
 [[nodiscard]] json::Object to_json(SiteRecord const& site);
 /// Reads what to_json() returns. Errors are recorded in `r`. `where` is the name of the file, for

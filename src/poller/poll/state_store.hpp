@@ -26,7 +26,7 @@ struct JournalStep {
     bool only_if_written{false};
 };
 
-/// The poller's state on disk, in the folder `poller/` (mode 0700) of the run's folder. It consists
+/// The poller's state on disk, in the folder `poller/` of the run's folder. It consists
 /// of a lock, state.json and journal.jsonl, and of events.jsonl and signals.jsonl in a folder for
 /// each site. This class stores what it receives and makes no decisions. Thread-safe.
 ///

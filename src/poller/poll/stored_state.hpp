@@ -44,9 +44,9 @@ struct FolderContents {
     /// Content of the events.jsonl of all sites, one site after the other; empty if not read.
     std::vector<runlog::Event> events;
 };
-/// Reads state.json and journal.jsonl. If state.json is missing, also reads journal.1.jsonl and
-/// every events.jsonl. Also reads these if the outbox is not empty, or if the state does not
-/// include all journal entries.
+/// Reads state.json and journal.jsonl. If state.json is missing, also reads the newest rotated
+/// journal and every events.jsonl. Also reads these if the outbox is not empty, or if the state
+/// does not include all journal entries.
 [[nodiscard]] Result<FolderContents> read_folder(std::filesystem::path const& folder);
 
 }  // namespace curtail::poll

@@ -48,6 +48,7 @@ Result<void> follow(Arguments const& arguments, Console const& console)
     set_threads(arguments);
     auto const run = config::read_trusted_run(arguments.text("RUN"));
     if (!run) return tl::unexpected(run.error());
+    if (auto made = config::make_run_folder(*run); !made) return made;
     auto const site = config::named_site(*run, arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
     std::optional<ProgressLine> progress;  // of one evaluation

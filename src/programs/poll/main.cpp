@@ -183,6 +183,7 @@ void warn_of_operators(config::Run const& run, Sites const& sites, Log const& lo
 // Whether the run is that of another user, whose poller drains its jobs.
 bool is_of_another_user(config::Run const& run)
 {
+    if (run.shared_group && config::check_access(run)) return false;
     struct stat status {};
     return stat(run.folder.c_str(), &status) == 0 && status.st_uid != geteuid();
 }

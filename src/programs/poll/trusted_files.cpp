@@ -33,8 +33,8 @@ std::set<fs::path> files_of_jobs(std::vector<config::Site const*> const& sites,
                                  fs::path const& build)
 {
     std::set<fs::path> files{build / "bin"};
-    for (auto const* name :
-         {"curtail-train", "curtail-poll", "curtail-block-signals", "curtail-forward-stop"})
+    for (auto const* name : {"curtail-train", "curtail-poll", "curtail-block-signals",
+                             "curtail-forward-stop", "curtail-bridge"})
         files.insert(build / "bin" / name);
     for (auto const* site : sites) {
         auto const& launch = site->launch;

@@ -11,6 +11,7 @@
 #include "programs/frame/program.hpp"
 #include "programs/frame/progress.hpp"
 #include "programs/frame/target.hpp"
+#include "run/config/trusted.hpp"
 
 namespace {
 
@@ -158,6 +159,8 @@ Result<void> report_run(programs::Arguments const& arguments, programs::Console 
     if (auto written = write_csv(arguments, console, whole); !written) return written;
     auto const html =
         arguments.has("out") ? fs::path(arguments.text("out")) : files->run.folder / "report.html";
+    if (!arguments.has("out"))
+        if (auto made = config::make_run_folder(files->run); !made) return made;
     if (auto good = check_targets(html); !good) return good;
     return write_report(arguments, console, document, html);
 }

@@ -35,10 +35,15 @@ Result<void> make_shared_folder(fs::path const& folder, gid_t group, mode_t mode
                     errno_text(errno));
     };
     if (auto made = make_folder(folder.parent_path()); !made) return made;
-    if (mkdir(folder.c_str(), 0700) != 0) return errno == EEXIST ? Result<void>{} : failed();
-    Fd const fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failed();
+    Fd const fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat status {};
+    if (!fd || fstat(fd.get(), &status) != 0) return failed();
+    // A folder from before the run was shared is shared from now on.
+    bool const is_shared = status.st_gid == group && (status.st_mode & mode) == mode;
+    if (is_shared || status.st_uid != geteuid()) return {};
     constexpr auto no_change = static_cast<uid_t>(-1);
-    bool const ready = fd && fchown(fd.get(), no_change, group) == 0 && fchmod(fd.get(), mode) == 0;
+    bool const ready = fchown(fd.get(), no_change, group) == 0 && fchmod(fd.get(), mode) == 0;
     return ready ? Result<void>{} : failed();
 }
 

@@ -60,10 +60,25 @@ std::filesystem::path permission_file(std::filesystem::path const& site_folder)
     return site_folder / "permission.json";
 }
 
+// A folder that root creates belongs to the owner of the folder above, too.
+Result<void> make_folder_for_owner(std::filesystem::path const& folder)
+{
+    std::error_code error;
+    if (std::filesystem::exists(folder, error)) return {};
+    auto const above = folder.parent_path();
+    if (!above.empty() && above != folder)
+        if (auto made = make_folder_for_owner(above); !made) return made;
+    if (auto made = make_folder(folder); !made) return made;
+    struct stat owner {};
+    if (geteuid() == 0 && stat(above.c_str(), &owner) == 0 && owner.st_uid != 0)
+        (void)!lchown(folder.c_str(), owner.st_uid, owner.st_gid);
+    return {};
+}
+
 Result<void> write_site_file(std::filesystem::path const& file, std::string const& content)
 {
     auto const folder = file.parent_path();
-    if (auto made = make_folder(folder); !made) return made;
+    if (auto made = make_folder_for_owner(folder); !made) return made;
     struct stat owner {};
     if (geteuid() != 0 || stat(folder.c_str(), &owner) != 0 || owner.st_uid == 0)
         return write_file(file, content);

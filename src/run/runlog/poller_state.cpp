@@ -30,6 +30,7 @@ PollerSite site_in(json::Object const& stored)
     site.closing_since = window.time_at("closing_since");
     site.evaluated_until = stored.time_at("evaluated_until");
     site.polled = stored.time_at("polled");
+    site.operators = printable(stored.text_at("operators"));
     site.hold = printable(object_in(stored.find("hold")).text_at("why"));
     auto const jobs = object_in(stored.find("jobs"));
     for (auto const& value : list_at(jobs, "jobs")) {

@@ -35,6 +35,7 @@ struct PollerSite {
     std::optional<Time> retry_at;  ///< no job is submitted before this real time
     std::string failure;           ///< description of the last failure
     std::optional<Time> polled{};  ///< real time of the last poll
+    std::string operators{};       ///< the hold of the centre's operators; empty if there is none
     std::string hold{};            ///< why the poller itself holds the site; empty if it does not
     friend bool operator==(PollerSite const&, PollerSite const&) = default;
 };

@@ -19,6 +19,7 @@
 #include "trainer/engine/site_device.hpp"
 #include "trainer/engine/training_id.hpp"
 #include "trainer/job/alone_training.hpp"
+#include "trainer/job/freeze_watch.hpp"
 #include "trainer/job/log_publisher.hpp"
 #include "trainer/job/resume.hpp"
 #include "trainer/job/run_at_start.hpp"
@@ -136,6 +137,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
     recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), at_start.gpu});
     PermissionGuard permission(options.requirement, folder, inputs.run.hold_folders, inputs.run.run,
                                options.site, stop, log);
+    FreezeWatch const freeze_watch([&](runlog::Frozen const& frozen) { recorder.event(frozen); });
     std::optional<LogPublisher> publisher;
     if (!options.alone) publisher.emplace(inputs.run, inputs.site, log);
     try {

@@ -262,8 +262,8 @@ TEST_F(FakeSlurm, ListsJobsOfThisRunSiteAndUser)
     // A line like that of Slurm, with the suffixes of the call.
     answer("squeue", R"(format=${*##*--Format=}; begin=${format#JobID:}; begin=${begin%%,*}
 end=${format##*Comment:}
-echo "JOBID${begin}JOBID|STATE|EXIT_CODE|SUBMIT_TIME|START_TIME|END_TIME|REASON|COMMENT$end"
-echo '12'"$begin"'12|RUNNING|0|1795273000|1795273001|1826809001|None|)" +
+echo "JOBID${begin}JOBID|USER|STATE|EXIT_CODE|SUBMIT_TIME|START_TIME|END_TIME|REASON|COMMENT$end"
+echo '12'"$begin"'12|anna|RUNNING|0|1795273000|1795273001|1826809001|None|)" +
                          comment + R"('"$end")");
     auto const jobs = SlurmLauncher(spec(folder_.path())).jobs();
     ASSERT_TRUE(jobs) << jobs.error().message();

@@ -32,14 +32,16 @@ std::string const comment = R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c"
 Marks const marks{"|begin-1|", "|end-1", "|1|"};
 
 std::string const header =
-    "JOBID|begin-1|JOBID|STATE|EXIT_CODE|SUBMIT_TIME|START_TIME|END_TIME|"
+    "JOBID|begin-1|JOBID|USER|STATE|EXIT_CODE|SUBMIT_TIME|START_TIME|END_TIME|"
     "REASON|COMMENT|end-1\n";
 
 // The line of squeue about one job: its number, state, exit code, start, end and reason.
 std::string line(std::string fields, std::string const& text = comment)
 {
+    fields.insert(fields.find('|'), "|anna");
     // The submission precedes the start.
-    fields.insert(fields.find('|', fields.find('|', fields.find('|') + 1) + 1), "|1795273000");
+    auto const code = fields.find('|', fields.find('|', fields.find('|') + 1) + 1);
+    fields.insert(fields.find('|', code + 1), "|1795273000");
     return "12|begin-1|" + fields + "|" + text + "|end-1\n";
 }
 
@@ -128,7 +130,7 @@ TEST(Squeue, TextWithoutTheHeaderOfThisCallIsAnError)
     EXPECT_TRUE(parse("").value().empty());
     for (std::string const& text :
          {std::string(""), std::string("slurm_load_jobs error\n"), line(running),
-          std::string("JOBID|begin-2|JOBID|STATE|EXIT_CODE|...|end-2\n")}) {
+          std::string("JOBID|begin-2|JOBID|USER|STATE|EXIT_CODE|...|end-2\n")}) {
         auto const jobs = parse_squeue(spec(), text, marks);
         ASSERT_FALSE(jobs) << text;
         EXPECT_EQ(jobs.error().code, ExitCode::data);
@@ -181,7 +183,7 @@ TEST(Squeue, TextOfAWrapperHidesNoJob)
 
 TEST(Squeue, ACommentWithTheMarksOfAnotherCallMakesNoJob)
 {
-    auto const forged = "x|end-2\n9|begin-2|9|RUNNING|0|1|1|1|None|" + comment + "|end-2";
+    auto const forged = "x|end-2\n9|begin-2|9|anna|RUNNING|0|1|1|1|None|" + comment + "|end-2";
     auto const jobs = parse(line(running, forged) + line(running));
     ASSERT_TRUE(jobs) << jobs.error().message();
     ASSERT_EQ(jobs->size(), 2U);
