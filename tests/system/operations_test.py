@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """A shared cluster: other users, wrapped commands, locks that hold nothing, and operators."""
 import contextlib
+import datetime
 import json
 import os
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
-from harness import (BUILD, PACED, SOURCE, SmallRun, case, execute, expect, main,
+from harness import (BUILD, PACED, SOURCE, SmallRun, case, execute, expect, kill, main,
                      program, read_json_lines, wait_for)
-from rig import Rig
+from rig import LIFETIME_S, Rig
 from slurm_clusters import shared_cluster
 
 STRANGER = 65534
+
+
+def parse_time(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def poll(rig, *options, code=0, umask=-1, **environment):
@@ -134,6 +140,87 @@ def two_pollers_act_one_at_a_time_where_flock_pretends(cluster):
         wait_for(lambda: (rig.run.out / "poller/holder.json").exists(), "the lock")
         rig.kill_poller()
         poll(rig, **pretend)
+
+
+def bill(rig):
+    """The document of the report."""
+    done = execute(program("curtail-report"), rig.run.run_file, *rig.source, "--json", "--quiet",
+                   "--out", rig.run.folder / "page.html")
+    return json.loads(done.stdout)
+
+
+@case(seconds=14)
+def suspended_time_is_no_training_and_no_reason_to_leave(cluster):
+    with Rig(cluster) as rig:
+        rig.start_poller()
+        rig.wait_for_steps(8, "steps")
+        job = rig.jobs()[0]
+        cluster.run("scontrol", "suspend", job)
+        wait_for(lambda: rig.run.poller_events("job-state"), "the event")
+        polls = rig.samples()
+        # Longer than its permission, which the poller renews meanwhile.
+        wait_for(lambda: rig.samples() >= polls + 6, "six polls")
+        cluster.run("scontrol", "resume", job)
+        rig.wait_for_steps(8, "steps after the pause")
+        expect(not rig.exits(), f"it left: {rig.run.events('A', 'stop-requested')}")
+        expect([e["state"] for e in rig.run.poller_events("job-state")][:2] ==
+               ["SUSPENDED", "RUNNING"], f"{rig.run.poller_events('job-state')}")
+        frozen = rig.run.events("A", "frozen")
+        expect(len(frozen) == 1, f"{frozen}")
+        document = bill(rig)
+        hours = document["hours"]["A"]
+        expect(hours.get("suspended", 0) * 3600 > 5, f"{hours}")
+        longest = max(step["step_s"] for step in rig.run.metrics("A"))
+        expect(hours["training"] * 3600 < sum(s["step_s"] for s in rig.run.metrics("A"))
+               - 0.8 * longest, f"{hours}, longest step {longest} s")
+        rate = document["comparison"][1]["rate"]["tokens_per_s"]
+        usual = sorted(s["tokens"] / s["step_s"] for s in rig.run.metrics("A"))
+        expect(usual[2] <= rate <= usual[-1], f"{rate} tokens/s, steps have {usual}")
+        expect(document["headline"]["energy_bound"] == "exact", f"{document['notes']}")
+
+
+def kill_processes_of(cluster, job):
+    """As a loss of power: kills all processes of a job of this cluster, the ranks first."""
+    wanted = {f"SLURM_JOB_ID={job}".encode(),
+              f"SLURM_CONF={cluster.environment['SLURM_CONF']}".encode()}
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if wanted <= set(path.read_bytes().split(b"\0")):
+                found.append(int(path.parent.name))
+        except OSError:
+            pass  # it has ended, or is another user's
+    expect(found, f"job {job} has no processes")
+    for pid in sorted(found, reverse=True):
+        kill(pid)
+
+
+@case(seconds=20)
+def end_that_nobody_reported_is_a_bound(cluster):
+    with Rig(cluster) as rig:
+        rig.hide_completion_log()
+        rig.start_poller()
+        rig.wait_for_steps(4, "steps")
+        job = rig.jobs()[0]
+        rig.kill_poller()
+        until = json.loads((rig.site / "permission.json").read_text())["until"]
+        killed = time.time()
+        kill_processes_of(cluster, job)
+        cluster.wait_for_state(job, "")
+        # The poller comes back long after the permission has ended.
+        wait_for(lambda: time.time() > killed + 2 * LIFETIME_S + 12, "the poller's absence",
+                 timeout=60)
+        (rig.run.folder / "trace.csv").touch()
+        rig.start_poller()
+        wait_for(lambda: rig.run.poller_events("job-ended"), "the end")
+        end = rig.run.poller_events("job-ended")[0]
+        limit = parse_time(until) + 10.1  # grace_s
+        expect("ended" not in end and parse_time(end["latest_end"]) <= limit, f"{end}, {until}")
+        document = bill(rig)
+        notes = [text for title, text in document["notes"] if title == "Unknown end of a job"]
+        expect(notes and f"job {job}" in notes[0], f"{document['notes']}")
+        expect(document["headline"]["energy_bound"] == "at most" and
+               not document["headline"]["energy_is_whole"], f"{document['headline']}")
 
 
 HELD = """
