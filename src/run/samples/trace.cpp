@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/core/csv.hpp"
 #include "base/core/files.hpp"
@@ -34,25 +35,38 @@ class TraceParser {
         if (auto read = read_rows(*regions); !read) return tl::unexpected(read.error());
         if (regions->front().points.empty())
             return bad("no rows after the header", "a trace has at least one row");
-        set_period(*regions);
+        set_periods(*regions);
         return Trace(source_, std::move(*regions));
     }
 
   private:
-    // The period of all samples is the median spacing of the rows. Of two middle spacings, it is
-    // the smaller. A trace with one row states no period.
-    static void set_period(std::vector<RegionSeries>& regions)
+    // Each row has the period of its own neighbourhood: a file may change its spacing.
+    static void set_periods(std::vector<RegionSeries>& regions)
     {
         std::vector<Millis> spacings;
         auto const& rows = regions.front().points;
         for (std::size_t i = 1; i < rows.size(); ++i)
             spacings.push_back(rows[i].time - rows[i - 1].time);
         if (spacings.empty()) return;
-        auto const middle =
-            spacings.begin() + static_cast<std::ptrdiff_t>((spacings.size() - 1) / 2);
-        std::nth_element(spacings.begin(), middle, spacings.end());
-        for (auto& region : regions)
-            for (auto& point : region.points) point.period = *middle;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            auto const period = period_of_row(spacings, i);
+            for (auto& region : regions) region.points[i].period = period;
+        }
+    }
+
+    // The median of the next few spacings. A row from which another spacing leads is the last one
+    // before a hole: it may belong to the grid before it.
+    static Millis period_of_row(std::span<Millis const> spacings, std::size_t row)
+    {
+        constexpr std::size_t next_rows = 5;
+        auto const count = std::min(next_rows, spacings.size());
+        auto const first = std::min(row, spacings.size() - count);
+        std::vector<Millis> next(spacings.begin() + static_cast<std::ptrdiff_t>(first),
+                                 spacings.begin() + static_cast<std::ptrdiff_t>(first + count));
+        auto const middle = next.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
+        std::nth_element(next.begin(), middle, next.end());
+        bool const leads_on = row < spacings.size() && spacings[row] == *middle;
+        return leads_on || row == 0 ? *middle : std::min(*middle, spacings[row - 1]);
     }
 
     tl::unexpected<Error> bad(std::string why, std::string remedy) const

@@ -38,9 +38,10 @@ class Trace {
 
 /// Parses CSV with the header `point_time,REGION,...`. Times are ISO 8601 with a time zone, in
 /// increasing order. Intensities are in gCO2/kWh; an empty cell means no signal. The period of each
-/// sample (SamplePoint::period) is the median time between two rows. Fails with `data`
-/// if the text is invalid, has a line longer than csv::line_limit or has more than `row_limit`
-/// rows; the message names `source` and the line.
+/// sample (SamplePoint::period) is the median time between the next few rows. Of the last row
+/// before a hole, it is at most the time since the row before. Fails with `data` if the text is
+/// invalid, has a line longer than csv::line_limit or has more than `row_limit` rows; the message
+/// names `source` and the line.
 [[nodiscard]] Result<Trace> parse_trace(std::string_view text, std::string const& source,
                                         std::size_t row_limit = csv::row_limit);
 /// Parses a file. Fails like parse_trace(), or with `no_input` if the file cannot be opened.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/samples/trace.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -173,6 +174,24 @@ TEST(Trace, PeriodIsTheMedianSpacingOfTheRows)
     auto const one = parse_trace("point_time,A\n2026-01-11T14:00Z,1\n", "t.csv");
     ASSERT_TRUE(one);
     EXPECT_EQ(one->series()[0].points[0].period, std::nullopt);
+}
+
+TEST(Trace, EachRowHasThePeriodOfItsOwnNeighbourhood)
+{
+    // Every 5 min from 17:00 with a hole from 17:20 to 18:00, then hourly from 19:00 with a hole.
+    std::string text = "point_time,A\n";
+    std::vector<std::string> times;
+    for (int minute = 0; minute < 120; minute += 5)
+        if (minute <= 20 || minute >= 60)
+            times.push_back(fmt::format("{:02}:{:02}", 17 + minute / 60, minute % 60));
+    for (int hour : {19, 20, 21, 23}) times.push_back(fmt::format("{}:00", hour));
+    for (auto const& time : times) text += "2026-01-11T" + time + "Z,1\n";
+    auto const trace = parse_trace(text, "t.csv").value();
+    auto const& points = trace.series()[0].points;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        bool const is_hourly = times[i] >= "19";
+        EXPECT_EQ(points[i].period, is_hourly ? Seconds{3600} : Seconds{300}) << times[i];
+    }
 }
 
 TEST(Trace, MissingFileIsNoInput)
