@@ -80,7 +80,7 @@ class FolderRun(SmallRun):
         super().__init__(**options)
         self.limited = limited
         if limited:
-            execute("mount", "-t", "tmpfs", "-o", f"size={STORE_MIB}m", "none", self.store_folder)
+            execute("mount", "-t", "tmpfs", "-o", f"size={STORE_MIB}m,mode=0700", "none", self.store_folder)
 
     def objects(self):
         return FolderObjects(self.store)

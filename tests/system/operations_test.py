@@ -175,7 +175,8 @@ def suspended_time_is_no_training_and_no_reason_to_leave(cluster):
                - 0.8 * longest, f"{hours}, longest step {longest} s")
         rate = document["comparison"][1]["rate"]["tokens_per_s"]
         usual = sorted(s["tokens"] / s["step_s"] for s in rig.run.metrics("A"))
-        expect(usual[2] <= rate <= usual[-1], f"{rate} tokens/s, steps have {usual}")
+        expect(0.8 * usual[len(usual) // 2] <= rate <= usual[-1],
+               f"{rate} tokens/s, steps have {usual}")
         expect(document["headline"]["energy_bound"] == "exact", f"{document['notes']}")
 
 

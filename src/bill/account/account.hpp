@@ -140,6 +140,9 @@ struct SiteAccount {
     GramsPerKwh close_above{100};
     double close_delay_s{600};
     Publication publication;
+    /// What the cluster's accounting said about the jobs, for the user: `3 jobs, asked at ...` or
+    /// why there is no answer. Empty if nobody has asked.
+    std::string accounting{};
     /// Real seconds for which the site has had devices since Publication::until. The bill lacks
     /// their energy.
     double unpublished{};

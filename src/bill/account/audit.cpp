@@ -61,6 +61,16 @@ std::string logs_text(Account const& a)
     return has_remote ? text : "";
 }
 
+// Says which sites' jobs the cluster's accounting has confirmed.
+std::string accounting_text(Account const& a)
+{
+    std::string text;
+    for (auto const& site : a.sites)
+        text += (text.empty() ? "" : "; ") + site.id.value + ": " +
+                (site.accounting.empty() ? "not checked" : site.accounting);
+    return text;
+}
+
 std::string average_text(Account const& a)
 {
     if (!a.average) return "not known (curtail-report --average-trace FILE adds it)";
@@ -121,6 +131,7 @@ std::vector<AuditLine> audit_of(Account const& a)
                      "caused. They are no Scope 2 inventory, which needs average intensity or "
                      "contracts (GHG Protocol)"});
     if (auto const logs = logs_text(a); !logs.empty()) lines.push_back({"logs", "Logs", logs});
+    lines.push_back({"accounting", "Accounting of Slurm", accounting_text(a)});
     lines.push_back({"average", "Average intensity", average_text(a)});
     lines.push_back({"sci", "SCI", sci_text(a)});
     return lines;

@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <set>
 
 #include "bill/account/parts.hpp"
 #include "bill/account/rules.hpp"
 #include "bill/account/text.hpp"
+#include "run/runlog/poller_events.hpp"
 
 namespace curtail::account {
 namespace {
@@ -209,6 +210,34 @@ void check_least_energy(std::vector<Doubt>& doubts, SiteRecords const& r, WattHo
                      r.name(), drawn.value / 1000, grouped(r.in_model.value), least.value / 1000)});
 }
 
+// Each job that the cluster's accounting knows must be in the bill.
+void check_accounting(std::vector<Doubt>& doubts, SiteRecords const& r,
+                      std::vector<Event> const& poller)
+{
+    std::set<std::pair<std::string, Time>> told;
+    for (auto const& event : poller) {
+        auto const answer = runlog::accounting_in(event);
+        if (!answer || event.site != r.site.site.value) continue;
+        for (auto const& job : answer->jobs) {
+            if (!job.started || !told.emplace(job.job, *job.started).second) continue;
+            energy::Interval const when{*job.started, job.ended.value_or(event.time)};
+            bool const is_billed =
+                std::ranges::any_of(r.timeline.jobs, [&](JobTimeline const& known) {
+                    return known.job == job.job &&
+                           energy::overlap(
+                               {known.begin - rounding, known.end.value_or(Time::max())},
+                               {when.from, when.to + rounding});
+                });
+            if (!is_billed && when.length() > rounding)
+                doubts.push_back(
+                    {r.index, Bound::at_least, "A job without a bill",
+                     fmt::format("{}: Slurm's accounting knows job {}, {}, and no event "
+                                 "of the site shows it. Its energy is missing.",
+                                 r.name(), job.job, span_text(when))});
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Work const& work,
@@ -220,6 +249,7 @@ std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Wo
                                   work.sites[s].tokens};
         auto const drawn = energy.sites[s].bill.total.energy;
         auto const real = WattHours{drawn.value / timeline.axis.factor()};
+        check_accounting(doubts, records, files.poller_events);
         check_steps_in_jobs(doubts, records);
         check_one_trainer(doubts, records);
         check_training_time(doubts, records, timeline.end);

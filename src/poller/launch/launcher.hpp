@@ -44,6 +44,11 @@ class Launcher {
     /// Returns how a job ended that jobs() no longer lists. Fails with `data` if the records of the
     /// launcher do not parse.
     [[nodiscard]] virtual Result<PastJob> past_job(MissingJob const& missing) = 0;
+    /// Returns the jobs of this run, site and run folder that the cluster's accounting knows and
+    /// that ran at or after `since`. Returns an empty optional if the launcher has no accounting.
+    /// Fails with `unavailable` if the cluster has none.
+    [[nodiscard]] virtual Result<std::optional<std::vector<plan::Job>>> accounted_jobs(
+        Time since) = 0;
     /// Returns the path of a job's log.
     [[nodiscard]] virtual std::filesystem::path log_file(plan::JobId const& job) const = 0;
     /// Asks a job to finish its step, contribute and exit. A job that has already ended is no

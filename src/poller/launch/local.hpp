@@ -28,6 +28,10 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
     /// Returns no job: jobs() lists all jobs that are recorded.
     [[nodiscard]] Result<PastJob> past_job(MissingJob const&) override { return PastJob{}; }
+    [[nodiscard]] Result<std::optional<std::vector<plan::Job>>> accounted_jobs(Time) override
+    {
+        return std::optional<std::vector<plan::Job>>{};
+    }
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override
     {
         return spec_.logs / ("job-" + job.value + ".log");

@@ -129,12 +129,11 @@ bool is_later(plan::Job const& a, plan::Job const& b)
 
 char const* const sacct_format = "JobID,State,ExitCode,Submit,Start,End,JobName";
 
-Result<std::optional<plan::Job>> find_in_sacct(std::string_view text, Marks const& marks,
-                                               SacctSource source, MissingJob const& missing,
-                                               std::string_view name)
+Result<std::vector<plan::Job>> parse_sacct(std::string_view text, Marks const& marks,
+                                           std::string_view name)
 {
     bool has_header = false;
-    std::optional<plan::Job> found;
+    std::vector<plan::Job> jobs;
     for (auto const line : split(text, '\n')) {
         auto const fields = split_at(line, marks.separator);
         if (fields.size() == 1) continue;  // text of a wrapper
@@ -143,11 +142,23 @@ Result<std::optional<plan::Job>> find_in_sacct(std::string_view text, Marks cons
             if (fields[0] != "JobID") return cannot_parse("sacct", "its header is missing", text);
             continue;
         }
-        if (trim(fields[6]) != name) continue;
-        auto job = match(to_job(fields), source, missing);
-        if (job && (!found || is_later(*job, *found))) found = std::move(job);
+        if (trim(fields[6]) == name) jobs.push_back(to_job(fields));
     }
     if (!has_header) return cannot_parse("sacct", "its header is missing", text);
+    return jobs;
+}
+
+Result<std::optional<plan::Job>> find_in_sacct(std::string_view text, Marks const& marks,
+                                               SacctSource source, MissingJob const& missing,
+                                               std::string_view name)
+{
+    auto jobs = parse_sacct(text, marks, name);
+    if (!jobs) return tl::unexpected(jobs.error());
+    std::optional<plan::Job> found;
+    for (auto& one : *jobs) {
+        auto job = match(std::move(one), source, missing);
+        if (job && (!found || is_later(*job, *found))) found = std::move(job);
+    }
     return found;
 }
 

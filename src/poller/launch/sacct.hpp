@@ -12,6 +12,11 @@ namespace curtail::launch {
 /// The argument of `sacct --format`.
 extern char const* const sacct_format;
 
+/// Returns all jobs with the name `name` in the output of sacct, which must have run as for
+/// find_in_sacct(). Fails with `data` if a record or the header does not parse.
+[[nodiscard]] Result<std::vector<plan::Job>> parse_sacct(std::string_view text, Marks const& marks,
+                                                         std::string_view name);
+
 /// Where sacct has its records from.
 enum class SacctSource {
     accounting,     ///< the database: times have a zone

@@ -197,7 +197,27 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop_reason, bool 
     for (auto const& action : status.actions)
         if (action.type != plan::ActionType::wait)
             stored = first_error(carry_out(action, signal_now), stored);
-    return {true, stored};
+    return {true, first_error(stored, ask_accounting(now))};
+}
+
+Result<void> SitePoller::ask_accounting(Time now)
+{
+    // An answer covers the time since the one before it, and a little more.
+    constexpr std::chrono::hours day{24};
+    auto const record = store_.site(id());
+    if (!record.accounted) return store_.set_accounted(id(), now, false, {});
+    bool const is_over = is_complete() && is_idle();
+    bool const is_due = now - *record.accounted >= day || (is_over && !record.accounted_at_end);
+    if (!is_due || (is_over && record.accounted_at_end)) return {};
+    auto const jobs = parts_.launcher->accounted_jobs(*record.accounted - day);
+    if (jobs && !*jobs) return store_.set_accounted(id(), now, is_over, {});
+    runlog::Accounting accounting;
+    if (!jobs) accounting.why = jobs.error().message();
+    else
+        for (auto const& job : **jobs)
+            accounting.jobs.push_back({job.id.value, job.launcher_state, job.started, job.ended});
+    return store_.set_accounted(id(), now, is_over,
+                                {runlog::to_event(accounting, now, id().value)});
 }
 
 Result<void> SitePoller::add_forgotten(plan::SiteState const& known, std::vector<plan::Job>& listed,

@@ -97,6 +97,9 @@ class SitePoller {
     [[nodiscard]] StateStore::Durability durability(bool has_new_samples, Time now);
     /// Adds to `listed` the jobs of `known` that the launcher no longer lists, if something else
     /// says how they ended: the launcher's record of past jobs, or the trainer's own events.
+    /// Once a day and after the end of the run, asks the cluster's accounting for the site's jobs,
+    /// and logs the answer.
+    [[nodiscard]] Result<void> ask_accounting(Time now);
     [[nodiscard]] Result<void> add_forgotten(plan::SiteState const& known,
                                              std::vector<plan::Job>& listed, Time now);
     [[nodiscard]] TrainerRecord trainer_of(plan::Submission const& job) const;

@@ -48,6 +48,9 @@ struct SiteRecord {
     WindowRecord window;
     plan::SiteState jobs;
     HoldRecord holds;
+    /// When the poller last asked for the accounts of the site's jobs, in real time.
+    std::optional<Time> accounted{};
+    bool accounted_at_end{false};  ///< it has asked after the run was complete
     /// After a loss of state.json: for each type of event, the latest time on the signal's clock
     /// that an event of this site has in events.jsonl. These events are not written again.
     std::map<std::string, Time> written_until;

@@ -86,6 +86,18 @@ Result<void> StateStore::set_jobs(SiteId const& site, plan::SiteState jobs, Hold
     return save_locked();
 }
 
+Result<void> StateStore::set_accounted(SiteId const& site, Time now, bool at_end,
+                                       std::vector<runlog::Event> events)
+{
+    std::lock_guard const guard(mutex_);
+    auto& record = state_.sites.at(site);
+    record.accounted = now;
+    record.accounted_at_end = at_end;
+    unsaved_ = true;
+    state_.add_events(site, std::move(events));
+    return save_locked();
+}
+
 Result<void> StateStore::append(JournalStep step)
 {
     if (!may_write()) throw std::logic_error("a poller without a lock carries out no action");

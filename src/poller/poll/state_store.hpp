@@ -67,6 +67,10 @@ class StateStore {
     /// returns. After an error the change waits in memory.
     [[nodiscard]] Result<void> set_jobs(SiteId const& site, plan::SiteState jobs, HoldRecord holds,
                                         std::vector<runlog::Event> events);
+    /// Stores when the poller asked for the accounts of a site's jobs, with the answer, and writes
+    /// it before it returns. `at_end`: the run is complete.
+    [[nodiscard]] Result<void> set_accounted(SiteId const& site, Time now, bool at_end,
+                                             std::vector<runlog::Event> events);
     /// Appends the entry of `step` to the journal, and returns when the entry is on disk. The jobs
     /// and events of `step` wait in memory. Throws std::logic_error if there is no lock.
     [[nodiscard]] Result<void> append(JournalStep step);

@@ -118,6 +118,34 @@ std::optional<JobStateChange> job_state_change_in(Event const& event)
     return JobStateChange{event.text("job"), event.text("state")};
 }
 
+Event to_event(Accounting const& accounting, Time now, std::string site)
+{
+    json::Object details;
+    if (!accounting.why.empty()) details.set("why", accounting.why);
+    else
+        details.set("jobs", json::array_of(accounting.jobs, [](Accounting::Job const& job) {
+                        return json::Object{{"job", job.job},
+                                            {"state", job.state},
+                                            {"started", json::time_or_null(job.started)},
+                                            {"ended", json::time_or_null(job.ended)}};
+                    }));
+    return {now, "accounting", std::move(site), std::move(details)};
+}
+
+std::optional<Accounting> accounting_in(Event const& event)
+{
+    if (event.type != "accounting") return std::nullopt;
+    Accounting accounting{{}, event.text("why")};
+    auto const* jobs = event.details.find("jobs");
+    auto const* list = jobs != nullptr ? jobs->as_array() : nullptr;
+    if (list == nullptr) return accounting;
+    for (auto const& value : *list)
+        if (auto const* job = value.as_object())
+            accounting.jobs.push_back({job->text_at("job"), job->text_at("state"),
+                                       job->time_at("started"), job->time_at("ended")});
+    return accounting;
+}
+
 Event to_event(HoldChange const& change, Time now, std::string site)
 {
     json::Object details{{"cause", change.cause}, {"why", change.why}};

@@ -65,6 +65,20 @@ struct JobStateChange {
 [[nodiscard]] Event to_event(JobStateChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<JobStateChange> job_state_change_in(Event const& event);
 
+/// An event: what the cluster's accounting says about the site's jobs.
+struct Accounting {
+    struct Job {
+        std::string job;
+        std::string state;
+        std::optional<Time> started;
+        std::optional<Time> ended;
+    };
+    std::vector<Job> jobs;
+    std::string why;  ///< why there is no answer; empty if there is one
+};
+[[nodiscard]] Event to_event(Accounting const& accounting, Time now, std::string site);
+[[nodiscard]] std::optional<Accounting> accounting_in(Event const& event);
+
 /// An event: a site is held, or no longer held.
 struct HoldChange {
     bool held{false};

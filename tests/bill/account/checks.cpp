@@ -109,6 +109,29 @@ TEST_F(Checks, AnEndThatNobodyReportedIsTheLatestPossibleOne)
     EXPECT_TRUE(total_of(account_).known_carbon());
 }
 
+TEST_F(Checks, AJobThatOnlySlurmKnowsIsMissingInTheBill)
+{
+    auto const job = [](char const* id, double from, double to) {
+        return json::Object{{"job", id},
+                            {"state", "COMPLETED"},
+                            {"started", format_time(at(from))},
+                            {"ended", format_time(at(to))}};
+    };
+    files.poller_events.push_back(
+        event(8, "accounting", "EAST", {{"jobs", json::Array{job("1", 0, 2.5)}}}));
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    files.poller_events.push_back(
+        event(9, "accounting", "EAST",
+              {{"jobs", json::Array{job("1", 0, 2.5), job("1", 5, 6), job("2", 4, 4)}}}));
+    EXPECT_THAT(titles(), testing::ElementsAre("A job without a bill"));
+    EXPECT_TRUE(
+        has_note("EAST: Slurm's accounting knows job 1, from 2026-03-01T05:00:00Z to "
+                 "2026-03-01T06:00:00Z"));
+    EXPECT_EQ(bound(), Bound::at_least);
+    EXPECT_EQ(account_.sites[0].accounting, "3 jobs, asked at 2026-03-01T09:00:00Z");
+    EXPECT_EQ(account_.sites[1].accounting, "");
+}
+
 TEST_F(Checks, AnEndBeforeTheLastStepIsNoEnd)
 {
     files.poller_events.push_back(

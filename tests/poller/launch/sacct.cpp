@@ -108,6 +108,25 @@ TEST(Sacct, UnreadableTimesAndExitCodesAreUnknown)
             << code;
 }
 
+TEST(Sacct, NamesWhoCancelledAJob)
+{
+    EXPECT_EQ(find("7|CANCELLED by 0|0:0|1795396000|1795396057")->cancelled_by, "root");
+    EXPECT_EQ(find("7|CANCELLED by 4000000|0:0|1795396000|1795396057")->cancelled_by, "4000000");
+    EXPECT_EQ(find("7|CANCELLED|0:0|1795396000|1795396057")->cancelled_by, "");
+}
+
+TEST(Sacct, ListsAllJobsOfTheName)
+{
+    auto const text = header +
+                      with_marks("6|COMPLETED|0:0|1795395995|1795396000|1795396057|other\n") +
+                      record("7|COMPLETED|0:0|1795396000|1795396057") +
+                      record("8|RUNNING|0:0|1795396000|Unknown");
+    auto const jobs = parse_sacct(text, marks, name).value();
+    ASSERT_EQ(jobs.size(), 2U);
+    EXPECT_EQ(jobs[1].id.value, "8");
+    EXPECT_FALSE(jobs[1].ended);
+}
+
 TEST(Sacct, AStepOfTheJobIsNotTheJob)
 {
     EXPECT_FALSE(find("7.batch|COMPLETED|0:0|1795396000|1795396057"));

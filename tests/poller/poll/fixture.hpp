@@ -31,6 +31,7 @@ struct FakeSlurm {
     std::function<void()> before_list;
     std::filesystem::path logs;
     std::optional<plan::Job> past_job;  // for a job that is no longer listed
+    Result<std::optional<std::vector<plan::Job>>> accounted{std::nullopt};
 
     std::vector<std::string> called()
     {
@@ -69,6 +70,11 @@ class FakeLauncher final : public launch::Launcher {
     {
         std::lock_guard const guard(slurm_.mutex);
         return launch::PastJob{slurm_.past_job, {}};
+    }
+    Result<std::optional<std::vector<plan::Job>>> accounted_jobs(Time) override
+    {
+        std::lock_guard const guard(slurm_.mutex);
+        return slurm_.accounted;
     }
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override
     {
