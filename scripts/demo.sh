@@ -11,6 +11,7 @@
 # With --transport mpi, the sites also exchange payloads over MPI; the demo fails if none do.
 # With --store s3, root may add --users A,B,C: the first site then belongs to the user A, and so on.
 set -euo pipefail
+umask 077
 
 caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -37,6 +38,7 @@ if [ "$(id -u)" = 0 ]; then
     export CURTAIL_ALLOW_ROOT=1
 fi
 check_inputs
+close_to_others
 if [ "$store" = s3 ]; then
     export CURTAIL_BUILD=${bin%/bin}
     exec scripts/demo/s3/demo.py --run "$run" --trace "$trace" --speed "$speed" \
@@ -62,6 +64,7 @@ trap '' PIPE # the reader of our output may have exited; the poller must still d
 trap finish EXIT
 
 find_folders
+[ ! -d "$out" ] || chmod -R go-w "$out" # an earlier demo may have made it under another umask
 lock_run
 check_last_run
 

@@ -54,6 +54,16 @@ forget_other_options() {
     done
 }
 
+# Under the umask 002, a clone is open to a group, and the programs refuse to run what others can
+# change.
+close_to_others() {
+    local open
+    open=$(find inputs slurm "$bin" -user "$(id -un)" ! -type l -perm /022 | wc -l)
+    [ "$open" -gt 0 ] || return 0
+    say "others could change $open files of the demo: chmod -R go-w inputs slurm $bin"
+    chmod -R go-w inputs slurm "$bin" || die 77 "cannot take that right from others"
+}
+
 check_inputs() {
     [ -x "$bin/curtail-poll" ] || die 69 "$bin/curtail-poll is missing; run \`make build\` first"
     [ -z "$text" ] || [ -e "$text" ] ||

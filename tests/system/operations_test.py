@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import (BUILD, PACED, SOURCE, SmallRun, case, execute, expect, kill, main,
+from harness import (BUILD, PACED, SHORT_FOLDER, SOURCE, SmallRun, case, execute, expect, kill, main,
                      program, read_json_lines, wait_for)
 from rig import LIFETIME_S, Rig
 from slurm_clusters import shared_cluster
@@ -32,11 +32,12 @@ def poll(rig, *options, code=0, umask=-1, **environment):
     return done
 
 
-def as_stranger(*command):
-    """Runs a command as another user, who is in the group of the run's owner."""
-    return subprocess.run(["setpriv", f"--reuid={STRANGER}", f"--regid={os.getgid()}",
-                           "--clear-groups", *[str(part) for part in command]],
-                          capture_output=True, text=True, timeout=20)
+def as_stranger(*command, group=None, environment=None, timeout=20):
+    """Runs a command as another user, in the group of the run's owner unless `group` is given."""
+    group = os.getgid() if group is None else group
+    return subprocess.run(["setpriv", f"--reuid={STRANGER}", f"--regid={group}", "--clear-groups",
+                           *[str(part) for part in command]], capture_output=True, text=True,
+                          timeout=timeout, env=environment, stdin=subprocess.DEVNULL)
 
 
 @case(seconds=8)
@@ -222,6 +223,42 @@ def end_that_nobody_reported_is_a_bound(cluster):
         expect(notes and f"job {job}" in notes[0], f"{document['notes']}")
         expect(document["headline"]["energy_bound"] == "at most" and
                not document["headline"]["energy_is_whole"], f"{document['headline']}")
+
+
+@case(seconds=30, fifths=3)
+def demo_of_a_clone_under_umask_002_runs_for_an_ordinary_user():
+    if os.getuid() != 0:
+        return  # only root can become a user without a group of its own
+    with tempfile.TemporaryDirectory(prefix="curtail-clone-", dir=SHORT_FOLDER) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        clone = folder / "c"
+        steps = f"""umask 002
+git -c safe.directory='*' clone -q {SOURCE} {clone}
+mkdir -p {clone}/build/release
+cp -r {BUILD}/bin {clone}/build/release/
+cp -r {SOURCE}/.deps/site/plotly {folder}/plotly
+mkdir -p {clone}/.deps/site
+mv {folder}/plotly {clone}/.deps/site/
+head -25 {SOURCE}/signals/mci_2026-01-11.csv > {folder}/trace.csv
+chown -R {STRANGER}:{STRANGER} {folder}"""
+        execute("bash", "-ec", steps)
+        # What the test tries may not be committed yet.
+        for changed in ("scripts/demo.sh", "scripts/demo/options.sh"):
+            shutil.copy(SOURCE / changed, clone / changed)
+        demo = f"""umask 002
+cd {clone}
+exec scripts/demo.sh --speed 1500 --trace {folder}/trace.csv --text tests/golden/corpus"""
+        environment = {n: v for n, v in os.environ.items() if n != "CURTAIL_ALLOW_ROOT"}
+        environment.update(HOME=str(folder), TMPDIR=str(folder),
+                           CURTAIL_BUILD=str(clone / "build/release"))
+        done = as_stranger("bash", "-c", demo, group=STRANGER, environment=environment,
+                           timeout=150)
+        expect(done.returncode == 0, f"exit code {done.returncode}\n{done.stderr[-3000:]}")
+        expect("chmod -R go-w" in done.stderr, "it does not say what it has changed")
+        for path in (clone / "results/demo").rglob("*"):
+            expect(path.lstat().st_mode & 0o022 == 0 or path.is_symlink(),
+                   f"others can change {path}")
 
 
 HELD = """
