@@ -2,6 +2,7 @@
 """A shared cluster: other users, wrapped commands, locks that hold nothing, and operators."""
 import contextlib
 import datetime
+import grp
 import json
 import os
 import shutil
@@ -259,6 +260,47 @@ exec scripts/demo.sh --speed 1500 --trace {folder}/trace.csv --text tests/golden
         for path in (clone / "results/demo").rglob("*"):
             expect(path.lstat().st_mode & 0o022 == 0 or path.is_symlink(),
                    f"others can change {path}")
+
+
+@case(seconds=8)
+def members_of_a_group_run_a_run_together():
+    if os.getuid() != 0:
+        return  # only root can become another member
+    with SmallRun(sites=("A",), ranks=1, training=PACED) as run:
+        os.chmod(run.folder, 0o755)
+        run.config["shared_with_group"] = grp.getgrgid(STRANGER).gr_name
+        run.save()
+        shutil.rmtree(run.out)
+        (run.folder / "trace.csv").write_text("point_time,A\n" + "".join(
+            f"2026-01-11T{17 + m // 60:02}:{m % 60:02}:00Z,50\n" for m in range(300)))
+        poll = [program("curtail-poll"), run.run_file]
+        source = ["--trace", run.folder / "trace.csv"]
+        execute(*poll, *source)
+        wait_for(lambda: len(run.metrics("A")) > 3, "steps")
+        for path in run.out.rglob("*"):
+            status = path.lstat()
+            own = path.is_relative_to(run.out / "job-logs/0")
+            expect(status.st_gid == STRANGER and status.st_mode & 0o007 == 0, f"{path}")
+            expect(own or status.st_mode & 0o060 == 0o060, f"{path} is closed to the group")
+        expect((run.out / "job-logs/0/A").stat().st_mode & 0o777 == 0o700, "job logs are open")
+        member = {"group": STRANGER, "environment": {**os.environ, "HOME": "/nonexistent"},
+                  "timeout": 60}
+        paused = as_stranger(*poll, "--pause", "A", "--reason", "cooling", **member)
+        expect(paused.returncode == 0, paused.stderr)
+        wait_for(lambda: run.events("A", "trainer-exit"), "the trainer's exit")
+        hold = run.poller_events("hold")[-1]
+        expect(hold["by"].startswith("nobody@"), f"{hold}")
+        polled = as_stranger(*poll, *source, **member)
+        expect(polled.returncode == 0, polled.stderr)
+        # What runs as the owner stays out of the group's reach.
+        os.chown(run.run_file, 0, STRANGER)
+        run.run_file.chmod(0o664)
+        expect("chmod go-w" in execute(*poll, *source, code=77).stderr, "it trusts the group")
+        # Another member does not trust a stranger's file.
+        run.run_file.chmod(0o644)
+        os.chown(run.run_file, 1, 1)
+        refused = as_stranger(*poll, *source, **member)
+        expect(refused.returncode == 77 and "belongs to user" in refused.stderr, refused.stderr)
 
 
 HELD = """

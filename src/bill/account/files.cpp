@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bill/account/files.hpp"
 
+#include "bill/account/clocks.hpp"
+
 #include <fmt/format.h>
 
 #include "base/core/digest.hpp"
@@ -200,6 +202,7 @@ Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
                                    std::make_move_iterator(site.poller_events.end()));
         files.sites.push_back({std::move(site.events), std::move(site.metrics),
                                std::move(publication), std::move(site.evaluations)});
+        files.sites.back().set_back = correct_times(files.sites.back());
     }
     return {};
 }

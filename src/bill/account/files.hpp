@@ -28,6 +28,9 @@ struct SiteFiles {
     std::vector<StepMetrics> metrics;
     Publication publication{};
     std::vector<runlog::HeldOutLine> evaluations{};
+    /// By how much the clock of the site's machine was set back at most while a trainer ran. The
+    /// times of `events` and `metrics` are corrected (clocks.hpp).
+    Millis set_back{0};
 };
 
 /// A contribution that a commit included or refused.

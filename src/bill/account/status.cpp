@@ -11,10 +11,11 @@ using runlog::JobChange;
 
 EventLine line_of(Event const& event, std::string const& site, Axis const& axis)
 {
-    // The round has its own column; nested objects are left out.
+    // The round has its own column; nested objects are left out, and what only the account needs.
     std::string details;
     for (auto const& [key, value] : event.details.members()) {
-        if (key == "round" || value.as_object() != nullptr) continue;
+        bool const is_internal = key == "monotonic_s" || key == "jobs";
+        if (key == "round" || is_internal || value.as_object() != nullptr) continue;
         auto const* text = value.as_text();
         details += (details.empty() ? "" : ", ") + key + " " +
                    (text != nullptr ? *text : json::to_string(value));

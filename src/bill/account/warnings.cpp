@@ -76,6 +76,11 @@ std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& time
     check_clock(warnings, "the poller", largest_step_back_of_poller(files));
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         auto const& name = files.run.sites[s].site.value;
+        if (auto const back = files.sites[s].set_back; back > Millis{0})
+            warnings.push_back(
+                fmt::format("the clock of {} was set back by {:.1f} s while it trained; the report "
+                            "takes the times from its monotonic clock",
+                            name, seconds(back)));
         check_clock(warnings, name,
                     std::max(largest_step_back(files.sites[s].events),
                              largest_step_back(files.sites[s].metrics)));

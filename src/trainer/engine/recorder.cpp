@@ -32,7 +32,14 @@ void Recorder::step(StepMetrics m)
 
 void Recorder::event(std::string const& type, json::Object details)
 {
-    check(events_.append({SystemClock{}.now(), type, site_, std::move(details)}));
+    append({SystemClock{}.now(), type, site_, std::move(details)});
+}
+
+// Nobody sets the monotonic clock.
+void Recorder::append(runlog::Event event)
+{
+    event.details.set("monotonic_s", FractionalSeconds(monotonic_now().time_since_epoch()).count());
+    check(events_.append(event));
 }
 
 void Recorder::payloads_read(runlog::PayloadsRead const& read)

@@ -49,7 +49,7 @@ class Recorder {
     template <class TrainerEvent>
     void event(TrainerEvent const& what)
     {
-        check(events_.append(runlog::to_event(what, SystemClock{}.now(), site_)));
+        append(runlog::to_event(what, SystemClock{}.now(), site_));
     }
     /// Writes the event. The metrics of the next step have the same numbers.
     void payloads_read(runlog::PayloadsRead const& read);
@@ -63,6 +63,7 @@ class Recorder {
     void status(json::Object status);
 
   private:
+    void append(runlog::Event event);
     void change_state(std::string const& state);
     void check(Result<void> const& written);
     void warn_of_high_loss(std::optional<double> loss);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bill/account/account_of.hpp"
+#include "bill/account/clocks.hpp"
 #include "bill/account/figures.hpp"
 #include "small_run.hpp"
 
@@ -155,6 +156,27 @@ TEST_F(Checks, AJobBeginsNoEarlierThanItsSubmission)
         {"EAST"}, StepsByTime(no_steps));
     ASSERT_EQ(jobs.size(), 1U);
     EXPECT_EQ(jobs[0].begin, at(2.001));
+}
+
+TEST_F(Checks, AClockThatWasSetBackIsCorrectedByTheMonotonicOne)
+{
+    auto const whole = account_of(files);
+    auto& east = files.sites[0];
+    auto const zero = at(0) - Seconds{5000};
+    auto const monotonic = [&](Time time) { return MonoTime{time - zero}; };
+    for (auto& e : east.events)
+        e.details.set("monotonic_s",
+                      FractionalSeconds(monotonic(e.time).time_since_epoch()).count());
+    for (auto& s : east.metrics) s.monotonic = monotonic(s.time);
+    // From hour 1.2 on, the clock is 20 min behind.
+    for (auto& e : east.events)
+        if (e.time > at(1.2)) e.time -= Seconds{1200};
+    for (auto& s : east.metrics)
+        if (s.time > at(1.2)) s.time -= Seconds{1200};
+    EXPECT_EQ(correct_times(east), Seconds{1200});
+    EXPECT_EQ(correct_times(files.sites[1]), Seconds{0}) << "it has no monotonic times";
+    EXPECT_EQ(account_of(files).sites[0].bill.total, whole.sites[0].bill.total);
+    EXPECT_THAT(titles(), testing::IsEmpty());
 }
 
 TEST_F(Checks, FrozenTimeIsNoTraining)
