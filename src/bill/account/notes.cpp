@@ -45,8 +45,7 @@ void add_unknown_intensity(Notes& notes, energy::Tally const& total, std::string
         notes.emplace_back(
             "Unknown intensity",
             fmt::format("{:.3f} of {:.3f} kWh were drawn while no sample held. Their CO₂ "
-                        "is not in these figures, which are lower bounds. The curtailed share is "
-                        "of the rest.",
+                        "is not in these figures. They count as not below the threshold.",
                         kwh(total.unknown), kwh(total.energy)));
 }
 

@@ -29,10 +29,11 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
          "Two power levels per site, from its configuration: one for training, one for any other "
          "state in which it holds devices. 0 otherwise. Not metered."},
         {"share",
-         "Curtailed share",
+         "Share below the threshold",
          {Origin::modelled, "as energy, < " + each_site(a, &SiteAccount::open_below) + " g/kWh"},
          "Energy drawn while the site's own intensity was below its threshold, divided by all "
-         "energy of known intensity. Inside windows: energy drawn while the window was open or "
+         "energy. That is a sign of curtailment, not curtailment itself. Inside windows: energy "
+         "drawn while the window was open or "
          "closing, divided by all energy; it includes what the close delay costs."},
         {"wall",
          "Wall time",

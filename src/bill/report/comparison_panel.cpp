@@ -97,7 +97,7 @@ Html comparison_table(PageData const& data)
          {.title = "Wall time", .unit = "h"},
          {.title = "Step", .digits = 3, .unit = data.real_s()},
          {.title = "Energy", .digits = 2, .unit = data.marked_unit("kWh", "energy")},
-         {.title = "Curtailed", .unit = "%"},
+         {.title = "Below", .unit = "%"},
          {.title = "Intensity", .unit = "mean g/kWh"},
          {.title = "CO₂", .unit = data.marked_unit("kg", "co2")},
          {.title = "",

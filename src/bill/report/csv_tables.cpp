@@ -28,7 +28,7 @@ std::vector<Field> fields_of(std::string_view words)
 // Energy and carbon: the columns that several tables share.
 constexpr std::string_view tally =
     " energy_kwh=kwh energy_is_whole energy_of_unknown_intensity_kwh=kwh_unknown "
-    "curtailed_share=share co2_g=gco2 co2_above_threshold_g=gco2_outside co2_is_whole";
+    "share_below_threshold=share co2_g=gco2 co2_above_threshold_g=gco2_outside co2_is_whole";
 
 class Tables {
   public:
@@ -94,7 +94,7 @@ void add_sites(Tables& out)
     out.start("sites",
               "site=id region devices idle_w training_w pue tokens joint_rounds lone_rounds "
               "allocated_s held_devices_s goodput energy_kwh=kwh energy_is_whole "
-              "energy_of_unknown_intensity_kwh=unknown_kwh curtailed_share=share co2_g=g "
+              "energy_of_unknown_intensity_kwh=unknown_kwh share_below_threshold=share co2_g=g "
               "co2_above_threshold_g=g_outside co2_is_whole");
     for (auto const& site : out.doc()["sites"].list()) {
         auto const power = site["power"];

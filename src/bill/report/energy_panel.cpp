@@ -82,9 +82,8 @@ Row energy_row(EnergyColumns const& columns, Cell name, EnergyFigures const& dra
     for (char const* state : columns.states)
         row.push_back(
             or_faint_zero(drawn.in_state("kwh", state), std::string(state) == "training" ? 2 : 3));
-    row.insert(row.end(),
-               {element("b", number(kwh, 2)), share(drawn.of("inside_kwh"), kwh - unknown),
-                share(drawn.of("window_kwh"), kwh)});
+    row.insert(row.end(), {element("b", number(kwh, 2)), share(drawn.of("inside_kwh"), kwh),
+                           share(drawn.of("window_kwh"), kwh)});
     if (columns.unknown) row.push_back(or_faint_zero(unknown, 2));
     auto const grams = drawn.of("total_g");
     auto const mark = grams && unknown > .005 * kwh ? "≥ " : "";
@@ -116,8 +115,8 @@ Html energy_table(PageData const& data)
         }
         for (auto const& title : titles) table.columns.push_back({title});
     };
-    add(columns.unknown ? std::vector<std::string>{"Total", "Curtailed", "In windows", "Unknown"}
-                        : std::vector<std::string>{"Total", "Curtailed", "In windows"});
+    add(columns.unknown ? std::vector<std::string>{"Total", "Below", "In windows", "Unknown"}
+                        : std::vector<std::string>{"Total", "Below", "In windows"});
     add({"Total", "Above", "g/kWh"});
     for (auto const& s : data.sites())
         table.rows.push_back(energy_row(columns, data.dotted(s["id"]), {data, {s["id"].text()}}));
@@ -139,8 +138,7 @@ Html energy_note(PageData const& data)
         "Bands in the CO₂ chart are close delays: the site still trains although intensity is "
         "above " +
         data.common("close_above", "its threshold") +
-        ". “Curtailed” is the share of energy drawn below the threshold, out of all energy of "
-        "known intensity. " +
+        ". “Below” is the share of all energy that is known to be drawn below the threshold. " +
         carbon));
 }
 

@@ -67,7 +67,7 @@ Html sentence(PageData const& data, View headline)
                "% of one site always on in the run's regions";
     if (!headline["share"]) return out + ".";
     return out + ", with " + element("b", percent(headline["share"].number())) +
-           " of its energy drawn at a marginal intensity below " +
+           " of its energy known to be drawn at a marginal intensity below " +
            keep_units(data.common("open_below", "its site's threshold")) + ".";
 }
 
@@ -246,7 +246,8 @@ Tile energy_tile(PageData const& data, View headline)
 
 Tile share_tile(PageData const& data, View headline)
 {
-    Tile tile{"Curtailed share of energy", "share", in_percent(headline["share"]), "%",
+    Tile tile{"Energy below " + data.common("open_below", "its threshold"), "share",
+              in_percent(headline["share"]), "%",
               bar(headline["share"].number_or(0), "var(--mid)")};
     if (auto const always = known_extent(data, "share"))
         tile.rows.push_back(

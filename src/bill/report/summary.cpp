@@ -57,13 +57,25 @@ std::vector<View> always_on_of(View doc)
     return out;
 }
 
+// `<100 g/kWh %`: the share of energy drawn below the threshold of all sites.
+std::string below_title(View doc)
+{
+    std::optional<double> common;
+    for (auto const& site : doc["sites"].list()) {
+        auto const below = site["open_below"].number();
+        if (common && below != common) return "below threshold %";
+        common = below;
+    }
+    return common ? fmt::format("<{:g} g/kWh %", *common) : "below threshold %";
+}
+
 std::string sites_text(View doc)
 {
     Table table{"sites",
                 {{"site", text},
                  {"kWh", number, 3},
                  {"in windows %", number, 1},
-                 {"curtailed %", number, 1},
+                 {below_title(doc), number, 1},
                  {"gCO2", number, 1}}};
     auto const scenarios = always_on_of(doc);
     for (auto const& s : scenarios)
@@ -146,12 +158,12 @@ std::string latencies_text(View doc)
 
 bool is_joint(View scenario) { return scenario["rate"]["from"].text() == "joint"; }
 
-std::string always_on_table(std::vector<View> const& scenarios)
+std::string always_on_table(View doc, std::vector<View> const& scenarios)
 {
     Table table{"always on",
                 {{"always on in", text},
                  {"kWh", number, 3},
-                 {"curtailed %", number, 1},
+                 {below_title(doc), number, 1},
                  {"gCO2", number, 1},
                  {"this run %", number, 2},
                  {"tokens/s"},
@@ -176,7 +188,7 @@ std::string always_on_text(View doc)
         auto const why = doc["missing"]["always_on"].text();
         return "no comparison with always-on: " + (why.empty() ? "not computed" : why) + "\n";
     }
-    std::string out = always_on_table(scenarios);
+    std::string out = always_on_table(doc, scenarios);
     out += fmt::format("  {} tokens at one site's rate and training power\n",
                        doc["totals"]["all"]["tokens"].integer());
     if (std::any_of(scenarios.begin(), scenarios.end(), &is_joint))
@@ -222,7 +234,7 @@ std::string closing_text(View doc)
     else if (unknown > 0)
         out += fmt::format(
             "{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these "
-            "figures, and curtailed % is of the rest\n",
+            "figures\n",
             unknown);
     if (is_replay(doc))
         out += fmt::format(

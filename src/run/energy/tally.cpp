@@ -35,7 +35,7 @@ Tally& Tally::operator+=(Tally const& other)
 std::optional<double> Tally::clean_share() const
 {
     if (known_energy().value <= 0 || !known()) return std::nullopt;
-    return ratio(clean, known_energy());
+    return ratio(clean, energy);
 }
 
 std::optional<GramsPerKwh> Tally::mean_intensity() const

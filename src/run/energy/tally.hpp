@@ -65,9 +65,8 @@ struct Tally {
     {
         return known() ? std::optional(known_energy() - clean) : std::nullopt;
     }
-    /// Returns the fraction clean / known_energy(). Returns an empty optional if known_energy() is
-    /// 0 or the carbon is unknown. Energy of unknown intensity counts neither in `clean`
-    /// nor in known_energy().
+    /// Returns the fraction of all energy that is known to be clean: clean / energy. Returns an
+    /// empty optional if known_energy() is 0 or the carbon is unknown.
     [[nodiscard]] std::optional<double> clean_share() const;
     /// Returns carbon / known_energy(). Returns an empty optional if known_energy() is 0 or the
     /// carbon is unknown.

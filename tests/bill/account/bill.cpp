@@ -120,8 +120,8 @@ TEST(Bill, WithPartOfTheSignalMissingIsALowerBound)
     auto const account = account_of(files);
     EXPECT_NEAR(account.sites[0].bill.total.known_carbon()->value, 220, 1e-9);
     EXPECT_FALSE(total_of(account).whole());
-    EXPECT_THAT(summary_text(account), testing::ContainsRegex("EAST +3.400 +94.1 +100.0 +>220.0"))
-        << "3.2 kWh of 3.2 whose intensity is known";
+    EXPECT_THAT(summary_text(account), testing::ContainsRegex("EAST +3.400 +94.1 +94.1 +>220.0"))
+        << "3.2 of 3.4 kWh are known to be below the threshold";
     EXPECT_THAT(summary_text(account),
                 HasSubstr("0.200 kWh were drawn while the signal was unknown"));
 }

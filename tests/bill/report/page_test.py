@@ -91,7 +91,7 @@ def check_comparison(browser, doc, checks):
                    carbon_of(c)) for c in doc["comparison"]])
     shares = [percent(doc["totals"]["sites"][s["id"]]["share"]) for s in doc["sites"]]
     rows = browser.rows("#energy .t")
-    checks.true(f"the energy table does not show the curtailed shares {shares}", all(
+    checks.true(f"the energy table does not show the shares below the threshold {shares}", all(
         share == "–" or share + " %" in row for share, row in zip(shares, rows)))
 
 

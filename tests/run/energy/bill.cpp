@@ -53,7 +53,7 @@ TEST(Tally, EnergyWithoutSignalIsUnknownAndAddsNoCarbon)
     EXPECT_NEAR(tally.energy.value, 1000.0 / 3, 1e-9);
     EXPECT_NEAR(tally.unknown.value, 600.0 / 3.6, 1e-9);
     EXPECT_NEAR(tally.carbon.value, 600.0 / 3600 * 50, 1e-9);
-    EXPECT_NEAR(*tally.clean_share(), 1, 1e-12) << "unknown energy is neither clean nor dirty";
+    EXPECT_NEAR(*tally.clean_share(), 0.5, 1e-12) << "half of it is known to be clean";
 }
 
 TEST(Tally, AnEmptyTallyHasNoShares)
