@@ -49,6 +49,17 @@ void add_unknown_intensity(Notes& notes, energy::Tally const& total, std::string
                         kwh(total.unknown), kwh(total.energy)));
 }
 
+void add_avoided(Notes& notes, energy::Tally const& total)
+{
+    if (total.avoided.value <= 0) return;
+    notes.emplace_back(
+        "Avoided emissions",
+        fmt::format("Some energy was drawn at a negative marginal intensity, which avoided {:.4g} "
+                    "kg of CO₂ elsewhere. That is a statement of its own: the figures count this "
+                    "energy with 0 g/kWh.",
+                    total.avoided.value / 1000));
+}
+
 void add_outside_threshold(Notes& notes, energy::Tally const& total)
 {
     auto const dirty = total.dirty();
@@ -82,7 +93,7 @@ void add_gaps(Notes& notes, Scenario const& scenario)
     auto const& tally = scenario.tally;
     if (tally.whole() && tally.carbon.value <= 0)
         notes.emplace_back("Always on, " + scenario.region,
-                           "Its CO₂ is 0 or negative. No percentage is given for this region.");
+                           "Its CO₂ is 0. No percentage is given for this region.");
     if (tally.unknown.value <= 0) return;
     notes.emplace_back(
         "Always on, " + scenario.region,
@@ -269,6 +280,7 @@ void explain(Account& account, RunFiles const& files, Timeline const& timeline, 
     add_clock(notes, account);
     add_unknown_intensity(notes, total_of(account),
                           carbon != account.missing.end() ? carbon->second : "");
+    add_avoided(notes, total_of(account));
     add_outside_threshold(notes, total_of(account));
     add_always_on(notes, account);
     add_missing_regions(notes, account);

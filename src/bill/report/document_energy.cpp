@@ -69,6 +69,7 @@ Object whole_json(Whole const& whole, account::Account const& a)
             {"unknown_kwh", tally.unknown.value / 1000},
             {"g", in_grams(tally.known_carbon())},
             {"g_outside", in_grams(tally.known_carbon_dirty())},
+            {"avoided_g", tally.avoided.value},
             {"co2_is_whole", tally.whole()},
             {"co2_bound", energy::name(tally.carbon_bound())},
             {"share", tally.clean_share()},

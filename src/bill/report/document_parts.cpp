@@ -22,6 +22,7 @@ json::Object& add_tally(json::Object& out, energy::Tally const& tally)
         .set("share", tally.clean_share())
         .set("gco2", in_grams(tally.known_carbon()))
         .set("gco2_outside", in_grams(tally.known_carbon_dirty()))
+        .set("avoided_g", tally.avoided.value)
         .set("co2_is_whole", tally.whole())
         .set("co2_bound", energy::name(tally.carbon_bound()));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/energy/tally.hpp"
 
+#include <algorithm>
+
 namespace curtail::energy {
 namespace {
 
@@ -10,12 +12,14 @@ Tally of_piece(Watts power, IntensityPiece const& piece, GramsPerKwh threshold)
     if (!piece.intensity)
         return {.energy = energy, .clean = {}, .unknown = energy, .carbon = {}, .carbon_dirty = {}};
     bool const clean = *piece.intensity < threshold;
-    Grams const carbon = energy * *piece.intensity;
+    Grams const change = energy * *piece.intensity;
+    Grams const carbon = std::max(change, Grams{});
     return {.energy = energy,
             .clean = clean ? energy : WattHours{},
             .unknown = {},
             .carbon = carbon,
-            .carbon_dirty = clean ? Grams{} : carbon};
+            .carbon_dirty = clean ? Grams{} : carbon,
+            .avoided = carbon - change};
 }
 
 }  // namespace
@@ -27,6 +31,7 @@ Tally& Tally::operator+=(Tally const& other)
     unknown += other.unknown;
     carbon += other.carbon;
     carbon_dirty += other.carbon_dirty;
+    avoided += other.avoided;
     blind = blind || other.blind;
     bound = bound | other.bound;
     return *this;

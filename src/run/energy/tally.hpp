@@ -19,10 +19,13 @@ struct Tally {
     WattHours clean;     ///< the part drawn at an intensity below the threshold, which is a sign of
                          ///< curtailment and no proof
     WattHours unknown;   ///< the part drawn while the intensity was unknown
-    Grams carbon;        ///< carbon caused by the energy of known intensity
+    Grams carbon;        ///< carbon caused by the energy of known intensity; never negative
     Grams carbon_dirty;  ///< the part of `carbon` caused while the intensity was at or above the
                          ///< threshold
-    bool blind{false};   ///< some energy was drawn in a region without any known intensity
+    /// Emissions avoided by energy drawn at a negative marginal intensity, as a positive amount.
+    /// They are no part of a footprint: `carbon` has 0 for this energy.
+    Grams avoided{};
+    bool blind{false};          ///< some energy was drawn in a region without any known intensity
     Bound bound{Bound::exact};  ///< how `energy` relates to what was drawn
 
     /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind.

@@ -2,6 +2,7 @@
 // The carbon bill of a small run, worked out by hand.
 #include <gmock/gmock.h>
 
+#include "bill/account/audit.hpp"
 #include "bill/account/figures.hpp"
 #include "bill/account/shown.hpp"
 #include "bill/account/small_run.hpp"
@@ -167,6 +168,22 @@ TEST(Bill, OfASiteThatTheRunFileLacksIsUnknown)
     EXPECT_FALSE(total_bill(account).total.known());
     EXPECT_TRUE(account.sites[0].bill.total.whole());
     EXPECT_THAT(account.missing.at("carbon"), HasSubstr("WEST is not in the run file"));
+}
+
+TEST(Bill, AtNegativeIntensityIsNoNegativeFootprint)
+{
+    auto files = small_run();
+    files.trace[0] = hourly("E", {-50, -80, -80, -50, -50});
+    auto const account = account_of(files);
+    EXPECT_EQ(account.sites[0].bill.total.known_carbon()->value, 0);
+    EXPECT_GT(account.sites[0].bill.total.avoided.value, 0);
+    EXPECT_GT(total_of(account).known_carbon()->value, 0);
+    auto const sci = sci_of(account);
+    ASSERT_TRUE(sci);
+    EXPECT_GT(sci->g_per_million_tokens, 0);
+    EXPECT_THAT(summary_text(account), testing::Not(testing::ContainsRegex(" -[0-9]")));
+    EXPECT_TRUE(std::ranges::any_of(
+        account.notes, [](auto const& note) { return note.first == "Avoided emissions"; }));
 }
 
 // Lines of metrics.jsonl that a full disk swallowed leave the logged states, which nothing

@@ -56,6 +56,16 @@ TEST(Tally, EnergyWithoutSignalIsUnknownAndAddsNoCarbon)
     EXPECT_NEAR(*tally.clean_share(), 0.5, 1e-12) << "half of it is known to be clean";
 }
 
+TEST(Tally, AvoidedEmissionsNetNoFootprint)
+{
+    IntensitySeries const signal{{{at(0), GramsPerKwh{-80}}, {at(300), GramsPerKwh{50}}},
+                                 two_hours};
+    auto const tally = integrate(Watts{1000}, {at(0), at(600)}, signal, GramsPerKwh{100});
+    EXPECT_NEAR(tally.carbon.value, 300.0 / 3600 * 50, 1e-9);
+    EXPECT_NEAR(tally.avoided.value, 300.0 / 3600 * 80, 1e-9);
+    EXPECT_NEAR(*tally.clean_share(), 1, 1e-12);
+}
+
 TEST(Tally, AnEmptyTallyHasNoShares)
 {
     EXPECT_FALSE(Tally{}.clean_share());
