@@ -12,6 +12,7 @@
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
 #include "base/process/command.hpp"
+#include "run/runlog/poller_events.hpp"
 #include "support/child_process.hpp"
 #include "support/eventually.hpp"
 #include "support/paths.hpp"
@@ -351,6 +352,29 @@ TEST_F(LivePoller, RefusesWhatOtherUsersCanChangeAndNamesTheCommandThatMendsIt)
     EXPECT_THAT(poll({}).errors, HasSubstr("chmod o-w " + folder_.path().string()));
     chmod(folder_.path().c_str(), 0700);
     EXPECT_EQ(poll({}).exit_code, 0);
+}
+
+TEST_F(LivePoller, LogsItsSettingsAtTheFirstPollAndAtEachChange)
+{
+    auto const logged = [&] {
+        std::vector<runlog::Configuration> all;
+        auto const file =
+            runlog::read_events(folder_ / "out/poller/sites/CAISO_NORTH/events.jsonl").value();
+        for (auto const& event : file.events)
+            if (auto found = runlog::configuration_in(event)) all.push_back(std::move(*found));
+        return all;
+    };
+    EXPECT_EQ(poll({}).exit_code, 0);
+    EXPECT_EQ(poll({}).exit_code, 0);
+    ASSERT_EQ(logged().size(), 1U) << "nothing has changed";
+    EXPECT_EQ(logged()[0].files.at(2).text, read_file(folder_ / "site.json").value());
+    auto text = read_file(folder_ / "site.json").value();
+    text.insert(1, R"("power": {"idle_kw": 0.2},)");
+    ASSERT_TRUE(write_file(folder_ / "site.json", text));
+    EXPECT_EQ(poll({}).exit_code, 0);
+    ASSERT_EQ(logged().size(), 2U);
+    EXPECT_EQ(logged()[1].files.at(2).text, text);
+    EXPECT_NE(logged()[0].digest(), logged()[1].digest());
 }
 
 TEST_F(LivePoller, RootNeedsItsOwnConsent)

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+
+#include "base/core/text.hpp"
 
 #include "bill/account/parts.hpp"
 #include "bill/account/rules.hpp"
@@ -210,6 +213,28 @@ void check_least_energy(std::vector<Doubt>& doubts, SiteRecords const& r, WattHo
                      r.name(), drawn.value / 1000, grouped(r.in_model.value), least.value / 1000)});
 }
 
+// The bill uses the present files. Those that were in force are in the poller's log.
+void check_settings(std::vector<Doubt>& doubts, SiteRecords const& r, config::Run const& run,
+                    std::vector<Event> const& poller)
+{
+    if (run.files.size() != run.sites.size() + 2) return;
+    std::map<std::string, Time> differs;
+    for (auto const& event : poller) {
+        auto const logged = runlog::configuration_in(event);
+        if (!logged || event.site != r.site.site.value || logged->files.size() != 3) continue;
+        std::size_t const present[] = {0, 1, r.index + 2};
+        for (std::size_t i = 0; i < 3; ++i)
+            if (logged->files[i].text != run.files[present[i]].text)
+                differs.try_emplace(logged->files[i].name, event.time);
+    }
+    for (auto const& [name, time] : differs)
+        doubts.push_back({r.index, Bound::exact, "Settings have changed",
+                          fmt::format("{}: the file {} differs from the one that was in force from "
+                                      "{} on. The bill uses the present one; the event "
+                                      "`configuration` of the poller has the other.",
+                                      r.name(), printable(name), format_time(time))});
+}
+
 // Each job that the cluster's accounting knows must be in the bill.
 void check_accounting(std::vector<Doubt>& doubts, SiteRecords const& r,
                       std::vector<Event> const& poller)
@@ -249,6 +274,7 @@ std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Wo
                                   work.sites[s].tokens};
         auto const drawn = energy.sites[s].bill.total.energy;
         auto const real = WattHours{drawn.value / timeline.axis.factor()};
+        check_settings(doubts, records, files.run, files.poller_events);
         check_accounting(doubts, records, files.poller_events);
         check_steps_in_jobs(doubts, records);
         check_one_trainer(doubts, records);

@@ -14,7 +14,7 @@ EventLine line_of(Event const& event, std::string const& site, Axis const& axis)
     // The round has its own column; nested objects are left out, and what only the account needs.
     std::string details;
     for (auto const& [key, value] : event.details.members()) {
-        bool const is_internal = key == "monotonic_s" || key == "jobs";
+        bool const is_internal = key == "monotonic_s" || key == "jobs" || key == "files";
         if (key == "round" || is_internal || value.as_object() != nullptr) continue;
         auto const* text = value.as_text();
         details += (details.empty() ? "" : ", ") + key + " " +

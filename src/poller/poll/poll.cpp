@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/core/build_info.hpp"
+#include "run/runlog/poller_events.hpp"
+
 namespace curtail::poll {
 namespace {
 
@@ -66,6 +69,28 @@ void report_folder_warning(PollContext const& context, StateStore& store)
     if (store.set_folder_warning(warning) && !warning.empty()) context.log.warning(warning);
 }
 
+Result<void> record_configuration(PollContext const& context, StateStore& store)
+{
+    if (context.source.members().empty()) return {};
+    auto const& files = context.run.files;
+    auto const now = SystemClock{}.now();
+    for (std::size_t s = 0; s < context.run.sites.size(); ++s) {
+        // The run file, the model file, and the site files in the order of the sites.
+        runlog::Configuration configuration{{}, context.source, build_json()};
+        for (auto const at : {std::size_t{0}, std::size_t{1}, s + 2})
+            configuration.files.push_back(
+                {files.at(at).path.filename().string(), files.at(at).text});
+        auto const& site = context.run.sites[s].site;
+        auto digest = configuration.digest();
+        if (store.site(site).configuration == digest) continue;
+        auto event = runlog::to_event(configuration, now, site.value);
+        if (auto stored = store.set_configuration(site, std::move(digest), {std::move(event)});
+            !stored)
+            return stored;
+    }
+    return {};
+}
+
 std::vector<Error> find_unmanaged_jobs(PollContext const& context, StateStore const& store)
 {
     std::vector<Error> found;
@@ -97,6 +122,8 @@ Result<PollResult> poll_once(PollContext context, bool dry_run)
     auto const opened = open_store(context.run, access, SystemClock{}.now());
     if (!opened) return tl::unexpected(opened.error());
     report_folder_warning(context, **opened);
+    // A full disk must not prevent stopping jobs. The next save tries again and reports the error.
+    if (!dry_run) (void)record_configuration(context, **opened);
     auto errors = find_unmanaged_jobs(context, **opened);
     auto const pollers = make_pollers(context, **opened);
     auto const stored = poll_all(pollers, context, dry_run);

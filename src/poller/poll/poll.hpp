@@ -20,6 +20,8 @@ struct PollContext {
     std::shared_ptr<Clock const> clock{};  ///< the signal's clock
     std::optional<Time> trace_end{};  ///< time of the trace's last sample; empty without a trace
     Log log;
+    /// Where the signals come from, for the event `configuration`; empty without a source.
+    json::Object source{};
     /// A warning about the run's folders; empty if there is none. It is logged only if it differs
     /// from that of the previous poll.
     std::string folder_warning{};
@@ -58,6 +60,9 @@ using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
 /// Logs `context.folder_warning` unless the previous poll had the same one, and remembers it in
 /// `store`.
 void report_folder_warning(PollContext const& context, StateStore& store);
+/// Logs the settings of each site if they differ from those that were logged last. Without a source
+/// of signals, logs nothing.
+[[nodiscard]] Result<void> record_configuration(PollContext const& context, StateStore& store);
 /// Finds sites that the run's file no longer names although they have jobs. No poller manages those
 /// jobs. Returns an error for each such site, and logs it as a warning.
 [[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,

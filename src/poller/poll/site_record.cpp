@@ -87,6 +87,7 @@ json::Object to_json(SiteRecord const& site)
     if (site.holds.automatic) object.set("hold", to_json(*site.holds.automatic));
     object.set("decision", site.holds.applied_serial);
     if (!site.holds.operators.empty()) object.set("operators", site.holds.operators);
+    if (!site.configuration.empty()) object.set("configuration", site.configuration);
     if (site.accounted) object.set("accounted", format_time(*site.accounted));
     if (site.accounted_at_end) object.set("accounted_at_end", true);
     if (!site.written_until.empty()) object.set("written_until", to_json(site.written_until));
@@ -106,6 +107,7 @@ SiteRecord read_site_record(json::ObjectReader& r, std::string const& where)
         "hold", [&](json::ObjectReader& o) { site.holds.automatic = read_hold(o); }, false);
     site.holds.applied_serial = r.integer("decision", 0);
     site.holds.operators = r.text("operators", "");
+    site.configuration = r.text("configuration", "");
     site.accounted = r.optional_time("accounted");
     site.accounted_at_end = r.boolean("accounted_at_end", false);
     if (auto const* written = r.any("written_until"))

@@ -48,6 +48,7 @@ struct SiteRecord {
     WindowRecord window;
     plan::SiteState jobs;
     HoldRecord holds;
+    std::string configuration{};  ///< digest of the settings that were logged last
     /// When the poller last asked for the accounts of the site's jobs, in real time.
     std::optional<Time> accounted{};
     bool accounted_at_end{false};  ///< it has asked after the run was complete

@@ -86,6 +86,16 @@ Result<void> StateStore::set_jobs(SiteId const& site, plan::SiteState jobs, Hold
     return save_locked();
 }
 
+Result<void> StateStore::set_configuration(SiteId const& site, std::string digest,
+                                           std::vector<runlog::Event> events)
+{
+    std::lock_guard const guard(mutex_);
+    state_.sites.at(site).configuration = std::move(digest);
+    unsaved_ = true;
+    state_.add_events(site, std::move(events));
+    return save_locked();
+}
+
 Result<void> StateStore::set_accounted(SiteId const& site, Time now, bool at_end,
                                        std::vector<runlog::Event> events)
 {

@@ -67,6 +67,9 @@ class StateStore {
     /// returns. After an error the change waits in memory.
     [[nodiscard]] Result<void> set_jobs(SiteId const& site, plan::SiteState jobs, HoldRecord holds,
                                         std::vector<runlog::Event> events);
+    /// Stores the digest of a site's settings, with the event that has them.
+    [[nodiscard]] Result<void> set_configuration(SiteId const& site, std::string digest,
+                                                 std::vector<runlog::Event> events);
     /// Stores when the poller asked for the accounts of a site's jobs, with the answer, and writes
     /// it before it returns. `at_end`: the run is complete.
     [[nodiscard]] Result<void> set_accounted(SiteId const& site, Time now, bool at_end,

@@ -107,6 +107,7 @@ Result<PollResult> watch(PollContext context, WatchOptions const& options,
     auto const opened = open_store(context.run, Access::write, SystemClock{}.now());
     if (!opened) return tl::unexpected(opened.error());
     report_folder_warning(context, **opened);
+    (void)record_configuration(context, **opened);  // the next save reports an error
     auto errors = find_unmanaged_jobs(context, **opened);
     auto const pollers = make_pollers(context, **opened);
     auto const stopped = run_loops(pollers, context, options, stop_request, **opened);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/core/clock_file.hpp"
+#include "base/core/digest.hpp"
 #include "base/core/private_file.hpp"
 #include "poller/signals/trace_provider.hpp"
 #include "poller/signals/watttime_provider.hpp"
@@ -105,6 +106,11 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target,
     if (!clock) return tl::unexpected(clock.error());
     if (auto checked = check_clock(target.run, source, wanted.origin, *clock); !checked)
         return checked;
+    auto const content = read_file(source.file);
+    if (!content) return tl::unexpected(content.error());
+    context.source = {{"kind", "trace"},
+                      {"file", std::filesystem::path(source.file).filename().string()},
+                      {"sha256", sha256(*content).hex()}};
     context.clock = std::make_shared<ScaledClock>(*clock);
     context.trace_end = trace->last_time();
     for (auto const* site : target.sites)
@@ -158,6 +164,7 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target,
         if (auto made = ensure_private_folder(folder); !made) return made;
     }
     if (auto guarded = hide_process_memory(); !guarded) return guarded;
+    context.source = {{"kind", "watttime"}, {"url", source.base_url}};
     context.clock = std::make_shared<SystemClock>();
     for (auto const* site : target.sites) {
         auto provider = make_watttime(source, folder, dry_run, *context.clock, context.log);

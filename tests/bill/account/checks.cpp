@@ -6,6 +6,7 @@
 #include "bill/account/account_of.hpp"
 #include "bill/account/clocks.hpp"
 #include "bill/account/figures.hpp"
+#include "run/runlog/poller_events.hpp"
 #include "small_run.hpp"
 
 namespace curtail::account {
@@ -108,6 +109,22 @@ TEST_F(Checks, AnEndThatNobodyReportedIsTheLatestPossibleOne)
     EXPECT_DOUBLE_EQ(seconds(1, PowerState::idle), 3600);
     EXPECT_EQ(bound(), Bound::at_most);
     EXPECT_TRUE(total_of(account_).known_carbon());
+}
+
+TEST_F(Checks, SettingsThatHaveChangedAreNoted)
+{
+    files.run.files = {{"/r/run.json", "run", {}},
+                       {"/r/model.json", "model", {}},
+                       {"/r/east.json", "halved", {}},
+                       {"/r/west.json", "west", {}}};
+    runlog::Configuration const then{
+        {{"run.json", "run"}, {"model.json", "model"}, {"east.json", "whole"}}};
+    files.poller_events.insert(files.poller_events.begin(),
+                               runlog::to_event(then, at(0.1), "EAST"));
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings have changed"));
+    EXPECT_TRUE(
+        has_note("EAST: the file east.json differs from the one that was in force from "
+                 "2026-03-01T00:06:00Z on"));
 }
 
 TEST_F(Checks, AJobThatOnlySlurmKnowsIsMissingInTheBill)
