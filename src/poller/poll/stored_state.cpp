@@ -92,8 +92,10 @@ Result<std::optional<StoredState>> read_state(std::filesystem::path const& path)
     auto const text = read_file_if_exists(path, json::document_limits.bytes);
     if (!text) return tl::unexpected(text.error());
     if (!*text) return std::optional<StoredState>{};
+    auto const remedy =
+        "move " + path.string() + " away: the poller finds running jobs again by their names";
     auto const value = json::parse(**text, path.string());
-    if (!value) return tl::unexpected(value.error());
+    if (!value) return fail(value.error().code, value.error().what, value.error().why, remedy);
     json::ObjectReader r(*value, path.string());
     r.require(r.integer("format") == format, "format", "must be " + std::to_string(format));
     StoredState state;
@@ -106,8 +108,7 @@ Result<std::optional<StoredState>> read_state(std::filesystem::path const& path)
     r.each("outbox", [&](json::ObjectReader& o) { state.outbox.push_back(read_event(o)); });
     state.folder_warning = r.optional_text("folder_warning").value_or("");
     if (auto error = r.finish()) {
-        error->remedy =
-            "move " + path.string() + " away: the poller finds running jobs again by their names";
+        error->remedy = remedy;
         return tl::unexpected(*error);
     }
     return std::optional(std::move(state));

@@ -353,10 +353,13 @@ TEST_F(StateStoreTest, ReadAccessWritesNothing)
 TEST_F(StateStoreTest, DamagedStateNamesARemedy)
 {
     open().reset();
-    restore("state.json", "{\"format\":1,\"lst_entry\":0}");
-    auto const store = open_store(run_, Access::write, at(0));
-    ASSERT_FALSE(store);
-    EXPECT_THAT(store.error().message(), HasSubstr("finds running jobs again by their names"));
+    for (auto const* text : {"", "{", "{\"format\":1,\"lst_entry\":0}"}) {
+        restore("state.json", text);
+        auto const store = open_store(run_, Access::write, at(0));
+        ASSERT_FALSE(store) << text;
+        EXPECT_THAT(store.error().message(), HasSubstr("finds running jobs again by their names"))
+            << text;
+    }
 }
 
 TEST_F(StateStoreTest, RemembersTheFolderWarningUntilItChanges)
