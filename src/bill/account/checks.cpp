@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <tuple>
 
 #include "base/core/text.hpp"
 
@@ -213,26 +213,36 @@ void check_least_energy(std::vector<Doubt>& doubts, SiteRecords const& r, WattHo
                      r.name(), drawn.value / 1000, grouped(r.in_model.value), least.value / 1000)});
 }
 
-// The bill uses the present files. Those that were in force are in the poller's log.
-void check_settings(std::vector<Doubt>& doubts, SiteRecords const& r, config::Run const& run,
+// Whether the bill of a site is the same with the settings of both files.
+bool bills_alike(config::Site const& a, config::Site const& b)
+{
+    auto const settings = [](config::Site const& s) {
+        return std::tuple(s.region.value, s.power.idle.value, s.power.training.value, s.power.pue,
+                          s.window.open_below.value, s.window.close_above.value,
+                          s.window.close_delay, s.signal_max_age, s.embodied_gco2_per_hour);
+    };
+    return settings(a) == settings(b);
+}
+
+// The bill uses the present site file. Those that were in force are in the poller's log.
+void check_settings(std::vector<Doubt>& doubts, SiteRecords const& r,
                     std::vector<Event> const& poller)
 {
-    if (run.files.size() != run.sites.size() + 2) return;
-    std::map<std::string, Time> differs;
     for (auto const& event : poller) {
         auto const logged = runlog::configuration_in(event);
-        if (!logged || event.site != r.site.site.value || logged->files.size() != 3) continue;
-        std::size_t const present[] = {0, 1, r.index + 2};
-        for (std::size_t i = 0; i < 3; ++i)
-            if (logged->files[i].text != run.files[present[i]].text)
-                differs.try_emplace(logged->files[i].name, event.time);
+        if (!logged || event.site != r.site.site.value || logged->files.empty()) continue;
+        auto const& file = logged->files.back();
+        auto const then = config::parse_site(file.text, file.name);
+        if (then && bills_alike(*then, r.site)) continue;
+        doubts.push_back(
+            {r.index, Bound::uncertain, "Settings have changed",
+             fmt::format(
+                 "{}: region, power, thresholds or signal_max_age_s of its site file differ "
+                 "from those in {}, which was in force from {} on. The bill uses the "
+                 "present ones.",
+                 r.name(), printable(file.name), format_time(event.time))});
+        return;
     }
-    for (auto const& [name, time] : differs)
-        doubts.push_back({r.index, Bound::exact, "Settings have changed",
-                          fmt::format("{}: the file {} differs from the one that was in force from "
-                                      "{} on. The bill uses the present one; the event "
-                                      "`configuration` of the poller has the other.",
-                                      r.name(), printable(name), format_time(time))});
 }
 
 // Each job that the cluster's accounting knows must be in the bill.
@@ -274,7 +284,7 @@ std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Wo
                                   work.sites[s].tokens};
         auto const drawn = energy.sites[s].bill.total.energy;
         auto const real = WattHours{drawn.value / timeline.axis.factor()};
-        check_settings(doubts, records, files.run, files.poller_events);
+        check_settings(doubts, records, files.poller_events);
         check_accounting(doubts, records, files.poller_events);
         check_steps_in_jobs(doubts, records);
         check_one_trainer(doubts, records);

@@ -75,12 +75,15 @@ Result<void> record_configuration(PollContext const& context, StateStore& store)
     auto const& files = context.run.files;
     auto const now = SystemClock{}.now();
     for (std::size_t s = 0; s < context.run.sites.size(); ++s) {
+        auto const& site = context.run.sites[s].site;
+        bool const is_polled = std::ranges::any_of(
+            context.sites, [&](SiteParts const& parts) { return parts.site.site == site; });
+        if (!is_polled) continue;
         // The run file, the model file, and the site files in the order of the sites.
         runlog::Configuration configuration{{}, context.source, build_json()};
         for (auto const at : {std::size_t{0}, std::size_t{1}, s + 2})
             configuration.files.push_back(
                 {files.at(at).path.filename().string(), files.at(at).text});
-        auto const& site = context.run.sites[s].site;
         auto digest = configuration.digest();
         if (store.site(site).configuration == digest) continue;
         auto event = runlog::to_event(configuration, now, site.value);

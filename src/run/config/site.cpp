@@ -159,14 +159,10 @@ void read_permission(json::ObjectReader& r, Site& site)
               "must be at least 2 x poll_period_s: a job must survive one late poll");
 }
 
-}  // namespace
-
-Result<Site> read_site(std::filesystem::path const& file, std::vector<SettingsFile>& files)
+Result<Site> site_of(json::Value const& json, std::filesystem::path const& file)
 {
     using Reader = json::ObjectReader;
-    auto const json = read_settings(file, files);
-    if (!json) return tl::unexpected(json.error());
-    Reader r(*json, file.string(), ExitCode::config);
+    Reader r(json, file.string(), ExitCode::config);
     Site site;
     site.site = {r.text("site")};
     r.require(is_plain_name(site.site.value), "site", plain_name_rule);
@@ -195,6 +191,22 @@ Result<Site> read_site(std::filesystem::path const& file, std::vector<SettingsFi
     site.s3 = read_s3_access(r, file);
     if (auto error = r.finish()) return tl::unexpected(*error);
     return site;
+}
+
+}  // namespace
+
+Result<Site> read_site(std::filesystem::path const& file, std::vector<SettingsFile>& files)
+{
+    auto const json = read_settings(file, files);
+    if (!json) return tl::unexpected(json.error());
+    return site_of(*json, file);
+}
+
+Result<Site> parse_site(std::string const& text, std::filesystem::path const& file)
+{
+    auto const json = json::parse(text, file.string(), json::Dialect::comments);
+    if (!json) return tl::unexpected(json.error());
+    return site_of(*json, file);
 }
 
 }  // namespace curtail::config

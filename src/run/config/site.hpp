@@ -89,4 +89,8 @@ struct Site {
 [[nodiscard]] Result<Site> read_site(std::filesystem::path const& file,
                                      std::vector<SettingsFile>& files);
 
+/// Parses the text of a site file, such as one that a poller logged. `file` is its name for
+/// messages and the base of its relative paths. Fails with `config` if it is invalid.
+[[nodiscard]] Result<Site> parse_site(std::string const& text, std::filesystem::path const& file);
+
 }  // namespace curtail::config

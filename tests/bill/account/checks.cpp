@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records that contradict each other: the bill says so, and names the files and the interval.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,20 +112,32 @@ TEST_F(Checks, AnEndThatNobodyReportedIsTheLatestPossibleOne)
     EXPECT_TRUE(total_of(account_).known_carbon());
 }
 
-TEST_F(Checks, SettingsThatHaveChangedAreNoted)
+TEST_F(Checks, SettingsThatHaveChangedMakeTheBillUncertain)
 {
-    files.run.files = {{"/r/run.json", "run", {}},
-                       {"/r/model.json", "model", {}},
-                       {"/r/east.json", "halved", {}},
-                       {"/r/west.json", "west", {}}};
-    runlog::Configuration const then{
-        {{"run.json", "run"}, {"model.json", "model"}, {"east.json", "whole"}}};
-    files.poller_events.insert(files.poller_events.begin(),
-                               runlog::to_event(then, at(0.1), "EAST"));
+    auto const& east = files.run.sites[0];
+    auto const log = [&](double idle_kw) {
+        runlog::Configuration const then{
+            {{"run.json", "{}"},
+             {"model.json", "{}"},
+             {"east.json",
+              fmt::format(
+                  R"({{"site": "EAST", "region": "E", "launcher": {{}}, "signal_max_age_s": {},
+                  "power": {{"idle_kw": {}, "training_kw": {}, "pue": {}}},
+                  "window": {{"open_below_gco2_per_kwh": {}, "close_above_gco2_per_kwh": {}}}}})",
+                  FractionalSeconds(east.signal_max_age).count(), idle_kw,
+                  east.power.training.value / 1000, east.power.pue, east.window.open_below.value,
+                  east.window.close_above.value)}}};
+        files.poller_events.insert(files.poller_events.begin(),
+                                   runlog::to_event(then, at(0.1), "EAST"));
+    };
+    log(east.power.idle.value / 1000);
+    EXPECT_THAT(titles(), testing::IsEmpty()) << "the same settings, perhaps in another text";
+    log(2 * east.power.idle.value / 1000);
     EXPECT_THAT(titles(), testing::ElementsAre("Settings have changed"));
     EXPECT_TRUE(
-        has_note("EAST: the file east.json differs from the one that was in force from "
+        has_note("differ from those in east.json, which was in force from "
                  "2026-03-01T00:06:00Z on"));
+    EXPECT_EQ(bound(), Bound::uncertain);
 }
 
 TEST_F(Checks, AJobThatOnlySlurmKnowsIsMissingInTheBill)
