@@ -12,6 +12,7 @@ bool is_answer(Input const& input)
 {
     return !(std::holds_alternative<Tick>(input) || std::holds_alternative<Stepped>(input) ||
              std::holds_alternative<Skipped>(input) ||
+             std::holds_alternative<Published>(input) ||
              std::holds_alternative<StopRequested>(input));
 }
 

@@ -73,6 +73,11 @@ void put(std::ostream& out, Stepped const& i)
 {
     out << "Stepped " << i.blocks.to_string() << " " << exact(i.seconds.count());
 }
+void put(std::ostream& out, Published const& i)
+{
+    out << "Published";
+    for (auto const& [stream, head] : i.heads) out << " " << stream << "=" << head.number;
+}
 void put(std::ostream& out, Skipped const& i) { out << "Skipped " << i.blocks.to_string(); }
 void put(std::ostream& out, SimProcess const& p, CutReady const& i)
 {

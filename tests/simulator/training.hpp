@@ -21,6 +21,7 @@ class Training : private Part {
   private:
     /// Carries out the cut or the adoption that waits for the end of a step.
     void boundary(P const& p);
+    [[nodiscard]] Published published(SiteId const& site) const;
     void step(P const& p);
     void end_step(P const& p, Millis takes, int instance);
 

@@ -29,6 +29,7 @@ struct PeriodicTask::Shared {
     std::condition_variable changed;
     std::optional<MonoTime> last_until;  // the next run is the last one, and ends at this time
     bool cancelled{false};
+    bool soon{false};  // the next run does not wait for the interval
 };
 
 PeriodicTask::PeriodicTask(Work work, Millis interval, Millis limit)
@@ -43,15 +44,24 @@ void PeriodicTask::run(Shared& shared)
     std::unique_lock lock(shared.mutex);
     while (!shared.cancelled) {
         auto const last = shared.last_until;
+        shared.soon = false;
         auto const until = monotonic_now() + shared.limit;
         CallLimits const call{shared.stop.get_token(), last ? std::min(*last, until) : until};
         lock.unlock();
         shared.work(call);
         lock.lock();
         if (last) break;
-        shared.changed.wait_for(lock, shared.interval,
-                                [&] { return shared.cancelled || shared.last_until.has_value(); });
+        shared.changed.wait_for(lock, shared.interval, [&] {
+            return shared.cancelled || shared.soon || shared.last_until.has_value();
+        });
     }
+}
+
+void PeriodicTask::run_soon()
+{
+    std::lock_guard const guard(shared_->mutex);
+    shared_->soon = true;
+    shared_->changed.notify_all();
 }
 
 void PeriodicTask::begin_finish(MonoTime until)

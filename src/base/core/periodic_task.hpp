@@ -27,6 +27,8 @@ class PeriodicTask {
     PeriodicTask(PeriodicTask const&) = delete;
     PeriodicTask& operator=(PeriodicTask const&) = delete;
 
+    /// Begins the next run as soon as the one that is under way has ended. Returns at once.
+    void run_soon();
     /// Begins a last run, after the one that is under way. The last run has most of the time until
     /// `until`; the rest is for its cancellation. Returns at once.
     void begin_finish(MonoTime until);

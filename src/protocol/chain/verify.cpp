@@ -9,6 +9,7 @@
 #include "protocol/records/reading.hpp"
 #include "protocol/records/terms.hpp"
 #include "protocol/rules/check.hpp"
+#include "protocol/rules/heads.hpp"
 #include "protocol/rules/refusal.hpp"
 
 namespace curtail::chain {
@@ -64,6 +65,8 @@ class Verifier {
     {
         std::map<MemberId, Ranges> held;
         for (auto const& m : parent.members) held[m.id] = m.held;
+        heads_ = parent.heads;
+        unknown_heads_.clear();
         for (auto const& d : c.decided) {
             if (auto good = count_work(c, d); !good) return good;
             if (!d.inlined)
@@ -74,7 +77,23 @@ class Verifier {
             return wrong(commit_name(c.number), "totals must be the sum of contributions");
         if (c.done != ledger_)
             return wrong(commit_name(c.number), "done must be the union of contributions");
-        return {};
+        return heads(c);
+    }
+
+    // Only the site of the writer may have more than the headers say.
+    Result<void> heads(Commit const& c)
+    {
+        auto const lost = lost_head(heads_, c.heads);
+        if (!lost.empty())
+            return wrong(commit_name(c.number),
+                         "does not name the piece of journal/" + lost + " that a header names");
+        auto rest = c.heads;
+        for (auto const& site : unknown_heads_) rest.erase(site);
+        rest.erase(member_parts(c.by.member).process.site);
+        auto const added = lost_head(rest, heads_);
+        if (added.empty()) return {};
+        return wrong(commit_name(c.number),
+                     "names a piece of journal/" + added + " that no header names");
     }
 
     Result<void> count_work(Commit const& c, ContributionDecision const& d)
@@ -96,13 +115,14 @@ class Verifier {
         auto const bytes = source_.record(name);
         if (!bytes && bytes.error().code != ExitCode::protocol)
             return tl::unexpected(bytes.error());
-        if (!bytes) return lost(name, bytes.error().message());
-        if (!*bytes) return lost(name, "the object is missing");
+        if (!bytes) return lost(d, bytes.error().message());
+        if (!*bytes) return lost(d, "the object is missing");
         auto const header = decode_header(**bytes, name);
-        if (!header) return lost(name, header.error().message());
+        if (!header) return lost(d, header.error().message());
         if (sha256(**bytes) != *d.header)
             return wrong(name, "its digest differs from the one in " + text_of(c));
         ++summary_.headers;
+        raise_heads(heads_, member_parts(d.member).process.site, header->heads);
         if (d.refused) return {};
         if (auto const reason = refusal(in_force(summary_.run, parent), parent, held, *header))
             return wrong(name,
@@ -110,9 +130,10 @@ class Verifier {
         return included(parent, c, d, *header);
     }
 
-    Result<void> lost(std::string const& name, std::string why)
+    Result<void> lost(ContributionDecision const& d, std::string why)
     {
-        summary_.lost.push_back({name, std::move(why)});
+        summary_.lost.push_back({header_name(d.member, d.seq), std::move(why)});
+        unknown_heads_.insert(member_parts(d.member).process.site);
         return {};
     }
 
@@ -160,6 +181,8 @@ class Verifier {
     std::int64_t oldest_kept_;
     Tokens tokens_;
     Ranges ledger_;
+    std::map<SiteId, JournalHeads> heads_;  // those that the commit must name
+    std::set<SiteId> unknown_heads_;        // of lost headers
     std::map<std::string, PartRef> seen_;  // checked payloads
 };
 

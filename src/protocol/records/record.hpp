@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@
 // bytes.
 namespace curtail::protocol {
 
-inline constexpr std::int64_t record_format = 2;  ///< version of the format
+inline constexpr std::int64_t record_format = 3;  ///< version of the format
 // What a payload is. Records keep lists of payloads, each with one entry.
 inline constexpr char const* weights_part = "w0";
 inline constexpr char const* momentum_part = "m0";
@@ -29,11 +30,24 @@ inline constexpr std::size_t members_limit = 1000;       ///< most members in a 
 inline constexpr std::size_t norms_kept = 64;            ///< most entries of Commit::norms
 inline constexpr std::size_t header_ranges_limit = 256;  ///< most ranges in each set of a header
 inline constexpr std::size_t skips_limit = 256;          ///< most ranges in Commit::skips together
+inline constexpr std::size_t header_heads_limit = 8;     ///< most entries of Header::heads
+inline constexpr std::size_t heads_limit = 500;          ///< most heads in a commit
 inline constexpr std::size_t text_limit = 1000;          ///< most bytes in a text for people
 inline constexpr std::int64_t refusals_until_quarantine = 3;
 
 /// A site's training speed in 10^-6 blocks per second, without pauses. 0 means unknown.
 using Rate = std::int64_t;
+
+/// A piece of a stream of a site's journal (docs/formats-journal.md). A piece names the digest of
+/// the one before it, so whoever names a piece fixes all pieces up to it.
+struct JournalHead {
+    std::int64_t number{};  ///< of the piece in its stream, from 1
+    Digest sha256;          ///< of the whole piece
+    friend bool operator==(JournalHead const&, JournalHead const&) = default;
+};
+/// The newest known piece of each stream of a site, by the stream's name. For the protocol, streams
+/// are names without a meaning.
+using JournalHeads = std::map<std::string, JournalHead>;
 
 /// A payload object in the store: the weights or the momentum of a model, or a delta.
 struct PartRef {
@@ -245,6 +259,8 @@ struct Commit {
     std::vector<Quarantine> quarantine;  ///< sorted by site
     /// The commits that made the newest keep_models + 1 models, oldest first.
     std::vector<RecentMerge> recent;
+    /// The pieces of the sites' journals that the chain fixes. A number never falls.
+    std::map<SiteId, JournalHeads> heads;
     CommitWriter by;
     Time time;  ///< by the store's clock
 
@@ -280,7 +296,8 @@ struct Header {
     std::optional<DeltaRef> delta{};  ///< empty if `ranges` is empty or `nonfinite` is not 0
     std::int64_t nonfinite{};         ///< as CutReady::nonfinite (protocol/site/messages.hpp)
     Rate rate{};
-    Time time{};  ///< when the member made the header, by the store's clock
+    JournalHeads heads{};  ///< of the member's site
+    Time time{};           ///< when the member made the header, by the store's clock
     [[nodiscard]] double sumsq() const { return delta ? delta->sumsq : 0; }
     friend bool operator==(Header const&, Header const&) = default;
 };

@@ -87,6 +87,7 @@ json::Object content(Commit const& c)
         {"data", json::Object{{"aside", c.aside.to_json()}, {"done", c.done.to_json()}}},
         {"decided", json::array_of(c.decided, element)},
         {"format", record_format},
+        {"heads", fields::array_of(c.heads)},
         {"kind", to_text(c.kind)},
         {"members", json::array_of(c.members, element)},
         {"model", of(c.model)},
@@ -233,6 +234,16 @@ void read_model(json::ObjectReader& r, Commit& c)
     });
 }
 
+void read_heads(json::ObjectReader& r, Commit& c)
+{
+    std::size_t count = 0;
+    r.each("heads", [&](json::ObjectReader& o) {
+        fields::head(o, c.heads);
+        ++count;
+    });
+    r.require(count <= heads_limit, "heads", "must be at most " + std::to_string(heads_limit));
+}
+
 }  // namespace
 
 EncodedRecord encode(Commit const& commit) { return fields::finish_with_self(content(commit)); }
@@ -262,6 +273,7 @@ Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
         });
         read_tables(r, c);
         c.outer_step = r.boolean("outer_step");
+        read_heads(r, c);
         r.require(fields::is_null(r, "plan"), "plan", "must be null");
         r.object("by", [&](json::ObjectReader& o) {
             c.by = {fields::member(o, "member"), fields::count(o, "attempt")};

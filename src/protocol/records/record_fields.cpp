@@ -52,6 +52,12 @@ std::optional<Error> other_format(json::Object const& object, std::string const&
                  "continue the run with the version that started it, or start a new run"};
 }
 
+json::Object of(std::string const& stream, JournalHead const& head)
+{
+    return json::Object{
+        {"number", head.number}, {"sha256", head.sha256.hex()}, {"stream", stream}};
+}
+
 }  // namespace
 
 json::Object of(PartRef const& part)
@@ -64,6 +70,39 @@ json::Object of(PartRef const& part)
 }
 
 json::Value list_of(PartRef const& part) { return json::Array{of(part)}; }
+
+json::Array array_of(JournalHeads const& heads)
+{
+    json::Array list;
+    for (auto const& [stream, head] : heads) list.push_back(of(stream, head));
+    return list;
+}
+
+json::Array array_of(std::map<SiteId, JournalHeads> const& heads)
+{
+    json::Array list;
+    for (auto const& [site, streams] : heads)
+        for (auto const& [stream, head] : streams) {
+            auto object = of(stream, head);
+            object.set("site", site.value);
+            list.push_back(std::move(object));
+        }
+    return list;
+}
+
+void head(json::ObjectReader& r, JournalHeads& heads)
+{
+    auto const stream = plain_name(r, "stream");
+    r.require(heads.empty() || heads.rbegin()->first < stream, "stream", "must be sorted");
+    heads[stream] = {count(r, "number", 1), digest(r, "sha256")};
+}
+
+void head(json::ObjectReader& r, std::map<SiteId, JournalHeads>& heads)
+{
+    SiteId const site{plain_name(r, "site")};
+    r.require(heads.empty() || heads.rbegin()->first <= site, "site", "must be sorted");
+    head(r, heads[site]);
+}
 
 EncodedRecord finish(json::Object record)
 {

@@ -22,6 +22,13 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 [[nodiscard]] json::Object of(PartRef const& part);
 [[nodiscard]] json::Value list_of(PartRef const& part);
 
+/// Returns the JSON of journal heads. Those of a commit also name the site.
+[[nodiscard]] json::Array array_of(JournalHeads const& heads);
+[[nodiscard]] json::Array array_of(std::map<SiteId, JournalHeads> const& heads);
+/// Reads one entry of such an array and adds it. Records an error unless the entries are in order.
+void head(json::ObjectReader& r, JournalHeads& heads);
+void head(json::ObjectReader& r, std::map<SiteId, JournalHeads>& heads);
+
 /// Returns the record in canonical form, and the digest of these bytes.
 [[nodiscard]] EncodedRecord finish(json::Object record);
 /// Adds the field `self`, then does the same as finish(). `self` is the digest of the canonical

@@ -45,6 +45,7 @@ EncodedRecord encode(Header const& h)
                                                  {"nonfinite", h.nonfinite},
                                                  {"rate", h.rate},
                                                  {"mpi", false},
+                                                 {"heads", fields::array_of(h.heads)},
                                                  {"time", to_unix_ms(h.time)}});
 }
 
@@ -66,6 +67,9 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
         h.nonfinite = fields::count(r, "nonfinite");
         h.rate = fields::count(r, "rate");
         r.require(!r.boolean("mpi"), "mpi", "must be false");
+        r.each("heads", [&](json::ObjectReader& o) { fields::head(o, h.heads); });
+        r.require(h.heads.size() <= header_heads_limit, "heads",
+                  "must be at most " + std::to_string(header_heads_limit));
         h.time = fields::time(r, "time");
         // A commit copies ranges and steps of every decided contribution, even of a refused one. So
         // no header may cause an invalid commit.

@@ -7,6 +7,7 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
 #include "protocol/rules/fork.hpp"
+#include "protocol/rules/heads.hpp"
 #include "protocol/rules/next.hpp"
 #include "protocol/rules/quarantine.hpp"
 #include "protocol/rules/refusal.hpp"
@@ -42,6 +43,8 @@ class Checker {
         holdings();
         ending();
         terms();
+        auto const lost = lost_head(parent_.heads, child_.heads);
+        require(lost.empty(), "must not forget a piece of the journal ", lost);
         return error_;
     }
 

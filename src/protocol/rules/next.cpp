@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "protocol/records/terms.hpp"
+#include "protocol/rules/heads.hpp"
 #include "protocol/rules/merge.hpp"
 #include "protocol/rules/quarantine.hpp"
 #include "protocol/rules/refusal.hpp"
@@ -46,6 +47,7 @@ class Decisions {
         member->seen = out_.time;
         if (!reason && header.rate > 0) member->rate = header.rate;
         decided_.insert(header.member);
+        raise_heads(out_.heads, member->site, header.heads);
         bool const strikes_out = member->refused >= refusals_until_quarantine;
         if (!header.leaving && !strikes_out) return;
         if (strikes_out) begin_quarantine(run_, member->site, *reason, out_);
@@ -278,6 +280,7 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
     changed = complete_if_done(rules, out) || changed;
     changed = take_in(run, intents.amend, out) || changed;
     if (!changed) return std::nullopt;
+    raise_heads(out.heads, member_parts(by.member).process.site, intents.heads);
     std::ranges::sort(out.removed, {}, &RemovedMember::member);
     return out;
 }

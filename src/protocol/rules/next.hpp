@@ -41,6 +41,8 @@ struct Intents {
     /// the amendment cannot change the run (protocol::obstacle), the commit names it but keeps the
     /// terms.
     std::optional<NextAmendment> amend;
+    /// What the writer knows about the journal of its own site. Makes no commit by itself.
+    JournalHeads heads;
 };
 
 /// Builds the commit that follows `parent`, by the terms that `parent` states. `by` is the new

@@ -107,8 +107,10 @@ std::optional<Commit> build(Parts const& p)
         for (auto const& own : p.contributions.undecided())
             known.push_back({own.header, std::nullopt, {}});
     if (p.proposal.includes_others()) known = p.pending.all();
+    auto intents = p.proposal.intents_at(*p.chain.tip());
+    intents.heads = p.heads;
     return next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {writer(p), p.attempt},
-                store_now(p), known, p.proposal.intents_at(*p.chain.tip()));
+                store_now(p), known, intents);
 }
 
 // Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.

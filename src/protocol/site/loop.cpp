@@ -250,7 +250,8 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
             if constexpr (std::is_same_v<T, Stepped>) stepped(p, in);
             else if constexpr (std::is_same_v<T, Skipped>) {
                 if (counts(p, in.blocks, "skipped")) p.training.skip(in.blocks);
-            } else if constexpr (std::is_same_v<T, StopRequested>) p.machine.stop(in);
+            } else if constexpr (std::is_same_v<T, Published>) p.heads = in.heads;
+            else if constexpr (std::is_same_v<T, StopRequested>) p.machine.stop(in);
             else if constexpr (!std::is_same_v<T, Tick>) answered(p, in.op, input);
         },
         input);

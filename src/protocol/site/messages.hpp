@@ -159,6 +159,11 @@ struct CutReady {
     double sumsq{};            ///< sum of the squares of d_seq
     std::int64_t nonfinite{};  ///< how many values of a - x are not finite
 };
+/// Says which pieces of its journal the site has published. The next header and the next commit of
+/// this process name them.
+struct Published {
+    JournalHeads heads;
+};
 /// Asks the Site to leave the run: to finish the step, contribute and exit by `end`.
 struct StopRequested {
     /// From this time on, the Site begins no transfer of a payload. It still uses the answer to a
@@ -169,7 +174,7 @@ struct StopRequested {
 
 using Input =
     std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted, Merged,
-                 Restored, Corrupt, Unavailable, Stepped, Skipped, CutReady, StopRequested>;
+                 Restored, Corrupt, Unavailable, Stepped, Skipped, CutReady, Published, StopRequested>;
 
 // ---- questions to the store
 

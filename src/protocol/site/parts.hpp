@@ -78,6 +78,7 @@ struct Parts : Membership {
     bool noted_differences{};  ///< this process has compared its configuration with the terms
     StoreClock store_clock;
     Watch watch;
+    JournalHeads heads;  ///< as in the last Published
 
     History history;
 

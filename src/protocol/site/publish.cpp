@@ -136,6 +136,7 @@ void act_publish_header(Parts& p)
     auto& own = *p.contributions.next_unpublished();
     if (!own.encoded) {
         own.header.rate = rate(p);
+        own.header.heads = p.heads;
         own.header.time = store_now(p);
         own.encoded = encode(own.header);
     }

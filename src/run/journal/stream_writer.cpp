@@ -3,15 +3,10 @@
 
 #include "base/core/text.hpp"
 #include "run/journal/divergence.hpp"
+#include "run/journal/heads.hpp"
 
 namespace curtail::journal {
 namespace {
-
-// The file beside the local file that names the newest piece.
-std::filesystem::path note_of(std::filesystem::path const& file)
-{
-    return file.parent_path() / (file.stem().string() + ".published");
-}
 
 std::string what(StreamObjects const& objects)
 {
@@ -40,7 +35,7 @@ bool StreamWriter::is_up_to_date(LocalFile const& file)
 {
     if (!has_read_note_) {
         has_read_note_ = true;
-        auto const text = read_file_if_exists(note_of(file_), 2 * header_limit);
+        auto const text = read_file_if_exists(head_file(file_), 2 * header_limit);
         if (text && *text) noted_ = decode_tip(objects_.id(), **text);
         if (noted_) known_ = noted_->header.number;
     }
@@ -168,7 +163,7 @@ void StreamWriter::remember()
     auto const tip = end_ ? end_->good : std::nullopt;
     if (!tip || tip == noted_ || start_.new_continuation) return;
     // Without this file, the next process searches for the newest piece.
-    if (write_file(note_of(file_), encode_tip(objects_.id(), *tip))) noted_ = tip;
+    if (write_file(head_file(file_), encode_tip(objects_.id(), *tip))) noted_ = tip;
 }
 
 }  // namespace curtail::journal

@@ -9,6 +9,7 @@
 #include "run/config/run.hpp"
 #include "trainer/engine/fitting_rows.hpp"
 #include "trainer/engine/recorder.hpp"
+#include "trainer/job/log_publisher.hpp"
 #include "trainer/job/permission_guard.hpp"
 #include "trainer/job/start_timer.hpp"
 
@@ -41,6 +42,7 @@ struct LeaderContext {
     config::Site const& site;
     Recorder& recorder;
     PermissionGuard& permission;
+    LogPublisher* publisher;  ///< null: the site trains alone, without a store
     StartTimer& start_timer;
     FittingRows& fitting_rows;
     StopTimes stop_times;

@@ -2,9 +2,11 @@
 #include "trainer/job/log_publisher.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/core/clock.hpp"
 #include "base/core/clock_file.hpp"
+#include "run/journal/heads.hpp"
 #include "run/journal/publisher.hpp"
 #include "storage/store/lazy_store.hpp"
 
@@ -15,21 +17,38 @@ constexpr Millis interval{60'000};
 constexpr Millis limit{60'000};  // of one pass
 constexpr Millis longest_end{10'000};
 
-PeriodicTask::Work publishing(config::Run const& run, config::Site const& site, Log const& log)
-{
-    // The replay's clock is for people who read the stream; the trainer does not depend on it.
-    journal::WriterOptions const options{.clock = read_clock(run.folder).value_or(std::nullopt)};
-    auto const publisher = std::make_shared<journal::Publisher>(
-        run, site.site, journal::Source::trainer, journal::Publisher::Hold::always,
-        std::make_shared<store::LazyStore>(run.store_for(site)), options, log);
-    return [publisher](CallLimits const& call) { (void)publisher->publish(call); };
-}
-
 }  // namespace
 
+struct LogPublisher::Found {
+    std::mutex mutex;
+    protocol::JournalHeads heads;
+};
+
 LogPublisher::LogPublisher(config::Run const& run, config::Site const& site, Log const& log)
-    : log_(log), task_(publishing(run, site, log), interval, limit)
+    : log_(log),
+      found_(std::make_shared<Found>()),
+      task_(
+          [publisher = std::make_shared<journal::Publisher>(
+               run, site.site, journal::Source::trainer, journal::Publisher::Hold::always,
+               std::make_shared<store::LazyStore>(run.store_for(site)),
+               // The replay's clock is for people who read the stream; the trainer does not depend
+               // on it.
+               journal::WriterOptions{.clock = read_clock(run.folder).value_or(std::nullopt)}, log),
+           files = journal::head_files(run, site.site),
+           found = found_](CallLimits const& call) {
+              (void)publisher->publish(call);
+              auto heads = journal::read_heads(files);
+              std::lock_guard const guard(found->mutex);
+              found->heads = std::move(heads);
+          },
+          interval, limit)
 {
+}
+
+protocol::JournalHeads LogPublisher::heads() const
+{
+    std::lock_guard const guard(found_->mutex);
+    return found_->heads;
 }
 
 void LogPublisher::finish(StopSignal const& stop, StopTimes const& times)

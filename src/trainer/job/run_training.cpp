@@ -75,6 +75,10 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context,
         .kept = std::make_shared<chain::KeptPayloads>(context.folder / "kept"),
         .direct = std::move(direct),
         .identify = !context.training_id};
+    if (auto* const publisher = context.publisher; publisher != nullptr) {
+        parts.publish_logs = [publisher] { publisher->publish_soon(); };
+        parts.journal_heads = [publisher] { return publisher->heads(); };
+    }
     parts.open_cache = [folder = context.folder / "cache",
                         address = context.run.store_for(context.site), run = context.run.run] {
         return std::make_unique<chain::RecordCache>(chain::CacheSettings{folder}, address, run);

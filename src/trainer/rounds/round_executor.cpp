@@ -47,6 +47,12 @@ std::vector<protocol::Input> RoundExecutor::take_answers()
     std::vector<protocol::Input> answers;
     for (auto const& finish : operations_.take_ended())
         if (auto answer = finish()) answers.push_back(std::move(*answer));
+    if (answers.empty() || !parts_.journal_heads) return answers;
+    // Before the answer to which the protocol may make a header or a commit.
+    if (auto heads = parts_.journal_heads(); heads != told_) {
+        told_ = std::move(heads);
+        answers.insert(answers.begin(), protocol::Published{told_});
+    }
     return answers;
 }
 

@@ -55,6 +55,10 @@ class RoundExecutor {
         Millis direct_time{30'000};
         /// Send IdentifyTraining once the first commit could be read.
         bool identify{false};
+        /// Has the logs published. Empty: nobody publishes them.
+        std::function<void()> publish_logs{};
+        /// Returns the newest pieces of the site's journal. Empty: it has none.
+        std::function<protocol::JournalHeads()> journal_heads{};
     };
     /// `notify` says that take_answers() has something to do. It is called from any thread.
     RoundExecutor(Parts parts, std::function<void()> notify);
@@ -132,6 +136,7 @@ class RoundExecutor {
     void start(protocol::Op op, Millis limit, OperationTable::Work const& work);
 
     Parts parts_;
+    protocol::JournalHeads told_;  ///< what the protocol knows of the journal
     Records records_;
     PayloadTransport transport_;
     MergeWork merges_;

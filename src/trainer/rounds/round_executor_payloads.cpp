@@ -39,6 +39,8 @@ void RoundExecutor::end_round_of_offers(std::vector<protocol::PartRef> const& ne
 void RoundExecutor::store(protocol::Op op, protocol::PayloadPlace const& place,
                           std::function<Values()> values, Type type)
 {
+    // The journal's end is published while the payload is: the record after it names both.
+    if (parts_.publish_logs) parts_.publish_logs();
     auto gate = type == Type::delta ? parts_.gate : nullptr;
     auto const work = [this, op, place, type, transport = transport_, values = std::move(values),
                        gate = std::move(gate)](CallLimits const& call) -> OperationTable::Finish {
@@ -81,6 +83,7 @@ void RoundExecutor::act(protocol::MakeInitial const& question)
 
 void RoundExecutor::act(protocol::Merge const& merge)
 {
+    if (parts_.publish_logs) parts_.publish_logs();
     to_keep_.clear();
     auto const work = [this, merges = merges_, merge, direct = parts_.direct_time](
                           CallLimits const& call) -> OperationTable::Finish {

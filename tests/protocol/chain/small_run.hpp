@@ -274,6 +274,7 @@ class SmallRun {
         header.tokens = header.ranges.count() * spec_.params.block_tokens;
         header.steps = 2;
         header.rate = 1'000'000;
+        header.heads = {{"trainer", {seq, sha256(member.value + std::to_string(seq))}}};
         header.time = now_;
         return {header, {}, {}};
     }

@@ -92,6 +92,34 @@ TEST_F(Verify, DetectsOneFlippedBitAnywhere)
     }
 }
 
+// A header that a commit decides names a piece of the journal, so the commit must name it, too.
+TEST_F(Verify, DetectsACommitThatFixesAnotherPieceThanItsHeaders)
+{
+    auto const& tip = run.tip();
+    auto const finding_with = [&](auto change) {
+        auto commit = tip;
+        change(commit);
+        put(protocol::commit_name(tip.number), protocol::encode(commit).bytes);
+        return finding();
+    };
+    EXPECT_EQ(finding_with([](protocol::Commit&) {}), "");
+    SiteId const writer{"A"};
+    SiteId const other{"B"};
+    auto const add = [&](SiteId const& site, char const* stream, std::int64_t number) {
+        return finding_with([&](protocol::Commit& c) {
+            c.heads[site][stream] = {number, sha256("another")};
+        });
+    };
+    EXPECT_EQ(add(writer, "metrics", 1), "") << "the writer may know more than its headers say";
+    EXPECT_THAT(add(other, "metrics", 1),
+                HasSubstr("names a piece of journal/B/metrics that no header names"));
+    EXPECT_THAT(add(other, "trainer", 9),
+                HasSubstr("names a piece of journal/B/trainer that no header names"));
+    auto const& before = run.chain().at(run.chain().size() - 2);
+    EXPECT_THAT(finding_with([&](protocol::Commit& c) { c.heads = before.heads; }),
+                HasSubstr("does not name the piece of journal/B/trainer that a header names"));
+}
+
 TEST_F(Verify, DetectsTruncatedAndLengthenedObjects)
 {
     for (auto const& name : run.kept()) {

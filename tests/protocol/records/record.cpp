@@ -72,6 +72,8 @@ Commit a_commit()
     c.outer_step = true;
     c.norms = {0.5, 0.25};
     c.recent = {{{3}, {6}}, {{4}, {8}}};
+    c.heads = {{{"A"}, {{"metrics", {7, sha256("7")}}, {"trainer", {9, sha256("9")}}}},
+               {{"B"}, {{"poller", {1, sha256("1")}}}}};
     c.by = {test::member("B", 3), 2};
     c.time = from_unix_ms(1'700'000'001'000);
     return c;
@@ -91,6 +93,7 @@ Header a_header()
     h.steps = 4;
     h.delta = {test::part("d0", delta_name({2}, h.member, h.seq)), 0.75};
     h.rate = 1'000'000;
+    h.heads = {{"metrics", {7, sha256("7")}}, {"trainer", {9, sha256("9")}}};
     h.time = from_unix_ms(5);
     return h;
 }
@@ -185,7 +188,7 @@ std::string with_format(std::string const& bytes, int format)
 std::string with_damaged_format(EncodedRecord const& record)
 {
     auto bytes = record.bytes;
-    bytes.at(bytes.find("\"format\":2") + 9) = '3';
+    bytes.at(bytes.find("\"format\":3") + 9) = '2';
     return bytes;
 }
 
@@ -205,7 +208,7 @@ TEST(Record, WhoseFormatHasADamagedDigitIsDamaged)
 
 TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
 {
-    for (int const format : {1, 3}) {
+    for (int const format : {1, 2, 4}) {
         auto const in_format = [&](EncodedRecord const& record) {
             return with_format(record.bytes, format);
         };
@@ -218,7 +221,7 @@ TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
         for (auto const& error : {run.error(), commit.error(), contribution.error()}) {
             EXPECT_EQ(error.code, ExitCode::data);
             EXPECT_THAT(error.message(), HasSubstr("it has format " + std::to_string(format)));
-            EXPECT_THAT(error.message(), HasSubstr("reads format 2 only"));
+            EXPECT_THAT(error.message(), HasSubstr("reads format 3 only"));
             EXPECT_THAT(error.message(), HasSubstr("the version that started it"));
         }
     }

@@ -7,6 +7,7 @@
 
 #include "chain.hpp"
 #include "protocol/records/terms.hpp"
+#include "protocol/rules/heads.hpp"
 
 namespace curtail::protocol {
 namespace {
@@ -322,6 +323,74 @@ TEST_F(Chain, AnyChangeOfARecordBreaksARule)
            [](Commit& c) { c.model.weights.name = "models/2/x/w0.h5"; });
     caught("complete", [](Commit& c) { c.complete = true; });
     caught("another run", [](Commit& c) { c.run = {"other"}; });
+}
+
+TEST_F(Chain, ACommitKeepsTheNewestPieceOfEachJournal)
+{
+    auto const a = test::member("A", 2), b = test::member("B", 3);
+    admit("A");
+    admit("B");
+    auto const with = [&](KnownContribution known, JournalHeads heads) {
+        known.header.heads = std::move(heads);
+        return known;
+    };
+    auto const head = [](std::int64_t number) {
+        return JournalHead{number, sha256(std::to_string(number))};
+    };
+    Intents intents;
+    intents.heads = {{"poller", head(4)}};  // of site A, which writes all commits of this test
+    go({with(contribution(a, 1, 1, {{0, 4}}), {{"trainer", head(7)}, {"metrics", head(3)}}),
+        with(contribution(b, 1, 1, {{8, 10}}), {{"trainer", head(2)}})},
+       intents);
+    using Heads = std::map<SiteId, JournalHeads>;
+    Heads const first{{{"A"}, {{"metrics", head(3)}, {"poller", head(4)}, {"trainer", head(7)}}},
+                      {{"B"}, {{"trainer", head(2)}}}};
+    EXPECT_EQ(tip.heads, first);
+
+    // A lost `*.published` makes a site say less, or something else about the same piece.
+    auto older = with(contribution(a, 2, 2, {{4, 8}}), {{"trainer", head(6)}});
+    older.header.heads["metrics"] = {3, sha256("another")};
+    auto refused = with(contribution(b, 2, 2, {{10, 12}}), {{"trainer", head(5)}});
+    refused.bad = Refusal::nan;
+    go({older, refused});
+    auto second = first;
+    second[{"B"}]["trainer"] = head(5);
+    EXPECT_EQ(tip.heads, second) << "a refused header counts, too";
+
+    auto const digest = encode(tip).sha256;
+    auto const good = try_next({contribution(a, 3, 3, {{12, 14}})});
+    ASSERT_TRUE(good);
+    auto const accepts = [&](auto change) {
+        auto c = *good;
+        change(c.heads);
+        return !check(run, tip, digest, c);
+    };
+    EXPECT_TRUE(accepts([](Heads&) {}));
+    EXPECT_TRUE(accepts([&](Heads& heads) { heads[{"A"}]["trainer"] = head(8); }));
+    EXPECT_FALSE(accepts([&](Heads& heads) { heads[{"A"}]["trainer"] = head(6); }));
+    EXPECT_FALSE(accepts([](Heads& heads) { heads[{"A"}]["trainer"].sha256 = sha256("x"); }));
+    EXPECT_FALSE(accepts([](Heads& heads) { heads[{"A"}].erase("metrics"); }));
+    EXPECT_FALSE(accepts([](Heads& heads) { heads.erase({"B"}); }));
+}
+
+TEST_F(Chain, HeadsAloneMakeNoCommit)
+{
+    admit("A");
+    Intents intents;
+    intents.heads = {{"trainer", {1, sha256("1")}}};
+    EXPECT_FALSE(try_next({}, intents));
+}
+
+TEST_F(Chain, ACommitHasNoMoreHeadsThanARecordCanHold)
+{
+    std::map<SiteId, JournalHeads> heads;
+    for (std::size_t i = 0; i < heads_limit; ++i)
+        raise_heads(heads, {"S" + std::to_string(i / 5)}, {{std::to_string(i % 5), {1, {}}}});
+    auto const full = heads;
+    raise_heads(heads, {"another"}, {{"trainer", {1, {}}}});
+    EXPECT_EQ(heads, full);
+    raise_heads(heads, {"S0"}, {{"0", {2, {}}}});
+    EXPECT_EQ(heads[{"S0"}]["0"].number, 2) << "the known ones still rise";
 }
 
 TEST_F(Chain, ARosterCommitRepeatsTheModel)

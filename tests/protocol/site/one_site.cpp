@@ -102,13 +102,13 @@ TEST_F(ScriptedSite, ADifferentConfigurationIsRefused)
 // Records of another format may have no digest of their own.
 TEST_F(ScriptedSite, ARunOfAnotherFormatIsRefusedWithItsReason)
 {
-    for (char const* bytes : {R"({"format":1,"run":"small"})", R"({"format":3})"}) {
+    for (char const* bytes : {R"({"format":1,"run":"small"})", R"({"format":2})"}) {
         objects["run.json"] = bytes;
         site = Site({{{"A"}, 0x11}, run, 0});
         auto const error = exit_error(serve(Tick{}));
         EXPECT_EQ(error.code, ExitCode::data);
         EXPECT_THAT(error.message(), HasSubstr("refused record run.json: it has format"));
-        EXPECT_THAT(error.message(), HasSubstr("reads format 2 only"));
+        EXPECT_THAT(error.message(), HasSubstr("reads format 3 only"));
     }
 }
 

@@ -34,6 +34,7 @@ class LeaderTraining : public SmallTraining {
                 run_.sites.at(0),
                 *recorder_,
                 *permission_,
+                nullptr,
                 start_timer_,
                 *fitting_rows_,
                 {Seconds{10}, {}},
