@@ -85,7 +85,7 @@ class Copier {
             sites.insert(link.commit.terms.sites.begin(), link.commit.terms.sites.end());
         auto const copied =
             copy_journals(from_, to_.objects().store(), {sites.begin(), sites.end()},
-                          [&](std::int64_t done, std::int64_t total) {
+                          {std::ssize(list_.chain)}, [&](std::int64_t done, std::int64_t total) {
                               report({"journals", "streams", done, total});
                           });
         if (!copied) return tl::unexpected(copied.error());

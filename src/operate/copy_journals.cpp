@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "protocol/chain/in_parallel.hpp"
+#include "protocol/records/names.hpp"
 #include "run/journal/stream_objects.hpp"
 
 namespace curtail::operate {
@@ -93,16 +94,51 @@ class StreamCopier {
     JournalCopy copied_;
 };
 
+// Copies the closings of a site's journal, up to the first that names a later commit than `newest`.
+Result<void> copy_closings(chain::RunObjects const& from, chain::RunObjects const& to,
+                           SiteId const& site, CommitNumber newest)
+{
+    for (std::int64_t number = 1;; ++number) {
+        auto const name = protocol::closing_name(site, number);
+        auto const bytes = from.record(name);
+        if (!bytes) return tl::unexpected(bytes.error());
+        if (!*bytes) return {};
+        auto const closing = protocol::decode_closing(**bytes, name);
+        if (!closing) return tl::unexpected(closing.error());
+        if (closing->commit && closing->commit->number > newest) return {};
+        auto const there = to.record(name);
+        if (!there) return tl::unexpected(there.error());
+        if (*there == *bytes) continue;
+        if (*there)
+            return fail(ExitCode::protocol, "cannot copy run " + from.run().value,
+                        "the destination has another " + name,
+                        "sites have trained with the destination: copy to an empty folder or "
+                        "prefix");
+        auto const created = chain::object_name(from.run(), name).and_then([&](auto const& object) {
+            return to.store().create(object, store::bytes_of(**bytes));
+        });
+        if (!created) return tl::unexpected(created.error());
+        if (*created != store::CreateOutcome::created)
+            return fail(ExitCode::temporary, "cannot write " + name,
+                        "the store does not answer, or another program writes it",
+                        "repeat the copy to resume it");
+    }
+}
+
 }  // namespace
 
 Result<JournalCopy> copy_journals(
     chain::RunObjects const& from, store::ObjectStore& to, std::vector<SiteId> const& sites,
-    std::function<void(std::int64_t done, std::int64_t total)> const& progress)
+    CommitNumber newest, std::function<void(std::int64_t done, std::int64_t total)> const& progress)
 {
     std::vector<journal::StreamId> streams;
     for (auto const& site : sites)
         for (auto const stream : journal::all_streams)
             streams.push_back({from.run(), site, stream});
+    chain::RunObjects const destination(to, from.run());
+    for (auto const& site : sites)
+        if (auto copied = copy_closings(from, destination, site, newest); !copied)
+            return tl::unexpected(copied.error());
     std::mutex mutex;
     std::int64_t done = 0;
     JournalCopy sum;

@@ -15,14 +15,16 @@ struct JournalCopy {
     Bytes bytes;             ///< size of the pieces that this call wrote
 };
 
-/// Copies the journals of the sites into the store `to`. Reads the pieces that `to` has already,
-/// compares them, and replaces a damaged one. `progress` receives the number of streams that are
-/// done, from several threads, but one at a time.
+/// Copies the journals of the sites, and their closings, into the store `to`. Reads the pieces that
+/// `to` has already, compares them, and replaces a damaged one. `newest` is the newest commit of
+/// the copy: it lacks a closing that names a later one. `progress` receives the number of streams
+/// that are done, from several threads, but one at a time.
 ///
 /// Fails with `protocol` if `to` has a sound piece with other bytes. Returns errors of the stores
 /// unchanged.
 [[nodiscard]] Result<JournalCopy> copy_journals(
     chain::RunObjects const& from, store::ObjectStore& to, std::vector<SiteId> const& sites,
+    CommitNumber newest,
     std::function<void(std::int64_t done, std::int64_t total)> const& progress = {});
 
 }  // namespace curtail::operate

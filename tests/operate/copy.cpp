@@ -292,6 +292,30 @@ TEST_F(Copy, ContainsTheJournals)
     EXPECT_THAT(refused.error().message(), HasSubstr("another piece 1 of journal/A/metrics"));
 }
 
+// The copy of a run that goes on has the closings whose commit it has.
+TEST_F(Copy, ContainsTheClosingsOfItsCommits)
+{
+    auto const close = [&](std::int64_t number, CommitNumber commit) {
+        protocol::Closing closing{run.spec().run, {"A"}, number, {}, {}, Time{}};
+        closing.commit = protocol::CommitRef{commit, sha256("commit")};
+        auto const name = protocol::closing_name({"A"}, number);
+        ASSERT_TRUE(from.put(*chain::object_name(run.spec().run, name),
+                             store::bytes_of(protocol::encode(closing).bytes)));
+    };
+    close(1, {2});
+    close(2, {run.tip().number.value + 1});
+    ASSERT_TRUE(copy_run(source(), to));
+    auto const has = [&](std::int64_t number) {
+        return contents(to).count("runs/small/" + protocol::closing_name({"A"}, number)) > 0;
+    };
+    EXPECT_TRUE(has(1));
+    EXPECT_FALSE(has(2));
+    close(1, {1});
+    auto const refused = copy_run(source(), to);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("another closing/A/1.json"));
+}
+
 TEST_F(Copy, OfADamagedJournalSaysSoAndGoesOn)
 {
     journal::StreamId const trainer{run.spec().run, {"A"}, journal::Stream::trainer};

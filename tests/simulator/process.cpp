@@ -11,8 +11,7 @@ namespace {
 bool is_answer(Input const& input)
 {
     return !(std::holds_alternative<Tick>(input) || std::holds_alternative<Stepped>(input) ||
-             std::holds_alternative<Skipped>(input) ||
-             std::holds_alternative<Published>(input) ||
+             std::holds_alternative<Skipped>(input) || std::holds_alternative<Published>(input) ||
              std::holds_alternative<StopRequested>(input));
 }
 

@@ -25,8 +25,13 @@ Result<CommitList> read_commits(chain::RunObjects const& objects)
     auto const chain = chain::read_chain(objects, chain::Check::links);
     if (!chain) return tl::unexpected(chain.error());
     CommitList list;
-    for (auto const& commit : *chain) list.commits.push_back(summary_of(commit));
-    if (!chain->empty()) list.terms = chain->back().terms;
+    for (auto const& commit : *chain) {
+        list.commits.push_back(summary_of(commit));
+        journal::add_anchors(list.anchors, commit.number, commit.heads);
+    }
+    if (chain->empty()) return list;
+    list.terms = chain->back().terms;
+    list.newest = protocol::encode(chain->back()).sha256;
     return list;
 }
 

@@ -62,6 +62,8 @@ struct CommitSummary {
 struct CommitList {
     std::vector<CommitSummary> commits;
     std::optional<protocol::Terms> terms;  ///< empty without commits
+    journal::RunAnchors anchors;           ///< the pieces of journals that the commits name
+    Digest newest;                         ///< of the bytes of the newest commit
 };
 
 /// The content of a run's files.

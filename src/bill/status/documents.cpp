@@ -179,7 +179,7 @@ json::Object overview_json(Overview const& overview)
             {"notes", std::move(notes)}};
 }
 
-json::Object verified_json(chain::ChainSummary const& s, journal::JournalSummary const& journal,
+json::Object verified_json(chain::ChainSummary const& s, journal::VerifiedJournal const& journal,
                            std::string const& store)
 {
     auto const model_json = [](chain::RecomputedModel const& model) {
@@ -220,10 +220,13 @@ json::Object verified_json(chain::ChainSummary const& s, journal::JournalSummary
             {"payloads", s.payloads},
             {"models", json::array_of(s.models, model_json)},
             {"lost", json::array_of(s.lost, lost_json)},
-            {"journal", json::Object{{"sites", journal.sites},
-                                     {"streams", journal.streams},
-                                     {"pieces", journal.pieces},
-                                     {"bytes", journal.bytes}}},
+            {"journal", json::Object{{"sites", journal.summary.sites},
+                                     {"streams", journal.summary.streams},
+                                     {"pieces", journal.summary.pieces},
+                                     {"bytes", journal.summary.bytes},
+                                     {"fixed_bytes", journal.summary.fixed},
+                                     {"closings", journal.closings}}},
+            {"run_digest", journal.run_digest.hex()},
             {"warning", json::text_or_null(s.warning)},
             {"sites", json::array_of(s.sites, share_json)}};
 }

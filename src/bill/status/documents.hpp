@@ -12,7 +12,7 @@ namespace curtail::status {
 [[nodiscard]] json::Object overview_json(Overview const& overview);
 /// Returns the JSON that a successful `--verify` prints. `store` is the store's address.
 [[nodiscard]] json::Object verified_json(chain::ChainSummary const& summary,
-                                         journal::JournalSummary const& journal,
+                                         journal::VerifiedJournal const& journal,
                                          std::string const& store);
 
 }  // namespace curtail::status

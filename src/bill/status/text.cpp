@@ -282,7 +282,7 @@ std::string overview_text(Overview const& overview)
     return text + notes_text(overview.sites.notes);
 }
 
-std::string verified_text(chain::ChainSummary const& s, journal::JournalSummary const& journal,
+std::string verified_text(chain::ChainSummary const& s, journal::VerifiedJournal const& journal,
                           std::string const& store)
 {
     auto const& fork = s.run.fork;
@@ -306,11 +306,17 @@ std::string verified_text(chain::ChainSummary const& s, journal::JournalSummary 
     text += models_text(s.models);
     for (auto const& lost : s.lost)
         text += fmt::format("lost      {}: {}\n", printable(lost.name), printable(lost.why));
-    text += fmt::format("journal   {} streams of {} sites, with {} pieces and {} bytes\n",
-                        journal.streams, journal.sites, journal.pieces, journal.bytes);
+    auto const& [sites, streams, pieces, bytes, fixed, logs] = journal.summary;
+    text += fmt::format("journal   {} streams of {} sites, with {} pieces and {} bytes\n", streams,
+                        sites, pieces, bytes);
+    text += fmt::format(
+        "fixed     {} of these bytes by commits; {} sites have closed their "
+        "journal\n",
+        fixed, journal.closings);
     for (auto const& [site, share] : s.sites)
         text += fmt::format("{:<16} {} tokens in {} contributions, {} refused\n", site.value,
                             share.tokens.value, share.contributions, share.refused);
+    text += fmt::format("run digest\n          {}\n", journal.run_digest.hex());
     if (!s.warning.empty()) text += fmt::format("warning   {}\n", s.warning);
     return text;
 }

@@ -15,7 +15,7 @@ namespace curtail::status {
 [[nodiscard]] char const* to_text(chain::RecomputedModel::Outcome outcome);
 /// Returns the text that a successful `--verify` prints. `store` is the store's address.
 [[nodiscard]] std::string verified_text(chain::ChainSummary const& summary,
-                                        journal::JournalSummary const& journal,
+                                        journal::VerifiedJournal const& journal,
                                         std::string const& store);
 
 }  // namespace curtail::status

@@ -43,8 +43,7 @@ Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> 
         },
         config::parameters_of);
     if (!chain) return tl::unexpected(chain.error());
-    journal::Reader const reader(objects, run.run, journal::Cache({}));
-    auto const journal = journal::verify_journals(reader, chain->run.sites);
+    auto const journal = journal::verify_journals(objects, *chain);
     if (!journal) return tl::unexpected(journal.error());
     if (console.json) console.print_json(status::verified_json(*chain, *journal, run.store.url));
     else console.print(status::verified_text(*chain, *journal, run.store.url));

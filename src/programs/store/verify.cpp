@@ -5,7 +5,6 @@
 #include "commands.hpp"
 #include "protocol/chain/chain.hpp"
 #include "run/config/run_spec.hpp"
-#include "run/journal/reader.hpp"
 
 namespace curtail::programs::store_program {
 namespace {
@@ -23,8 +22,7 @@ Result<void> verify(Arguments const& arguments, Console const& console)
         config::parameters_of);
     if (!summary) return tl::unexpected(summary.error());
     std::shared_ptr<store::ObjectStore> const store(std::move(named->store));
-    journal::Reader const reader(store, named->run, journal::Cache({}));
-    auto const journal = journal::verify_journals(reader, summary->run.sites);
+    auto const journal = journal::verify_journals(store, *summary);
     if (!journal) return tl::unexpected(journal.error());
     auto const& url = named->address.url;
     if (console.json) console.print_json(status::verified_json(*summary, *journal, url));

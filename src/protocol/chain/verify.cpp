@@ -183,7 +183,7 @@ class Verifier {
     Ranges ledger_;
     std::map<SiteId, JournalHeads> heads_;  // those that the commit must name
     std::set<SiteId> unknown_heads_;        // of lost headers
-    std::map<std::string, PartRef> seen_;  // checked payloads
+    std::map<std::string, PartRef> seen_;   // checked payloads
 };
 
 void count_merge(ChainSummary& s, Commit const& c)
@@ -257,6 +257,9 @@ Result<ChainSummary> verify_chain(StoredRun const& run, std::vector<LinkedCommit
     for (auto const& [commit, sha256] : chain) {
         if (auto good = verifier.commit(parent, commit); !good) return tl::unexpected(good.error());
         count(summary, commit);
+        summary.digests.push_back(sha256);
+        if (parent == nullptr || parent->heads != commit.heads)
+            summary.heads.emplace_back(commit.number, commit.heads);
         parent = &commit;
         if (progress) progress(commit.number.value);
     }

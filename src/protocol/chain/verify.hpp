@@ -81,9 +81,12 @@ struct ChainSummary {
     std::int64_t members{};   ///< members admitted in the whole run
     std::int64_t refused{};   ///< refused contributions
     std::map<SiteId, SiteShare> sites;
-    std::int64_t payloads{};                ///< payload objects whose size and digest were verified
-    std::int64_t headers{};                 ///< headers whose digest was verified
-    std::vector<LostHeader> lost{};         ///< in the order of the chain
+    std::int64_t payloads{};         ///< payload objects whose size and digest were verified
+    std::int64_t headers{};          ///< headers whose digest was verified
+    std::vector<LostHeader> lost{};  ///< in the order of the chain
+    /// Commit::heads of each commit that changes them, in the order of the chain.
+    std::vector<std::pair<CommitNumber, std::map<SiteId, protocol::JournalHeads>>> heads{};
+    std::vector<Digest> digests{};          ///< of the bytes of each commit
     std::vector<RecomputedModel> models{};  ///< one per merge commit; empty: not recomputed
     /// How the chain contradicts what this machine has read from the store before, as a sentence
     /// for people. Empty: it does not.

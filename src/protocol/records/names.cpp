@@ -70,6 +70,10 @@ std::string repair_name(Round round, std::int64_t k)
     return fmt::format("repair/{}/{}.json", round.value, k);
 }
 std::string status_name(SiteId const& site) { return fmt::format("status/{}.json", site.value); }
+std::string closing_name(SiteId const& site, std::int64_t n)
+{
+    return fmt::format("closing/{}/{}.json", site.value, n);
+}
 std::string header_name(MemberId const& member, Seq seq)
 {
     return fmt::format("contrib/{}/{}.json", member.value, seq.value);

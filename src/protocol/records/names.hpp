@@ -41,6 +41,8 @@ inline constexpr char const* run_name = "run.json";
 [[nodiscard]] std::string repair_name(Round round, std::int64_t k);
 /// Returns the name of the object in which a site says that it is alive.
 [[nodiscard]] std::string status_name(SiteId const& site);
+/// Returns the name of the closing number `n` of a site.
+[[nodiscard]] std::string closing_name(SiteId const& site, std::int64_t n);
 [[nodiscard]] std::string header_name(MemberId const& member, Seq seq);
 /// Returns the name of the object that holds a contribution's delta. `base` is the round that began
 /// with the model from which the contribution started.

@@ -15,9 +15,9 @@
 #include "protocol/records/params.hpp"
 #include "protocol/records/ranges.hpp"
 
-// The records of a run: run.json, commits, headers, leases, amendments and repair requests
-// (docs/formats-store.md). A record is stored as canonical JSON, so equal content gives equal
-// bytes.
+// The records of a run: run.json, commits, headers, leases, amendments, repair requests, signs of
+// life and closings (docs/formats-store.md). A record is stored as canonical JSON, so equal content
+// gives equal bytes.
 namespace curtail::protocol {
 
 inline constexpr std::int64_t record_format = 3;  ///< version of the format
@@ -344,6 +344,25 @@ struct SiteStatus {
     friend bool operator==(SiteStatus const&, SiteStatus const&) = default;
 };
 
+/// A commit, as another record names it.
+struct CommitRef {
+    CommitNumber number;
+    Digest sha256;  ///< of the commit's bytes
+    friend bool operator==(CommitRef const&, CommitRef const&) = default;
+};
+
+/// The end of a site's work, stored as `closing/<site>/<n>.json`. A site's poller makes it when the
+/// run is complete, or when the site rests. No commit names it.
+struct Closing {
+    RunId run;
+    SiteId site;
+    std::int64_t number{1};           ///< of the closing among those of the site
+    std::optional<CommitRef> commit;  ///< the newest; empty: there is none
+    JournalHeads heads;               ///< the newest piece of each stream of the site
+    Time time;                        ///< by the clock of the poller
+    friend bool operator==(Closing const&, Closing const&) = default;
+};
+
 /// Returns true if `code` is that of a bad record: damaged, or of another format.
 [[nodiscard]] inline bool is_bad_record(ExitCode code)
 {
@@ -363,6 +382,7 @@ struct EncodedRecord {
 [[nodiscard]] EncodedRecord encode(Amendment const& amendment);
 [[nodiscard]] EncodedRecord encode(RepairRequest const& request);
 [[nodiscard]] EncodedRecord encode(SiteStatus const& status);
+[[nodiscard]] EncodedRecord encode(Closing const& closing);
 
 /// Reads the stored form of a record. `name` is the name under which the record is stored;
 /// decode_run() assumes `run.json`. Fails with `data` if the record has another format than
@@ -380,6 +400,7 @@ struct EncodedRecord {
 [[nodiscard]] Result<Amendment> decode_amendment(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<RepairRequest> decode_repair(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<SiteStatus> decode_status(std::string_view bytes, std::string const& name);
+[[nodiscard]] Result<Closing> decode_closing(std::string_view bytes, std::string const& name);
 
 /// Returns the bits of a real number as hex digits. Records contain this text, because all numbers
 /// in canonical JSON are integers.

@@ -54,8 +54,7 @@ std::optional<Error> other_format(json::Object const& object, std::string const&
 
 json::Object of(std::string const& stream, JournalHead const& head)
 {
-    return json::Object{
-        {"number", head.number}, {"sha256", head.sha256.hex()}, {"stream", stream}};
+    return json::Object{{"number", head.number}, {"sha256", head.sha256.hex()}, {"stream", stream}};
 }
 
 }  // namespace

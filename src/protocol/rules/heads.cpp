@@ -24,8 +24,8 @@ std::string lost_head(std::map<SiteId, JournalHeads> const& before,
     for (auto const& [site, streams] : before)
         for (auto const& [stream, head] : streams) {
             auto const there = after.find(site);
-            auto const same = there != after.end() ? there->second.find(stream)
-                                                   : JournalHeads::const_iterator{};
+            auto const same =
+                there != after.end() ? there->second.find(stream) : JournalHeads::const_iterator{};
             bool const has = there != after.end() && same != there->second.end();
             bool const kept = has && (same->second.number > head.number || same->second == head);
             if (!kept) return site.value + "/" + stream;

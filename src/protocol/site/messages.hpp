@@ -172,9 +172,9 @@ struct StopRequested {
     MonoTime end;  ///< at this time, the Site exits without waiting for any answer
 };
 
-using Input =
-    std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted, Merged,
-                 Restored, Corrupt, Unavailable, Stepped, Skipped, CutReady, Published, StopRequested>;
+using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted,
+                           Merged, Restored, Corrupt, Unavailable, Stepped, Skipped, CutReady,
+                           Published, StopRequested>;
 
 // ---- questions to the store
 

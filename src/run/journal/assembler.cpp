@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/core/text.hpp"
 
 namespace curtail::journal {
@@ -37,43 +39,118 @@ std::string contradiction_between(Tip const& tip, PieceHeader const& header)
     return is_next && header.first != header.number ? "its continuation has no first piece" : "";
 }
 
+// Adds up the pieces of a stream.
+class Assembler {
+  public:
+    explicit Assembler(StreamId const& id) : id_(id) {}
+
+    void add(Piece const& piece)
+    {
+        auto const& header = piece.tip.header;
+        content_.newest = header.number;
+        if (auto const why = contradiction(header); !why.empty())
+            return skip(header.number, why + "; it is left out");
+        end_gap(format_time(header.time));
+        if (!content_.clock) content_.clock = header.clock;
+        content_.text += piece.content;
+        ++content_.pieces;
+        content_.tip = piece.tip;
+    }
+
+    void skip(PieceNumber number, std::string why)
+    {
+        content_.newest = number;
+        gap_.emplace_back(number, std::move(why));
+    }
+
+    // Notes that a commit names the piece `number`: it fixes all bytes up to its end.
+    void fix(PieceNumber number)
+    {
+        if (content_.tip && content_.tip->header.number == number)
+            content_.fixed = content_.text.size();
+    }
+
+    [[nodiscard]] StreamContent take()
+    {
+        end_gap("its end");
+        return std::move(content_);
+    }
+
+  private:
+    // Explains why `header` does not follow from the last piece. The text is empty if it does.
+    [[nodiscard]] std::string contradiction(PieceHeader const& header) const
+    {
+        // A run has one clock. Another one would move all lines before it.
+        if (header.clock && content_.clock && header.clock != content_.clock)
+            return "it names another clock";
+        if (content_.tip) return contradiction_between(*content_.tip, header);
+        bool const is_first = header.number.value == 1;
+        return is_first && header.previous ? "the first piece must have no predecessor" : "";
+    }
+
+    // Says which pieces are missing between the last one and the one that ends at `to`.
+    void end_gap(std::string const& to)
+    {
+        // A hostile stream must not fill the memory with messages.
+        constexpr std::size_t most = 20;
+        auto const from = content_.tip ? format_time(content_.tip->header.time) : "its begin";
+        auto& problems = content_.problems;
+        for (auto const& [number, why] : std::exchange(gap_, {})) {
+            if (problems.size() < most)
+                problems.push_back(fmt::format("piece {} of {}, with lines from {} to {}: {}",
+                                               number.value, id_.text(), from, to, why));
+            else if (problems.size() == most)
+                problems.push_back("more pieces of " + id_.text() + " are damaged");
+        }
+    }
+
+    StreamId const& id_;
+    StreamContent content_;
+    std::vector<std::pair<PieceNumber, std::string>> gap_;  // since the last piece
+};
+
+// Leaves out the pieces that contradict a commit: each of `pieces` whose anchor has another digest,
+// and the pieces before it, down to the one that an earlier commit names.
+void drop_contradicted(std::vector<PieceOrFault>& pieces, PieceNumber first, Anchors const& anchors)
+{
+    std::size_t begin = 0;  // after the last piece that a commit names
+    for (auto const& [number, anchor] : anchors) {
+        auto const offset = number.value - first.value;
+        if (offset < 0) continue;
+        if (offset >= std::ssize(pieces)) break;
+        auto const at = static_cast<std::size_t>(offset);
+        bool const differs = pieces[at] && pieces[at]->tip.digest != anchor.sha256;
+        for (auto i = begin; differs && i <= at; ++i)
+            if (pieces[i])
+                pieces[i] = tl::unexpected(fmt::format(
+                    "{} names another piece {}; it does not count", anchor.by, number.value));
+        begin = at + 1;
+    }
+}
+
 }  // namespace
 
-std::string Assembler::contradiction(PieceHeader const& header) const
+StreamContent assemble(StreamId const& id, PieceNumber first, std::vector<PieceOrFault> pieces,
+                       Anchors const& anchors)
 {
-    if (content_.tip) return contradiction_between(*content_.tip, header);
-    bool const is_first = header.number.value == 1;
-    return is_first && header.previous ? "the first piece must have no predecessor" : "";
-}
-
-void Assembler::note(PieceNumber number, std::string const& why)
-{
-    // A hostile stream must not fill the memory with messages.
-    constexpr std::size_t most = 20;
-    auto& problems = content_.problems;
-    if (problems.size() < most)
-        problems.push_back(fmt::format("piece {} of {}: {}", number.value, id_.text(), why));
-    else if (problems.size() == most)
-        problems.push_back("more pieces of " + id_.text() + " are damaged");
-}
-
-void Assembler::add(Piece const& piece)
-{
-    auto const& header = piece.tip.header;
-    content_.newest = header.number;
-    if (auto const why = contradiction(header); !why.empty()) {
-        note(header.number, why + "; it is left out");
-        return;
+    drop_contradicted(pieces, first, anchors);
+    Assembler assembler(id);
+    PieceNumber number = first;
+    for (auto& piece : pieces) {
+        if (piece) assembler.add(*piece);
+        else assembler.skip(number, printable(piece.error()));
+        if (auto const anchor = anchors.find(number); anchor != anchors.end())
+            if (anchor->second.fixes) assembler.fix(number);
+        piece = tl::unexpected(std::string());  // frees its content
+        ++number.value;
     }
-    content_.text += piece.content;
-    ++content_.pieces;
-    content_.tip = piece.tip;
-}
-
-void Assembler::skip(PieceNumber number, std::string const& why)
-{
-    content_.newest = number;
-    note(number, printable(why));
+    auto content = assembler.take();
+    if (anchors.empty() || anchors.rbegin()->first < number) return content;
+    auto const& [missing, anchor] = *anchors.rbegin();
+    content.problems.push_back(fmt::format(
+        "piece {} of {}, with lines from {} on: {} names it, but it is missing", missing.value,
+        id.text(), content.tip ? format_time(content.tip->header.time) : "its begin", anchor.by));
+    return content;
 }
 
 std::optional<std::string_view> unpublished_tail(Tip const& tip, std::string_view local,

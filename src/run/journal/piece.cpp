@@ -31,16 +31,6 @@ std::optional<double> parse_hex(std::string_view text)
     return good && std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
 }
 
-json::Value to_json(std::optional<TimeScale> const& clock)
-{
-    if (!clock) return {};
-    return json::Object{
-        {"origin", to_unix_ms(clock->origin)},
-        {"real_origin", to_unix_ms(clock->real_origin)},
-        // Records contain no real numbers: a factor is the hex digits of its bits.
-        {"factor", fmt::format("{:016x}", std::bit_cast<std::uint64_t>(clock->factor))}};
-}
-
 json::Value to_json(std::optional<Digest> const& digest)
 {
     return digest ? json::Value(digest->hex()) : json::Value();
@@ -48,7 +38,7 @@ json::Value to_json(std::optional<Digest> const& digest)
 
 json::Object to_json(StreamId const& id, PieceHeader const& header)
 {
-    return {{"clock", to_json(header.clock)},
+    return {{"clock", clock_json(header.clock)},
             {"continuation", header.continuation},
             {"first", header.first.value},
             {"format", format},
@@ -175,6 +165,16 @@ Result<PieceHeader> decode_header(StreamId const& id, PieceNumber number, std::s
 }
 
 }  // namespace
+
+json::Value clock_json(std::optional<TimeScale> const& clock)
+{
+    if (!clock) return {};
+    return json::Object{
+        {"origin", to_unix_ms(clock->origin)},
+        {"real_origin", to_unix_ms(clock->real_origin)},
+        // Records contain no real numbers: a factor is the hex digits of its bits.
+        {"factor", fmt::format("{:016x}", std::bit_cast<std::uint64_t>(clock->factor))}};
+}
 
 char const* name(Stream stream)
 {

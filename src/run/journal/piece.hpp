@@ -9,6 +9,7 @@
 #include "base/core/clock.hpp"
 #include "base/core/digest.hpp"
 #include "base/core/ids.hpp"
+#include "base/core/json.hpp"
 #include "base/core/result.hpp"
 #include "storage/store/object_name.hpp"
 
@@ -97,6 +98,9 @@ struct Piece {
 /// Reads a piece. Fails with `protocol` if it is damaged, too long, or belongs to another stream or
 /// number. The input may be hostile.
 [[nodiscard]] Result<Piece> decode(StreamId const& id, PieceNumber number, std::string_view bytes);
+
+/// Returns the clock of a replay as a piece's header has it; null for none.
+[[nodiscard]] json::Value clock_json(std::optional<TimeScale> const& clock);
 
 /// Writes a tip as text, for a local file.
 [[nodiscard]] std::string encode_tip(StreamId const& id, Tip const& tip);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal/reader.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -36,9 +37,6 @@ std::vector<Stored> read_pieces(StreamObjects const& objects, PieceNumber from, 
     threads.clear();
     return stored;
 }
-
-// A piece, or why there is none.
-using Entry = tl::expected<Piece, std::string>;
 
 // Reads a stream backwards, because each piece names the digest of the one before it.
 class BackwardReader {
@@ -76,16 +74,11 @@ class BackwardReader {
         return {};
     }
 
-    [[nodiscard]] StreamContent take(PieceNumber to)
+    [[nodiscard]] StreamContent take(PieceNumber to, Anchors const& anchors)
     {
-        Assembler assembler(objects_.id());
-        auto number = to.value - std::ssize(entries_) + 1;
-        for (; !entries_.empty(); entries_.pop_back(), ++number) {
-            auto& entry = entries_.back();
-            if (entry) assembler.add(std::move(*entry));
-            else assembler.skip({number}, entry.error());
-        }
-        return assembler.take();
+        PieceNumber const first{to.value - std::ssize(entries_) + 1};
+        std::ranges::reverse(entries_);
+        return assemble(objects_.id(), first, std::move(entries_), anchors);
     }
 
   private:
@@ -150,8 +143,8 @@ class BackwardReader {
     StreamObjects const& objects_;
     Cache const& cache_;
     ReadLimits limits_;
-    std::vector<Entry> entries_;      // from the newest to the oldest
-    std::optional<Digest> expected_;  // of the next piece to read; empty if unknown
+    std::vector<PieceOrFault> entries_;  // from the newest to the oldest
+    std::optional<Digest> expected_;     // of the next piece to read; empty if unknown
     std::int64_t bytes_{0};
     PieceNumber copied_;          // the newest with a copy
     std::optional<Time> stored_;  // when the newest of `entries_` was stored
@@ -159,9 +152,19 @@ class BackwardReader {
 
 }  // namespace
 
-Reader::Reader(std::shared_ptr<store::ObjectStore> store, RunId run, Cache cache, ReadLimits limits)
-    : store_(std::move(store)), run_(std::move(run)), cache_(std::move(cache)), limits_(limits)
+Reader::Reader(std::shared_ptr<store::ObjectStore> store, RunId run, Cache cache, ReadLimits limits,
+               RunAnchors anchors)
+    : store_(std::move(store)),
+      run_(std::move(run)),
+      cache_(std::move(cache)),
+      limits_(limits),
+      anchors_(std::move(anchors))
 {
+}
+
+Anchors const& Reader::anchors_of(StreamObjects const& objects) const
+{
+    return journal::anchors_of(anchors_, objects.id().site, objects.id().stream);
 }
 
 Result<Reader::Newest> Reader::copied(StreamObjects const& objects) const
@@ -191,7 +194,15 @@ Result<Reader::Newest> Reader::newest(StreamObjects const& objects) const
             return time.has_value();
         });
     };
-    auto const number = find_newest(exists, known->number);
+    // A commit may name a later piece than the copies have. If it exists, those before it should.
+    auto start = known->number;
+    if (auto const& anchors = anchors_of(objects); !anchors.empty()) {
+        auto const named = anchors.rbegin()->first;
+        auto const there = named > start ? exists(named) : Result<bool>(false);
+        if (!there) return tl::unexpected(there.error());
+        if (*there) start = named;
+    }
+    auto const number = find_newest(exists, start);
     if (!number) return tl::unexpected(number.error());
     if (number->value > limits_.pieces)
         return fail(ExitCode::data, "cannot read " + objects.id().text(),
@@ -211,7 +222,7 @@ Result<StreamContent> Reader::read_range(StreamObjects const& objects, PieceNumb
         --next.value;
     }
     if (auto read = reader.read(from, next); !read) return tl::unexpected(read.error());
-    auto content = reader.take(to.number);
+    auto content = reader.take(to.number, anchors_of(objects));
     content.stored = to.stored;
     return content;
 }

@@ -30,23 +30,27 @@ Result<std::string> read_newest_lines(std::filesystem::path const& file,
 }  // namespace
 
 LogReader::LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store,
-                     ReadLimits limits)
+                     ReadLimits limits, RunAnchors anchors)
     : run_(run)
 {
     Cache cache(run.folder / "cache" / "journal");
-    if (store) reader_.emplace(std::move(store), run.run, std::move(cache), limits);
+    if (store)
+        reader_.emplace(std::move(store), run.run, std::move(cache), limits, std::move(anchors));
 }
 
 Result<SiteLog> LogReader::with_tail(StreamContent content, SiteId const& site, Stream stream) const
 {
     auto const path = local_file(run_, site, stream);
-    SiteLog log{std::move(content.text),
-                content.pieces,
-                false,
-                content.published_until(),
-                content.stored,
-                content.tip ? content.tip->header.clock : std::nullopt,
-                std::move(content.problems)};
+    SiteLog log;
+    log.published = content.text.size();
+    log.text = std::move(content.text);
+    log.fixed = content.fixed;
+    log.pieces = content.pieces;
+    if (content.tip) log.head = {content.tip->header.number.value, content.tip->digest};
+    log.until = content.published_until();
+    log.stored = content.stored;
+    log.clock = content.clock;
+    log.problems = std::move(content.problems);
     auto const local = LocalFile::open(path);
     if (!local) return tl::unexpected(local.error());
     if (local->size() == 0) return log;

@@ -12,8 +12,11 @@ namespace curtail::journal {
 /// lines that the stream lacks. A site that has published nothing has the local file alone.
 struct SiteLog {
     std::string text;
-    std::int64_t pieces{};       ///< number of pieces in `text`
-    bool reaches_local{false};   ///< `text` goes up to the end of the local file
+    std::size_t published{};                      ///< how many bytes of `text` are in the store
+    std::size_t fixed{};                          ///< how many of them the chain of commits fixes
+    std::optional<protocol::JournalHead> head{};  ///< the newest piece in `text`
+    std::int64_t pieces{};                        ///< number of pieces in `text`
+    bool reaches_local{false};                    ///< `text` goes up to the end of the local file
     std::optional<Time> until;   ///< real time up to which the stream is complete; empty if unknown
     std::optional<Time> stored;  ///< when the newest piece was stored, by the store's clock
     std::optional<TimeScale> clock;     ///< the signal's clock of a replay
@@ -28,9 +31,9 @@ class LogReader {
   public:
     /// `run` must outlive the reader. `store` may be null: then only the local files are read.
     /// Keeps copies of pieces in the folder `cache` of the run's folder. A stream beyond `limits`
-    /// is not read, and becomes a problem.
+    /// is not read, and becomes a problem. `anchors` as for Reader.
     LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store,
-              ReadLimits limits = {});
+              ReadLimits limits = {}, RunAnchors anchors = {});
 
     /// Reads a whole log. Damage in the stream becomes a problem. Fails if the store or the local
     /// file cannot be read.

@@ -1,7 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal/verify.hpp"
 
+#include <fmt/format.h>
+
+#include <set>
+
+#include "run/journal/closing.hpp"
+
 namespace curtail::journal {
+namespace {
+
+// Fails if the chain lacks the commit that a closing names.
+Result<void> check_commit(protocol::Closing const& closing, std::vector<Digest> const& commits)
+{
+    if (!closing.commit) return {};
+    auto const& [number, sha256] = *closing.commit;
+    bool const exists = number.value <= std::ssize(commits);
+    if (exists && commits[static_cast<std::size_t>(number.value - 1)] == sha256) return {};
+    return fail(ExitCode::protocol, "the chain contradicts a closing",
+                fmt::format("closing {} of site {} names {}commit {}", closing.number,
+                            closing.site.value, exists ? "another " : "the missing ", number.value),
+                "restore the commits from a copy of the store");
+}
+
+// The sites that a run has or had: an amendment may have added or removed some.
+std::vector<SiteId> sites_of(chain::ChainSummary const& chain)
+{
+    std::set<SiteId> sites(chain.run.sites.begin(), chain.run.sites.end());
+    sites.insert(chain.tip.terms.sites.begin(), chain.tip.terms.sites.end());
+    for (auto const& [site, share] : chain.sites) sites.insert(site);
+    return {sites.begin(), sites.end()};
+}
+
+}  // namespace
 
 Result<JournalSummary> verify_journals(Reader const& reader, std::vector<SiteId> const& sites)
 {
@@ -19,10 +50,41 @@ Result<JournalSummary> verify_journals(Reader const& reader, std::vector<SiteId>
             summary.streams += content->pieces > 0 ? 1 : 0;
             summary.pieces += content->pieces;
             summary.bytes += std::ssize(content->text);
+            summary.fixed += static_cast<std::int64_t>(content->fixed);
+            if (auto const& tip = content->tip)
+                summary.logs.push_back(
+                    {site, stream, protocol::JournalHead{tip->header.number.value, tip->digest}});
         }
         summary.sites += summary.streams > streams_before ? 1 : 0;
     }
     return summary;
+}
+
+Result<VerifiedJournal> verify_journals(std::shared_ptr<store::ObjectStore> const& store,
+                                        chain::ChainSummary const& chain)
+{
+    RunAnchors anchors;
+    for (auto const& [number, heads] : chain.heads) add_anchors(anchors, number, heads);
+    VerifiedJournal verified;
+    auto const sites = sites_of(chain);
+    for (auto const& site : sites) {
+        auto const closing = newest_closing(*store, chain.run.run, site);
+        if (!closing) return tl::unexpected(closing.error());
+        if (!*closing) continue;
+        if (auto good = check_commit(**closing, chain.digests); !good)
+            return tl::unexpected(good.error());
+        add_anchors(anchors, **closing);
+        ++verified.closings;
+    }
+    Reader const reader(store, chain.run.run, Cache({}), {}, std::move(anchors));
+    auto summary = verify_journals(reader, sites);
+    if (!summary) return tl::unexpected(summary.error());
+    verified.summary = std::move(*summary);
+    verified.run_digest = run_digest({chain.run.run,
+                                      protocol::CommitRef{chain.tip.number, chain.digests.back()},
+                                      {},
+                                      verified.summary.logs});
+    return verified;
 }
 
 }  // namespace curtail::journal

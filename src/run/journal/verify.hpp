@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <vector>
 
+#include "protocol/chain/verify.hpp"
 #include "run/journal/reader.hpp"
+#include "run/journal/run_digest.hpp"
 
 namespace curtail::journal {
 
@@ -11,7 +14,9 @@ struct JournalSummary {
     std::int64_t sites{};    ///< sites that have published something
     std::int64_t streams{};  ///< streams that have at least one piece
     std::int64_t pieces{};
-    std::int64_t bytes{};  ///< of the pieces' contents
+    std::int64_t bytes{};           ///< of the pieces' contents
+    std::int64_t fixed{};           ///< those of `bytes` that the chain of commits fixes
+    std::vector<LogDigest> logs{};  ///< one per stream that has a piece
 };
 
 /// Reads every piece of the sites' journals and checks that it is whole and follows from the one
@@ -19,5 +24,16 @@ struct JournalSummary {
 /// Returns the errors of `reader` unchanged.
 [[nodiscard]] Result<JournalSummary> verify_journals(Reader const& reader,
                                                      std::vector<SiteId> const& sites);
+
+/// A verified journal, and the digest of the run.
+struct VerifiedJournal {
+    JournalSummary summary;
+    std::int64_t closings{};  ///< sites whose journal is closed
+    Digest run_digest;        ///< as run_digest() returns it
+};
+/// Does the same for the sites of a verified chain. Also checks that the journals have the pieces
+/// that commits and closings name, and that the chain has the commits that closings name.
+[[nodiscard]] Result<VerifiedJournal> verify_journals(
+    std::shared_ptr<store::ObjectStore> const& store, chain::ChainSummary const& chain);
 
 }  // namespace curtail::journal

@@ -97,7 +97,7 @@ struct Form {
 // `path` follows `runs/<run>/` and is split at slashes.
 bool has_known_form(std::span<std::string_view const> path)
 {
-    static std::array<Form, 15> const forms{{
+    static std::array<Form, 16> const forms{{
         {"run.json", {}},
         {"probe", {is_probe}},
         {"commits", {is_commit_file}},
@@ -108,6 +108,7 @@ bool has_known_form(std::span<std::string_view const> path)
         {"amendments", {is_count_file}},
         {"repair", {is_count, is_count_file}},
         {"status", {is_site_file}},
+        {"closing", {is_plain_name, is_count_file}},
         {"journal", {is_plain_name, is_stream, is_piece_file}},
         {"mpi", {is_member_file}},
         {"mpi", {is_member, is_member_file}},

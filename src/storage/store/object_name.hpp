@@ -22,6 +22,7 @@ namespace curtail::store {
 ///     runs/<run>/models/<round>/<member>-<attempt>/<part>.h5
 ///     runs/<run>/merge/<round>/<k>.json
 ///     runs/<run>/status/<site>.json
+///     runs/<run>/closing/<site>/<n>.json
 ///     runs/<run>/journal/<site>/<stream>/<8 digits>.jsonl
 ///     runs/<run>/mpi/<member>.json
 ///     runs/<run>/mpi/<member>/<member>.json
@@ -36,7 +37,7 @@ namespace curtail::store {
 ///     stream                               poller|signals|trainer|metrics
 ///     8 hex                                [0-9a-f]{8}
 ///     8 digits                             [0-9]{8}
-///     round, base round, seq, k, attempt   [0-9]{1,18}
+///     round, base round, seq, k, n, attempt   [0-9]{1,18}
 class ObjectName {
   public:
     /// Checks that `text` has one of the forms. Fails with `protocol` if it has none.

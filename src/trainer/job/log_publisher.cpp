@@ -34,8 +34,7 @@ LogPublisher::LogPublisher(config::Run const& run, config::Site const& site, Log
                // The replay's clock is for people who read the stream; the trainer does not depend
                // on it.
                journal::WriterOptions{.clock = read_clock(run.folder).value_or(std::nullopt)}, log),
-           files = journal::head_files(run, site.site),
-           found = found_](CallLimits const& call) {
+           files = journal::head_files(run, site.site), found = found_](CallLimits const& call) {
               (void)publisher->publish(call);
               auto heads = journal::read_heads(files);
               std::lock_guard const guard(found->mutex);

@@ -20,7 +20,11 @@ using testing::HasSubstr;
 struct Verify : testing::Test {
     store::MemoryStore objects;
     test::SmallRun run{objects};
-    Verify() { run.make(); }
+    Verify()
+    {
+        run.names_journals = true;
+        run.make();
+    }
 
     std::string content(std::string const& name) const
     {

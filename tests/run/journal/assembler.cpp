@@ -31,12 +31,12 @@ class Chain {
     StreamEnd end_;
 };
 
-StreamContent assemble(std::vector<Piece> const& pieces)
+StreamContent assemble(std::vector<PieceOrFault> pieces, Anchors const& anchors = {})
 {
-    Assembler assembler(stream_id);
-    for (auto const& piece : pieces) assembler.add(piece);
-    return assembler.take();
+    return assemble(stream_id, {1}, std::move(pieces), anchors);
 }
+
+PieceOrFault fault(std::string why) { return tl::unexpected(std::move(why)); }
 
 TEST(JournalAssembler, PiecesAddUpToTheLocalFile)
 {
@@ -69,15 +69,13 @@ TEST(JournalAssembler, ContinuationOfAnotherFileIsAppended)
 TEST(JournalAssembler, StreamGoesOnAfterADamagedPiece)
 {
     Chain chain;
-    Assembler assembler(stream_id);
-    assembler.add(chain.next("a\n"));
+    auto const a = chain.next("a\n");
     (void)chain.next("b\n");
-    assembler.skip({2}, "bad \x1b[31m digest");
-    assembler.add(chain.next("c\n"));
-    auto const content = assembler.take();
+    auto const content = assemble({a, fault("bad \x1b[31m digest"), chain.next("c\n")});
     EXPECT_EQ(content.text, "a\nc\n");
     EXPECT_THAT(content.problems,
-                ElementsAre("piece 2 of journal/A/metrics: bad \\x1b[31m digest"));
+                ElementsAre("piece 2 of journal/A/metrics, with lines from " + format_time(at(0)) +
+                            " to " + format_time(at(2)) + ": bad \\x1b[31m digest"));
 }
 
 TEST(JournalAssembler, PieceThatDoesNotFollowIsLeftOut)
@@ -126,12 +124,7 @@ TEST(JournalAssembler, OldContinuationDoesNotReturn)
     third.tip.header.first = {1};
     EXPECT_EQ(assemble({first, other, third}).text, "a\nx\n");
     third.tip.header.number = {4};
-    Assembler with_gap(stream_id);
-    with_gap.add(first);
-    with_gap.add(other);
-    with_gap.skip({3}, "bad");
-    with_gap.add(third);
-    EXPECT_EQ(with_gap.take().text, "a\nx\n");
+    EXPECT_EQ(assemble({first, other, fault("bad"), third}).text, "a\nx\n");
 }
 
 TEST(JournalAssembler, FirstPieceHasNoPredecessor)
@@ -144,9 +137,56 @@ TEST(JournalAssembler, FirstPieceHasNoPredecessor)
 
 TEST(JournalAssembler, HostileStreamDoesNotFillTheMemoryWithMessages)
 {
-    Assembler assembler(stream_id);
-    for (int i = 1; i < 10'000; ++i) assembler.skip({i}, "bad");
-    EXPECT_LE(assembler.take().problems.size(), 21U);
+    std::vector<PieceOrFault> const bad(10'000, fault("bad"));
+    EXPECT_LE(assemble(bad).problems.size(), 21U);
+}
+
+TEST(JournalAssembler, ACommitFixesAllPiecesUpToTheOneThatItNames)
+{
+    Chain chain;
+    std::vector<PieceOrFault> const pieces{chain.next("a\n"), chain.next("b\n"), chain.next("c\n")};
+    EXPECT_EQ(assemble(pieces).fixed, 0U);
+    auto const content = assemble(pieces, {{{2}, {pieces[1]->tip.digest, "commit 7"}}});
+    EXPECT_EQ(content.text, "a\nb\nc\n");
+    EXPECT_EQ(content.fixed, 4U);
+    EXPECT_THAT(content.problems, IsEmpty());
+}
+
+TEST(JournalAssembler, PiecesThatACommitContradictsDoNotCount)
+{
+    Chain chain;
+    auto const a = chain.next("a\n");
+    auto const b = chain.next("b\n");
+    auto const c = chain.next("c\n");
+    auto const d = chain.next("d\n");
+    Chain other;  // the same piece 1, another piece 2, and whatever follows from it
+    (void)other.next("a\n");
+    std::vector<PieceOrFault> const forged{a, other.next("B\n"), other.next("c\n"),
+                                           other.next("d\n")};
+    Anchors const anchors{{{1}, {a.tip.digest, "commit 4"}}, {{3}, {c.tip.digest, "commit 5"}}};
+    auto const content = assemble(forged, anchors);
+    EXPECT_EQ(content.text, "a\nd\n") << "no commit names a piece after the third";
+    EXPECT_EQ(content.fixed, 2U);
+    EXPECT_THAT(content.problems,
+                ElementsAre(HasSubstr("piece 2 of journal/A/metrics, with lines from " +
+                                      format_time(at(0)) + " to " + format_time(at(3)) +
+                                      ": commit 5 names another piece 3"),
+                            HasSubstr("commit 5 names another piece 3")));
+    EXPECT_EQ(assemble({a, b, c, d}, anchors).text, "a\nb\nc\nd\n");
+}
+
+TEST(JournalAssembler, APieceThatACommitNamesMayNotBeMissing)
+{
+    Chain chain;
+    auto const a = chain.next("a\n");
+    auto const b = chain.next("b\n");
+    Anchors const anchors{{{1}, {a.tip.digest, "commit 4"}}, {{2}, {b.tip.digest, "commit 5"}}};
+    EXPECT_THAT(assemble({a}, anchors).problems,
+                ElementsAre("piece 2 of journal/A/metrics, with lines from " + format_time(at(0)) +
+                            " on: commit 5 names it, but it is missing"));
+    EXPECT_THAT(assemble({}, anchors).problems, ElementsAre(HasSubstr("from its begin on")));
+    // What is damaged is told once.
+    EXPECT_THAT(assemble({a, fault("bad")}, anchors).problems, ElementsAre(HasSubstr("bad")));
 }
 
 TEST(JournalAssembler, LocalFileGivesTheUnpublishedTail)

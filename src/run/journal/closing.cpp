@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/journal/closing.hpp"
+
+#include "protocol/chain/chain.hpp"
+#include "protocol/records/names.hpp"
+#include "run/journal/plan.hpp"
+
+namespace curtail::journal {
+
+Result<std::optional<protocol::Closing>> newest_closing(store::ObjectStore& store, RunId const& run,
+                                                        SiteId const& site, CallLimits const& call)
+{
+    chain::RunObjects const objects(store, run, nullptr, call);
+    auto const number = find_newest(
+        [&](PieceNumber n) { return objects.exists(protocol::closing_name(site, n.value)); });
+    if (!number) return tl::unexpected(number.error());
+    if (number->value == 0) return std::optional<protocol::Closing>{};
+    auto const name = protocol::closing_name(site, number->value);
+    auto const bytes = objects.record(name);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (!*bytes) return std::optional<protocol::Closing>{};
+    auto closing = protocol::decode_closing(**bytes, name);
+    if (!closing) return tl::unexpected(closing.error());
+    if (closing->run != run || closing->site != site)
+        return fail(ExitCode::protocol, "refused record " + name, "it belongs to another run");
+    return std::optional(std::move(*closing));
+}
+
+Result<void> close_journal(store::ObjectStore& store, RunId const& run, SiteId const& site,
+                           protocol::JournalHeads const& heads, Time now, CallLimits const& call)
+{
+    auto const last = newest_closing(store, run, site, call);
+    if (!last) return tl::unexpected(last.error());
+    if (*last && (*last)->heads == heads) return {};
+    auto const commit = chain::newest_commit({store, run, nullptr, call});
+    if (!commit) return tl::unexpected(commit.error());
+    protocol::Closing closing{run, site, *last ? (*last)->number + 1 : 1, {}, heads, now};
+    if (*commit) closing.commit = {(*commit)->number, protocol::encode(**commit).sha256};
+    auto const name = chain::object_name(run, protocol::closing_name(site, closing.number));
+    if (!name) return tl::unexpected(name.error());
+    auto const bytes = protocol::encode(closing).bytes;
+    auto const created = store.create(*name, store::bytes_of(bytes), call);
+    // If another poller was faster, the next pass compares again.
+    return created ? Result<void>{} : tl::unexpected(created.error());
+}
+
+}  // namespace curtail::journal
