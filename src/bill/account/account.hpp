@@ -132,10 +132,12 @@ struct SiteAccount {
     std::optional<Spread> startup;  ///< from a window's opening to the end of the first step
     std::optional<Spread> drain;    ///< from a stop request to the trainer's exit
     std::optional<SiteRate> rate;   ///< empty if the site logged no step
+    // The settings that were in force last.
     energy::Power power;
     std::string power_source;  ///< where `power` comes from, for the user; empty if not stated
     /// Carbon from making and disposing of the devices, per hour in which the site holds them.
     std::optional<double> embodied_gco2_per_hour;
+    std::optional<Grams> embodied;  ///< that of all hours; empty if it is not stated for all
     GramsPerKwh open_below{100};
     GramsPerKwh close_above{100};
     double close_delay_s{600};
@@ -206,7 +208,7 @@ struct UnloggedWork {
 
 /// Records of a site that contradict each other, or do not tell.
 struct Doubt {
-    std::size_t site{};
+    std::optional<std::size_t> site{};          ///< empty: it concerns all sites
     energy::Bound bound{energy::Bound::exact};  ///< what follows for the site's energy
     std::string title;
     std::string text;  ///< names the files and the interval

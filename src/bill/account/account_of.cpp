@@ -14,8 +14,9 @@ namespace curtail::account {
 namespace {
 
 // One site without its energy and work.
-SiteAccount site_of(config::Site const& config, SiteTimeline const& timeline, double end_s)
+SiteAccount site_of(SiteTimeline const& timeline, double end_s)
 {
+    auto const& config = timeline.settings.last();
     SiteAccount site;
     site.id = config.site;
     site.region = config.region;
@@ -52,8 +53,7 @@ std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timelin
 {
     std::vector<SiteAccount> out;
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
-        auto& site =
-            out.emplace_back(site_of(files.run.sites[s], timeline.sites[s], timeline.end_s));
+        auto& site = out.emplace_back(site_of(timeline.sites[s], timeline.end_s));
         std::vector<double> starts;
         for (auto const& w : timeline.windows)
             if (w.site == s && w.start) starts.push_back(w.start->seconds);
@@ -104,7 +104,7 @@ void mark_bounds(Account& account)
         for (auto const& work : account.unlogged)
             if (work.site == site.id) mark(energy::Bound::at_least);
         for (auto const& doubt : account.doubts)
-            if (account.sites[doubt.site].id == site.id) mark(doubt.bound);
+            if (!doubt.site || account.sites[*doubt.site].id == site.id) mark(doubt.bound);
         if (lacks_energy(site, account.clock_factor)) mark(energy::Bound::at_least);
     }
 }
@@ -150,6 +150,7 @@ void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, W
         site.lone_rounds = work.sites[s].lone_rounds;
         site.bill = std::move(energy.sites[s].bill);
         site.cumulative = std::move(energy.sites[s].cumulative);
+        site.embodied = energy.sites[s].embodied;
     }
     account.windows = std::move(windows);
     for (std::size_t w = 0; w < energy.windows.size(); ++w)

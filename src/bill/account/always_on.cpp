@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "bill/account/rules.hpp"
+#include "bill/account/billing.hpp"
 
 namespace curtail::account {
 namespace {
@@ -57,57 +57,58 @@ std::string obstacle(RunFiles const& files, Tokens tokens,
 
 // The site that always-on imagines in one region.
 struct ImaginedSite {
-    config::Site const& site;
+    std::size_t index;
     SiteRate rate;
 };
 
+// The region in which a site is; the last one, if its settings have changed.
+RegionId const& region_of(SiteTimeline const& site) { return site.settings.all.back().site.region; }
+
 // The first site of a region that has a rate; the reference site for a region without one.
 std::optional<ImaginedSite> imagined_in(RegionId const& region, RunFiles const& files,
+                                        Timeline const& timeline,
                                         std::vector<std::optional<SiteRate>> const& rates)
 {
-    auto const& sites = files.run.sites;
-    for (std::size_t s = 0; s < sites.size(); ++s)
-        if (sites[s].region == region && rates[s]) return ImaginedSite{sites[s], *rates[s]};
-    auto const& reference = files.run.reference();
-    auto const& rate = rates[static_cast<std::size_t>(&reference - sites.data())];
-    if (!rate) return std::nullopt;
-    return ImaginedSite{reference, *rate};
+    for (std::size_t s = 0; s < rates.size(); ++s)
+        if (region_of(timeline.sites[s]) == region && rates[s]) return ImaginedSite{s, *rates[s]};
+    auto const reference =
+        static_cast<std::size_t>(&files.run.reference() - files.run.sites.data());
+    if (!rates[reference]) return std::nullopt;
+    return ImaginedSite{reference, *rates[reference]};
 }
 
 // Always-on in one region.
 struct Region {
     Scenario scenario;
-    energy::IntensitySeries intensity;
-    energy::BillSettings settings;
+    energy::Billings billings;
     energy::Interval when;
 };
 
-Region region_of(RegionSeries const& trace, ImaginedSite const& imagined, RunFiles const& files,
-                 Axis const& axis, Tokens tokens)
+Region scenario_in(RegionSeries const& trace, ImaginedSite const& imagined, RunFiles const& files,
+                   Timeline const& timeline, Tokens tokens)
 {
-    auto const& [site, rate] = imagined;
-    auto rule = rule_of(files.run, trace.region, site);
-    rule.past_ends = energy::PastEnds::nearest;
-    Region out{{}, energy::IntensitySeries{trace.points, rule}, settings_of(files, site), {}};
+    auto const& [index, rate] = imagined;
+    auto const& axis = timeline.axis;
+    auto const& id = files.run.sites[index].site.value;
+    Region out{{}, imagined_billings_of(timeline, index, trace), {}};
     auto const start = trace.points.empty() ? axis.zero() : trace.points.front().time;
-    auto const result = energy::always_on(tokens, rate.tokens_per_s / axis.factor(), start,
-                                          out.intensity, out.settings);
+    auto const result =
+        energy::always_on(tokens, rate.tokens_per_s / axis.factor(), start, out.billings);
     out.when = result.when;
     auto& scenario = out.scenario;
     scenario.id = "one:" + trace.region.value;
     scenario.label = "Always on, " + trace.region.value;
-    if (site.region != trace.region) scenario.label += ", as " + site.site.value;
+    scenario.elsewhere = region_of(timeline.sites[index]) != trace.region;
+    if (scenario.elsewhere) scenario.label += ", as " + id;
     scenario.region = trace.region.value;
-    scenario.as_site = site.site.value;
-    scenario.elsewhere = site.region != trace.region;
+    scenario.as_site = id;
     scenario.rate = rate;
     scenario.wall_s = result.when.length().count();
     scenario.step = static_cast<double>(files.run.training.batch_tokens) / rate.tokens_per_s;
     scenario.tally = result.tally;
     scenario.tokens = tokens;
     scenario.held_s = result.assumed.length().count();
-    scenario.held_wh =
-        out.settings.power.of(energy::PowerState::training) * result.assumed.length();
+    scenario.held_wh = result.assumed_energy;
     return out;
 }
 
@@ -115,9 +116,8 @@ RunningTotals running_totals(Region const& region, Axis const& axis, double step
 {
     std::vector<energy::StateInterval> const whole{{energy::PowerState::training, region.when}};
     auto const start = region.when.from;
-    return {axis.of_signal(start),
-            energy::cumulative(whole, region.intensity, region.settings, start, millis(step_s),
-                               points_for(*region.scenario.wall_s, step_s))};
+    return {axis.of_signal(start), energy::cumulative(whole, region.billings, start, millis(step_s),
+                                                      points_for(*region.scenario.wall_s, step_s))};
 }
 
 // Tokens and seconds of some steps.
@@ -169,9 +169,9 @@ AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens to
     std::vector<Region> regions;
     double longest_s = 0;
     for (auto const& trace : files.trace) {
-        auto const imagined = imagined_in(trace.region, files, rates);
+        auto const imagined = imagined_in(trace.region, files, timeline, rates);
         if (!imagined) continue;
-        regions.push_back(region_of(trace, *imagined, files, timeline.axis, tokens));
+        regions.push_back(scenario_in(trace, *imagined, files, timeline, tokens));
         longest_s = std::max(longest_s, *regions.back().scenario.wall_s);
     }
     out.step_s = chart_step(longest_s, chart_points);

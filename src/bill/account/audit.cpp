@@ -15,8 +15,8 @@ std::optional<Grams> embodied_of(Account const& a)
     Grams sum;
     for (auto const& site : a.sites) {
         if (held_s(site) <= 0) continue;
-        if (!site.embodied_gco2_per_hour) return std::nullopt;
-        sum += Grams{*site.embodied_gco2_per_hour * held_s(site) / 3600};
+        if (!site.embodied) return std::nullopt;
+        sum += *site.embodied;
     }
     return sum;
 }

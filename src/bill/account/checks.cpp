@@ -10,7 +10,6 @@
 #include "base/core/text.hpp"
 
 #include "bill/account/parts.hpp"
-#include "bill/account/rules.hpp"
 #include "bill/account/text.hpp"
 #include "run/runlog/poller_events.hpp"
 
@@ -56,10 +55,10 @@ FractionalSeconds part_inside(energy::Interval when, std::vector<energy::StateIn
     return inside;
 }
 
-// The energy that a site draws in `duration` at training power.
-WattHours training_energy(SiteRecords const& r, FractionalSeconds duration)
+// The power of a site at a real time.
+Watts power_at(SiteRecords const& r, PowerState state, Time time)
 {
-    return r.site.power.of(PowerState::training) * duration;
+    return r.timeline.settings.at(time).power.of(state);
 }
 
 void check_steps_in_jobs(std::vector<Doubt>& doubts, SiteRecords const& r)
@@ -80,6 +79,15 @@ void check_steps_in_jobs(std::vector<Doubt>& doubts, SiteRecords const& r)
          fmt::format("{}: steps of {:.1f} s in metrics.jsonl lie outside all jobs that "
                      "its events show, {}. Their energy is missing.",
                      r.name(), seconds(outside), span_text(*where))});
+}
+
+// What a journal lacks cannot be in the bill.
+void check_journal(std::vector<Doubt>& doubts, SiteRecords const& r)
+{
+    auto const& publication = r.files.publication;
+    for (auto const& problem : publication.problems)
+        doubts.push_back({r.index, publication.lacks_lines ? Bound::uncertain : Bound::exact,
+                          "Damaged journal", problem + "."});
 }
 
 // Steps of one trainer follow each other.
@@ -166,7 +174,7 @@ void check_ends(std::vector<Doubt>& doubts, SiteRecords const& r, WattHours draw
     for (auto const& job : r.timeline.jobs) {
         if (!job.end_from || !job.end || *job.end - *job.end_from <= rounding) continue;
         energy::Interval const when{*job.end_from, *job.end};
-        auto const energy = r.site.power.of(PowerState::idle) * when.length();
+        auto const energy = power_at(r, PowerState::idle, when.from) * when.length();
         bool const matters = energy.value > tolerance * drawn.value;
         doubts.push_back(
             {r.index, matters ? Bound::at_most : Bound::exact, "Unknown end of a job",
@@ -180,10 +188,14 @@ void check_ends(std::vector<Doubt>& doubts, SiteRecords const& r, WattHours draw
 void check_overlaps(std::vector<Doubt>& doubts, SiteRecords const& r, WattHours drawn)
 {
     FractionalSeconds both{0};
+    WattHours energy{};
     for (auto const& job : r.timeline.jobs)
-        if (job.overlap > rounding) both += job.overlap;
+        if (job.overlap > rounding) {
+            both += job.overlap;
+            energy += power_at(r, PowerState::training, job.begin) * job.overlap;
+        }
     if (both.count() <= 0) return;
-    bool const matters = training_energy(r, both).value > tolerance * drawn.value;
+    bool const matters = energy.value > tolerance * drawn.value;
     doubts.push_back({r.index, matters ? Bound::at_least : Bound::exact, "Two jobs at once",
                       fmt::format("{}: two jobs held devices at once for {:.1f} real s, as its "
                                   "events show. Only one of them is billed.",
@@ -194,17 +206,17 @@ void check_overlaps(std::vector<Doubt>& doubts, SiteRecords const& r, WattHours 
 void check_least_energy(std::vector<Doubt>& doubts, SiteRecords const& r, WattHours drawn,
                         double clock_factor)
 {
-    FractionalSeconds trained{0};
+    WattHours trained{};
     Tokens tokens;
     for (auto const& step : r.files.metrics) {
-        trained += step.duration - idle_part(interval_of(step), r.timeline.held_real);
+        trained += power_at(r, PowerState::training, step.time) *
+                   (step.duration - idle_part(interval_of(step), r.timeline.held_real));
         tokens += step.tokens;
     }
     if (tokens <= Tokens{} || r.in_model <= Tokens{}) return;
     // Steps differ from each other.
     constexpr double least_share = 0.98;
-    auto const least =
-        clock_factor * ratio(std::min(r.in_model, tokens), tokens) * training_energy(r, trained);
+    auto const least = clock_factor * ratio(std::min(r.in_model, tokens), tokens) * trained;
     if (drawn.value >= least_share * least.value) return;
     doubts.push_back(
         {r.index, Bound::at_least, "Too little energy",
@@ -213,36 +225,28 @@ void check_least_energy(std::vector<Doubt>& doubts, SiteRecords const& r, WattHo
                      r.name(), drawn.value / 1000, grouped(r.in_model.value), least.value / 1000)});
 }
 
-// Whether the bill of a site is the same with the settings of both files.
-bool bills_alike(config::Site const& a, config::Site const& b)
+// The bill has the settings that were in force. The present files may differ from them.
+void check_settings(std::vector<Doubt>& doubts, SiteRecords const& r)
 {
-    auto const settings = [](config::Site const& s) {
-        return std::tuple(s.region.value, s.power.idle.value, s.power.training.value, s.power.pue,
-                          s.window.open_below.value, s.window.close_above.value,
-                          s.window.close_delay, s.signal_max_age, s.embodied_gco2_per_hour);
+    auto const& settings = r.timeline.settings;
+    auto const add = [&](Bound bound, char const* title, std::string text) {
+        doubts.push_back({r.index, bound, title, r.name() + ": " + text});
     };
-    return settings(a) == settings(b);
-}
-
-// The bill uses the present site file. Those that were in force are in the poller's log.
-void check_settings(std::vector<Doubt>& doubts, SiteRecords const& r,
-                    std::vector<Event> const& poller)
-{
-    for (auto const& event : poller) {
-        auto const logged = runlog::configuration_in(event);
-        if (!logged || event.site != r.site.site.value || logged->files.empty()) continue;
-        auto const& file = logged->files.back();
-        auto const then = config::parse_site(file.text, file.name);
-        if (then && bills_alike(*then, r.site)) continue;
-        doubts.push_back(
-            {r.index, Bound::uncertain, "Settings have changed",
-             fmt::format(
-                 "{}: region, power, thresholds or signal_max_age_s of its site file differ "
-                 "from those in {}, which was in force from {} on. The bill uses the "
-                 "present ones.",
-                 r.name(), printable(file.name), format_time(event.time))});
-        return;
-    }
+    if (!settings.problem.empty())
+        add(Bound::uncertain, "Unusable settings",
+            settings.problem + ". The bill has the settings before.");
+    for (std::size_t i = 1; i < settings.all.size(); ++i)
+        add(Bound::exact, "Settings have changed",
+            fmt::format("{} changed at {}. The bill has each value while it was in force.",
+                        differences(settings.all[i - 1].site, settings.all[i].site),
+                        format_time(settings.all[i].from)));
+    if (!settings.is_logged) return;
+    if (auto const what = differences(settings.last(), r.site); !what.empty())
+        add(Bound::exact, "Settings differ",
+            fmt::format("{} of the present site file differ from {}, which was in force from {} "
+                        "on. The bill has those in force. --recalculate makes a second bill with "
+                        "the present ones.",
+                        what, settings.file, format_time(settings.logged)));
 }
 
 // Each job that the cluster's accounting knows must be in the bill.
@@ -279,12 +283,17 @@ std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Wo
                              Energy const& energy)
 {
     std::vector<Doubt> doubts;
+    if (files.clock_differs)
+        doubts.push_back({std::nullopt, Bound::uncertain, "Another clock",
+                          "clock.json of the run's folder differs from the clock in the sites' "
+                          "journals, which the bill uses for the whole run."});
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         SiteRecords const records{s, files.run.sites[s], files.sites[s], timeline.sites[s],
                                   work.sites[s].tokens};
         auto const drawn = energy.sites[s].bill.total.energy;
         auto const real = WattHours{drawn.value / timeline.axis.factor()};
-        check_settings(doubts, records, files.poller_events);
+        check_journal(doubts, records);
+        check_settings(doubts, records);
         check_accounting(doubts, records, files.poller_events);
         check_steps_in_jobs(doubts, records);
         check_one_trainer(doubts, records);

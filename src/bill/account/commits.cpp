@@ -27,11 +27,10 @@ Result<CommitList> read_commits(chain::RunObjects const& objects)
     CommitList list;
     for (auto const& commit : *chain) {
         list.commits.push_back(summary_of(commit));
+        list.digests.push_back(protocol::encode(commit).sha256);
         journal::add_anchors(list.anchors, commit.number, commit.heads);
     }
-    if (chain->empty()) return list;
-    list.terms = chain->back().terms;
-    list.newest = protocol::encode(chain->back()).sha256;
+    if (!chain->empty()) list.terms = chain->back().terms;
     return list;
 }
 

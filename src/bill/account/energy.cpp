@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "bill/account/rules.hpp"
+#include "bill/account/billing.hpp"
 #include "bill/account/thin.hpp"
 
 namespace curtail::account {
 namespace {
-
-energy::IntensitySeries series_of(RunFiles const& files, std::vector<RegionSeries> const& trace,
-                                  config::Site const& site)
-{
-    for (auto const& series : trace)
-        if (series.region == site.region)
-            return energy::IntensitySeries{series.points, rule_of(files.run, site.region, site)};
-    return energy::IntensitySeries{{}};
-}
 
 // Windows on the signal's axis, in order and without overlap. An open one ends at `end_s`.
 std::vector<energy::Interval> intervals_of(std::vector<WindowAccount> const& windows,
@@ -31,6 +22,24 @@ std::vector<energy::Interval> intervals_of(std::vector<WindowAccount> const& win
     return out;
 }
 
+// The embodied carbon of the hours in which the site held devices.
+std::optional<Grams> embodied_of(SiteTimeline const& site, double clock_factor)
+{
+    auto const& settings = site.settings.all;
+    Grams sum;
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+        Time const to = i + 1 < settings.size() ? settings[i + 1].from : Time::max();
+        FractionalSeconds held{0};
+        for (auto const& s : energy::clip(site.held_real, {settings[i].from, to}))
+            held += s.when.length();
+        if (held.count() <= 0) continue;
+        auto const& rate = settings[i].site.embodied_gco2_per_hour;
+        if (!rate) return std::nullopt;
+        sum += Grams{*rate * clock_factor * held.count() / 3600};
+    }
+    return sum;
+}
+
 // Tells whether each state begins when the one before has ended.
 bool in_order(std::vector<energy::StateInterval> const& held)
 {
@@ -39,16 +48,15 @@ bool in_order(std::vector<energy::StateInterval> const& held)
            }) == held.end();
 }
 
-// One site's intensity, states and settings: what its energy is computed from.
+// What one site's energy is computed from.
 struct SiteSource {
     std::vector<energy::StateInterval> const& held;
-    energy::IntensitySeries series;
-    energy::BillSettings settings;
+    energy::Billings billings;
     bool ordered{in_order(held)};
 
     [[nodiscard]] energy::Tally tally(energy::Interval when) const
     {
-        return energy::bill_of(energy::clip(near(when), when), {}, series, settings).total;
+        return energy::bill_of(energy::clip(near(when), when), {}, billings).total;
     }
 
   private:
@@ -82,8 +90,13 @@ void add_windows(std::vector<energy::Tally>& tallies, std::vector<WindowAccount>
 std::map<std::string, energy::IntensityRule> intensity_rules_of(RunFiles const& files)
 {
     std::map<std::string, energy::IntensityRule> rules;
-    for (auto const& series : files.trace)
-        rules[series.region.value] = rule_of(files.run, series.region, files.run.reference());
+    for (auto const& series : files.trace) {
+        auto& rule = rules[series.region.value];
+        for (auto const& site : files.run.sites)
+            if (site.region == series.region)
+                rule.least_hold = std::max(rule.least_hold, site.signal_max_age);
+        if (rule.least_hold == Millis{0}) rule.least_hold = files.run.reference().signal_max_age;
+    }
     return rules;
 }
 
@@ -91,12 +104,9 @@ std::optional<energy::Tally> average_of(RunFiles const& files, Timeline const& t
 {
     if (files.averages.empty()) return std::nullopt;
     energy::Tally sum;
-    for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
-        auto const& site = files.run.sites[s];
-        sum += energy::bill_of(timeline.sites[s].held, {}, series_of(files, files.averages, site),
-                               settings_of(files, site))
+    for (std::size_t s = 0; s < files.run.sites.size(); ++s)
+        sum += energy::bill_of(timeline.sites[s].held, {}, billings_of(timeline, s, files.averages))
                    .total;
-    }
     return sum;
 }
 
@@ -110,14 +120,12 @@ Energy energy_of(RunFiles const& files, Timeline const& timeline,
     energy.rounds.resize(rounds.size());
     auto const points = points_for(timeline.end_s, energy.cumulative_step_s);
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
-        auto const& site = files.run.sites[s];
-        SiteSource const source{timeline.sites[s].held, series_of(files, files.trace, site),
-                                settings_of(files, site)};
+        SiteSource const source{timeline.sites[s].held, billings_of(timeline, s, files.trace)};
         energy.sites.push_back(
-            {energy::bill_of(source.held, intervals_of(windows, s, timeline), source.series,
-                             source.settings),
-             energy::cumulative(source.held, source.series, source.settings, axis.zero(),
-                                millis(energy.cumulative_step_s), points)});
+            {energy::bill_of(source.held, intervals_of(windows, s, timeline), source.billings),
+             energy::cumulative(source.held, source.billings, axis.zero(),
+                                millis(energy.cumulative_step_s), points),
+             embodied_of(timeline.sites[s], axis.factor())});
         add_windows(energy.windows, windows, s, source, axis);
         for (std::size_t r = 0; r < rounds.size(); ++r)
             energy.rounds[r] +=

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bill/account/files.hpp"
 
-#include "bill/account/clocks.hpp"
-
 #include <fmt/format.h>
 
+#include "base/core/clock_file.hpp"
 #include "base/core/digest.hpp"
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
+#include "bill/account/clocks.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
+#include "run/journal/closing.hpp"
 #include "run/journal/local_file.hpp"
+#include "run/journal/run_digest.hpp"
 #include "run/runlog/poller_state.hpp"
 #include "run/samples/trace.hpp"
 
@@ -21,6 +23,35 @@ namespace fs = std::filesystem;
 
 // A file's name for people. Bytes that are not text are escaped, so that the document stays UTF-8.
 std::string name_of(fs::path const& file) { return printable(file.filename().string()); }
+
+// The name of a log in the list of inputs.
+std::string name_of(SiteId const& site, journal::Stream stream)
+{
+    bool const is_poller = stream == journal::Stream::poller || stream == journal::Stream::signals;
+    auto const file = journal::local_file({}, site, stream).filename().string();
+    return site.value + (is_poller ? " poller " : " ") + file;
+}
+
+void add_broken(RunFiles& files, std::string name, BrokenLines const& lines)
+{
+    if (lines.count > 0) files.broken_files.push_back({std::move(name), lines});
+}
+
+void add_samples(RunFiles& files, samples::SampleFile samples)
+{
+    for (std::size_t s = 0; s < samples.broken_lines.size(); ++s)
+        add_broken(files, name_of(files.run.sites[s].site, journal::Stream::signals),
+                   samples.broken_lines[s]);
+    files.averages = std::move(samples.averages);
+    if (samples.regions.empty()) return;
+    files.estimated_samples = samples.estimated;
+    files.contradicting_samples = samples.contradictions;
+    files.trace = std::move(samples.regions);
+    std::string providers;
+    for (auto const& provider : samples.providers)
+        providers += (providers.empty() ? ", from " : ", ") + provider;
+    files.trace_name = "samples the poller used" + providers;
+}
 
 Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path,
                          std::vector<SiteLogs> const& logs)
@@ -33,18 +64,7 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path,
         files.trace_from_file = true;
         return {};
     }
-    auto samples = read_samples(files.run, logs);
-    if (!samples) return tl::unexpected(samples.error());
-    files.broken_lines += samples->broken_lines;
-    files.averages = std::move(samples->averages);
-    if (samples->regions.empty()) return {};
-    files.estimated_samples = samples->estimated;
-    files.contradicting_samples = samples->contradictions;
-    files.trace = std::move(samples->regions);
-    std::string providers;
-    for (auto const& provider : samples->providers)
-        providers += (providers.empty() ? ", from " : ", ") + provider;
-    files.trace_name = "samples the poller used" + providers;
+    add_samples(files, samples_of(files.run, logs));
     return {};
 }
 
@@ -103,16 +123,64 @@ Result<std::optional<Time>> read_evaluated_until(config::Run const& run,
     return earliest;
 }
 
-Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
-                                            std::shared_ptr<store::ObjectStore> const& store)
+// Adds what the sites' closings name. Returns those that name a commit that the run lacks.
+Result<std::vector<protocol::Closing>> add_closings(CommitList& chain, config::Run const& run,
+                                                    store::ObjectStore& store)
 {
-    journal::LogReader const reader(run, store);
+    std::vector<protocol::Closing> wrong;
+    for (auto const& site : run.sites) {
+        auto const closing = journal::newest_closing(store, run.run, site.site);
+        if (!closing) return tl::unexpected(closing.error());
+        if (!*closing) continue;
+        journal::add_anchors(chain.anchors, **closing);
+        if (!journal::fits((*closing)->commit, chain.digests)) wrong.push_back(**closing);
+    }
+    return wrong;
+}
+
+Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
+                                            std::shared_ptr<store::ObjectStore> const& store,
+                                            CommitList chain)
+{
+    std::vector<protocol::Closing> wrong;
+    if (store) {
+        auto added = add_closings(chain, run, *store);
+        if (!added) return tl::unexpected(added.error());
+        wrong = std::move(*added);
+    }
+    journal::LogReader const reader(run, store, {}, std::move(chain.anchors));
     std::vector<SiteLogs> all;
     for (auto& logs : read_all_site_logs(run, reader)) {
         if (!logs) return tl::unexpected(logs.error());
+        for (auto const& closing : wrong)
+            if (closing.site == run.sites[all.size()].site) {
+                auto& log = logs->texts.front();
+                log.lacks_lines = true;
+                log.problems.push_back(
+                    fmt::format("{} names commit {}, which the run lacks or has another one of",
+                                protocol::closing_name(closing.site, closing.number),
+                                closing.commit->number.value));
+            }
         all.push_back(std::move(*logs));
     }
     return all;
+}
+
+// The digest of all that the bill is computed from.
+Digest digest_of(config::Run const& run, CommitList const& chain,
+                 std::optional<TimeScale> const& clock, std::vector<SiteLogs> const& logs)
+{
+    journal::RunEvidence evidence{run.run, {}, clock, {}};
+    if (!chain.digests.empty())
+        evidence.commit = protocol::CommitRef{{std::ssize(chain.digests)}, chain.digests.back()};
+    for (std::size_t s = 0; s < logs.size(); ++s)
+        for (auto const stream : journal::all_streams) {
+            auto const& log = logs[s].text(stream);
+            auto const local = std::string_view(log.text).substr(log.published);
+            evidence.logs.push_back({run.sites[s].site, stream, log.head, {}});
+            if (!local.empty()) evidence.logs.back().local = sha256(local);
+        }
+    return journal::run_digest(std::move(evidence));
 }
 
 using NamedFile = std::pair<fs::path, std::string>;
@@ -124,21 +192,24 @@ Result<void> add_digests_of(RunFiles& files, std::vector<NamedFile> const& named
     return {};
 }
 
-// Reads the commits; returns run.json.
-Result<std::optional<std::string>> read_chain(RunFiles& files, store::ObjectStore& store,
-                                              chain::CacheSettings const& cache)
+// Reads run.json and the commits, if there is a store.
+Result<CommitList> read_chain(RunFiles& files, std::shared_ptr<store::ObjectStore> const& store,
+                              chain::CacheSettings const& cache)
 {
+    if (!store) return CommitList{};
     chain::RecordCache records(cache, files.run.store, files.run.run);
-    chain::RunObjects const objects(store, files.run.run, &records);
-    auto commits = read_commits(objects);
-    if (!commits) return tl::unexpected(commits.error());
-    files.commits = std::move(commits->commits);
-    auto run_json = objects.record(protocol::run_name);
-    if (!run_json || !*run_json) return run_json;
+    chain::RunObjects const objects(*store, files.run.run, &records);
+    auto chain = read_commits(objects);
+    if (!chain) return chain;
+    files.commits = chain->commits;
+    auto const run_json = objects.record(protocol::run_name);
+    if (!run_json) return tl::unexpected(run_json.error());
+    if (!*run_json) return chain;
+    add_text_digest(files, "store run.json", **run_json);
     auto spec = protocol::decode_run(**run_json);
     if (!spec) return tl::unexpected(spec.error());
-    files.spec = commits->terms ? protocol::with_terms(std::move(*spec), *commits->terms) : *spec;
-    return run_json;
+    files.spec = chain->terms ? protocol::with_terms(std::move(*spec), *chain->terms) : *spec;
+    return chain;
 }
 
 // Opens the store. Returns a null pointer if the store does not exist (yet).
@@ -150,26 +221,12 @@ Result<std::shared_ptr<store::ObjectStore>> open_store(config::Run const& run)
     return tl::unexpected(store.error());
 }
 
-// The name of a log in the list of inputs.
-std::string name_of(SiteId const& site, journal::Stream stream)
-{
-    bool const is_poller = stream == journal::Stream::poller || stream == journal::Stream::signals;
-    auto const file = journal::local_file({}, site, stream).filename().string();
-    return site.value + (is_poller ? " poller " : " ") + file;
-}
-
 Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
-                         std::optional<std::string> const& run_json,
                          std::vector<SiteLogs> const& logs)
 {
     std::vector<NamedFile> named{{files.run.file, name_of(files.run.file)}};
     if (trace) named.emplace_back(*trace, name_of(*trace));
-    if (auto added = add_digests_of(files, named); !added) return added;
-    if (auto added = add_digest(files, "store run.json", run_json); !added) return added;
-    named = {{files.run.data.folder / "manifest.json", "data manifest.json"},
-             {files.run.poller_folder() / "events.jsonl", "poller events.jsonl"}};
-    if (!trace)
-        named.emplace_back(files.run.poller_folder() / "signals.jsonl", "poller signals.jsonl");
+    named.emplace_back(files.run.data.folder / "manifest.json", "data manifest.json");
     if (auto added = add_digests_of(files, named); !added) return added;
     for (std::size_t s = 0; s < logs.size(); ++s)
         for (auto const stream : journal::all_streams) {
@@ -180,22 +237,13 @@ Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
     return {};
 }
 
-}  // namespace
-
-Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
+// Adds what the sites' own logs contain.
+void add_logs(RunFiles& files, std::vector<SiteLogs> logs)
 {
-    auto const clock = read_run_clock(files.run, logs);
-    if (!clock) return tl::unexpected(clock.error());
-    files.clock = *clock;
-    auto common = read_common_events(files.run);
-    if (!common) return tl::unexpected(common.error());
-    files.poller_events = std::move(common->events);
-    files.broken_lines += common->broken_lines;
-    auto const until = read_evaluated_until(files.run, logs);
-    if (!until) return tl::unexpected(until.error());
-    files.evaluated_until = *until;
     for (auto& site : logs) {
-        files.broken_lines += site.broken_lines;
+        for (auto const stream : journal::all_streams)
+            add_broken(files, name_of(files.run.sites[files.sites.size()].site, stream),
+                       site.broken_lines.at(static_cast<std::size_t>(stream)));
         auto publication = publication_of(site);
         files.poller_events.insert(files.poller_events.end(),
                                    std::make_move_iterator(site.poller_events.begin()),
@@ -204,6 +252,42 @@ Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
                                std::move(publication), std::move(site.evaluations)});
         files.sites.back().set_back = correct_times(files.sites.back());
     }
+}
+
+std::shared_ptr<RunFiles const> fixed_files(RunFiles const& files,
+                                            std::vector<SiteLogs> const& logs)
+{
+    auto fixed = std::make_shared<RunFiles>();
+    fixed->run = files.run;
+    fixed->commits = files.commits;
+    fixed->spec = files.spec;
+    std::vector<SiteLogs> parts;
+    for (auto const& site : logs) parts.push_back(fixed_part(site));
+    fixed->clock = published_clock(parts);
+    if (files.trace_from_file) {
+        fixed->trace = files.trace;
+        fixed->trace_name = files.trace_name;
+        fixed->trace_from_file = true;
+    } else {
+        add_samples(*fixed, samples_of(files.run, parts));
+    }
+    add_logs(*fixed, std::move(parts));
+    return fixed;
+}
+
+}  // namespace
+
+Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
+{
+    auto const local_clock = read_clock(files.run.folder);
+    if (!local_clock) return tl::unexpected(local_clock.error());
+    files.clock = published_clock(logs);
+    files.clock_differs = files.clock && *local_clock && *files.clock != **local_clock;
+    if (!files.clock) files.clock = *local_clock;
+    auto const until = read_evaluated_until(files.run, logs);
+    if (!until) return tl::unexpected(until.error());
+    files.evaluated_until = *until;
+    add_logs(files, std::move(logs));
     return {};
 }
 
@@ -218,20 +302,20 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     auto const store = open_store(files.run);
     if (!store) return tl::unexpected(store.error());
     // The logs come second: of a run in progress, they then have all work that the commits include.
-    auto const run_json =
-        *store ? read_chain(files, **store, cache) : Result<std::optional<std::string>>{};
-    if (!run_json) return tl::unexpected(run_json.error());
-    auto logs = read_all_logs(files.run, *store);
+    auto const chain = read_chain(files, *store, cache);
+    if (!chain) return tl::unexpected(chain.error());
+    auto logs = read_all_logs(files.run, *store, *chain);
     if (!logs) return tl::unexpected(logs.error());
     auto const evaluation = runlog::read_evaluation(files.run.folder / "evaluation.json");
     if (!evaluation) return tl::unexpected(evaluation.error());
     files.evaluation = *evaluation;
     if (auto read = read_signal(files, trace_file, *logs); !read)
         return tl::unexpected(read.error());
-    if (auto added = add_digests(files, trace_file, *run_json, *logs); !added)
+    if (auto added = add_digests(files, trace_file, *logs); !added)
         return tl::unexpected(added.error());
-    if (auto taken = take_logs(files, std::move(*logs)); !taken)
-        return tl::unexpected(taken.error());
+    if (auto taken = take_logs(files, *logs); !taken) return tl::unexpected(taken.error());
+    files.run_digest = digest_of(files.run, *chain, files.clock, *logs);
+    files.fixed = fixed_files(files, *logs);
     if (!average_file) return files;
     if (auto read = read_averages(files, *average_file); !read) return tl::unexpected(read.error());
     return files;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,7 +64,13 @@ struct CommitList {
     std::vector<CommitSummary> commits;
     std::optional<protocol::Terms> terms;  ///< empty without commits
     journal::RunAnchors anchors;           ///< the pieces of journals that the commits name
-    Digest newest;                         ///< of the bytes of the newest commit
+    std::vector<Digest> digests;           ///< of the bytes of each commit
+};
+
+/// A log with lines that do not count.
+struct BrokenFile {
+    std::string name;  ///< for the user
+    BrokenLines lines;
 };
 
 /// The content of a run's files.
@@ -95,8 +102,14 @@ struct RunFiles {
     std::optional<runlog::Evaluation> evaluation;
     /// The name of each input file, and a text that states the file's SHA-256 and size in bytes.
     std::vector<std::pair<std::string, std::string>> digests;
-    /// Number of damaged lines in all JSON-lines files. A crash can cut a line short.
-    int broken_lines{0};
+    std::vector<BrokenFile> broken_files;  ///< the logs with damaged lines
+    /// The bill has the present settings of the sites, whatever was in force.
+    bool uses_present_settings{false};
+    bool clock_differs{false};  ///< the local clock.json differs from the clock in the journals
+    Digest run_digest;          ///< docs/formats-journal.md; empty if the run was not read whole
+    /// The same with only those lines of the sites' logs that the chain of commits fixes. Null if
+    /// the run was not read whole.
+    std::shared_ptr<RunFiles const> fixed;
 };
 
 /// Reads all files, and the logs in the store. `run_file` must exist, and so must the model and
@@ -106,7 +119,7 @@ struct RunFiles {
 /// other missing file counts as empty. For missing commits, see read_commits().
 ///
 /// Fails if a file is damaged, with three exceptions. A damaged line of a JSON-lines file is
-/// skipped, and counted in RunFiles::broken_lines. A damaged value in the poller's state.json
+/// skipped, and counted in RunFiles::broken_files. A damaged value in the poller's state.json
 /// counts as missing. An evaluation.json whose JSON is not an object also counts as missing.
 [[nodiscard]] Result<RunFiles> load_run(
     std::filesystem::path const& run_file, std::optional<std::filesystem::path> const& trace_file,

@@ -167,10 +167,9 @@ void add_unlogged(Notes& notes, Account const& a)
 void add_unpublished(Notes& notes, Account const& a)
 {
     for (auto const& site : a.sites) {
-        bool const is_damaged = !site.publication.problems.empty();
-        if (site.unpublished <= 0 && !is_damaged) continue;
+        if (site.unpublished <= 0) continue;
         notes.emplace_back(
-            is_damaged ? "Damaged journal" : "Not yet published",
+            "Not yet published",
             fmt::format("Logs of {}: {}. {}", site.id.value, publication_text(site),
                         lacks_energy(site, a.clock_factor)
                             ? "The energy of this time is missing, so the run's energy is a lower "
@@ -191,7 +190,9 @@ std::string no_log(Account const& a)
     std::string text;
     for (auto const& doubt : a.doubts)
         if (doubt.bound == energy::Bound::at_least || doubt.bound == energy::Bound::uncertain)
-            return "records of " + a.sites[doubt.site].id.value + " contradict each other";
+            return doubt.site
+                       ? "records of " + a.sites[*doubt.site].id.value + " contradict each other"
+                       : "records of the run contradict each other";
     for (auto const& work : a.unlogged) {
         text += (text.empty() ? "there is no log of the work of " : ", ") + work.site.value;
         if (!work.in_run_file) text += " (" + work.site.value + " is not in the run file)";
@@ -294,11 +295,12 @@ void explain(Account& account, RunFiles const& files, Timeline const& timeline, 
                                        "in the same region. Those of the site that is first in the "
                                        "run file count.",
                                        grouped(samples)));
-    if (files.broken_lines > 0)
-        notes.emplace_back("Broken lines",
-                           fmt::format("{} lines of event, sample and metrics files are cut short "
-                                       "or damaged, and left out.",
-                                       files.broken_lines));
+    for (auto const& [name, lines] : files.broken_files)
+        notes.emplace_back(
+            "Broken lines",
+            fmt::format("{}: {} lines are cut short or damaged, and left out: after {}, before {}.",
+                        name, lines.count, lines.after ? utc_text(*lines.after) : "its begin",
+                        lines.before ? utc_text(*lines.before) : "its end"));
     for (auto const& warning : account.warnings) notes.emplace_back("Warning", warning + ".");
 }
 

@@ -33,6 +33,7 @@ struct Work {
 struct SiteEnergy {
     energy::Bill bill;
     std::vector<energy::Tally> cumulative;  ///< running totals, every `Energy::cumulative_step_s`
+    std::optional<Grams> embodied;          ///< as SiteAccount::embodied
 };
 /// The energy and carbon of the run.
 struct Energy {

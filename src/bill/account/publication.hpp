@@ -17,6 +17,7 @@ struct Publication {
     /// not remote.
     std::optional<Time> until{};
     std::vector<std::string> problems{};  ///< damage in the site's journal, as texts for people
+    bool lacks_lines{false};  ///< the logs lack lines that the journal has had, or has twice
 };
 
 }  // namespace curtail::account

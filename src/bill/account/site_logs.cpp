@@ -52,27 +52,99 @@ Result<SiteLog> read_newest_steps(journal::LogReader const& reader, SiteId const
     });
 }
 
-// Leaves out the lines with an impossible time, and counts them as broken.
+// Moves the lines for which `counts` is true to `to`. Returns the others as broken lines.
+template <class Line, class Counts>
+BrokenLines take_lines(std::vector<Line>& to, std::vector<Line> from, Counts const& counts)
+{
+    BrokenLineFinder finder;
+    for (auto& line : from) {
+        if (counts(line)) {
+            finder.good(line.time);
+            to.push_back(std::move(line));
+        } else {
+            finder.broken();
+        }
+    }
+    return finder.found();
+}
+
+// The bytes of the complete lines that the chain of commits fixes.
+std::size_t fixed_bytes(SiteLog const& log)
+{
+    auto const end = std::string_view(log.text).substr(0, log.fixed).rfind('\n');
+    return end == std::string_view::npos ? 0 : end + 1;
+}
+
+// The lines of a log, without those for which `counts` is false.
+template <class Line>
+struct Lines {
+    std::vector<Line> all;
+    std::size_t fixed{};
+    BrokenLines broken;
+};
+
+template <class File, class Line, class Counts>
+Lines<Line> lines_of(SiteLog const& log, File (*parse)(std::string_view),
+                     std::vector<Line> File::*member, Counts const& counts)
+{
+    auto const fixed = fixed_bytes(log);
+    Lines<Line> lines;
+    auto const add = [&](std::string_view part) {
+        auto file = parse(part);
+        lines.broken += file.broken_lines;
+        lines.broken += take_lines(lines.all, std::move(file.*member), counts);
+    };
+    add(std::string_view(log.text).substr(0, fixed));
+    lines.fixed = lines.all.size();
+    add(std::string_view(log.text).substr(fixed));
+    return lines;
+}
+
+// Leaves out the lines with an impossible time.
 template <class File, class Line>
-File possible(File file, std::vector<Line> File::*lines, SiteLog const& log)
+Lines<Line> possible_lines(SiteLog const& log, File (*parse)(std::string_view),
+                           std::vector<Line> File::*member)
 {
     PossibleTimes const times(log);
-    file.broken_lines += static_cast<int>(
-        std::erase_if(file.*lines, [&](Line const& line) { return !times.has(line.time); }));
-    return file;
+    return lines_of(log, parse, member, [&](Line const& line) { return times.has(line.time); });
 }
 
 // Also leaves out the lines of other sites.
-runlog::EventFile events_in(SiteLog const& log, SiteId const& site)
+Lines<runlog::Event> events_in(SiteLog const& log, SiteId const& site)
 {
-    auto file = possible(runlog::parse_events(log.text), &runlog::EventFile::events, log);
-    if (log.pieces > 0)
-        file.broken_lines += static_cast<int>(std::erase_if(
-            file.events, [&](auto const& event) { return event.site != site.value; }));
-    return file;
+    PossibleTimes const times(log);
+    bool const is_published = log.pieces > 0;
+    return lines_of(log, runlog::parse_events, &runlog::EventFile::events, [&](auto const& event) {
+        return times.has(event.time) && (!is_published || event.site == site.value);
+    });
+}
+
+template <class Line>
+std::vector<Line> first_of(std::vector<Line> const& lines, std::size_t count)
+{
+    return {lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
 }  // namespace
+
+SiteLogs fixed_part(SiteLogs const& logs)
+{
+    SiteLogs part;
+    for (auto const stream : journal::all_streams) {
+        auto const& from = logs.text(stream);
+        auto& log = part.texts.at(static_cast<std::size_t>(stream));
+        log.text = from.text.substr(0, fixed_bytes(from));
+        log.published = log.fixed = log.text.size();
+        log.pieces = log.text.empty() ? 0 : from.pieces;
+        log.stored = from.stored;
+        log.clock = from.clock;
+    }
+    part.poller_events = first_of(logs.poller_events, logs.fixed.poller_events);
+    part.events = first_of(logs.events, logs.fixed.events);
+    part.metrics = first_of(logs.metrics, logs.fixed.metrics);
+    part.fixed = logs.fixed;
+    return part;
+}
 
 Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& site,
                                 std::optional<FractionalSeconds> newest_steps)
@@ -88,17 +160,22 @@ Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& 
     }
     auto poller = events_in(logs.text(Stream::poller), site);
     auto trainer = events_in(logs.text(Stream::trainer), site);
-    auto const& steps = logs.text(Stream::metrics);
-    auto metrics = possible(runlog::parse_metrics(steps.text), &runlog::MetricsFile::steps, steps);
-    auto const& losses = logs.text(Stream::evaluation);
-    auto evaluations =
-        possible(runlog::parse_held_out(losses.text), &runlog::HeldOutFile::lines, losses);
-    logs.broken_lines = poller.broken_lines + trainer.broken_lines + metrics.broken_lines +
-                        evaluations.broken_lines;
-    logs.poller_events = std::move(poller.events);
-    logs.events = std::move(trainer.events);
-    logs.metrics = std::move(metrics.steps);
-    logs.evaluations = std::move(evaluations.lines);
+    auto metrics = possible_lines(logs.text(Stream::metrics), runlog::parse_metrics,
+                                  &runlog::MetricsFile::steps);
+    auto evaluations = possible_lines(logs.text(Stream::evaluation), runlog::parse_held_out,
+                                      &runlog::HeldOutFile::lines);
+    logs.fixed = {poller.fixed, trainer.fixed, metrics.fixed};
+    auto const set_broken = [&](Stream stream, BrokenLines const& lines) {
+        logs.broken_lines.at(static_cast<std::size_t>(stream)) = lines;
+    };
+    set_broken(Stream::poller, poller.broken);
+    set_broken(Stream::trainer, trainer.broken);
+    set_broken(Stream::metrics, metrics.broken);
+    set_broken(Stream::evaluation, evaluations.broken);
+    logs.poller_events = std::move(poller.all);
+    logs.events = std::move(trainer.all);
+    logs.metrics = std::move(metrics.all);
+    logs.evaluations = std::move(evaluations.all);
     return logs;
 }
 
@@ -115,17 +192,9 @@ std::vector<Result<SiteLogs>> read_all_site_logs(config::Run const& run,
     return all;
 }
 
-Result<runlog::EventFile> read_common_events(config::Run const& run)
+samples::SampleFile samples_of(config::Run const& run, std::vector<SiteLogs> const& sites)
 {
-    return runlog::read_events(run.poller_folder() / "events.jsonl");
-}
-
-Result<samples::SampleFile> read_samples(config::Run const& run, std::vector<SiteLogs> const& sites)
-{
-    auto const common = read_file_if_exists(run.poller_folder() / "signals.jsonl");
-    if (!common) return tl::unexpected(common.error());
     std::vector<samples::SampleText> texts;
-    if (*common) texts.push_back({**common, {}});
     for (std::size_t s = 0; s < sites.size(); ++s) {
         auto const& log = sites[s].text(Stream::signals);
         bool const is_published = log.pieces > 0;
@@ -135,15 +204,12 @@ Result<samples::SampleFile> read_samples(config::Run const& run, std::vector<Sit
     return samples::parse_samples(texts);
 }
 
-Result<std::optional<TimeScale>> read_run_clock(config::Run const& run,
-                                                std::vector<SiteLogs> const& sites)
+std::optional<TimeScale> published_clock(std::vector<SiteLogs> const& sites)
 {
-    auto local = read_clock(run.folder);
-    if (!local || *local) return local;
     for (auto const& site : sites)
         for (auto const stream : {Stream::poller, Stream::signals})
             if (auto const& clock = site.text(stream).clock) return clock;
-    return local;
+    return std::nullopt;
 }
 
 Publication publication_of(SiteLogs const& logs)
@@ -158,6 +224,7 @@ Publication publication_of(SiteLogs const& logs)
                                     log.problems.end());
         // It says nothing about the site's jobs, and may be written on another machine.
         if (stream == Stream::evaluation) continue;
+        publication.lacks_lines = publication.lacks_lines || log.lacks_lines;
         is_published = is_published || log.pieces > 0 || !log.problems.empty();
         reaches_local = reaches_local || log.reaches_local;
         if (log.until) until = std::max(until.value_or(*log.until), *log.until);

@@ -23,13 +23,25 @@ struct SiteLogs {
     std::vector<runlog::Event> events;
     std::vector<runlog::StepMetrics> metrics;
     std::vector<runlog::HeldOutLine> evaluations;
-    int broken_lines{0};  ///< number of lines that do not count, without those of the signals
+    /// The lines of each stream that do not count; those of the samples are not known.
+    std::array<BrokenLines, journal::all_streams.size()> broken_lines;
+    /// How many of `poller_events`, `events` and `metrics`, counted from their begin, the chain of
+    /// commits fixes.
+    struct Counts {
+        std::size_t poller_events{};
+        std::size_t events{};
+        std::size_t metrics{};
+    } fixed;
 
     [[nodiscard]] journal::SiteLog const& text(journal::Stream stream) const
     {
         return texts.at(static_cast<std::size_t>(stream));
     }
 };
+
+/// Returns the lines of `logs` that the chain of commits fixes, as if a site had published no
+/// others.
+[[nodiscard]] SiteLogs fixed_part(SiteLogs const& logs);
 
 /// Reads the logs of one site. Fails if the store or a local file cannot be read.
 ///
@@ -44,19 +56,14 @@ struct SiteLogs {
     config::Run const& run, journal::LogReader const& reader,
     std::optional<FractionalSeconds> newest_steps = {});
 
-/// Returns the events that earlier versions of the poller wrote to one file for all sites.
-[[nodiscard]] Result<runlog::EventFile> read_common_events(config::Run const& run);
+/// Returns the samples of all sites, given in the order of the run file. Of two samples of one
+/// region and time, the one of the first site counts.
+[[nodiscard]] samples::SampleFile samples_of(config::Run const& run,
+                                             std::vector<SiteLogs> const& sites);
 
-/// Reads the samples of all sites, given in the order of the run file. Includes those that earlier
-/// versions of the poller wrote to one file for all sites. Of two samples of one region and time,
-/// the one of the first site counts.
-[[nodiscard]] Result<samples::SampleFile> read_samples(config::Run const& run,
-                                                       std::vector<SiteLogs> const& sites);
-
-/// Returns the clock of a replay: that in the run's folder, otherwise that in a site's journal.
-/// Returns an empty optional if the run is live.
-[[nodiscard]] Result<std::optional<TimeScale>> read_run_clock(config::Run const& run,
-                                                              std::vector<SiteLogs> const& sites);
+/// Returns the clock of a replay, as the first site's journal has it that names one. Returns an
+/// empty optional if none does.
+[[nodiscard]] std::optional<TimeScale> published_clock(std::vector<SiteLogs> const& sites);
 
 /// Returns how complete the logs of a site are.
 [[nodiscard]] Publication publication_of(SiteLogs const& logs);

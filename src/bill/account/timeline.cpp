@@ -233,6 +233,7 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
         auto& site = out.emplace_back(site_timeline(
             jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site, steps), steps,
             axis, until));
+        site.settings = settings_in_force(files, s);
         bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
         if (has_open_job) site.unpublished = end - until;
     }

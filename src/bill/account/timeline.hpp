@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bill/account/in_force.hpp"
 #include "bill/account/jobs.hpp"
 
 // Computes the windows, states and latencies of a run from the run's files. The functions do no
@@ -52,6 +53,7 @@ struct WindowTimeline : WindowAccount {
 
 /// What happened at one site.
 struct SiteTimeline {
+    LoggedSettings settings;
     std::vector<JobTimeline> jobs;                 ///< in the order in which they began
     std::vector<energy::StateInterval> held;       ///< when the site had devices, with its
                                                    ///< states; times on the signal's clock

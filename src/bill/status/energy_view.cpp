@@ -20,9 +20,7 @@ Result<account::RunFiles> files_of(config::Run const& run, LogView const& view)
         if (!site) return tl::unexpected(site.error());
         logs.push_back(*site);
     }
-    auto samples = account::read_samples(run, logs);
-    if (!samples) return tl::unexpected(samples.error());
-    files.trace = std::move(samples->regions);
+    files.trace = account::samples_of(run, logs).regions;
     if (auto taken = account::take_logs(files, std::move(logs)); !taken)
         return tl::unexpected(taken.error());
     return files;

@@ -41,10 +41,10 @@ Result<void> read_journal(std::filesystem::path const& path, std::int64_t after,
     return {};
 }
 
-// The events of all sites. Earlier versions wrote them to one file.
+// The events of all sites.
 Result<std::vector<runlog::Event>> read_all_events(std::filesystem::path const& folder)
 {
-    std::vector<std::filesystem::path> files{folder / "events.jsonl"};
+    std::vector<std::filesystem::path> files;
     std::error_code error;
     for (auto const& site : std::filesystem::directory_iterator(folder / "sites", error))
         files.push_back(site.path() / "events.jsonl");

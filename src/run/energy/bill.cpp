@@ -2,6 +2,7 @@
 #include "run/energy/bill.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace curtail::energy {
@@ -24,51 +25,70 @@ std::vector<StateInterval> clip(std::span<StateInterval const> states, Interval 
     return out;
 }
 
-Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
-             IntensitySeries const& intensity, BillSettings const& settings)
+Bill& Bill::operator+=(Bill const& other)
 {
-    Bill bill{.energy = settings.energy, .carbon = settings.carbon};
-    for (auto const& s : states) {
-        auto const tally =
-            integrate(settings.power.of(s.state), s.when, intensity, settings.threshold);
-        bill.by_state[s.state] += tally;
-        bill.total += tally;
+    for (auto const& [state, tally] : other.by_state) by_state[state] += tally;
+    total += other.total;
+    inside_windows += other.inside_windows;
+    return *this;
+}
+
+Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
+             Billings const& billings)
+{
+    Bill bill;
+    for (auto const& b : billings) {
+        auto const mine = clip(states, b.when);
+        for (auto const& s : mine) {
+            auto const tally = integrate(b.power.of(s.state), s.when, b.intensity, b.threshold);
+            bill.by_state[s.state] += tally;
+            bill.total += tally;
+        }
+        for (auto const& window : windows)
+            for (auto const& s : clip(mine, window))
+                bill.inside_windows += b.power.of(s.state) * s.when.length();
     }
-    for (auto const& window : windows)
-        for (auto const& s : clip(states, window))
-            bill.inside_windows += settings.power.of(s.state) * s.when.length();
     return bill;
 }
 
-std::vector<Tally> cumulative(std::span<StateInterval const> states,
-                              IntensitySeries const& intensity, BillSettings const& settings,
+std::vector<Tally> cumulative(std::span<StateInterval const> states, Billings const& billings,
                               Time from, Millis step, std::size_t count)
 {
     if (count == 0) return {};
     std::vector<Tally> cells(count);  // cell i: from time i - 1 to time i
     Time const end = from + static_cast<std::int64_t>(count - 1) * step;
-    for (auto const& s : clip(states, {from, end})) {
-        for (Time at = s.when.from; at < s.when.to;) {
-            auto const cell = (at - from) / step;
-            Time const to = std::min(s.when.to, from + (cell + 1) * step);
-            cells[static_cast<std::size_t>(cell) + 1] +=
-                integrate(settings.power.of(s.state), {at, to}, intensity, settings.threshold);
-            at = to;
+    auto const inside = clip(states, {from, end});
+    for (auto const& b : billings)
+        for (auto const& s : clip(inside, b.when)) {
+            for (Time at = s.when.from; at < s.when.to;) {
+                auto const cell = (at - from) / step;
+                Time const to = std::min(s.when.to, from + (cell + 1) * step);
+                cells[static_cast<std::size_t>(cell) + 1] +=
+                    integrate(b.power.of(s.state), {at, to}, b.intensity, b.threshold);
+                at = to;
+            }
         }
-    }
     for (std::size_t i = 1; i < count; ++i) cells[i] += cells[i - 1];
     return cells;
 }
 
 AlwaysOnBill always_on(Tokens tokens, double tokens_per_second, Time start,
-                       IntensitySeries const& intensity, BillSettings const& settings)
+                       Billings const& billings)
 {
     if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
     FractionalSeconds const length{static_cast<double>(tokens) / tokens_per_second};
     Interval const when{start, start + std::chrono::round<Millis>(length)};
-    return {when,
-            integrate(settings.power.of(PowerState::training), when, intensity, settings.threshold),
-            intensity.assumed_after_last(when)};
+    std::array const whole{StateInterval{PowerState::training, when}};
+    AlwaysOnBill out{when, bill_of(whole, {}, billings).total, {when.to, when.to}, {}};
+    for (auto const& b : billings) {
+        auto const mine = clip(whole, b.when);
+        if (mine.empty()) continue;
+        auto const assumed = b.intensity.assumed_after_last(mine.front().when);
+        if (assumed.length().count() <= 0) continue;
+        out.assumed.from = std::min(out.assumed.from, assumed.from);
+        out.assumed_energy += b.power.of(PowerState::training) * assumed.length();
+    }
+    return out;
 }
 
 }  // namespace curtail::energy

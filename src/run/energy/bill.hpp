@@ -29,34 +29,35 @@ struct Bill {
     std::map<PowerState, Tally> by_state{};
     Tally total{};
     WattHours inside_windows{};  ///< energy drawn while the site's window was open or closing
-    Provenance energy;           ///< where the amounts of energy come from
-    Provenance carbon;           ///< where the amounts of carbon come from
+
+    Bill& operator+=(Bill const& other);
     /// Returns `inside_windows` as a fraction of the total energy, or an empty optional if no
     /// energy was drawn.
     [[nodiscard]] std::optional<double> inside_share() const;
 };
 
-/// The settings with which a bill is computed.
-struct BillSettings {
+/// How a site is billed while its settings do not change.
+struct Billing {
+    Interval when{Time::min(), Time::max()};
     Power power;
     /// Energy drawn while the intensity is below this threshold counts as clean. The technical
     /// report (arXiv:2602.22760) takes it for energy that would have been curtailed.
     GramsPerKwh threshold{100};
-    Provenance energy;  ///< becomes Bill::energy
-    Provenance carbon;  ///< becomes Bill::carbon
+    IntensitySeries intensity;
 };
+/// How a site is billed over all time: in order, without gaps and without overlap.
+using Billings = std::vector<Billing>;
 
 /// Computes the bill of a site. `states` are the site's states while it had devices; they must not
 /// overlap each other. `windows` are the intervals in which the site's window was open or closing.
 /// These intervals must be in order of time, and must not overlap each other.
 [[nodiscard]] Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
-                           IntensitySeries const& intensity, BillSettings const& settings);
+                           Billings const& billings);
 
 /// Computes running totals at `count` times: `from`, `from + step`, and so on. Each total counts
 /// the energy and carbon since `from`.
 [[nodiscard]] std::vector<Tally> cumulative(std::span<StateInterval const> states,
-                                            IntensitySeries const& intensity,
-                                            BillSettings const& settings, Time from, Millis step,
+                                            Billings const& billings, Time from, Millis step,
                                             std::size_t count);
 
 /// Returns the parts of `states` that lie inside `interval`.
@@ -70,13 +71,13 @@ struct AlwaysOnBill {
     /// The part of `when` in which the value of the last sample is only assumed
     /// (IntensitySeries::assumed_after_last). Empty if there is no such part.
     Interval assumed;
+    WattHours assumed_energy;  ///< drawn in this part
 };
 /// Computes the energy and carbon of always-on training. The site trains on `tokens` tokens, from
-/// `start` on, at training power. `start`, `tokens_per_second` and `intensity` must use the same
+/// `start` on, at training power. `start`, `tokens_per_second` and `billings` must use the same
 /// clock; in a replay, this is the signal's clock. Throws std::invalid_argument if
 /// `tokens_per_second` is not positive.
 [[nodiscard]] AlwaysOnBill always_on(Tokens tokens, double tokens_per_second, Time start,
-                                     IntensitySeries const& intensity,
-                                     BillSettings const& settings);
+                                     Billings const& billings);
 
 }  // namespace curtail::energy

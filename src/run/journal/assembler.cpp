@@ -50,7 +50,7 @@ class Assembler {
         content_.newest = header.number;
         if (auto const why = contradiction(header); !why.empty())
             return skip(header.number, why + "; it is left out");
-        end_gap(format_time(header.time));
+        end_gap(format_time(header.time), publishes_again(header));
         if (!content_.clock) content_.clock = header.clock;
         content_.text += piece.content;
         ++content_.pieces;
@@ -72,7 +72,7 @@ class Assembler {
 
     [[nodiscard]] StreamContent take()
     {
-        end_gap("its end");
+        end_gap("its end", false);
         return std::move(content_);
     }
 
@@ -88,9 +88,18 @@ class Assembler {
         return is_first && header.previous ? "the first piece must have no predecessor" : "";
     }
 
-    // Says which pieces are missing between the last one and the one that ends at `to`.
-    void end_gap(std::string const& to)
+    // Whether a piece has the lines that a gap before it lacks: its writer found the newest piece
+    // damaged.
+    [[nodiscard]] bool publishes_again(PieceHeader const& header) const
     {
+        auto const end = content_.tip ? content_.tip->header.range.to : 0;
+        return header.first == header.number && header.range.from == end;
+    }
+
+    // Says which pieces are missing between the last one and the one that ends at `to`.
+    void end_gap(std::string const& to, bool is_published_again)
+    {
+        content_.lacks_lines = content_.lacks_lines || (!gap_.empty() && !is_published_again);
         // A hostile stream must not fill the memory with messages.
         constexpr std::size_t most = 20;
         auto const from = content_.tip ? format_time(content_.tip->header.time) : "its begin";
@@ -146,6 +155,7 @@ StreamContent assemble(StreamId const& id, PieceNumber first, std::vector<PieceO
     }
     auto content = assembler.take();
     if (anchors.empty() || anchors.rbegin()->first < number) return content;
+    content.lacks_lines = true;
     auto const& [missing, anchor] = *anchors.rbegin();
     content.problems.push_back(fmt::format(
         "piece {} of {}, with lines from {} on: {} names it, but it is missing", missing.value,

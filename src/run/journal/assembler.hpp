@@ -20,6 +20,8 @@ struct StreamContent {
     PieceNumber newest;  ///< the number of the newest piece, in `text` or not; 0: none
     /// When the newest piece was stored, by the store's clock. The Assembler leaves it empty.
     std::optional<Time> stored{};
+    /// Whether `text` lacks lines of a piece. Otherwise, its writer published them again.
+    bool lacks_lines{false};
     /// For each piece that is missing from `text`, or that contradicts a commit: which one, why,
     /// and when its lines were written. At most 21 texts.
     std::vector<std::string> problems;

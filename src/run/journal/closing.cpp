@@ -26,6 +26,13 @@ Result<std::optional<protocol::Closing>> newest_closing(store::ObjectStore& stor
     return std::optional(std::move(*closing));
 }
 
+bool fits(std::optional<protocol::CommitRef> const& commit, std::vector<Digest> const& commits)
+{
+    if (!commit) return true;
+    auto const number = static_cast<std::size_t>(commit->number.value);
+    return number <= commits.size() && commits[number - 1] == commit->sha256;
+}
+
 Result<void> close_journal(store::ObjectStore& store, RunId const& run, SiteId const& site,
                            protocol::JournalHeads const& heads, Time now, CallLimits const& call)
 {

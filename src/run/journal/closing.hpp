@@ -14,6 +14,11 @@ namespace curtail::journal {
                                                                       SiteId const& site,
                                                                       CallLimits const& call = {});
 
+/// Returns whether the run has the commit that a closing names. `commits` are the digests of its
+/// commits, in order.
+[[nodiscard]] bool fits(std::optional<protocol::CommitRef> const& commit,
+                        std::vector<Digest> const& commits);
+
 /// Creates the next closing of a site, with `heads` and the newest commit. Does nothing if the
 /// newest closing has these heads. `now` is the present real time.
 [[nodiscard]] Result<void> close_journal(store::ObjectStore& store, RunId const& run,

@@ -13,6 +13,7 @@ Result<StreamContent> without_excess(Result<StreamContent> content)
     if (content || content.error().code != ExitCode::data) return content;
     StreamContent nothing;
     nothing.newest = {1};
+    nothing.lacks_lines = true;
     nothing.problems.push_back(content.error().message());
     return nothing;
 }
@@ -51,6 +52,7 @@ Result<SiteLog> LogReader::with_tail(StreamContent content, SiteId const& site, 
     log.stored = content.stored;
     log.clock = content.clock;
     log.problems = std::move(content.problems);
+    log.lacks_lines = content.lacks_lines;
     auto const local = LocalFile::open(path);
     if (!local) return tl::unexpected(local.error());
     if (local->size() == 0) return log;

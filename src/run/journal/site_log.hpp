@@ -21,6 +21,7 @@ struct SiteLog {
     std::optional<Time> stored;  ///< when the newest piece was stored, by the store's clock
     std::optional<TimeScale> clock;     ///< the signal's clock of a replay
     std::vector<std::string> problems;  ///< texts for people: what is missing from `text`, and why
+    bool lacks_lines{false};            ///< as StreamContent::lacks_lines
 
     /// Returns whether there are neither a stream nor a local file.
     [[nodiscard]] bool is_missing() const { return pieces == 0 && !reaches_local; }

@@ -13,13 +13,10 @@ namespace {
 // Fails if the chain lacks the commit that a closing names.
 Result<void> check_commit(protocol::Closing const& closing, std::vector<Digest> const& commits)
 {
-    if (!closing.commit) return {};
-    auto const& [number, sha256] = *closing.commit;
-    bool const exists = number.value <= std::ssize(commits);
-    if (exists && commits[static_cast<std::size_t>(number.value - 1)] == sha256) return {};
+    if (fits(closing.commit, commits)) return {};
     return fail(ExitCode::protocol, "the chain contradicts a closing",
-                fmt::format("closing {} of site {} names {}commit {}", closing.number,
-                            closing.site.value, exists ? "another " : "the missing ", number.value),
+                fmt::format("closing {} of site {} names commit {}, which is missing or another",
+                            closing.number, closing.site.value, closing.commit->number.value),
                 "restore the commits from a copy of the store");
 }
 

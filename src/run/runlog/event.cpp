@@ -52,11 +52,11 @@ Result<void> EventLog::append(Event const& event) const
 EventFile parse_events(std::string_view text)
 {
     EventFile file;
-    for (auto line : split(text, '\n')) {
-        if (trim(line).empty()) continue;
-        if (auto event = parse_event(line)) file.events.push_back(std::move(*event));
-        else ++file.broken_lines;
-    }
+    file.broken_lines = read_lines(text, [&](std::string_view line) -> std::optional<Time> {
+        auto parsed = parse_event(line);
+        if (!parsed) return std::nullopt;
+        return file.events.emplace_back(std::move(*parsed)).time;
+    });
     return file;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/core/json.hpp"
+#include "base/core/log_lines.hpp"
 #include "base/core/time.hpp"
 
 // Reads and writes files named `events.jsonl` (docs/formats-run.md). The poller writes one such
@@ -44,7 +45,7 @@ class EventLog {
 /// The content of an `events.jsonl`.
 struct EventFile {
     std::vector<Event> events;
-    int broken_lines{0};  ///< number of damaged or incomplete lines, which are skipped
+    BrokenLines broken_lines{};  ///< the damaged or incomplete lines, which are skipped
 };
 /// Reads all valid lines of a text.
 [[nodiscard]] EventFile parse_events(std::string_view text);

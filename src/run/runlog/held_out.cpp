@@ -81,11 +81,11 @@ json::Object to_json(HeldOutLine const& line)
 HeldOutFile parse_held_out(std::string_view text)
 {
     HeldOutFile file;
-    for (auto line : split(text, '\n')) {
-        if (trim(line).empty()) continue;
-        if (auto parsed = parse_line(line)) file.lines.push_back(std::move(*parsed));
-        else ++file.broken_lines;
-    }
+    file.broken_lines = read_lines(text, [&](std::string_view line) -> std::optional<Time> {
+        auto parsed = parse_line(line);
+        if (!parsed) return std::nullopt;
+        return file.lines.emplace_back(std::move(*parsed)).time;
+    });
     return file;
 }
 

@@ -8,6 +8,7 @@
 #include "base/core/digest.hpp"
 #include "base/core/ids.hpp"
 #include "base/core/json.hpp"
+#include "base/core/log_lines.hpp"
 #include "base/core/time.hpp"
 #include "base/core/units.hpp"
 
@@ -46,7 +47,7 @@ inline constexpr char const* model_damaged = "damaged";
 /// The content of an `evaluation.jsonl`.
 struct HeldOutFile {
     std::vector<HeldOutLine> lines;
-    int broken_lines{0};  ///< number of damaged or incomplete lines, which are skipped
+    BrokenLines broken_lines{};  ///< the damaged or incomplete lines, which are skipped
 };
 /// Reads all valid lines of a text. Ignores unknown keys.
 [[nodiscard]] HeldOutFile parse_held_out(std::string_view text);

@@ -108,11 +108,11 @@ Result<void> append_metrics(std::filesystem::path const& path, StepMetrics const
 MetricsFile parse_metrics(std::string_view text)
 {
     MetricsFile file;
-    for (auto line : split(text, '\n')) {
-        if (trim(line).empty()) continue;
-        if (auto const metrics = parse_line(line)) file.steps.push_back(*metrics);
-        else ++file.broken_lines;
-    }
+    file.broken_lines = read_lines(text, [&](std::string_view line) -> std::optional<Time> {
+        auto parsed = parse_line(line);
+        if (!parsed) return std::nullopt;
+        return file.steps.emplace_back(std::move(*parsed)).time;
+    });
     return file;
 }
 

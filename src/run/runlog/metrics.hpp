@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/core/log_lines.hpp"
 #include "base/core/result.hpp"
 #include "base/core/time.hpp"
 #include "base/core/units.hpp"
@@ -66,7 +67,7 @@ struct StepMetrics {
 /// The content of a `metrics.jsonl`.
 struct MetricsFile {
     std::vector<StepMetrics> steps;
-    int broken_lines{0};  ///< number of damaged or incomplete lines, which are skipped
+    BrokenLines broken_lines{};  ///< the damaged or incomplete lines, which are skipped
 };
 /// Reads all valid lines of a text.
 [[nodiscard]] MetricsFile parse_metrics(std::string_view text);

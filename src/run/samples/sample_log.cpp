@@ -104,10 +104,11 @@ class SeriesBuilder {
     std::int64_t contradictions_{0};
 };
 
-SampleFile file_of(std::map<SignalType, SeriesBuilder>& series, int broken_lines)
+SampleFile file_of(std::map<SignalType, SeriesBuilder>& series,
+                   std::vector<BrokenLines> broken_lines)
 {
     SampleFile file;
-    file.broken_lines = broken_lines;
+    file.broken_lines = std::move(broken_lines);
     for (auto const& [type, builder] : series) file.contradictions += builder.contradictions();
     file.regions = series[SignalType::marginal].take();
     file.averages = series[SignalType::average].take();
@@ -171,16 +172,15 @@ Result<void> SampleLog::write()
 SampleFile parse_samples(std::span<SampleText const> texts)
 {
     std::map<SignalType, SeriesBuilder> series;
-    int broken_lines = 0;
+    std::vector<BrokenLines> broken_lines;
     for (auto const& [text, region] : texts)
-        for (auto const one : split(text, '\n')) {
-            if (trim(one).empty()) continue;
+        broken_lines.push_back(read_lines(text, [&](std::string_view one) -> std::optional<Time> {
             auto const line = parse_line(one);
-            bool const counts = line && (!region || line->region == region->value);
-            if (counts) series[line->sample.type].add(line->region, line->sample);
-            else ++broken_lines;
-        }
-    return file_of(series, broken_lines);
+            if (!line || (region && line->region != region->value)) return std::nullopt;
+            series[line->sample.type].add(line->region, line->sample);
+            return line->sample.time;
+        }));
+    return file_of(series, std::move(broken_lines));
 }
 
 }  // namespace curtail::samples

@@ -10,6 +10,7 @@
 
 #include "base/core/ids.hpp"
 #include "base/core/intensity.hpp"
+#include "base/core/log_lines.hpp"
 #include "base/core/result.hpp"
 #include "run/samples/sample.hpp"
 
@@ -58,7 +59,7 @@ struct SampleFile {
     std::int64_t estimated{0};           ///< how many of these the provider marked as estimated
     /// Number of samples with another value than an earlier one of the same region, kind and time.
     std::int64_t contradictions{0};
-    int broken_lines{0};  ///< number of skipped lines: damaged, or cut short by a crash
+    std::vector<BrokenLines> broken_lines;  ///< the skipped lines of each text, in their order
 };
 
 /// A text of which each line is a sample.

@@ -361,7 +361,7 @@ TEST(Metrics, AStepWithoutAFiniteLossCountsExceptInTheCurves)
                loss + R"(,"lr_scale":1,"step_s":2})" + "\n";
     };
     auto const file = runlog::parse_metrics(row("4.5") + row("null") + row("\"big\""));
-    EXPECT_EQ(file.broken_lines, 1);
+    EXPECT_EQ(file.broken_lines.count, 1);
     ASSERT_EQ(file.steps.size(), 2U);
     EXPECT_EQ(file.steps[0].loss, 4.5);
     EXPECT_FALSE(file.steps[1].loss);

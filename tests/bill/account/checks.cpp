@@ -112,31 +112,75 @@ TEST_F(Checks, AnEndThatNobodyReportedIsTheLatestPossibleOne)
     EXPECT_TRUE(total_of(account_).known_carbon());
 }
 
-TEST_F(Checks, SettingsThatHaveChangedMakeTheBillUncertain)
-{
-    auto const& east = files.run.sites[0];
-    auto const log = [&](double idle_kw) {
+class SettingsInForceTest : public Checks {
+  protected:
+    // Logs EAST's site file, with these powers, at hour `hour`.
+    void log(double hour, double idle_w, double training_w, char const* site = "EAST")
+    {
+        auto const& east = files.run.sites[0];
         runlog::Configuration const then{
             {{"run.json", "{}"},
              {"model.json", "{}"},
              {"east.json",
               fmt::format(
-                  R"({{"site": "EAST", "region": "E", "launcher": {{}}, "signal_max_age_s": {},
+                  R"({{"site": "{}", "region": "E", "launcher": {{}}, "signal_max_age_s": {},
                   "power": {{"idle_kw": {}, "training_kw": {}, "pue": {}}},
                   "window": {{"open_below_gco2_per_kwh": {}, "close_above_gco2_per_kwh": {}}}}})",
-                  FractionalSeconds(east.signal_max_age).count(), idle_kw,
-                  east.power.training.value / 1000, east.power.pue, east.window.open_below.value,
+                  site, FractionalSeconds(east.signal_max_age).count(), idle_w / 1000,
+                  training_w / 1000, east.power.pue, east.window.open_below.value,
                   east.window.close_above.value)}}};
         files.poller_events.insert(files.poller_events.begin(),
-                                   runlog::to_event(then, at(0.1), "EAST"));
-    };
-    log(east.power.idle.value / 1000);
+                                   runlog::to_event(then, at(hour), "EAST"));
+    }
+    [[nodiscard]] double kwh() { return account_.sites[0].bill.total.energy.value / 1000; }
+};
+
+TEST_F(SettingsInForceTest, ThatArePresentHaveNoNote)
+{
+    log(0.1, 400, 2000);
     EXPECT_THAT(titles(), testing::IsEmpty()) << "the same settings, perhaps in another text";
-    log(2 * east.power.idle.value / 1000);
-    EXPECT_THAT(titles(), testing::ElementsAre("Settings have changed"));
+}
+
+TEST_F(SettingsInForceTest, AreThoseOfTheBillAndTheFileIsShownAsADifference)
+{
+    (void)titles();
+    auto const before = kwh();
+    log(0.1, 400, 2000);
+    files.run.sites[0].power.training = Watts{9000};
+    files.run.sites[0].signal_max_age = Seconds{1};
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings differ"));
     EXPECT_TRUE(
-        has_note("differ from those in east.json, which was in force from "
-                 "2026-03-01T00:06:00Z on"));
+        has_note("EAST: power, signal_max_age_s of the present site file differ from "
+                 "east.json, which was in force from 2026-03-01T00:06:00Z on"));
+    EXPECT_EQ(bound(), Bound::exact);
+    EXPECT_DOUBLE_EQ(kwh(), before);
+    files.uses_present_settings = true;
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    EXPECT_GT(kwh(), 2 * before);
+}
+
+// EAST trains from 0:30 to 2:00.
+TEST_F(SettingsInForceTest, ChangeAtTheirTime)
+{
+    (void)titles();
+    auto const before = kwh();
+    log(0.1, 400, 2000);
+    log(1, 400, 3000);
+    files.run.sites[0].power.training = Watts{3000};
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings have changed"));
+    EXPECT_TRUE(has_note("EAST: power changed at 2026-03-01T01:00:00Z"));
+    EXPECT_DOUBLE_EQ(kwh(), before + 1);
+    auto const& always_on = account_.always_on.at(0);
+    EXPECT_EQ(always_on.as_site, "EAST");
+    auto const hours = *always_on.wall_s / 3600;
+    EXPECT_DOUBLE_EQ(always_on.tally.energy.value, 2000 + 3000 * (hours - 1));
+}
+
+TEST_F(SettingsInForceTest, OfAnotherSiteAreRefused)
+{
+    log(0.1, 400, 2000);
+    log(0.2, 4, 20, "WEST");
+    EXPECT_THAT(titles(), testing::ElementsAre("Unusable settings"));
     EXPECT_EQ(bound(), Bound::uncertain);
 }
 

@@ -309,7 +309,7 @@ TEST(Run, AKilledTrainersJobEndsWhenThePollerNotices)
     std::ofstream(path, std::ios::app) << "{\"time\": \"2026-11-21T09:0";
     auto const files = load_run(folder / "run.json", folder / "trace.csv");
     ASSERT_TRUE(files);
-    EXPECT_EQ(files->broken_lines, 1);
+    EXPECT_EQ(test::broken_lines_of(*files), 1);
     auto const account = account_of(*files);
     EXPECT_EQ(account.status, "finished");
     EXPECT_NEAR(account.sites[1].states.back().when.to_s, 62'100 + 1.3 * 300, 1);

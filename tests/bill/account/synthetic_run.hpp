@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/core/time.hpp"
+#include "bill/account/files.hpp"
 
 namespace curtail::account::test {
 
@@ -29,5 +29,13 @@ struct Synthetic {
 /// (`trace.csv`), clock, events, metrics and the chain of commits. The run replays the trace in
 /// signals/. Equal arguments give equal files.
 void write_synthetic_run(std::filesystem::path const& folder, Synthetic const& how);
+
+/// Returns the number of broken lines in all logs.
+[[nodiscard]] inline int broken_lines_of(RunFiles const& files)
+{
+    int count = 0;
+    for (auto const& file : files.broken_files) count += file.lines.count;
+    return count;
+}
 
 }  // namespace curtail::account::test

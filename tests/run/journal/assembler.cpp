@@ -76,6 +76,24 @@ TEST(JournalAssembler, StreamGoesOnAfterADamagedPiece)
     EXPECT_THAT(content.problems,
                 ElementsAre("piece 2 of journal/A/metrics, with lines from " + format_time(at(0)) +
                             " to " + format_time(at(2)) + ": bad \\x1b[31m digest"));
+    EXPECT_TRUE(content.lacks_lines);
+    EXPECT_TRUE(assemble({a, fault("bad")}).lacks_lines);
+    EXPECT_FALSE(assemble({a}).lacks_lines);
+}
+
+TEST(JournalAssembler, ANewContinuationMayHaveTheLinesOfADamagedPiece)
+{
+    for (auto const& [from, lacks_lines] : {std::pair{2, false}, {4, true}, {0, true}}) {
+        Chain chain;
+        auto const a = chain.next("a\n");
+        (void)chain.next("b\n");
+        auto again = chain.next("b\n", Start{from, true});
+        again.tip.header.previous.reset();
+        auto const content = assemble({a, fault("bad"), again});
+        EXPECT_EQ(content.text, "a\nb\n") << from;
+        EXPECT_EQ(content.lacks_lines, lacks_lines) << from;
+        EXPECT_EQ(content.problems.size(), 1U) << from;
+    }
 }
 
 TEST(JournalAssembler, PieceThatDoesNotFollowIsLeftOut)

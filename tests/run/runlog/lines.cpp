@@ -40,7 +40,7 @@ TEST(Events, PartialLineIsCountedAndDoesNotAbsorbTheNext)
         {*parse_time("2026-01-11T17:05Z"), "window-open", "A", {{"intensity", 68.9}}}));
     auto const file = read_events(path);
     ASSERT_TRUE(file) << file.error().message();
-    EXPECT_EQ(file->broken_lines, 1);
+    EXPECT_EQ(file->broken_lines.count, 1);
     ASSERT_EQ(file->events.size(), 1U);
     EXPECT_EQ(file->events[0].site, "A");
     EXPECT_EQ(file->events[0].details.find("intensity")->as_number(), 68.9);
@@ -54,7 +54,7 @@ TEST(Events, ALineWithoutTimeOrTypeIsBroken)
                            "{\"type\":\"state\"}\n{\"time\":\"2026-01-11T12:00:00Z\"}\n"
                            "{\"time\":\"noon\",\"type\":\"state\"}\n[]\n\n"));
     auto const file = read_events(path).value();
-    EXPECT_EQ(file.broken_lines, 4);
+    EXPECT_EQ(file.broken_lines.count, 4);
     EXPECT_TRUE(file.events.empty());
 }
 
@@ -246,7 +246,7 @@ TEST(HeldOutLines, AreStoredAsDocumentedAndReadBack)
     auto const file =
         parse_held_out(text + "\n" + json::to_string(to_json(deleted)) + "\n{\"time\":\"2026\n");
     EXPECT_EQ(file.lines, (std::vector{line, deleted}));
-    EXPECT_EQ(file.broken_lines, 1);
+    EXPECT_EQ(file.broken_lines.count, 1);
 }
 
 TEST(HeldOutLines, ALossThatIsNotFiniteIsNull)
@@ -268,7 +268,7 @@ TEST(HeldOutLines, ALineWithoutAModelIsBroken)
                                      {"missing", "eaten"}}) {
         auto changed = line;
         changed.set(key, value);
-        EXPECT_EQ(parse_held_out(json::to_string(changed)).broken_lines, 1) << key;
+        EXPECT_EQ(parse_held_out(json::to_string(changed)).broken_lines.count, 1) << key;
     }
 }
 
@@ -287,7 +287,7 @@ TEST_F(Metrics, AStepIsStoredAsDocumentedAndReadBack)
               R"("progress_tokens":128,"loss":4.5,"lr_scale":0.25,"step_s":1.5})"
               "\n");
     auto const file = parse_metrics(read_file(path_).value());
-    EXPECT_EQ(file.broken_lines, 0);
+    EXPECT_EQ(file.broken_lines.count, 0);
     ASSERT_EQ(file.steps.size(), 1U);
     auto const& read = file.steps.front();
     EXPECT_EQ(read.time, noon);
@@ -352,7 +352,7 @@ TEST_F(Metrics, DamagedLinesAreCountedAndLeftOut)
                                       line.substr(0, 40)));
     auto const file = parse_metrics(read_file(path_).value());
     EXPECT_EQ(file.steps.size(), 1U);
-    EXPECT_EQ(file.broken_lines, 4);
+    EXPECT_EQ(file.broken_lines.count, 4);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST_F(SampleLogTest, OfSeveralTextsTheFirstSampleCounts)
     EXPECT_EQ(file.contradictions, 1);
     std::vector<SampleText> const other{{first, {}}, {second, RegionId{"S"}}};
     EXPECT_EQ(parse_samples(other).samples, 2) << "the second text is that of region S";
-    EXPECT_EQ(parse_samples(other).broken_lines, 3);
+    EXPECT_EQ(parse_samples(other).broken_lines.at(1).count, 3);
 }
 
 TEST_F(SampleLogTest, SaysNothingThatTheProviderDoesNotSay)
@@ -120,7 +120,7 @@ TEST_F(SampleLogTest, ReadsLinesWithoutAKindAsMarginalAndLeavesOutUnknownKinds)
     auto const file = read_back();
     ASSERT_EQ(file.regions.size(), 1U);
     EXPECT_THAT(file.regions[0].points, ElementsAre(SamplePoint{at(0), GramsPerKwh{40}}));
-    EXPECT_EQ(file.broken_lines, 1);
+    EXPECT_EQ(file.broken_lines.at(0).count, 1);
 }
 
 TEST_F(SampleLogTest, ReadsTheFirstOfTwoLinesForOneTimeAndLeavesOutImplausibleOnes)
@@ -134,7 +134,7 @@ TEST_F(SampleLogTest, ReadsTheFirstOfTwoLinesForOneTimeAndLeavesOutImplausibleOn
     auto const file = read_back();
     ASSERT_EQ(file.regions.size(), 1U);
     EXPECT_THAT(file.regions[0].points, ElementsAre(SamplePoint{at(0), GramsPerKwh{40}}));
-    EXPECT_EQ(file.broken_lines, 2);
+    EXPECT_EQ(file.broken_lines.at(0).count, 2);
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "bill/account/parts.hpp"
+
+// How energy and carbon follow from the settings that were in force. Helpers for the functions of
+// parts.hpp that compute energy and carbon.
+namespace curtail::account {
+
+/// Returns how site `s` is billed. `trace` has the intensities: RunFiles::trace or
+/// RunFiles::averages.
+[[nodiscard]] energy::Billings billings_of(Timeline const& timeline, std::size_t s,
+                                           std::vector<RegionSeries> const& trace);
+
+/// Returns how site `s` would be billed in the region of `series`, if it had always been there. The
+/// value of the nearest sample holds before the first sample and after the last one.
+[[nodiscard]] energy::Billings imagined_billings_of(Timeline const& timeline, std::size_t s,
+                                                    RegionSeries const& series);
+
+/// Returns the step between the points of a chart, in seconds. The step is the smallest positive
+/// number of whole minutes such that `points` x step >= `seconds`.
+[[nodiscard]] inline double chart_step(double seconds, double points)
+{
+    return 60 * std::max(1.0, std::ceil(seconds / points / 60));
+}
+
+/// Returns the number of points at 0, `step`, 2 x `step`, and so on, up to the first point at or
+/// after `seconds`.
+[[nodiscard]] inline std::size_t points_for(double seconds, double step)
+{
+    return static_cast<std::size_t>(std::ceil(std::max(0.0, seconds) / step)) + 1;
+}
+
+/// Rounds `seconds` to milliseconds.
+[[nodiscard]] inline Millis millis(double seconds)
+{
+    return std::chrono::round<Millis>(FractionalSeconds(seconds));
+}
+
+}  // namespace curtail::account

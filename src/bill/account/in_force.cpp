@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/account/in_force.hpp"
+
+#include <algorithm>
+
+#include "base/core/text.hpp"
+#include "run/runlog/poller_events.hpp"
+
+namespace curtail::account {
+namespace {
+
+// The events `configuration` of a site, in order of time.
+std::vector<std::pair<Time, runlog::Configuration>> configurations(std::vector<Event> const& events,
+                                                                   SiteId const& site)
+{
+    std::vector<std::pair<Time, runlog::Configuration>> found;
+    for (auto const& event : events) {
+        if (event.site != site.value) continue;
+        auto logged = runlog::configuration_in(event);
+        if (logged && !logged->files.empty()) found.emplace_back(event.time, std::move(*logged));
+    }
+    std::ranges::stable_sort(found, {}, &std::pair<Time, runlog::Configuration>::first);
+    return found;
+}
+
+}  // namespace
+
+config::Site const& LoggedSettings::at(Time time) const
+{
+    auto const after = std::ranges::upper_bound(all, time, {}, &SettingsInForce::from);
+    return after == all.begin() ? after->site : std::prev(after)->site;
+}
+
+LoggedSettings settings_in_force(RunFiles const& files, std::size_t s)
+{
+    auto const& present = files.run.sites[s];
+    LoggedSettings settings;
+    if (files.uses_present_settings) {
+        settings.all.push_back({Time::min(), present});
+        return settings;
+    }
+    auto logged = configurations(files.poller_events, present.site);
+    if (logged.empty()) logged = configurations(files.sites[s].events, present.site);
+    for (auto const& [time, configuration] : logged) {
+        auto const& file = configuration.files.back();
+        auto site = config::parse_site(file.text, file.name);
+        if (!site || site->site != present.site) {
+            settings.problem = printable(file.name) + " as logged at " + format_time(time) + ": " +
+                               (site ? "it is the file of another site" : site.error().message());
+            continue;
+        }
+        settings.is_logged = true;
+        settings.logged = time;
+        settings.file = printable(file.name);
+        auto& all = settings.all;
+        if (!all.empty() && differences(all.back().site, *site).empty()) continue;
+        all.push_back({all.empty() ? Time::min() : time, std::move(*site)});
+    }
+    if (settings.all.empty()) settings.all.push_back({Time::min(), present});
+    return settings;
+}
+
+std::string differences(config::Site const& a, config::Site const& b)
+{
+    std::string text;
+    auto const add = [&](bool differs, char const* name) {
+        if (differs) text += (text.empty() ? "" : ", ") + std::string(name);
+    };
+    auto const levels = [](config::Site const& s) {
+        return std::pair(s.power.idle.value, s.power.training.value);
+    };
+    add(a.region != b.region, "region");
+    add(levels(a) != levels(b), "power");
+    add(a.power.pue != b.power.pue, "PUE");
+    add(a.window.open_below != b.window.open_below, "open_below_gco2_per_kwh");
+    add(a.signal_max_age != b.signal_max_age, "signal_max_age_s");
+    add(a.embodied_gco2_per_hour != b.embodied_gco2_per_hour, "embodied_gco2_per_hour");
+    return text;
+}
+
+}  // namespace curtail::account
