@@ -3,7 +3,8 @@
 # soak.sh [--foreground] [--status]
 # Repeats long tests in the background: the tests of ranks and the fail-safe tests at the times of a
 # real centre, the simulator of the round protocol with 500 million steps, connections over MPI that
-# break at 120 moments, and the unit tests under sanitizers. `make chaos` is a list of its own.
+# break at 120 moments, 200 changes of a run's evidence, and the unit tests under sanitizers. `make
+# chaos` is a list of its own.
 # --foreground runs them in this terminal, --status prints the results so far. The build, each test,
 # 2000 seeds of the simulator, and ten moments of MPI are separate items. With ONLY=rounds in the
 # environment, it runs only the items whose names begin with `rounds`. If you start it again on the
@@ -23,7 +24,7 @@ source scripts/items.sh
 case ${1:-} in
     "" | --foreground) begin "$@" ;;
     --status) show_status ;;
-    -h | --help) sed -n '3,11s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,12s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die 64 "unknown option $1; see soak.sh --help" ;;
 esac
 
@@ -40,5 +41,6 @@ for part in $(seq $mpi_parts); do
     item "mpi-$part" env CURTAIL_BUILD="$build" \
         python3 tests/system/mpi_test.py --seeds $((10 * part - 9))-$((10 * part))
 done
+item mutations env CURTAIL_TEST_MUTATIONS=200 ctest --test-dir "$build" -R '^account_mutations$'
 item unit-asan make --no-print-directory test-asan
 finish

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/core/digest.hpp"
 #include "base/core/ids.hpp"
 #include "base/core/intensity.hpp"
 #include "base/core/units.hpp"
@@ -111,6 +113,14 @@ struct RoundSummary {
     MaybeSeconds merge;
 };
 
+/// The part of a site's bill that depends on lines of its logs that no commit fixes: whoever can
+/// write the site's journal can change it.
+struct Tail {
+    double seconds{};  ///< on the signal's clock
+    WattHours energy;
+    Grams carbon;  ///< of the energy of known intensity
+};
+
 /// Everything about one site.
 struct SiteAccount {
     SiteId id;
@@ -148,6 +158,7 @@ struct SiteAccount {
     /// Real seconds for which the site has had devices since Publication::until. The bill lacks
     /// their energy.
     double unpublished{};
+    std::optional<Tail> tail{};  ///< empty if the account has no other one to compare with
 };
 
 /// Where one number of the report comes from.
@@ -214,6 +225,14 @@ struct Doubt {
     std::string text;  ///< names the files and the interval
 };
 
+/// How a second bill differs from that of the record.
+struct Recalculation {
+    std::string name;          ///< given by the user, or the name of the trace
+    std::string trace{};       ///< name of its trace; empty: the signal is the same
+    std::int64_t samples{};    ///< how many of the run's own samples were compared with the trace
+    std::int64_t differing{};  ///< how many of these have another value in the trace
+};
+
 /// All numbers that a report shows.
 struct Account {
     std::string name;
@@ -269,6 +288,14 @@ struct Account {
     /// loss.
     std::vector<std::string> warnings;
     std::vector<EventLine> events;
+    /// Of all that the account is computed from (docs/formats-journal.md). Empty if unknown.
+    std::optional<Digest> run_digest;
+    /// The account of the same run from those lines alone that the chain of commits fixes. Null if
+    /// unknown.
+    std::shared_ptr<Account const> fixed;
+    /// A second bill, which is not that of the record. Null if nobody asked for one.
+    std::shared_ptr<Account const> recalculated;
+    std::optional<Recalculation> recalculation;  ///< how it differs
 
     /// Tokens in the model that this run trained. Energy and carbon are those of these tokens.
     [[nodiscard]] Tokens trained() const { return tokens - inherited; }

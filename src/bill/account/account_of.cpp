@@ -7,6 +7,7 @@
 
 #include "bill/account/figures.hpp"
 #include "bill/account/parts.hpp"
+#include "bill/account/tail.hpp"
 #include "bill/account/unlogged.hpp"
 #include "run/runlog/poller_events.hpp"
 
@@ -165,6 +166,13 @@ void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, W
     account.cumulative_step_s = energy.cumulative_step_s;
 }
 
+void add_fixed(Account& account, RunFiles const& files, Timeline const& timeline)
+{
+    account.fixed = std::make_shared<Account const>(account_of(*files.fixed));
+    auto const tails = tails_of(files, timeline, *files.fixed);
+    for (std::size_t s = 0; s < tails.size(); ++s) account.sites[s].tail = tails[s];
+}
+
 }  // namespace
 
 Account account_of(RunFiles const& files)
@@ -194,6 +202,12 @@ Account account_of(RunFiles const& files)
     account.always_on = std::move(always_on.scenarios);
     account.always_on_cumulative = std::move(always_on.cumulative);
     account.always_on_step_s = always_on.step_s;
+    account.run_digest = files.run_digest;
+    if (files.fixed) add_fixed(account, files, timeline);
+    if (files.recalculated) {
+        account.recalculated = std::make_shared<Account const>(account_of(*files.recalculated));
+        account.recalculation = files.recalculated->recalculation;
+    }
     explain(account, files, timeline, {always_on.missing, evaluation.rejected});
     return account;
 }

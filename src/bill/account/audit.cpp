@@ -71,6 +71,22 @@ std::string accounting_text(Account const& a)
     return text;
 }
 
+// Says which part of the bill no commit fixes.
+std::string tail_text(Account const& a)
+{
+    std::string text;
+    for (auto const& site : a.sites)
+        if (site.tail)
+            text += fmt::format("{}{}: {:.0f} s and {:.3f} kWh", text.empty() ? "" : "; ",
+                                site.id.value, site.tail->seconds, site.tail->energy.value / 1000);
+    if (text.empty()) return text;
+    auto const fixed = total_of(*a.fixed);
+    return fmt::format(
+        "{} of the bill depend on lines that no commit fixes; from the other lines "
+        "alone, the run drew {:.3f} kWh",
+        text, fixed.energy.value / 1000);
+}
+
 std::string average_text(Account const& a)
 {
     if (!a.average) return "not known (curtail-report --average-trace FILE adds it)";
@@ -88,6 +104,25 @@ std::string average_text(Account const& a)
         a.average->whole()
             ? ""
             : fmt::format("; {:.1f} % of the energy has no average sample", uncovered));
+}
+
+// Says what a second bill has in place of this one.
+std::string recalculated_text(Account const& a)
+{
+    auto const text_of = [](Account const& account) {
+        auto const total = total_of(account);
+        auto const carbon = total.known_carbon();
+        return fmt::format("{:.3f} kWh and {}", total.energy.value / 1000,
+                           carbon ? fmt::format("{:.3f} kg CO2", carbon->value / 1000)
+                                  : std::string("an unknown amount of CO2"));
+    };
+    auto const& what = *a.recalculation;
+    auto text = fmt::format("\"{}\" is no record of the run: {} in place of {}", what.name,
+                            text_of(*a.recalculated), text_of(a));
+    if (!what.trace.empty())
+        text += fmt::format("; {} of {} samples have another value in {}", what.differing,
+                            what.samples, what.trace);
+    return text;
 }
 
 std::string sci_text(Account const& a)
@@ -131,9 +166,12 @@ std::vector<AuditLine> audit_of(Account const& a)
                      "caused. They are no Scope 2 inventory, which needs average intensity or "
                      "contracts (GHG Protocol)"});
     if (auto const logs = logs_text(a); !logs.empty()) lines.push_back({"logs", "Logs", logs});
+    if (auto const tail = tail_text(a); !tail.empty()) lines.push_back({"tail", "Tail", tail});
     lines.push_back({"accounting", "Accounting of Slurm", accounting_text(a)});
     lines.push_back({"average", "Average intensity", average_text(a)});
     lines.push_back({"sci", "SCI", sci_text(a)});
+    if (a.recalculated) lines.push_back({"recalculated", "Recalculated", recalculated_text(a)});
+    if (a.run_digest) lines.push_back({"digest", "Run digest", a.run_digest->hex()});
     return lines;
 }
 

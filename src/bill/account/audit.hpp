@@ -27,8 +27,8 @@ struct Sci {
 
 /// One statement for an auditor.
 struct AuditLine {
-    std::string
-        key;  ///< `power`, `signal`, `rule`, `scope`, `logs`, `accounting`, `average` or `sci`
+    std::string key;  ///< `power`, `signal`, `rule`, `scope`, `logs`, `tail`, `accounting`,
+                      ///< `average`, `sci`, `recalculated` or `digest`
     std::string title;
     std::string text;
 };

@@ -8,6 +8,7 @@
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 #include "bill/account/clocks.hpp"
+#include "bill/account/signal.hpp"
 #include "protocol/records/names.hpp"
 #include "protocol/records/terms.hpp"
 #include "run/journal/closing.hpp"
@@ -23,50 +24,6 @@ namespace fs = std::filesystem;
 
 // A file's name for people. Bytes that are not text are escaped, so that the document stays UTF-8.
 std::string name_of(fs::path const& file) { return printable(file.filename().string()); }
-
-// The name of a log in the list of inputs.
-std::string name_of(SiteId const& site, journal::Stream stream)
-{
-    bool const is_poller = stream == journal::Stream::poller || stream == journal::Stream::signals;
-    auto const file = journal::local_file({}, site, stream).filename().string();
-    return site.value + (is_poller ? " poller " : " ") + file;
-}
-
-void add_broken(RunFiles& files, std::string name, BrokenLines const& lines)
-{
-    if (lines.count > 0) files.broken_files.push_back({std::move(name), lines});
-}
-
-void add_samples(RunFiles& files, samples::SampleFile samples)
-{
-    for (std::size_t s = 0; s < samples.broken_lines.size(); ++s)
-        add_broken(files, name_of(files.run.sites[s].site, journal::Stream::signals),
-                   samples.broken_lines[s]);
-    files.averages = std::move(samples.averages);
-    if (samples.regions.empty()) return;
-    files.estimated_samples = samples.estimated;
-    files.contradicting_samples = samples.contradictions;
-    files.trace = std::move(samples.regions);
-    std::string providers;
-    for (auto const& provider : samples.providers)
-        providers += (providers.empty() ? ", from " : ", ") + provider;
-    files.trace_name = "samples the poller used" + providers;
-}
-
-Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path,
-                         std::vector<SiteLogs> const& logs)
-{
-    if (path) {
-        auto const trace = samples::read_trace(*path);
-        if (!trace) return tl::unexpected(trace.error());
-        files.trace = trace->series();
-        files.trace_name = name_of(*path);
-        files.trace_from_file = true;
-        return {};
-    }
-    add_samples(files, samples_of(files.run, logs));
-    return {};
-}
 
 // Adds the digest of an input, so that others can check that they have the same.
 void add_text_digest(RunFiles& files, std::string const& name, std::string_view text)
@@ -232,7 +189,7 @@ Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
         for (auto const stream : journal::all_streams) {
             auto const& log = logs[s].text(stream);
             if (log.is_missing() || (trace && stream == journal::Stream::signals)) continue;
-            add_text_digest(files, name_of(files.run.sites[s].site, stream), log.text);
+            add_text_digest(files, log_name(files.run.sites[s].site, stream), log.text);
         }
     return {};
 }
@@ -242,8 +199,8 @@ void add_logs(RunFiles& files, std::vector<SiteLogs> logs)
 {
     for (auto& site : logs) {
         for (auto const stream : journal::all_streams)
-            add_broken(files, name_of(files.run.sites[files.sites.size()].site, stream),
-                       site.broken_lines.at(static_cast<std::size_t>(stream)));
+            files.add_broken(log_name(files.run.sites[files.sites.size()].site, stream),
+                             site.broken_lines.at(static_cast<std::size_t>(stream)));
         auto publication = publication_of(site);
         files.poller_events.insert(files.poller_events.end(),
                                    std::make_move_iterator(site.poller_events.begin()),
@@ -269,7 +226,7 @@ std::shared_ptr<RunFiles const> fixed_files(RunFiles const& files,
         fixed->trace_name = files.trace_name;
         fixed->trace_from_file = true;
     } else {
-        add_samples(*fixed, samples_of(files.run, parts));
+        take_samples(*fixed, parts);
     }
     add_logs(*fixed, std::move(parts));
     return fixed;
@@ -291,9 +248,26 @@ Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
     return {};
 }
 
-Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> const& trace_file,
-                          std::optional<fs::path> const& average_file,
-                          chain::CacheSettings const& cache)
+namespace {
+
+// Adds what the logs and the signal contain, and a second bill if there is to be one.
+Result<void> add_logs_and_signal(RunFiles& files, LoadOptions const& options,
+                                 std::vector<SiteLogs> const& logs)
+{
+    auto other_trace = read_signal(files, options.trace, logs);
+    if (!other_trace) return tl::unexpected(other_trace.error());
+    if (auto added = add_digests(files, options.trace, logs); !added) return added;
+    if (auto taken = take_logs(files, logs); !taken) return taken;
+    if (options.averages)
+        if (auto read = read_averages(files, *options.averages); !read) return read;
+    if (options.recalculate || *other_trace)
+        files.recalculated = recalculated(files, options.recalculate, std::move(*other_trace));
+    return {};
+}
+
+}  // namespace
+
+Result<RunFiles> load_run(fs::path const& run_file, LoadOptions const& options)
 {
     RunFiles files;
     auto run = config::read_run(run_file);
@@ -302,22 +276,17 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     auto const store = open_store(files.run);
     if (!store) return tl::unexpected(store.error());
     // The logs come second: of a run in progress, they then have all work that the commits include.
-    auto const chain = read_chain(files, *store, cache);
+    auto const chain = read_chain(files, *store, options.cache);
     if (!chain) return tl::unexpected(chain.error());
     auto logs = read_all_logs(files.run, *store, *chain);
     if (!logs) return tl::unexpected(logs.error());
     auto const evaluation = runlog::read_evaluation(files.run.folder / "evaluation.json");
     if (!evaluation) return tl::unexpected(evaluation.error());
     files.evaluation = *evaluation;
-    if (auto read = read_signal(files, trace_file, *logs); !read)
-        return tl::unexpected(read.error());
-    if (auto added = add_digests(files, trace_file, *logs); !added)
+    if (auto added = add_logs_and_signal(files, options, *logs); !added)
         return tl::unexpected(added.error());
-    if (auto taken = take_logs(files, *logs); !taken) return tl::unexpected(taken.error());
     files.run_digest = digest_of(files.run, *chain, files.clock, *logs);
     files.fixed = fixed_files(files, *logs);
-    if (!average_file) return files;
-    if (auto read = read_averages(files, *average_file); !read) return tl::unexpected(read.error());
     return files;
 }
 

@@ -83,11 +83,13 @@ struct RunFiles {
     /// run.json of the store, with the terms that the newest commit states; empty if the run has
     /// not begun.
     std::optional<protocol::RunSpec> spec;
-    /// The signal's samples, read from the `trace_file` passed to load_run(). If none was passed,
-    /// these are the samples that the poller used. May be empty.
+    /// The signal's samples: those that the pollers logged, or those of LoadOptions::trace if the
+    /// pollers logged none or replayed that file. May be empty.
     std::vector<RegionSeries> trace;
-    std::string trace_name;  ///< origin of `trace`, as a text for the user
-    /// True if `trace` was read from a file passed to load_run(). If so, the run may have used only
+    std::vector<RegionId> regions_from_trace;  ///< regions of `trace` that only LoadOptions::trace
+                                               ///< has; no site is there
+    std::string trace_name;                    ///< origin of `trace`, as a text for the user
+    /// True if `trace` was read from LoadOptions::trace. If so, the run may have used only
     /// part of `trace`.
     bool trace_from_file{false};
     std::int64_t estimated_samples{0};  ///< samples of `trace` that their provider marked as
@@ -105,26 +107,43 @@ struct RunFiles {
     std::vector<BrokenFile> broken_files;  ///< the logs with damaged lines
     /// The bill has the present settings of the sites, whatever was in force.
     bool uses_present_settings{false};
+    std::optional<Recalculation> recalculation;  ///< set if this is a second bill
+    /// The same run for a second bill. Null if nobody asked for one.
+    std::shared_ptr<RunFiles const> recalculated;
     bool clock_differs{false};  ///< the local clock.json differs from the clock in the journals
-    Digest run_digest;          ///< docs/formats-journal.md; empty if the run was not read whole
+    std::optional<Digest> run_digest;  ///< docs/formats-journal.md; empty if not read whole
     /// The same with only those lines of the sites' logs that the chain of commits fixes. Null if
     /// the run was not read whole.
     std::shared_ptr<RunFiles const> fixed;
+
+    void add_broken(std::string name, BrokenLines const& lines)
+    {
+        if (lines.count > 0) broken_files.push_back({std::move(name), lines});
+    }
+};
+
+/// What to read beside the run's own files.
+struct LoadOptions {
+    /// A trace. If the run has its own samples, it becomes the signal of RunFiles::recalculated.
+    std::optional<std::filesystem::path> trace{};
+    /// A trace of average intensity, which becomes RunFiles::averages; otherwise, the poller's
+    /// average samples do.
+    std::optional<std::filesystem::path> averages{};
+    /// The name of a second bill with the present settings of the sites.
+    std::optional<std::string> recalculate{};
+    chain::CacheSettings cache{};
 };
 
 /// Reads all files, and the logs in the store. `run_file` must exist, and so must the model and
-/// site files that it names. Local logs only add lines that are not yet published. If
-/// `trace_file` is given, it must exist. If `average_file` is given, it must be a trace of average
-/// intensity, which becomes RunFiles::averages; otherwise, the poller's average samples do. Any
-/// other missing file counts as empty. For missing commits, see read_commits().
+/// site files that it names. Local logs only add lines that are not yet published. Files of
+/// `options` must exist. Any other missing file counts as empty. For missing commits, see
+/// read_commits().
 ///
 /// Fails if a file is damaged, with three exceptions. A damaged line of a JSON-lines file is
 /// skipped, and counted in RunFiles::broken_files. A damaged value in the poller's state.json
 /// counts as missing. An evaluation.json whose JSON is not an object also counts as missing.
-[[nodiscard]] Result<RunFiles> load_run(
-    std::filesystem::path const& run_file, std::optional<std::filesystem::path> const& trace_file,
-    std::optional<std::filesystem::path> const& average_file = std::nullopt,
-    chain::CacheSettings const& cache = {});
+[[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
+                                        LoadOptions const& options = {});
 
 /// Takes over what the logs contain, except the samples: the clock, the events and the steps.
 /// `files.run` must be set, and `logs` must be in the order of its sites. Also reads the clock, the

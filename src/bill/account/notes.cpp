@@ -178,6 +178,18 @@ void add_unpublished(Notes& notes, Account const& a)
     }
 }
 
+// Says whose records lack energy, or contradict each other. The text is empty if none does.
+std::string contradiction_of(Account const& a)
+{
+    for (auto const& doubt : a.doubts) {
+        if (doubt.bound != energy::Bound::at_least && doubt.bound != energy::Bound::uncertain)
+            continue;
+        auto const whose = doubt.site ? a.sites[*doubt.site].id.value : std::string("the run");
+        return "records of " + whose + " contradict each other";
+    }
+    return "";
+}
+
 // Says why the energy of some work is not recorded. The text is empty if all of it is.
 std::string no_log(Account const& a)
 {
@@ -187,12 +199,8 @@ std::string no_log(Account const& a)
             unpublished += (unpublished.empty() ? "" : ", ") + site.id.value;
     if (a.unlogged.empty() && !unpublished.empty())
         return "the logs of " + unpublished + " are not yet published to the end";
+    if (auto text = contradiction_of(a); !text.empty()) return text;
     std::string text;
-    for (auto const& doubt : a.doubts)
-        if (doubt.bound == energy::Bound::at_least || doubt.bound == energy::Bound::uncertain)
-            return doubt.site
-                       ? "records of " + a.sites[*doubt.site].id.value + " contradict each other"
-                       : "records of the run contradict each other";
     for (auto const& work : a.unlogged) {
         text += (text.empty() ? "there is no log of the work of " : ", ") + work.site.value;
         if (!work.in_run_file) text += " (" + work.site.value + " is not in the run file)";
@@ -289,6 +297,11 @@ void explain(Account& account, RunFiles const& files, Timeline const& timeline, 
     add_unlogged(notes, account);
     add_unpublished(notes, account);
     for (auto const& doubt : account.doubts) notes.emplace_back(doubt.title, doubt.text);
+    for (auto const& region : files.regions_from_trace)
+        notes.emplace_back("Region without a site",
+                           fmt::format("The intensity of {} comes from the trace that the report "
+                                       "was given, not from the run's own samples.",
+                                       region.value));
     if (auto const samples = files.contradicting_samples; samples > 0)
         notes.emplace_back("Contradicting samples",
                            fmt::format("{} samples of the signal differ from those of another site "

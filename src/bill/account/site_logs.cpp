@@ -6,6 +6,7 @@
 
 #include "base/core/clock_file.hpp"
 #include "base/core/files.hpp"
+#include "run/journal/local_file.hpp"
 #include "run/runlog/trainer_events.hpp"
 
 namespace curtail::account {
@@ -126,6 +127,13 @@ std::vector<Line> first_of(std::vector<Line> const& lines, std::size_t count)
 }
 
 }  // namespace
+
+std::string log_name(SiteId const& site, Stream stream)
+{
+    bool const is_poller = stream == Stream::poller || stream == Stream::signals;
+    auto const file = journal::local_file({}, site, stream).filename().string();
+    return site.value + (is_poller ? " poller " : " ") + file;
+}
 
 SiteLogs fixed_part(SiteLogs const& logs)
 {

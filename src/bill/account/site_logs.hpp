@@ -39,6 +39,9 @@ struct SiteLogs {
     }
 };
 
+/// Returns the name of a site's log for people, such as `alpha events.jsonl`.
+[[nodiscard]] std::string log_name(SiteId const& site, journal::Stream stream);
+
 /// Returns the lines of `logs` that the chain of commits fixes, as if a site had published no
 /// others.
 [[nodiscard]] SiteLogs fixed_part(SiteLogs const& logs);

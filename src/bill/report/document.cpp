@@ -124,6 +124,29 @@ Value sci_json(account::Account const& a)
                   {"embodied_g", in_grams(sci->embodied)}};
 }
 
+// What a bill rests on that a site's owner can still change.
+Value tail_json(account::Account const& a)
+{
+    if (!a.fixed) return {};
+    auto const tail = [](account::SiteAccount const& site) {
+        return Object{{"s", site.tail->seconds},
+                      {"kwh", site.tail->energy.value / 1000},
+                      {"g", site.tail->carbon.value}};
+    };
+    return Object{{"sites", by_site(a, tail)}, {"fixed", headline_json(*a.fixed)}};
+}
+
+Value recalculated_json(account::Account const& a)
+{
+    if (!a.recalculated) return {};
+    auto const& what = *a.recalculation;
+    return Object{{"name", what.name},
+                  {"trace", json::text_or_null(what.trace)},
+                  {"samples", what.samples},
+                  {"differing_samples", what.differing},
+                  {"headline", headline_json(*a.recalculated)}};
+}
+
 Object audit_json(account::Account const& a)
 {
     auto const line = [](account::AuditLine const& l) {
@@ -134,6 +157,9 @@ Object audit_json(account::Account const& a)
             {"estimated_samples", a.estimated_samples},
             {"average", average_json(a)},
             {"sci", sci_json(a)},
+            {"tail", tail_json(a)},
+            {"recalculated", recalculated_json(a)},
+            {"run_digest", a.run_digest ? Value(a.run_digest->hex()) : Value()},
             {"lines", json::array_of(account::audit_of(a), line)}};
 }
 

@@ -120,10 +120,10 @@ Result<json::Object> read_reference(fs::path const& file)
 Result<void> report_reference(programs::Arguments const& arguments,
                               programs::Console const& console)
 {
-    for (char const* option : {"trace", "average-trace"})
+    for (char const* option : {"trace", "average-trace", "recalculate", "expect"})
         if (arguments.has(option))
             return fail(ExitCode::usage, std::string("--") + option + " and --reference",
-                        "the document of the experiment holds its own intensities");
+                        "the document of the experiment is not computed from a run");
     if (arguments.has("out"))
         if (auto good = check_targets(arguments.text("out")); !good) return good;
     auto document = read_reference(fs::path(arguments.text("logs")) / "report.json");
@@ -136,21 +136,46 @@ Result<void> report_reference(programs::Arguments const& arguments,
     return write_report(arguments, console, *document, arguments.text("out"));
 }
 
+// The digest that --expect names; empty without the option.
+Result<std::optional<Digest>> expected_digest(programs::Arguments const& arguments)
+{
+    if (!arguments.has("expect")) return std::optional<Digest>{};
+    auto const digest = Digest::from_hex(arguments.text("expect"));
+    if (digest) return digest;
+    return fail(ExitCode::usage, "--expect", "a run digest has 64 hexadecimal digits",
+                "pass the run digest that an earlier report printed");
+}
+
+// Reads the run, and checks its digest if one is expected.
+Result<account::RunFiles> load(programs::Arguments const& arguments,
+                               programs::Console const& console,
+                               std::optional<Digest> const& expected)
+{
+    programs::Stages stages;
+    account::LoadOptions options;
+    if (arguments.has("trace")) options.trace = arguments.text("trace");
+    if (arguments.has("average-trace")) options.averages = arguments.text("average-trace");
+    if (arguments.has("recalculate")) options.recalculate = arguments.text("recalculate");
+    options.cache = {programs::cache_folder(arguments), console.log,
+                     [&](std::int64_t done, std::int64_t total) {
+                         stages.update("reading", "commits", done, total);
+                     }};
+    auto files = account::load_run(arguments.text("RUN"), options);
+    if (!files || !expected || *expected == files->run_digest) return files;
+    return fail(ExitCode::protocol, "the run is not the expected one",
+                "its run digest is " + files->run_digest->hex(),
+                "compare it with a copy of the store; lines that are not yet published change "
+                "the digest, too");
+}
+
 // Prints the tables first, so that they appear even if the page cannot be written.
 Result<void> report_run(programs::Arguments const& arguments, programs::Console const& console)
 {
     if (arguments.has("out"))
         if (auto good = check_targets(arguments.text("out")); !good) return good;
-    std::optional<fs::path> trace;
-    if (arguments.has("trace")) trace = arguments.text("trace");
-    std::optional<fs::path> average;
-    if (arguments.has("average-trace")) average = arguments.text("average-trace");
-    programs::Stages stages;
-    auto const files = account::load_run(arguments.text("RUN"), trace, average,
-                                         {programs::cache_folder(arguments), console.log,
-                                          [&](std::int64_t done, std::int64_t total) {
-                                              stages.update("reading", "commits", done, total);
-                                          }});
+    auto const expected = expected_digest(arguments);
+    if (!expected) return tl::unexpected(expected.error());
+    auto const files = load(arguments, console, *expected);
     if (!files) return tl::unexpected(files.error());
     auto const whole = report::document(account::account_of(*files), SystemClock{}.now());
     auto const document = report::shortened(whole);
@@ -193,13 +218,22 @@ int main(int argc, char** argv)
                                  shipped("results/reference").string()),
            programs::text_option(
                "trace", "FILE",
-               "Trace of carbon intensity (CSV) that the run followed. Default: the "
-               "samples that the pollers kept and published. Not with --reference"),
+               "Trace of carbon intensity (CSV) that the run followed. If the pollers "
+               "have logged another signal, the report has a second bill with this trace. "
+               "Default: the samples that the pollers kept and published. Not with "
+               "--reference"),
            programs::text_option(
                "average-trace", "FILE",
                "Trace of average carbon intensity (CSV), for location-based CO2 "
                "beside the marginal figures. Default: the average samples that the "
                "pollers kept, if there are any"),
+           programs::text_option(
+               "recalculate", "NAME",
+               "Also make a second bill, called NAME, with the present files of the sites in "
+               "place of the settings that were in force"),
+           programs::text_option(
+               "expect", "DIGEST",
+               "Exit with 76 if the run digest is not DIGEST, as an earlier report printed it"),
            programs::text_option(
                "out", "FILE",
                "HTML page to write; the JSON document has the same name with .json. "

@@ -148,6 +148,13 @@ std::optional<Configuration> configuration_in(Event const& event)
 {
     if (event.type != "configuration") return std::nullopt;
     Configuration configuration;
+    auto const object_at = [&](char const* key) {
+        auto const* value = event.details.find(key);
+        auto const* object = value != nullptr ? value->as_object() : nullptr;
+        return object != nullptr ? *object : json::Object{};
+    };
+    configuration.source = object_at("source");
+    configuration.program = object_at("program");
     auto const* files = event.details.find("files");
     auto const* list = files != nullptr ? files->as_array() : nullptr;
     if (list == nullptr) return configuration;

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 Account account_in(TemporaryFolder const& folder, test::Synthetic const& how)
 {
     test::write_synthetic_run(folder.path(), how);
-    auto const files = load_run(folder / "run.json", folder / "trace.csv");
+    auto const files = load_run(folder / "run.json", {.trace = folder / "trace.csv"});
     if (!files) throw std::runtime_error(files.error().message());
     return account_of(*files);
 }
@@ -214,7 +214,7 @@ TEST(Run, WithoutATraceEnergyIsCountedAndCarbonIsUnknown)
 {
     TemporaryFolder const folder;
     test::write_synthetic_run(folder.path(), {});
-    auto const files = load_run(folder / "run.json", std::nullopt);
+    auto const files = load_run(folder / "run.json");
     ASSERT_TRUE(files);
     auto const account = account_of(*files);
     EXPECT_GT(total_of(account).energy.value, 0);
@@ -307,7 +307,7 @@ TEST(Run, AKilledTrainersJobEndsWhenThePollerNotices)
         ASSERT_TRUE(runlog::EventLog(path).append(event));
     }
     std::ofstream(path, std::ios::app) << "{\"time\": \"2026-11-21T09:0";
-    auto const files = load_run(folder / "run.json", folder / "trace.csv");
+    auto const files = load_run(folder / "run.json", {.trace = folder / "trace.csv"});
     ASSERT_TRUE(files);
     EXPECT_EQ(test::broken_lines_of(*files), 1);
     auto const account = account_of(*files);
@@ -326,7 +326,7 @@ TEST(Run, ATrainerWithoutItsJobIdIsOneJob)
         event.details.erase("job");
         ASSERT_TRUE(runlog::EventLog(path).append(event));
     }
-    auto const files = load_run(folder / "run.json", folder / "trace.csv");
+    auto const files = load_run(folder / "run.json", {.trace = folder / "trace.csv"});
     ASSERT_TRUE(files);
     EXPECT_EQ(account_of(*files).sites[1].bill.total.energy, expected);
 }
@@ -347,7 +347,7 @@ TEST(Run, ADamagedChainIsAnError)
     auto bytes = read_file(path).value();
     bytes[bytes.size() / 2] ^= 1;
     ASSERT_TRUE(write_file(path, bytes));
-    auto const files = load_run(folder / "run.json", std::nullopt);
+    auto const files = load_run(folder / "run.json");
     ASSERT_FALSE(files);
     EXPECT_EQ(files.error().code, ExitCode::protocol);
 }
@@ -390,7 +390,7 @@ TEST(Run, ATraceWhoseNameIsNotUtf8LeavesTheDocumentValid)
     test::write_synthetic_run(folder.path(), {});
     auto const trace = folder / "tr\xff.csv";
     std::filesystem::rename(folder / "trace.csv", trace);
-    auto const files = load_run(folder / "run.json", trace);
+    auto const files = load_run(folder / "run.json", {.trace = trace});
     ASSERT_TRUE(files) << files.error().message();
     auto const text = json::to_string(document(account_of(*files), std::nullopt));
     EXPECT_TRUE(json::parse(text, "document"));

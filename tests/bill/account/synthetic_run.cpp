@@ -17,6 +17,7 @@
 #include "protocol/records/record.hpp"
 #include "protocol/records/terms.hpp"
 #include "run/runlog/event.hpp"
+#include "run/runlog/poller_events.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::account::test {
@@ -91,6 +92,7 @@ class Maker {
                                          {"factor", how_.factor}}));
         store_spec();
         commit(protocol::Commit::Kind::genesis, real(300) + Millis{900}, {});
+        for (auto const& name : names) log_configuration(name);
         for (auto const& w : windows) schedule(w);
         for (int i = 0; i < how_.chatter; ++i)
             events_[0].push_back(
@@ -123,6 +125,19 @@ class Maker {
     }
 
   private:
+    void log_configuration(std::string const& site)
+    {
+        auto const text = [&](std::string const& name) {
+            return read_file(folder_ / name).value();
+        };
+        runlog::Configuration const configuration{
+            {{"run.json", text("run.json")},
+             {"model.json", text("model.json")},
+             {site + ".json", text("sites-in/" + site + ".json")}},
+            {{"kind", "trace"}, {"sha256", sha256(text("trace.csv")).hex()}},
+            {}};
+        poller_.push_back(runlog::to_event(configuration, real(1), site));
+    }
     void write_poller_events(std::string const& site)
     {
         std::vector<runlog::Event> mine;

@@ -50,6 +50,32 @@ TEST_F(Program, NeverOverwritesAnInput)
                  std::filesystem::exists(folder_ / "run.html"));
 }
 
+TEST_F(Program, ExpectsTheRunDigestThatItPrinted)
+{
+    auto const page = to("x.html");
+    ASSERT_EQ(report({"--out", page, "--json"}), 0);
+    auto const document = json::parse_file(to("x.json"), json::Dialect::strict).value();
+    auto const digest = document.as_object()->find("audit")->as_object()->text_at("run_digest");
+    EXPECT_EQ(digest.size(), 64U);
+    EXPECT_EQ(report({"--out", page, "--expect", digest}), 0);
+    EXPECT_THAT(printed, HasSubstr("Run digest: " + digest));
+    std::filesystem::remove(to("x.json"));
+    EXPECT_EQ(report({"--out", page, "--expect", std::string(64, 'a')}), 76);
+    EXPECT_THAT(printed, HasSubstr("its run digest is " + digest));
+    EXPECT_FALSE(std::filesystem::exists(to("x.json"))) << "nothing is written";
+    EXPECT_EQ(report({"--out", page, "--expect", "aa"}), 64);
+}
+
+TEST_F(Program, MakesASecondBillWithPresentSettings)
+{
+    auto const site = folder_ / "sites-in/NEM_SA.json";
+    auto text = read_file(site).value();
+    text.insert(text.rfind('}'), R"(, "power": {"idle_kw": 1, "training_kw": 9, "pue": 1})");
+    ASSERT_TRUE(write_file(site, text));
+    EXPECT_EQ(report({"--out", to("x.html"), "--recalculate", "new"}), 0);
+    EXPECT_THAT(printed, HasSubstr("Recalculated: \"new\" is no record of the run"));
+}
+
 TEST_F(Program, PrintsTablesAndWritesTheDocumentEvenWithoutThePage)
 {
     EXPECT_EQ(report({"--out", to("x.html"), "--plotly", to("none.js")}), 66);

@@ -41,7 +41,7 @@ class Energy : public testing::Test {
     }
     [[nodiscard]] account::Account reported() const
     {
-        return account::account_of(account::load_run(run_.file, {}).value());
+        return account::account_of(account::load_run(run_.file).value());
     }
     void expect_as_reported() const
     {
