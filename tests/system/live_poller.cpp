@@ -12,7 +12,7 @@
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
 #include "base/process/command.hpp"
-#include "run/runlog/poller_events.hpp"
+#include "run/runlog/configuration.hpp"
 #include "support/child_process.hpp"
 #include "support/eventually.hpp"
 #include "support/paths.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/core/text.hpp"
-#include "run/runlog/poller_events.hpp"
+#include "run/runlog/configuration.hpp"
 
 namespace curtail::account {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
 #include "run/energy/intensity.hpp"
-#include "run/runlog/poller_events.hpp"
+#include "run/runlog/configuration.hpp"
 #include "run/samples/trace.hpp"
 
 namespace curtail::account {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/core/build_info.hpp"
-#include "run/runlog/poller_events.hpp"
+#include "run/runlog/configuration.hpp"
 
 namespace curtail::poll {
 namespace {
@@ -72,18 +72,15 @@ void report_folder_warning(PollContext const& context, StateStore& store)
 Result<void> record_configuration(PollContext const& context, StateStore& store)
 {
     if (context.source.members().empty()) return {};
-    auto const& files = context.run.files;
     auto const now = SystemClock{}.now();
     for (std::size_t s = 0; s < context.run.sites.size(); ++s) {
         auto const& site = context.run.sites[s].site;
         bool const is_polled = std::ranges::any_of(
             context.sites, [&](SiteParts const& parts) { return parts.site.site == site; });
         if (!is_polled) continue;
-        // The run file, the model file, and the site files in the order of the sites.
         runlog::Configuration configuration{{}, context.source, build_json()};
-        for (auto const at : {std::size_t{0}, std::size_t{1}, s + 2})
-            configuration.files.push_back(
-                {files.at(at).path.filename().string(), files.at(at).text});
+        for (auto const* file : context.run.files_of(s))
+            configuration.files.push_back({file->path.filename().string(), file->text});
         auto digest = configuration.digest();
         if (store.site(site).configuration == digest) continue;
         auto event = runlog::to_event(configuration, now, site.value);

@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -93,6 +94,11 @@ struct Run {
     std::filesystem::path file;  ///< absolute path of the run file
     /// The run file, the model file and the site files, in this order.
     std::vector<SettingsFile> files;
+    /// Returns the files that concern the site with this index: run file, model file, site file.
+    [[nodiscard]] std::array<SettingsFile const*, 3> files_of(std::size_t site) const
+    {
+        return {&files.at(0), &files.at(1), &files.at(site + 2)};
+    }
     RunId run;
     /// Absolute path of the run's folder, where the sites and the poller write.
     std::filesystem::path folder;

@@ -65,22 +65,6 @@ struct JobStateChange {
 [[nodiscard]] Event to_event(JobStateChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<JobStateChange> job_state_change_in(Event const& event);
 
-/// An event: the settings that a site's poller follows from now on.
-struct Configuration {
-    struct File {
-        std::string name;  ///< without its folder
-        std::string text;  ///< its content, byte for byte
-    };
-    std::vector<File> files;  ///< the run file, the model file and the site file
-    json::Object source{};    ///< where the signals come from
-    json::Object program{};   ///< what `--version` of the poller prints
-
-    /// Returns the SHA-256 of all of this, as hex digits.
-    [[nodiscard]] std::string digest() const;
-};
-[[nodiscard]] Event to_event(Configuration const& configuration, Time now, std::string site);
-[[nodiscard]] std::optional<Configuration> configuration_in(Event const& event);
-
 /// An event: what the cluster's accounting says about the site's jobs.
 struct Accounting {
     struct Job {

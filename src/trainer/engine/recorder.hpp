@@ -49,7 +49,7 @@ class Recorder {
     template <class TrainerEvent>
     void event(TrainerEvent const& what)
     {
-        append(runlog::to_event(what, SystemClock{}.now(), site_));
+        append(to_event(what, SystemClock{}.now(), site_));
     }
     /// Writes the event. The metrics of the next step have the same numbers.
     void payloads_read(runlog::PayloadsRead const& read);

@@ -9,6 +9,7 @@
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
 #include "run/config/run_spec.hpp"
+#include "run/runlog/configuration.hpp"
 #include "trainer/engine/fail_together.hpp"
 #include "trainer/engine/free_memory.hpp"
 #include "trainer/engine/micro_batches.hpp"
@@ -119,6 +120,17 @@ struct AtStart {
     json::Object gpu;  ///< runlog::TrainerStart::gpu
 };
 
+// The settings of a job: those in force, if no poller logs any.
+runlog::Configuration configuration_of(config::Run const& run, SiteId const& site)
+{
+    runlog::Configuration configuration{{}, {}, build_json()};
+    for (std::size_t s = 0; s < run.sites.size(); ++s)
+        if (run.sites[s].site == site)
+            for (auto const* file : run.files_of(s))
+                configuration.files.push_back({file->path.filename().string(), file->text});
+    return configuration;
+}
+
 // The leader's part, between the start of the others' follow() and their dismissal. `run` is empty
 // if the site trains alone.
 Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
@@ -135,6 +147,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs,
                       LossWatch(inputs.run.model.vocabulary));
     recorder.state(energy::PowerState::starting);
     recorder.event(runlog::TrainerStart{options.job, ranks.size(), build_json(), at_start.gpu});
+    recorder.event(configuration_of(inputs.run, options.site));
     PermissionGuard permission(options.requirement, folder, inputs.run.hold_folders, inputs.run.run,
                                options.site, stop, log);
     FreezeWatch const freeze_watch([&](runlog::Frozen const& frozen) { recorder.event(frozen); });

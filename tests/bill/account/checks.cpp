@@ -7,7 +7,7 @@
 #include "bill/account/account_of.hpp"
 #include "bill/account/clocks.hpp"
 #include "bill/account/figures.hpp"
-#include "run/runlog/poller_events.hpp"
+#include "run/runlog/configuration.hpp"
 #include "small_run.hpp"
 
 namespace curtail::account {

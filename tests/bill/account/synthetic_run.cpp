@@ -17,7 +17,7 @@
 #include "protocol/records/record.hpp"
 #include "protocol/records/terms.hpp"
 #include "run/runlog/event.hpp"
-#include "run/runlog/poller_events.hpp"
+#include "run/runlog/configuration.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::account::test {
