@@ -68,7 +68,7 @@ class Training:
             "model.json": {"name": f"d{sizes['depth']}", "depth": sizes["depth"],
                            "sequence": sizes["sequence"], "vocabulary": options.vocabulary},
             "here.json": {"site": "here", "region": "here", "device": options.device,
-                          "rank_peak_tflops": options.peak_tflops,
+                          "rank_peak_tflops": options.peak_tflops, "power": "unknown",
                           "launcher": {"kind": "local", "script": "none"}},
             "run.json": {
                 "run": "check", "folder": "out", "store": "file:store", "model": "model.json",

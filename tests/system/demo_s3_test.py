@@ -53,7 +53,7 @@ class ShortDemo:
             if prologue and site == SITES[0]:
                 launcher["prologue"] = "prologue.sh"
             self.write(f"{site}.json", {"site": site, "ranks": 2, "poll_period_s": 2,
-                                        "launcher": launcher})
+                                        "power": "unknown", "launcher": launcher})
 
     def write_trace(self, day):
         start = datetime.datetime(2026, 1, 11, tzinfo=datetime.timezone.utc)

@@ -71,6 +71,7 @@ ROUNDS = {
 # A trainer rests between its steps, so that a test that waits leaves the processors to others.
 PACED = {"step_at_least_s": 0.2}
 
+POWER = {"idle_kw": 0.468, "training_kw": 2.024, "pue": 1, "between_jobs": "released"}
 SMALL_MODEL = {"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300}
 
 
@@ -260,7 +261,8 @@ class SmallRun:
                                 "grace_s": 10}
         for site in sites:
             self.write(f"site_{site}.json",
-                       {"site": site, "ranks": ranks, "region": site, "launcher": launcher})
+                       {"site": site, "ranks": ranks, "region": site, "power": POWER,
+                        "launcher": launcher})
         self.config = {
             "run": "small", "folder": "out", "store": "file:out/store", "seed": seed,
             "model": "model.json",

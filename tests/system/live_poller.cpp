@@ -39,7 +39,7 @@ class LivePoller : public testing::Test {
         ASSERT_TRUE(write_file(folder_ / "job.sh", obedient, 0755));
         ASSERT_TRUE(write_file(
             folder_ / "site.json",
-            R"({"site": "CAISO_NORTH", "launcher": {"kind": "local", "script": "job.sh"}})"));
+            R"({"site": "CAISO_NORTH", "power": "unknown", "launcher": {"kind": "local", "script": "job.sh"}})"));
         ASSERT_TRUE(
             write_file(folder_ / "run.json",
                        fmt::format(R"({{"run": "live", "folder": "out", "store": "file:out/store",
@@ -192,7 +192,7 @@ TEST_F(LivePoller, JobLineIgnoresCaseButPrefersTheExactName)
     EXPECT_EQ(run({"--job-line", "caiso_north"}).output, "CAISO_NORTH 1 if-served\n");
     ASSERT_TRUE(write_file(folder_ / "other.json",
                            R"({"site": "Caiso_North", "ranks": 3,
-            "launcher": {"kind": "local", "script": "job.sh"}})"));
+            "power": "unknown", "launcher": {"kind": "local", "script": "job.sh"}})"));
     auto const text = read_file(folder_ / "run.json").value();
     auto const end = text.find("\"site.json\"");
     ASSERT_TRUE(write_file(folder_ / "run.json",
@@ -285,7 +285,7 @@ TEST_F(LivePoller, CredentialsReadableByOthersAreRefused)
 void set_launcher(std::filesystem::path const& site, std::string const& keys)
 {
     ASSERT_TRUE(write_file(
-        site, R"({"site": "CAISO_NORTH", "launcher": {"kind": "local", )" + keys + "}}"));
+        site, R"({"site": "CAISO_NORTH", "power": "unknown", "launcher": {"kind": "local", )" + keys + "}}"));
 }
 
 TEST_F(LivePoller, ARunBeginsOnlyIfTheFilesOfItsJobsCanBeUsed)
@@ -369,7 +369,7 @@ TEST_F(LivePoller, LogsItsSettingsAtTheFirstPollAndAtEachChange)
     ASSERT_EQ(logged().size(), 1U) << "nothing has changed";
     EXPECT_EQ(logged()[0].files.at(2).text, read_file(folder_ / "site.json").value());
     auto text = read_file(folder_ / "site.json").value();
-    text.insert(1, R"("power": {"idle_kw": 0.2},)");
+    text.replace(text.find("\"unknown\""), 9, R"({"idle_kw": 0.2, "training_kw": 1, "pue": 1})");
     ASSERT_TRUE(write_file(folder_ / "site.json", text));
     EXPECT_EQ(poll({}).exit_code, 0);
     ASSERT_EQ(logged().size(), 2U);

@@ -80,7 +80,7 @@ class Poller : public testing::Test {
         std::string files;
         for (auto const& site : sites) {
             auto const text = fmt::format(
-                R"({{"site": "{0}", "launcher": {{
+                R"({{"site": "{0}", "power": "unknown", "launcher": {{
                     "slurm_conf": "{1}/{0}/slurm.conf", "script": "job.sh",
                     "command_deadline_s": 4, "grace_s": 5{2}}}}})",
                 site, clusters_.path().string(), launcher);

@@ -12,7 +12,8 @@ import threading
 import time
 from pathlib import Path
 
-from harness import LONG, PACED, SOURCE, SmallRun, expect, kill, program, read_json_lines, wait_for
+from harness import (LONG, PACED, POWER, SOURCE, SmallRun, expect, kill, program, read_json_lines,
+                     wait_for)
 
 POLL_PERIOD_S, LIFETIME_S, OUTAGE_S = (60, 180, 120) if LONG else (1, 4, 20)
 CLOSE_DELAY_S, MAX_AGE_S = (60, 120) if LONG else (2, 3)
@@ -65,7 +66,8 @@ class Rig:
             (self.run.folder / "prologue.sh").write_text(prologue)
             self.launcher["prologue"] = "prologue.sh"
         self.run.write("site_A.json", {
-            "site": "A", "ranks": ranks, "region": "A", "launcher": self.launcher,
+            "site": "A", "ranks": ranks, "region": "A", "power": POWER,
+            "launcher": self.launcher,
             "poll_period_s": POLL_PERIOD_S, "permission_lifetime_s": LIFETIME_S,
             "signal_max_age_s": MAX_AGE_S, "window": {"close_delay_s": CLOSE_DELAY_S},
             **(changes or {})})

@@ -16,6 +16,7 @@
 #include "bill/account/publication.hpp"
 #include "bill/account/scenario.hpp"
 #include "bill/account/times.hpp"
+#include "run/config/site.hpp"
 #include "run/energy/bill.hpp"
 
 // The account of a run: all numbers that a report shows. It is computed from a run's folder
@@ -143,7 +144,9 @@ struct SiteAccount {
     std::optional<Spread> drain;    ///< from a stop request to the trainer's exit
     std::optional<SiteRate> rate;   ///< empty if the site logged no step
     // The settings that were in force last.
-    energy::Power power;
+    std::optional<energy::Power> power;     ///< empty: unknown
+    std::vector<config::PueChange> later_pues{};  ///< as in config::Site
+    energy::BetweenJobs between_jobs{energy::BetweenJobs::unknown};
     std::string power_source;  ///< where `power` comes from, for the user; empty if not stated
     /// Carbon from making and disposing of the devices, per hour in which the site holds them.
     std::optional<double> embodied_gco2_per_hour;
@@ -158,6 +161,9 @@ struct SiteAccount {
     /// Real seconds for which the site has had devices since Publication::until. The bill lacks
     /// their energy.
     double unpublished{};
+    /// What the site drew between its jobs if its nodes stayed switched on for it. This is not in
+    /// `bill`: nobody has said whether they did.
+    energy::Tally if_idle{};
     std::optional<Tail> tail{};  ///< empty if the account has no other one to compare with
 };
 

@@ -24,6 +24,8 @@ SiteAccount site_of(SiteTimeline const& timeline, double end_s)
     site.label = config.site.value;
     site.devices = config.devices;
     site.power = config.power;
+    site.later_pues = config.later_pues;
+    site.between_jobs = config.between_jobs;
     site.power_source = config.power_source;
     site.embodied_gco2_per_hour = config.embodied_gco2_per_hour;
     site.open_below = config.window.open_below;
@@ -152,6 +154,7 @@ void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, W
         site.bill = std::move(energy.sites[s].bill);
         site.cumulative = std::move(energy.sites[s].cumulative);
         site.embodied = energy.sites[s].embodied;
+        site.if_idle = energy.sites[s].if_idle;
     }
     account.windows = std::move(windows);
     for (std::size_t w = 0; w < energy.windows.size(); ++w)

@@ -25,10 +25,7 @@ void add_power(std::vector<AuditLine>& lines, Account const& a)
 {
     std::vector<std::pair<std::string, std::string>> sites_by_text;
     for (auto const& site : a.sites) {
-        auto const text = fmt::format(
-            "{}; {:g} kW idle, {:g} kW training, PUE {:g}; modelled, not metered",
-            site.power_source.empty() ? "source not stated" : site.power_source,
-            site.power.idle.value / 1000, site.power.training.value / 1000, site.power.pue);
+        auto const text = power_text(site);
         auto const same = std::find_if(sites_by_text.begin(), sites_by_text.end(),
                                        [&](auto const& group) { return group.first == text; });
         if (same == sites_by_text.end()) sites_by_text.emplace_back(text, site.id.value);

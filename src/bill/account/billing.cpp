@@ -4,17 +4,45 @@
 namespace curtail::account {
 namespace {
 
+// The power of a site in a real interval. It changes with the PUE.
+std::vector<std::pair<energy::Interval, std::optional<energy::Power>>> powers(
+    config::Site const& site, energy::Interval in_force)
+{
+    if (!site.power) return {{in_force, std::nullopt}};
+    std::vector<std::pair<energy::Interval, std::optional<energy::Power>>> out;
+    auto power = *site.power;
+    Time from = Time::min();
+    auto const add = [&](Time to) {
+        energy::Interval const when{std::max(from, in_force.from), std::min(to, in_force.to)};
+        if (when.from < when.to) out.emplace_back(when, power);
+    };
+    for (auto const& change : site.later_pues) {
+        add(change.from);
+        from = change.from;
+        power.pue = change.pue;
+    }
+    add(Time::max());
+    return out;
+}
+
 // One billing for each of the settings that a site had. `series` returns the intensity.
 template <class Series>
 energy::Billings billings(SiteTimeline const& site, Axis const& axis, Series const& series)
 {
     auto const& settings = site.settings.all;
-    auto const signal = [&](Time real) { return real == Time::min() ? real : axis.signal(real); };
+    auto const signal = [&](Time real) {
+        return real == Time::min() || real == Time::max() ? real : axis.signal(real);
+    };
     energy::Billings out;
     for (std::size_t i = 0; i < settings.size(); ++i) {
         auto const& [from, config] = settings[i];
-        Time const to = i + 1 < settings.size() ? signal(settings[i + 1].from) : Time::max();
-        out.push_back({{signal(from), to}, config.power, config.window.open_below, series(config)});
+        energy::Interval const in_force{
+            from, i + 1 < settings.size() ? settings[i + 1].from : Time::max()};
+        for (auto const& [when, power] : powers(config, in_force))
+            out.push_back({{signal(when.from), signal(when.to)},
+                           power,
+                           config.window.open_below,
+                           series(config)});
     }
     return out;
 }
@@ -30,6 +58,14 @@ energy::Billings billings_of(Timeline const& timeline, std::size_t s,
                 return energy::IntensitySeries{series.points, {site.signal_max_age}};
         return energy::IntensitySeries{{}};
     });
+}
+
+std::vector<energy::StateInterval> billed_of(SiteTimeline const& site)
+{
+    auto billed = site.held;
+    billed.insert(billed.end(), site.between_jobs.begin(), site.between_jobs.end());
+    std::ranges::stable_sort(billed, {}, [](auto const& s) { return s.when.from; });
+    return billed;
 }
 
 energy::Billings imagined_billings_of(Timeline const& timeline, std::size_t s,

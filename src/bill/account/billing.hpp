@@ -14,6 +14,10 @@ namespace curtail::account {
 [[nodiscard]] energy::Billings billings_of(Timeline const& timeline, std::size_t s,
                                            std::vector<RegionSeries> const& trace);
 
+/// Returns the states that are billed: those in which the site held devices, and those between its
+/// jobs in which its nodes stayed switched on for it.
+[[nodiscard]] std::vector<energy::StateInterval> billed_of(SiteTimeline const& site);
+
 /// Returns how site `s` would be billed in the region of `series`, if it had always been there. The
 /// value of the nearest sample holds before the first sample and after the last one.
 [[nodiscard]] energy::Billings imagined_billings_of(Timeline const& timeline, std::size_t s,

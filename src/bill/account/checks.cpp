@@ -55,10 +55,15 @@ FractionalSeconds part_inside(energy::Interval when, std::vector<energy::StateIn
     return inside;
 }
 
-// The power of a site at a real time.
+// The power of a site at a real time; 0 if it is unknown.
 Watts power_at(SiteRecords const& r, PowerState state, Time time)
 {
-    return r.timeline.settings.at(time).power.of(state);
+    auto const& site = r.timeline.settings.at(time);
+    if (!site.power) return {};
+    auto power = *site.power;
+    for (auto const& change : site.later_pues)
+        if (change.from <= time) power.pue = change.pue;
+    return power.of(state);
 }
 
 void check_steps_in_jobs(std::vector<Doubt>& doubts, SiteRecords const& r)
@@ -277,6 +282,13 @@ void check_accounting(std::vector<Doubt>& doubts, SiteRecords const& r,
     }
 }
 
+WattHours drawn_by_jobs(energy::Bill const& bill)
+{
+    auto const between = bill.by_state.find(PowerState::between_jobs);
+    return bill.total.energy -
+           (between != bill.by_state.end() ? between->second.energy : WattHours{});
+}
+
 }  // namespace
 
 std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Work const& work,
@@ -290,7 +302,7 @@ std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Wo
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         SiteRecords const records{s, files.run.sites[s], files.sites[s], timeline.sites[s],
                                   work.sites[s].tokens};
-        auto const drawn = energy.sites[s].bill.total.energy;
+        auto const drawn = drawn_by_jobs(energy.sites[s].bill);
         auto const real = WattHours{drawn.value / timeline.axis.factor()};
         check_journal(doubts, records);
         check_settings(doubts, records);

@@ -105,7 +105,8 @@ std::optional<energy::Tally> average_of(RunFiles const& files, Timeline const& t
     if (files.averages.empty()) return std::nullopt;
     energy::Tally sum;
     for (std::size_t s = 0; s < files.run.sites.size(); ++s)
-        sum += energy::bill_of(timeline.sites[s].held, {}, billings_of(timeline, s, files.averages))
+        sum += energy::bill_of(billed_of(timeline.sites[s]), {},
+                               billings_of(timeline, s, files.averages))
                    .total;
     return sum;
 }
@@ -120,12 +121,15 @@ Energy energy_of(RunFiles const& files, Timeline const& timeline,
     energy.rounds.resize(rounds.size());
     auto const points = points_for(timeline.end_s, energy.cumulative_step_s);
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
-        SiteSource const source{timeline.sites[s].held, billings_of(timeline, s, files.trace)};
+        auto const& site = timeline.sites[s];
+        SiteSource const source{site.held, billings_of(timeline, s, files.trace)};
+        auto const billed = billed_of(site);
         energy.sites.push_back(
-            {energy::bill_of(source.held, intervals_of(windows, s, timeline), source.billings),
-             energy::cumulative(source.held, source.billings, axis.zero(),
+            {energy::bill_of(billed, intervals_of(windows, s, timeline), source.billings),
+             energy::cumulative(billed, source.billings, axis.zero(),
                                 millis(energy.cumulative_step_s), points),
-             embodied_of(timeline.sites[s], axis.factor())});
+             embodied_of(site, axis.factor()),
+             energy::bill_of(site.maybe_between_jobs, {}, source.billings).total});
         add_windows(energy.windows, windows, s, source, axis);
         for (std::size_t r = 0; r < rounds.size(); ++r)
             energy.rounds[r] +=

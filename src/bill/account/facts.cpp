@@ -69,15 +69,11 @@ FactGroup sites_facts(std::vector<config::Site> const& sites, Account const& a)
     for (std::size_t s = 0; s < sites.size(); ++s) {
         auto const& site = sites[s];
         auto const& rate = a.sites[s].rate;
-        auto const power = fmt::format(
-            "{:.3f} kW idle, {:.3f} kW training ({}); PUE {:g}", site.power.idle.value / 1000,
-            site.power.training.value / 1000,
-            site.power_source.empty() ? "source not stated" : "source: " + site.power_source,
-            site.power.pue);
         group.rows.emplace_back(
             site.site.value,
             fmt::format("{}{}{}; {}; {}", site.label, site.label.empty() ? "" : "; ",
-                        site.devices.empty() ? "devices not described" : site.devices, power,
+                        site.devices.empty() ? "devices not described" : site.devices,
+                        power_text(a.sites[s]),
                         rate ? rate_text(*rate) : "no step"));
     }
     return group;

@@ -37,6 +37,17 @@ std::string rate_text(SiteRate const& rate)
 
 energy::Tally total_of(Account const& account) { return total_bill(account).total; }
 
+std::optional<energy::Tally> total_if_idle(Account const& account)
+{
+    auto total = total_of(account);
+    bool is_unknown = false;
+    for (auto const& site : account.sites) {
+        is_unknown = is_unknown || site.if_idle.energy.value > 0;
+        total += site.if_idle;
+    }
+    return is_unknown ? std::optional(total) : std::nullopt;
+}
+
 energy::Bill total_bill(Account const& account)
 {
     energy::Bill sum;
@@ -47,6 +58,21 @@ energy::Bill total_bill(Account const& account)
     }
     if (!account.unlogged.empty()) sum.total.bound = sum.total.bound | energy::Bound::at_least;
     return sum;
+}
+
+std::string power_text(SiteAccount const& site)
+{
+    if (!site.power) return "power unknown: hours and tokens only";
+    auto pue = fmt::format("{:g}", site.power->pue);
+    for (auto const& change : site.later_pues)
+        pue += fmt::format(", {:g} from {} on", change.pue, format_time(change.from));
+    constexpr char const* between[] = {"unknown what the nodes do between jobs",
+                                       "nodes released between jobs",
+                                       "nodes idle between jobs"};
+    return fmt::format("{}; {:g} kW idle, {:g} kW training, PUE {}; modelled, not metered; {}",
+                       site.power_source.empty() ? "source not stated" : site.power_source,
+                       site.power->idle.value / 1000, site.power->training.value / 1000, pue,
+                       between[static_cast<int>(site.between_jobs)]);
 }
 
 double training_s(Account const& account)

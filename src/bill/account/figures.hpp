@@ -51,6 +51,11 @@ namespace curtail::account {
 /// an empty optional if the CO2 of `other` is 0 or less.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
                                                  energy::Tally const& other);
+/// Returns the total if all nodes stayed switched on between jobs for which nobody has said whether
+/// they did. Returns an empty optional if there are none.
+[[nodiscard]] std::optional<energy::Tally> total_if_idle(Account const& account);
+/// Says how a site's power is known, and what its nodes do between jobs.
+[[nodiscard]] std::string power_text(SiteAccount const& site);
 /// Returns the run itself as a scenario.
 [[nodiscard]] Scenario run_scenario(Account const& account);
 /// Returns the scenarios of `Account::always_on`, in order of increasing carbon.

@@ -2,6 +2,7 @@
 #include "bill/account/in_force.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/core/text.hpp"
 #include "run/runlog/configuration.hpp"
@@ -67,11 +68,14 @@ std::string differences(config::Site const& a, config::Site const& b)
         if (differs) text += (text.empty() ? "" : ", ") + std::string(name);
     };
     auto const levels = [](config::Site const& s) {
-        return std::pair(s.power.idle.value, s.power.training.value);
+        auto const power = s.power.value_or(energy::Power{});
+        return std::tuple(s.power.has_value(), power.idle.value, power.training.value);
     };
+    auto const pue = [](config::Site const& s) { return s.power.value_or(energy::Power{}).pue; };
     add(a.region != b.region, "region");
     add(levels(a) != levels(b), "power");
-    add(a.power.pue != b.power.pue, "PUE");
+    add(pue(a) != pue(b) || a.later_pues != b.later_pues, "PUE");
+    add(a.between_jobs != b.between_jobs, "between_jobs");
     add(a.window.open_below != b.window.open_below, "open_below_gco2_per_kwh");
     add(a.signal_max_age != b.signal_max_age, "signal_max_age_s");
     add(a.embodied_gco2_per_hour != b.embodied_gco2_per_hour, "embodied_gco2_per_hour");

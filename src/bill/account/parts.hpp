@@ -34,6 +34,7 @@ struct SiteEnergy {
     energy::Bill bill;
     std::vector<energy::Tally> cumulative;  ///< running totals, every `Energy::cumulative_step_s`
     std::optional<Grams> embodied;          ///< as SiteAccount::embodied
+    energy::Tally if_idle;                  ///< as SiteAccount::if_idle
 };
 /// The energy and carbon of the run.
 struct Energy {

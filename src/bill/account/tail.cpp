@@ -27,12 +27,14 @@ struct DrawnPiece {
 
 std::vector<DrawnPiece> pieces_of(SiteTimeline const& site, energy::Billings const& billings)
 {
+    auto const billed = billed_of(site);
     std::vector<DrawnPiece> out;
     for (auto const& b : billings)
-        for (auto const& s : energy::clip(site.held, b.when))
+        for (auto const& s : energy::clip(billed, b.when))
             for (auto const& piece : b.intensity.pieces(s.when))
-                out.push_back(
-                    {piece.when, {s.state, b.power.of(s.state), piece.intensity, b.threshold}});
+                out.push_back({piece.when,
+                               {s.state, b.power ? b.power->of(s.state) : Watts{},
+                                piece.intensity, b.threshold}});
     std::ranges::stable_sort(out, {}, [](DrawnPiece const& piece) { return piece.when.from; });
     return out;
 }

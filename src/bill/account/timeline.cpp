@@ -9,6 +9,8 @@
 namespace curtail::account {
 namespace {
 
+using energy::PowerState;
+
 // Seconds on the signal's axis; those of the event itself if it names no signal time.
 double seconds_of(Event const& event, Axis const& axis)
 {
@@ -223,6 +225,46 @@ Time first_time(RunFiles const& files)
     return empty ? Time{} : files.trace[0].points[0].time;
 }
 
+// When the run was complete; otherwise the last recorded time.
+Time completion_of(RunFiles const& files, Time end)
+{
+    for (auto const& commit : files.commits)
+        if (commit.run_complete) return std::min(commit.time, end);
+    return end;
+}
+
+// Finds when a site had no job, between its first poll and `until`.
+void find_between_jobs(SiteTimeline& site, std::optional<Time> first_poll, Time until,
+                       Axis const& axis)
+{
+    if (!first_poll) return;
+    auto const& settings = site.settings.all;
+    auto const add = [&](Time from, Time to) {
+        for (std::size_t i = 0; i < settings.size(); ++i) {
+            Time const end = i + 1 < settings.size() ? settings[i + 1].from : Time::max();
+            energy::Interval const part{std::max(from, settings[i].from), std::min(to, end)};
+            auto const between = settings[i].site.between_jobs;
+            if (part.from >= part.to || between == energy::BetweenJobs::released) continue;
+            bool const is_idle = between == energy::BetweenJobs::idle;
+            (is_idle ? site.between_jobs : site.maybe_between_jobs)
+                .push_back({PowerState::between_jobs,
+                            {axis.signal(part.from), axis.signal(part.to)}});
+        }
+    };
+    Time at = *first_poll;
+    for (auto const& [state, when] : site.held_real) {
+        add(at, std::min(when.from, until));
+        at = std::max(at, when.to);
+    }
+    add(at, until);
+}
+
+std::optional<Time> first_poll_of(std::vector<Event> const& poller, SiteId const& site)
+{
+    auto const first = std::ranges::find(poller, site.value, &Event::site);
+    return first == poller.end() ? std::nullopt : std::optional(first->time);
+}
+
 std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> const& poller,
                                    Axis const& axis, Time end)
 {
@@ -236,6 +278,8 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
         site.settings = settings_in_force(files, s);
         bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
         if (has_open_job) site.unpublished = end - until;
+        find_between_jobs(site, first_poll_of(poller, files.run.sites[s].site),
+                          std::min(until, completion_of(files, end)), axis);
     }
     return out;
 }

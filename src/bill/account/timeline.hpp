@@ -58,6 +58,11 @@ struct SiteTimeline {
     std::vector<energy::StateInterval> held;       ///< when the site had devices, with its
                                                    ///< states; times on the signal's clock
     std::vector<energy::StateInterval> held_real;  ///< the same in real time
+    /// When no job ran, between the first poll and the run's completion, and the nodes stayed
+    /// switched on for the site; in the state `between_jobs`, on the signal's clock.
+    std::vector<energy::StateInterval> between_jobs;
+    /// The same for times for which nobody has said what the nodes did.
+    std::vector<energy::StateInterval> maybe_between_jobs;
     /// The intervals of `held` in seconds after time zero. This list also has intervals in the
     /// state `provision`, which `held` leaves out.
     std::vector<StateSpan> states;

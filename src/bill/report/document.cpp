@@ -28,6 +28,22 @@ Object run_json(account::Account const& a)
     return run;
 }
 
+Value kw_of(account::SiteAccount const& site, Watts energy::Power::*level)
+{
+    return site.power ? Value((*site.power.*level).value / 1000) : Value();
+}
+
+// A list of values and the times from which they apply; null if the power is unknown.
+Value pues_json(account::SiteAccount const& site)
+{
+    if (!site.power) return {};
+    if (site.later_pues.empty()) return site.power->pue;
+    Array pues{Object{{"from", Value()}, {"value", site.power->pue}}};
+    for (auto const& change : site.later_pues)
+        pues.emplace_back(Object{{"from", format_time(change.from)}, {"value", change.pue}});
+    return pues;
+}
+
 Array sites_json(account::Account const& a)
 {
     std::int64_t color = 0;
@@ -39,9 +55,10 @@ Array sites_json(account::Account const& a)
                       {"color", color++ % 8},
                       {"rate", rate_json(s.rate)},
                       {"power", Object{{"source", json::text_or_null(s.power_source)},
-                                       {"idle_kw", s.power.idle.value / 1000},
-                                       {"training_kw", s.power.training.value / 1000},
-                                       {"pue", s.power.pue},
+                                       {"idle_kw", kw_of(s, &energy::Power::idle)},
+                                       {"training_kw", kw_of(s, &energy::Power::training)},
+                                       {"pue", pues_json(s)},
+                                       {"between_jobs", energy::name(s.between_jobs)},
                                        {"embodied_gco2_per_hour", s.embodied_gco2_per_hour}}},
                       {"open_below", s.open_below.value},
                       {"close_above", s.close_above.value},

@@ -63,7 +63,7 @@ Object whole_json(Whole const& whole, account::Account const& a)
     auto const& tally = whole.bill.total;
     Object ratios;
     for (auto const& s : a.always_on) ratios.set(s.region, account::carbon_ratio(tally, s.tally));
-    return {{"kwh", tally.energy.value / 1000},
+    return {{"kwh", in_kilo(tally.drawn())},
             {"energy_is_whole", tally.bound == energy::Bound::exact},
             {"energy_bound", energy::name(tally.bound)},
             {"unknown_kwh", tally.unknown.value / 1000},
@@ -130,7 +130,7 @@ json::Value energy_json(account::Account const& a)
         window.set(id, s.bill.inside_windows.value / 1000);
         unknown.set(id, total.unknown.value / 1000);
         outside.set(id, in_grams(total.known_carbon_dirty()));
-        total_kwh.set(id, total.energy.value / 1000);
+        total_kwh.set(id, in_kilo(total.drawn()));
         total_g.set(id, in_grams(total.known_carbon()));
         cumulative.set(id, series_json(s.cumulative));
     }

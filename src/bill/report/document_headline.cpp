@@ -24,7 +24,7 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
                   {"elsewhere", s.elsewhere},
                   {"rate", rate_json(s.rate)},
                   {"kg", kg_of(tally)},
-                  {"kwh", tally.energy.value / 1000},
+                  {"kwh", in_kilo(tally.drawn())},
                   {"unknown_kwh", tally.unknown.value / 1000},
                   {"share", share_of(tally)},
                   {"held_kwh", s.held_wh.value / 1000},
@@ -46,7 +46,7 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
             {"rate", rate_json(s.rate)},
             {"wall_s", s.wall_s},
             {"s_step", s.step},
-            {"kwh", s.tally.energy.value / 1000},
+            {"kwh", in_kilo(s.tally.drawn())},
             {"unknown_kwh", s.tally.unknown.value / 1000},
             {"held_kwh", s.held_wh.value / 1000},
             {"held_s", s.held_s},
@@ -68,7 +68,14 @@ void add_energy_headline(Object& out, account::Account const& a)
     for (auto const& s : a.always_on) shares.set(s.region, share_of(s.tally));
     auto const mean = total.mean_intensity();
     out.set("co2_outside_kg", in_kilo(total.known_carbon_dirty()));
-    out.set("energy_kwh", total.energy.value / 1000);
+    out.set("energy_kwh", in_kilo(total.drawn()));
+    auto const if_idle = total_if_idle(a);
+    out.set("energy_if_idle_kwh",
+            if_idle ? Value(in_kilo(if_idle->drawn())) : Value());
+    out.set("co2_if_idle_kg", if_idle ? Value(kg_of(*if_idle)) : Value());
+    out.set("between_jobs", by_site(a, [](account::SiteAccount const& s) {
+                return Value(energy::name(s.between_jobs));
+            }));
     out.set("kwh_outside", in_kilo(total.dirty()));
     out.set("kwh_unknown", total.unknown.value / 1000);
     out.set("share", share_of(total));
@@ -129,7 +136,7 @@ json::Value now_json(account::Account const& a)
                   {"measured_s", a.speed ? Value(a.speed->measured.count()) : Value()},
                   {"training_left_s", left ? Value(left->count()) : Value()},
                   {"training_left", left ? Value(account::training_text(*left)) : Value()},
-                  {"kwh", total.energy.value / 1000},
+                  {"kwh", in_kilo(total.drawn())},
                   {"gco2", in_grams(total.known_carbon())},
                   {"co2_is_whole", total.whole()},
                   {"energy_is_whole", total.bound == energy::Bound::exact},

@@ -14,7 +14,7 @@ using json::Value;
 
 json::Object& add_tally(json::Object& out, energy::Tally const& tally)
 {
-    return out.set("kwh", tally.energy.value / 1000)
+    return out.set("kwh", in_kilo(tally.drawn()))
         .set("energy_is_whole", tally.bound == energy::Bound::exact)
         .set("energy_bound", energy::name(tally.bound))
         .set("kwh_unknown", tally.unknown.value / 1000)

@@ -50,8 +50,8 @@ struct SettingsFile {
                                         std::int64_t max = std::int64_t{1} << 53);
 /// Reads a number from `min` to `max`. If the value is not in this range, records an error and
 /// returns the nearest bound.
-[[nodiscard]] double read_number(json::ObjectReader& r, std::string const& key, double fallback,
-                                 double min, double max);
+[[nodiscard]] double read_number(json::ObjectReader& r, std::string const& key,
+                                 std::optional<double> fallback, double min, double max);
 /// Reads a duration from 0.001 to 1e9 seconds, and rounds it to milliseconds. Returns `fallback` if
 /// `r` has recorded an error, even an earlier one.
 [[nodiscard]] Millis read_seconds(json::ObjectReader& r, std::string const& key, Millis fallback);

@@ -130,20 +130,45 @@ bool is_region(std::string_view name)
            name.find_first_of(", ") == std::string_view::npos;
 }
 
+// The PUE is a number, or a list of values with the times from which they apply.
+void read_pue(json::ObjectReader& r, Site& site)
+{
+    auto const* list = r.any("pue");
+    if (list == nullptr || list->as_array() == nullptr) {
+        site.power->pue = read_number(r, "pue", std::nullopt, 1, 10);
+        return;
+    }
+    r.require(!list->as_array()->empty(), "pue", "must be a number or a list with at least one value");
+    bool is_first = true;
+    r.each("pue", [&](json::ObjectReader& o) {
+        double const pue = read_number(o, "value", std::nullopt, 1, 10);
+        if (std::exchange(is_first, false)) {
+            site.power->pue = pue;
+            return;
+        }
+        auto const from = o.optional_time("from").value_or(Time::min());
+        Time const before = site.later_pues.empty() ? Time::min() : site.later_pues.back().from;
+        o.require(from > before, "from", "must be a time, and later than the one before it");
+        site.later_pues.push_back({from, pue});
+    });
+}
+
+// Power has no default: a guess would look like a statement.
 void read_power(json::ObjectReader& r, Site& site)
 {
-    auto& power = site.power;
-    auto const read = [&](char const* key, Watts fallback) {
-        double const kw = r.number(key, fallback.value / 1000);
+    auto const read = [&](char const* key) {
+        double const kw = r.number(key);
         r.require(kw > 0 && kw <= 1e6, key, "must be more than 0 and at most 1000000");
         return Watts{1000 * kw};
     };
-    power.idle = read("idle_kw", power.idle);
-    power.training = read("training_kw", power.training);
+    auto& power = site.power.emplace();
+    power.idle = read("idle_kw");
+    power.training = read("training_kw");
     r.require(power.training >= power.idle, "training_kw", "must be at least idle_kw");
-    power.pue = read_number(r, "pue", power.pue, 1, 10);
-    bool const sets_power = r.any("idle_kw") != nullptr || r.any("training_kw") != nullptr;
-    site.power_source = r.text("source", sets_power ? "" : default_power_source);
+    read_pue(r, site);
+    site.power_source = r.text("source", "");
+    site.between_jobs = static_cast<energy::BetweenJobs>(
+        r.one_of("between_jobs", {"unknown", "released", "idle"}, 0));
     site.embodied_gco2_per_hour = r.optional_number("embodied_gco2_per_hour");
     auto const embodied = site.embodied_gco2_per_hour.value_or(0);
     r.require(embodied >= 0 && embodied <= 1e9, "embodied_gco2_per_hour",
@@ -179,8 +204,12 @@ Result<Site> site_of(json::Value const& json, std::filesystem::path const& file)
     read_permission(r, site);
     r.object(
         "window", [&](Reader& o) { site.window = read_window(o); }, false);
-    r.object(
-        "power", [&](Reader& o) { read_power(o, site); }, false);
+    auto const* power = r.any("power");
+    if (power != nullptr && power->as_object() != nullptr)
+        r.object("power", [&](Reader& o) { read_power(o, site); });
+    else
+        r.require(power != nullptr && power->as_text() != nullptr && *power->as_text() == "unknown",
+                  "power", "must be an object with idle_kw, training_kw and pue, or \"unknown\"");
     r.object("launcher", [&](Reader& o) {
         site.launch = read_launcher(o, file);
         o.require(site.launch.nodes <= site.ranks, "nodes",

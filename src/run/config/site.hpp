@@ -43,9 +43,12 @@ struct LaunchSettings {
     Millis completing_time{300'000};
 };
 
-/// The origin of the powers that a site has if its file sets none.
-inline constexpr char const* default_power_source =
-    "default of Curtail: the technical report's node of 4 x A100";
+/// A change of a building's PUE.
+struct PueChange {
+    Time from;  ///< real time
+    double pue{1};
+    friend bool operator==(PueChange const&, PueChange const&) = default;
+};
 
 /// What a site trains on.
 enum class Device { cpu, gpu };
@@ -71,10 +74,11 @@ struct Site {
     /// periods and the close delay, but at least 30 s.
     std::optional<Millis> permission_lifetime;
     windows::Thresholds window;
-    energy::Power power;
-    /// Where the two powers come from, for people. Empty: the site file sets powers and does not
-    /// say.
-    std::string power_source{default_power_source};
+    /// With the first PUE. Empty: the power is unknown.
+    std::optional<energy::Power> power;
+    std::vector<PueChange> later_pues;  ///< in order of time
+    energy::BetweenJobs between_jobs{energy::BetweenJobs::unknown};
+    std::string power_source;  ///< where the two powers come from, for people; empty: not stated
     /// Carbon from making and disposing of the site's devices, per hour in which the site holds
     /// them. Empty if unknown.
     std::optional<double> embodied_gco2_per_hour;

@@ -25,6 +25,22 @@ std::vector<StateInterval> clip(std::span<StateInterval const> states, Interval 
     return out;
 }
 
+namespace {
+
+// What a site draws in a state. Energy at an unknown power is missing.
+Tally tally_of(Billing const& billing, PowerState state, Interval when)
+{
+    if (!billing.power) {
+        Tally missing;
+        missing.bound = Bound::at_least;
+        missing.unpowered = true;
+        return missing;
+    }
+    return integrate(billing.power->of(state), when, billing.intensity, billing.threshold);
+}
+
+}  // namespace
+
 Bill& Bill::operator+=(Bill const& other)
 {
     for (auto const& [state, tally] : other.by_state) by_state[state] += tally;
@@ -40,13 +56,13 @@ Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> wi
     for (auto const& b : billings) {
         auto const mine = clip(states, b.when);
         for (auto const& s : mine) {
-            auto const tally = integrate(b.power.of(s.state), s.when, b.intensity, b.threshold);
+            auto const tally = tally_of(b, s.state, s.when);
             bill.by_state[s.state] += tally;
             bill.total += tally;
         }
         for (auto const& window : windows)
             for (auto const& s : clip(mine, window))
-                bill.inside_windows += b.power.of(s.state) * s.when.length();
+                if (b.power) bill.inside_windows += b.power->of(s.state) * s.when.length();
     }
     return bill;
 }
@@ -64,7 +80,7 @@ std::vector<Tally> cumulative(std::span<StateInterval const> states, Billings co
                 auto const cell = (at - from) / step;
                 Time const to = std::min(s.when.to, from + (cell + 1) * step);
                 cells[static_cast<std::size_t>(cell) + 1] +=
-                    integrate(b.power.of(s.state), {at, to}, b.intensity, b.threshold);
+                    tally_of(b, s.state, {at, to});
                 at = to;
             }
         }
@@ -86,7 +102,7 @@ AlwaysOnBill always_on(Tokens tokens, double tokens_per_second, Time start,
         auto const assumed = b.intensity.assumed_after_last(mine.front().when);
         if (assumed.length().count() <= 0) continue;
         out.assumed.from = std::min(out.assumed.from, assumed.from);
-        out.assumed_energy += b.power.of(PowerState::training) * assumed.length();
+        out.assumed_energy += tally_of(b, PowerState::training, assumed).energy;
     }
     return out;
 }

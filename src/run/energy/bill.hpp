@@ -39,7 +39,7 @@ struct Bill {
 /// How a site is billed while its settings do not change.
 struct Billing {
     Interval when{Time::min(), Time::max()};
-    Power power;
+    std::optional<Power> power;  ///< empty: unknown
     /// Energy drawn while the intensity is below this threshold counts as clean. The technical
     /// report (arXiv:2602.22760) takes it for energy that would have been curtailed.
     GramsPerKwh threshold{100};

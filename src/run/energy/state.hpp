@@ -17,8 +17,9 @@ namespace curtail::energy {
 /// - `suspended`: the scheduler had suspended the job, and its processes did not run;
 /// - `frozen`: the processes did not run, and the scheduler did not say why;
 /// - `stalled`: a step took much longer than all others, although the processes ran;
-/// - `requeued`: the job waited to start again under the same number, as far as its logs tell.
-/// The account finds the last four; a trainer does not log them.
+/// - `requeued`: the job waited to start again under the same number, as far as its logs tell;
+/// - `between_jobs`: no job of the site ran, and its nodes stayed switched on for it.
+/// The account finds the last five; a trainer does not log them.
 enum class PowerState {
     starting,
     training,
@@ -28,12 +29,14 @@ enum class PowerState {
     suspended,
     frozen,
     stalled,
-    requeued
+    requeued,
+    between_jobs
 };
 inline constexpr PowerState all_states[] = {
     PowerState::starting, PowerState::training, PowerState::exchange,
     PowerState::idle,     PowerState::draining, PowerState::suspended,
-    PowerState::frozen,   PowerState::stalled,  PowerState::requeued};
+    PowerState::frozen,   PowerState::stalled,  PowerState::requeued,
+    PowerState::between_jobs};
 /// Returns the state's name, such as `training`.
 [[nodiscard]] char const* name(PowerState state);
 /// Returns the state with the name `name`, or an empty optional if there is none.
@@ -46,10 +49,19 @@ struct StateInterval {
     friend bool operator==(StateInterval const&, StateInterval const&) = default;
 };
 
+/// What a site's nodes do while none of its jobs runs.
+enum class BetweenJobs {
+    unknown,   ///< the bill states both figures
+    released,  ///< others use them, or they are switched off
+    idle       ///< they stay switched on for the site
+};
+/// Returns the name, such as `released`.
+[[nodiscard]] char const* name(BetweenJobs between_jobs);
+
 /// The power that a site's devices draw. Nothing is metered: this is a model with two levels.
 struct Power {
-    Watts idle{468};        ///< in every state except `training` and `stalled`
-    Watts training{2'024};  ///< in `training`, and in `stalled`, where devices may compute
+    Watts idle;      ///< in every state except `training` and `stalled`
+    Watts training;  ///< in `training`, and in `stalled`, where devices may compute
     /// Power usage effectiveness of the building: its total power, divided by the power of its
     /// devices (ISO/IEC 30134-2). At least 1.
     double pue{1};

@@ -34,6 +34,7 @@ Tally& Tally::operator+=(Tally const& other)
     avoided += other.avoided;
     blind = blind || other.blind;
     bound = bound | other.bound;
+    unpowered = unpowered || other.unpowered;
     return *this;
 }
 

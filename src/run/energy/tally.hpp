@@ -27,6 +27,7 @@ struct Tally {
     Grams avoided{};
     bool blind{false};          ///< some energy was drawn in a region without any known intensity
     Bound bound{Bound::exact};  ///< how `energy` relates to what was drawn
+    bool unpowered{false};      ///< some energy is missing because the power is unknown
 
     /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind.
     Tally& operator+=(Tally const& other);
@@ -59,6 +60,11 @@ struct Tally {
     [[nodiscard]] std::optional<Grams> known_carbon_dirty() const
     {
         return known() ? std::optional(carbon_dirty) : std::nullopt;
+    }
+    /// Returns all energy drawn. Returns an empty optional if the power was never known.
+    [[nodiscard]] std::optional<WattHours> drawn() const
+    {
+        return unpowered && energy.value <= 0 ? std::nullopt : std::optional(energy);
     }
     /// Returns the energy drawn while the intensity was known.
     [[nodiscard]] WattHours known_energy() const { return energy - unknown; }

@@ -50,7 +50,7 @@ TEST(AlwaysOn, CountsAPacedStepThatAStopCutShortAtItsPace)
 TEST(AlwaysOn, NamesTheReferenceSiteInARegionWithoutASite)
 {
     auto files = small_run();
-    files.run.sites[1].power.training = Watts{1000};
+    files.run.sites[1].power->training = Watts{1000};
     auto account = account_of(files);
     EXPECT_EQ(account.always_on[2].as_site, "EAST") << "the first site of the run";
     EXPECT_TRUE(account.always_on[2].elsewhere);
@@ -169,7 +169,7 @@ TEST(AlwaysOn, AssumesThatTheLastSampleContinuesAndNotesIt)
 TEST(AlwaysOn, StartsWithItsTraceAtItsSitesPower)
 {
     auto files = small_run();
-    files.run.sites[1].power.training = Watts{1000};
+    files.run.sites[1].power->training = Watts{1000};
     files.trace[0].points.insert(files.trace[0].points.begin(), {at(-24), GramsPerKwh{50}});
     auto const doc = document(account_of(files), std::nullopt);
     auto const of = [&](char const* key, char const* region) {

@@ -93,8 +93,8 @@ TEST(Audit, NamesPowerSourceAndPueOfEachGroupOfSites)
     for (auto& site : files.run.sites) site.power_source = "nameplate";
     EXPECT_THAT(texts(account_of(files), "power"),
                 testing::ElementsAre("Power of EAST, WEST: nameplate; 0.4 kW idle, 2 kW training, "
-                                     "PUE 1; modelled, not metered"));
-    files.run.sites[1].power.pue = 1.3;
+                                     "PUE 1; modelled, not metered; nodes released between jobs"));
+    files.run.sites[1].power->pue = 1.3;
     files.run.sites[1].power_source = "";
     EXPECT_THAT(
         texts(account_of(files), "power"),

@@ -94,7 +94,7 @@ TEST(Bill, OfRunAndAlwaysOnIncludesThePueOfTheSite)
     auto files = small_run();
     files.commits.back().tokens = {21'600};
     auto const before = account_of(files);
-    files.run.sites[0].power.pue = 1.25;
+    files.run.sites[0].power->pue = 1.25;
     auto const account = account_of(files);
     EXPECT_NEAR(account.sites[0].bill.total.energy.value, 1.25 * 3400, 1e-9);
     EXPECT_NEAR(account.sites[0].bill.total.carbon.value, 1.25 * 250, 1e-9);

@@ -124,10 +124,10 @@ class SettingsInForceTest : public Checks {
              {"east.json",
               fmt::format(
                   R"({{"site": "{}", "region": "E", "launcher": {{}}, "signal_max_age_s": {},
-                  "power": {{"idle_kw": {}, "training_kw": {}, "pue": {}}},
+                  "power": {{"idle_kw": {}, "training_kw": {}, "pue": {}, "between_jobs": "released"}},
                   "window": {{"open_below_gco2_per_kwh": {}, "close_above_gco2_per_kwh": {}}}}})",
                   site, FractionalSeconds(east.signal_max_age).count(), idle_w / 1000,
-                  training_w / 1000, east.power.pue, east.window.open_below.value,
+                  training_w / 1000, east.power->pue, east.window.open_below.value,
                   east.window.close_above.value)}}};
         files.poller_events.insert(files.poller_events.begin(),
                                    runlog::to_event(then, at(hour), "EAST"));
@@ -146,7 +146,7 @@ TEST_F(SettingsInForceTest, AreThoseOfTheBillAndTheFileIsShownAsADifference)
     (void)titles();
     auto const before = kwh();
     log(0.1, 400, 2000);
-    files.run.sites[0].power.training = Watts{9000};
+    files.run.sites[0].power->training = Watts{9000};
     files.run.sites[0].signal_max_age = Seconds{1};
     EXPECT_THAT(titles(), testing::ElementsAre("Settings differ"));
     EXPECT_TRUE(
@@ -166,7 +166,7 @@ TEST_F(SettingsInForceTest, ChangeAtTheirTime)
     auto const before = kwh();
     log(0.1, 400, 2000);
     log(1, 400, 3000);
-    files.run.sites[0].power.training = Watts{3000};
+    files.run.sites[0].power->training = Watts{3000};
     EXPECT_THAT(titles(), testing::ElementsAre("Settings have changed"));
     EXPECT_TRUE(has_note("EAST: power changed at 2026-03-01T01:00:00Z"));
     EXPECT_DOUBLE_EQ(kwh(), before + 1);

@@ -45,7 +45,8 @@ inline config::Site site(std::string name, std::string region)
     config::Site site;
     site.site = {std::move(name)};
     site.region = {std::move(region)};
-    site.power = {Watts{400}, Watts{2000}};
+    site.power = energy::Power{Watts{400}, Watts{2000}};
+    site.between_jobs = energy::BetweenJobs::released;
     return site;
 }
 

@@ -66,6 +66,10 @@ class Maker {
                     {"label", "private cluster" + how_.region_suffix},
                     {"devices", "2 CPU ranks" + how_.region_suffix},
                     {"ranks", 2},
+                    {"power", json::Object{{"idle_kw", 0.468},
+                                           {"training_kw", 2.024},
+                                           {"pue", 1},
+                                           {"between_jobs", "released"}}},
                     {"launcher", json::Object{{"kind", "local"}, {"script", "none.sh"}}}}));
             sites.emplace_back(file);
         }

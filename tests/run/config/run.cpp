@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/config/run.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,8 +43,8 @@ TEST(Run, ReadsTheDemo)
     EXPECT_EQ(run->store.url, "file://" + test::source_path("results/demo/store"));
     ASSERT_NE(run->find_site({"NEM_SA"}), nullptr);
     auto const& site = *run->find_site({"NEM_SA"});
-    EXPECT_EQ(site.power.training, Watts{2024});
-    EXPECT_EQ(site.power.pue, 1);
+    EXPECT_EQ(site.power->training, Watts{2024});
+    EXPECT_EQ(site.power->pue, 1);
     EXPECT_THAT(site.power_source, HasSubstr("4 x A100"));
     EXPECT_EQ(site.embodied_gco2_per_hour, std::nullopt);
     EXPECT_EQ(run->find_site({"DE"}), nullptr);
@@ -263,38 +264,80 @@ TEST(TokenBudget, LargerThanTheDataIsRefusedWithBothNumbers)
 TEST_F(RunFile, RejectsPowerThatNoSiteCanHave)
 {
     auto const message = [&](std::string const& power) {
-        return message_with("\"idle_kw\": 0.468, \"training_kw\": 2.024", power,
+        return message_with("\"idle_kw\": 0.468, \"training_kw\": 2.024, \"pue\": 1", power,
                             "inputs/sites/nem_sa.json");
     };
+    auto const powers = [](std::string const& idle, std::string const& training,
+                           std::string const& pue) {
+        return fmt::format(R"("idle_kw": {}, "training_kw": {}, "pue": {})", idle, training, pue);
+    };
     for (auto const* kw : {"0", "-1"}) {
-        EXPECT_THAT(message("\"idle_kw\": " + std::string(kw)),
+        EXPECT_THAT(message(powers(kw, "2", "1")),
                     HasSubstr("power.idle_kw: must be more than 0"));
-        EXPECT_THAT(message("\"training_kw\": " + std::string(kw)),
+        EXPECT_THAT(message(powers("0.1", kw, "1")),
                     HasSubstr("power.training_kw: must be more than 0"));
     }
-    EXPECT_THAT(message("\"idle_kw\": 2, \"training_kw\": 1.9"),
+    EXPECT_THAT(message(powers("2", "1.9", "1")),
                 HasSubstr("power.training_kw: must be at least idle_kw"));
-    EXPECT_EQ(message("\"idle_kw\": 2, \"training_kw\": 2"), "");
-    EXPECT_THAT(message("\"pue\": 0.99"), HasSubstr("power.pue: must be 1 to 10"));
-    EXPECT_EQ(message("\"pue\": 1"), "");
-    EXPECT_THAT(message("\"embodied_gco2_per_hour\": -1"),
+    EXPECT_EQ(message(powers("2", "2", "1")), "");
+    EXPECT_THAT(message(powers("1", "2", "0.99")), HasSubstr("power.pue: must be 1 to 10"));
+    auto const with = [&](std::string const& more) {
+        return message(powers("1", "2", "1") + ", " + more);
+    };
+    EXPECT_THAT(with("\"embodied_gco2_per_hour\": -1"),
                 HasSubstr("power.embodied_gco2_per_hour: must be 0 to"));
-    EXPECT_EQ(message("\"embodied_gco2_per_hour\": 0"), "");
-    EXPECT_THAT(message("\"surce\": \"x\""), HasSubstr("did you mean \"source\"?"));
+    EXPECT_EQ(with("\"embodied_gco2_per_hour\": 0"), "");
+    EXPECT_THAT(with("\"surce\": \"x\""), HasSubstr("did you mean \"source\"?"));
+    EXPECT_THAT(message_with("\"released\"", "\"off\"", "inputs/sites/nem_sa.json"),
+                HasSubstr("power.between_jobs"));
 }
 
-TEST_F(RunFile, StatesTheSourceOfTheDefaultPowerOnly)
+// A guess would look like a statement, so the power has no default.
+TEST_F(RunFile, RequiresASitesPower)
 {
-    auto const source = [&](std::string const& power) {
-        auto const file = folder / "site.json";
-        EXPECT_TRUE(write_file(file, R"({"site": "A", "launcher": {}, "power": {)" + power + "}}"));
-        std::vector<SettingsFile> files;
-        auto const site = read_site(file, files);
-        return site ? site->power_source : site.error().message();
+    auto const read = [&](std::string const& power) {
+        return parse_site(R"({"site": "A", "launcher": {})" + power + "}", "site.json");
     };
-    EXPECT_EQ(source(""), default_power_source);
-    EXPECT_EQ(source("\"idle_kw\": 1"), "");
-    EXPECT_EQ(source("\"idle_kw\": 1, \"source\": \"meter\""), "meter");
+    auto const message = [&](std::string const& power) {
+        auto const site = read(", \"power\": " + power);
+        return site ? "" : site.error().message();
+    };
+    EXPECT_THAT(read("").error().message(), HasSubstr("power: must be an object with idle_kw"));
+    EXPECT_THAT(message("\"none\""), HasSubstr("or \"unknown\""));
+    EXPECT_THAT(message("5"), HasSubstr("or \"unknown\""));
+    auto const unknown = read(R"(, "power": "unknown")");
+    ASSERT_TRUE(unknown) << unknown.error().message();
+    EXPECT_EQ(unknown->power, std::nullopt);
+    EXPECT_THAT(message(R"({"idle_kw": 1, "training_kw": 2})"), HasSubstr("power.pue"));
+    EXPECT_THAT(message(R"({"training_kw": 2, "pue": 1})"), HasSubstr("power.idle_kw"));
+    auto const known = read(R"(, "power": {"idle_kw": 1, "training_kw": 2, "pue": 1.2})");
+    ASSERT_TRUE(known) << known.error().message();
+    EXPECT_EQ(known->power->idle, Watts{1000});
+    EXPECT_EQ(known->between_jobs, energy::BetweenJobs::unknown);
+    EXPECT_EQ(known->power_source, "");
+}
+
+TEST_F(RunFile, TakesAPueThatChanges)
+{
+    auto const read = [&](std::string const& pue) {
+        return parse_site(R"({"site": "A", "launcher": {}, "power": {"idle_kw": 1, "training_kw": 2,
+                              "between_jobs": "idle", "pue": )" +
+                              pue + "}}",
+                          "site.json");
+    };
+    auto const site = read(R"([{"value": 1.4}, {"from": "2026-07-01T00:00:00Z", "value": 1.2}])");
+    ASSERT_TRUE(site) << site.error().message();
+    EXPECT_EQ(site->power->pue, 1.4);
+    EXPECT_THAT(site->later_pues, testing::ElementsAre(PueChange{
+                                      parse_time("2026-07-01T00:00:00Z").value(), 1.2}));
+    EXPECT_EQ(site->between_jobs, energy::BetweenJobs::idle);
+    for (char const* bad :
+         {"[]", "0.9", R"("1.2")", R"([{"value": 1.4}, {"value": 1.2}])",
+          R"([{"value": 1.4}, {"from": "yesterday", "value": 1.2}])",
+          R"([{"from": "2026-07-01T00:00:00Z", "value": 1.2}, {"value": 1}])",
+          R"([{"value": 2}, {"from": "2026-07-01T00:00:00Z", "value": 1},
+              {"from": "2026-06-01T00:00:00Z", "value": 1}])"})
+        EXPECT_FALSE(read(bad)) << bad;
 }
 
 TEST_F(RunFile, RejectsEmptyPaths)
@@ -436,7 +479,7 @@ TEST_F(RunFile, TheDemoOverMpiDiffersFromTheDemoInItsConnections)
     ASSERT_EQ(over_mpi->sites.size(), demo->sites.size());
     for (std::size_t i = 0; i < demo->sites.size(); ++i) {
         EXPECT_EQ(over_mpi->sites[i].site, demo->sites[i].site);
-        EXPECT_EQ(over_mpi->sites[i].power.training, demo->sites[i].power.training);
+        EXPECT_EQ(over_mpi->sites[i].power->training, demo->sites[i].power->training);
         EXPECT_TRUE(over_mpi->sites[i].mpi.connect);
         EXPECT_FALSE(demo->sites[i].mpi.connect);
     }

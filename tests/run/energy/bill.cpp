@@ -12,7 +12,9 @@ namespace {
 
 Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
 
-Billings billed(IntensitySeries const& intensity, Power const& power = {})
+constexpr Power node{Watts{468}, Watts{2'024}};
+
+Billings billed(IntensitySeries const& intensity, std::optional<Power> const& power = node)
 {
     return {{{Time::min(), Time::max()}, power, GramsPerKwh{100}, intensity}};
 }
@@ -130,7 +132,8 @@ TEST(Bill, PueMultipliesEnergyAndCarbon)
     std::vector<StateInterval> const states{{PowerState::starting, {at(0), at(900)}},
                                             {PowerState::training, {at(900), at(4500)}}};
     std::vector<Interval> const windows{{at(0), at(2700)}};
-    Power const power{.pue = 1.5};
+    auto power = node;
+    power.pue = 1.5;
     auto const bill = bill_of(states, windows, billed(flat));
     auto const more = bill_of(states, windows, billed(flat, power));
     EXPECT_DOUBLE_EQ(more.total.energy.value, 1.5 * bill.total.energy.value);
@@ -138,6 +141,20 @@ TEST(Bill, PueMultipliesEnergyAndCarbon)
     EXPECT_DOUBLE_EQ(more.inside_windows.value, 1.5 * bill.inside_windows.value);
     EXPECT_DOUBLE_EQ(always_on({7200}, 4, at(0), billed(flat, power)).tally.carbon.value,
                      1.5 * always_on({7200}, 4, at(0), billed(flat)).tally.carbon.value);
+}
+
+TEST(Bill, OfAnUnknownPowerHasNoEnergy)
+{
+    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, two_hours};
+    std::vector<StateInterval> const states{{PowerState::training, {at(0), at(3600)}}};
+    auto const bill = bill_of(states, {}, billed(flat, std::nullopt));
+    EXPECT_FALSE(bill.total.drawn());
+    EXPECT_FALSE(bill.total.known_carbon());
+    auto sum = bill.total;
+    sum += bill_of(states, {}, billed(flat)).total;
+    EXPECT_EQ(sum.drawn(), WattHours{2024});
+    EXPECT_EQ(sum.bound, Bound::at_least);
+    EXPECT_FALSE(sum.known_carbon()) << "some of the energy is missing";
 }
 
 TEST(Bill, CumulativeSeriesEndsAtTheTotal)
@@ -172,8 +189,8 @@ TEST(Bill, HasTheSettingsOfEachTime)
     IntensitySeries const low{{{at(0), GramsPerKwh{50}}}, {Seconds{36'000}, PastEnds::nearest}};
     IntensitySeries const high{{{at(0), GramsPerKwh{200}}}, {Seconds{36'000}, PastEnds::nearest}};
     Billings const billings{
-        {{Time::min(), at(1800)}, {Watts{0}, Watts{1000}, 1}, GramsPerKwh{100}, low},
-        {{at(1800), Time::max()}, {Watts{0}, Watts{3000}, 2}, GramsPerKwh{300}, high}};
+        {{Time::min(), at(1800)}, Power{Watts{0}, Watts{1000}, 1}, GramsPerKwh{100}, low},
+        {{at(1800), Time::max()}, Power{Watts{0}, Watts{3000}, 2}, GramsPerKwh{300}, high}};
     std::vector<StateInterval> const states{{PowerState::training, {at(0), at(3600)}}};
     std::vector<Interval> const windows{{at(900), at(2700)}};
     auto const bill = bill_of(states, windows, billings);

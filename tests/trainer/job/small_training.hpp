@@ -41,7 +41,7 @@ class SmallTraining : public testing::Test {
                        R"({"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300})"));
         ASSERT_TRUE(write_file(folder_ / "site.json",
                                R"({"site": "A", "region": "A", "ranks": 1,
-            "launcher": {"kind": "local", "script": "x.sh", "grace_s": 10}})"));
+            "power": "unknown", "launcher": {"kind": "local", "script": "x.sh", "grace_s": 10}})"));
         configure(1, 0);
     }
 
