@@ -94,7 +94,7 @@ Region scenario_in(RegionSeries const& trace, ImaginedSite const& imagined, RunF
     auto const start = trace.points.empty() ? axis.zero() : trace.points.front().time;
     auto const result =
         energy::always_on(tokens, rate.tokens_per_s / axis.factor(), start, out.billings);
-    out.when = result.when;
+    out.when = result.observed;
     auto& scenario = out.scenario;
     scenario.id = "one:" + trace.region.value;
     scenario.label = "Always on, " + trace.region.value;
@@ -106,9 +106,10 @@ Region scenario_in(RegionSeries const& trace, ImaginedSite const& imagined, RunF
     scenario.wall_s = result.when.length().count();
     scenario.step = static_cast<double>(files.run.training.batch_tokens) / rate.tokens_per_s;
     scenario.tally = result.tally;
-    scenario.tokens = tokens;
-    scenario.held_s = result.assumed.length().count();
-    scenario.held_wh = result.assumed_energy;
+    scenario.tokens = result.tokens;
+    scenario.observed = result.when.length().count() > 0
+                            ? result.observed.length() / result.when.length()
+                            : 1;
     return out;
 }
 
@@ -117,7 +118,7 @@ RunningTotals running_totals(Region const& region, Axis const& axis, double step
     std::vector<energy::StateInterval> const whole{{energy::PowerState::training, region.when}};
     auto const start = region.when.from;
     return {axis.of_signal(start), energy::cumulative(whole, region.billings, start, millis(step_s),
-                                                      points_for(*region.scenario.wall_s, step_s))};
+                                                      points_for(region.when.length().count(), step_s))};
 }
 
 // Tokens and seconds of some steps.
@@ -172,7 +173,7 @@ AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens to
         auto const imagined = imagined_in(trace.region, files, timeline, rates);
         if (!imagined) continue;
         regions.push_back(scenario_in(trace, *imagined, files, timeline, tokens));
-        longest_s = std::max(longest_s, *regions.back().scenario.wall_s);
+        longest_s = std::max(longest_s, regions.back().when.length().count());
     }
     out.step_s = chart_step(longest_s, chart_points);
     for (auto& region : regions) {

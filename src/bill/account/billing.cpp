@@ -72,8 +72,7 @@ energy::Billings imagined_billings_of(Timeline const& timeline, std::size_t s,
                                       RegionSeries const& series)
 {
     return billings(timeline.sites[s], timeline.axis, [&](config::Site const& site) {
-        return energy::IntensitySeries{series.points,
-                                       {site.signal_max_age, energy::PastEnds::nearest}};
+        return energy::IntensitySeries{series.points, {site.signal_max_age}};
     });
 }
 

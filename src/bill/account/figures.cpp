@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bill/account/text.hpp"
+
 namespace curtail::account {
 namespace {
 
@@ -145,10 +147,13 @@ double seconds_in(SiteAccount const& site, std::string const& name)
     return sum;
 }
 
-std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally const& other)
+std::optional<double> carbon_ratio(energy::Tally const& part, Account const& account,
+                                   Scenario const& other)
 {
-    if (!part.whole() || !other.whole() || other.carbon.value <= 0) return std::nullopt;
-    return ratio(part.carbon, other.carbon);
+    auto const& baseline = other.tally;
+    if (!part.whole() || !baseline.whole() || baseline.carbon.value <= 0) return std::nullopt;
+    if (other.observed < least_observed || account.trained() <= Tokens{}) return std::nullopt;
+    return ratio(part.carbon, baseline.carbon) * ratio(other.tokens, account.trained());
 }
 
 Scenario run_scenario(Account const& account)
@@ -177,15 +182,16 @@ std::vector<Scenario> always_on_by_carbon(Account const& account)
     return sorted;
 }
 
-std::vector<std::string> held_after_signal(Account const& account)
+std::vector<std::string> ends_of_always_on(Account const& account)
 {
     std::vector<std::pair<std::string, std::string>> regions_by_text;
     for (auto const& s : account.always_on) {
-        if (s.held_s <= 0) continue;
+        if (s.observed >= 1) continue;
         auto const text = fmt::format(
-            "the last {:.0f} s ({:.3f} of {:.3f} kWh) are after the hold of the signal's last "
-            "sample, whose value is assumed to continue",
-            s.held_s, s.held_wh.value / 1000, s.tally.energy.value / 1000);
+            "always-on ends with the observed signal, after {:.1f} % of its time and {} of {} "
+            "tokens{}",
+            100 * s.observed, grouped(s.tokens.value), grouped(account.trained().value),
+            s.observed < least_observed ? "; no percentage is given" : "");
         auto const same = std::find_if(regions_by_text.begin(), regions_by_text.end(),
                                        [&](auto const& r) { return r.first == text; });
         if (same == regions_by_text.end()) regions_by_text.emplace_back(text, s.region);

@@ -46,11 +46,13 @@ namespace curtail::account {
 /// Returns the seconds that a site spent in the state `state` (see StateSpan), or in any state if
 /// `state` is empty.
 [[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});
-/// Returns the CO2 of `part` (the run or a part of it) divided by the CO2 of `other` (always-on).
-/// Returns an empty optional if `part` or `other` is not whole (energy::Tally::whole). Also returns
-/// an empty optional if the CO2 of `other` is 0 or less.
-[[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
-                                                 energy::Tally const& other);
+/// An always-on scenario of which less is observed has no percentage.
+inline constexpr double least_observed = 0.9;
+/// Returns the CO2 of `part`, which may be a part of the run, divided by that of always-on training
+/// over the tokens that both have: the CO2 of `part` counts in proportion to the tokens of `other`.
+/// Returns an empty optional unless both are whole, `other` emits CO2, and enough of it is observed.
+[[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part, Account const& account,
+                                                 Scenario const& other);
 /// Returns the total if all nodes stayed switched on between jobs for which nobody has said whether
 /// they did. Returns an empty optional if there are none.
 [[nodiscard]] std::optional<energy::Tally> total_if_idle(Account const& account);
@@ -60,10 +62,9 @@ namespace curtail::account {
 [[nodiscard]] Scenario run_scenario(Account const& account);
 /// Returns the scenarios of `Account::always_on`, in order of increasing carbon.
 [[nodiscard]] std::vector<Scenario> always_on_by_carbon(Account const& account);
-/// Says how much of each always-on scenario comes after the hold of the signal's last sample, whose
-/// value is assumed to continue. Regions with the same numbers share one sentence. A scenario with
-/// a `held_s` of 0 is left out.
-[[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
+/// Says how much of each always-on scenario is observed, if not all. Regions with the same numbers
+/// share one sentence.
+[[nodiscard]] std::vector<std::string> ends_of_always_on(Account const& account);
 /// Returns the spread of a latency over `windows`. `latency` is `&WindowAccount::start` or
 /// `&WindowAccount::stop`. Counts only the latencies whose `Latency::others_trained` equals
 /// `others_trained`. Returns an empty optional if there are none.

@@ -119,8 +119,8 @@ void add_always_on(Notes& notes, Account const& a)
                 "Each step of this site ran while another site held devices, so its rate is that "
                 "of its steps in joint rounds. Alone, it may be faster; always-on is then too "
                 "high.");
-    for (auto const& sentence : held_after_signal(a))
-        notes.emplace_back("Always on, after the signal's end", sentence + ".");
+    for (auto const& sentence : ends_of_always_on(a))
+        notes.emplace_back("Always on, to the signal's end", sentence + ".");
     for (auto const& scenario : a.always_on) add_gaps(notes, scenario);
 }
 
@@ -226,6 +226,8 @@ std::string no_ratio(Scenario const& scenario)
 {
     auto const& tally = scenario.tally;
     auto const name = "always-on in " + scenario.region;
+    if (scenario.observed < least_observed)
+        return fmt::format("only {:.0f} % of {} is observed", 100 * scenario.observed, name);
     if (!tally.whole()) return name + " has no whole CO2, because samples are missing";
     return tally.carbon.value > 0 ? "" : name + " emits no CO2";
 }

@@ -21,8 +21,8 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
              "Power includes each site's PUE. Always-on: the run's tokens at the measured lone "
              "rate "
              "and the training power of the region's site (else of the reference site), from the "
-             "signal's first sample, by the same integral; after the hold of the "
-             "signal's last sample, that sample's value is assumed to continue."},
+             "signal's first sample to the end of the observed signal, by the same integral. The "
+             "run and always-on are compared over the tokens that both have."},
         {"energy",
          "Energy",
          {Origin::modelled, "power model, no meter"},

@@ -29,16 +29,17 @@ struct Scenario {
     std::string as_site;    ///< site of the run whose rate and power this has; empty for `run`
     bool elsewhere{false};  ///< whether `as_site` is in another region than the scenario
     std::optional<SiteRate> rate;  ///< the rate of `as_site`
-    MaybeSeconds wall_s;  ///< duration of the scenario; for `run`, from time zero to the last step
+    /// Duration of the scenario; for `run`, from time zero to the last step. Always-on may last
+    /// longer than the observed signal.
+    MaybeSeconds wall_s;
     std::optional<double> step;  ///< real seconds per step
     energy::Tally tally;
-    Tokens tokens;
+    Tokens tokens;  ///< of always-on: those until the end of the observed signal
+    /// The part of always-on up to the end of the observed signal, as a fraction of its time.
+    double observed{1};
     std::optional<double> perplexity;  ///< lowest smoothed training perplexity
     std::optional<double> held_out_perplexity;
     std::optional<FinalLoss> tail;
-    double held_s{};  ///< the part of `wall_s` after the hold of the signal's last sample, whose
-                      ///< value is assumed to continue
-    WattHours held_wh{};  ///< energy drawn in that part
 };
 
 /// Running totals at `from_s`, and every `Account::always_on_step_s` after it.

@@ -239,7 +239,7 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
                                       [](auto const& site) { return !site.states.empty(); });
     if (has_held) add_held(doc, a);
     if (a.tokens > Tokens{}) doc.set("comparison", comparison_json(a));
-    doc.set("after_signal", texts_json(account::held_after_signal(a)));
+    doc.set("after_signal", texts_json(account::ends_of_always_on(a)));
     doc.set("events", json::array_of(a.events, [](account::EventLine const& e) {
                 return Array{e.at_s, e.type, e.round, json::text_or_null(e.site), e.details};
             }));

@@ -62,7 +62,7 @@ Object whole_json(Whole const& whole, account::Account const& a)
 {
     auto const& tally = whole.bill.total;
     Object ratios;
-    for (auto const& s : a.always_on) ratios.set(s.region, account::carbon_ratio(tally, s.tally));
+    for (auto const& s : a.always_on) ratios.set(s.region, account::carbon_ratio(tally, a, s));
     return {{"kwh", in_kilo(tally.drawn())},
             {"energy_is_whole", tally.bound == energy::Bound::exact},
             {"energy_bound", energy::name(tally.bound)},

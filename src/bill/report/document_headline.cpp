@@ -27,14 +27,14 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
                   {"kwh", in_kilo(tally.drawn())},
                   {"unknown_kwh", tally.unknown.value / 1000},
                   {"share", share_of(tally)},
-                  {"held_kwh", s.held_wh.value / 1000},
-                  {"held_s", s.held_s},
-                  {"ratio", account::carbon_ratio(total_of(a), tally)}};
+                  {"observed", s.observed},
+                  {"tokens", s.tokens.value},
+                  {"ratio", account::carbon_ratio(total_of(a), a, s)}};
 }
 
 Object scenario_json(account::Scenario const& s, account::Account const& a)
 {
-    auto const ratio = account::carbon_ratio(total_of(a), s.tally);
+    auto const ratio = account::carbon_ratio(total_of(a), a, s);
     Object tally;
     add_tally(tally, s.tally).set("ratio", ratio);
     return {{"id", s.id},
@@ -48,8 +48,7 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
             {"s_step", s.step},
             {"kwh", in_kilo(s.tally.drawn())},
             {"unknown_kwh", s.tally.unknown.value / 1000},
-            {"held_kwh", s.held_wh.value / 1000},
-            {"held_s", s.held_s},
+            {"observed", s.observed},
             {"tallies", Array{std::move(tally)}},
             {"share", share_of(s.tally)},
             {"kg", kg_of(s.tally)},

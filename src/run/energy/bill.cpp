@@ -94,16 +94,15 @@ AlwaysOnBill always_on(Tokens tokens, double tokens_per_second, Time start,
     if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
     FractionalSeconds const length{static_cast<double>(tokens) / tokens_per_second};
     Interval const when{start, start + std::chrono::round<Millis>(length)};
-    std::array const whole{StateInterval{PowerState::training, when}};
-    AlwaysOnBill out{when, bill_of(whole, {}, billings).total, {when.to, when.to}, {}};
-    for (auto const& b : billings) {
-        auto const mine = clip(whole, b.when);
-        if (mine.empty()) continue;
-        auto const assumed = b.intensity.assumed_after_last(mine.front().when);
-        if (assumed.length().count() <= 0) continue;
-        out.assumed.from = std::min(out.assumed.from, assumed.from);
-        out.assumed_energy += tally_of(b, PowerState::training, assumed).energy;
-    }
+    Time until = start;
+    for (auto const& b : billings)
+        if (auto const known = b.intensity.known_until(); known && *known > b.when.from)
+            until = std::max(until, std::min(*known, b.when.to));
+    AlwaysOnBill out{when, {start, std::min(until, when.to)}, tokens, {}};
+    std::array const observed{StateInterval{PowerState::training, out.observed}};
+    out.tally = bill_of(observed, {}, billings).total;
+    if (out.observed != when)
+        out.tokens = {static_cast<std::int64_t>(tokens_per_second * out.observed.length().count())};
     return out;
 }
 

@@ -67,11 +67,11 @@ using Billings = std::vector<Billing>;
 /// The bill of always-on training: one site does the work of the run and never pauses.
 struct AlwaysOnBill {
     Interval when;  ///< when this site would train
-    Tally tally;
-    /// The part of `when` in which the value of the last sample is only assumed
-    /// (IntensitySeries::assumed_after_last). Empty if there is no such part.
-    Interval assumed;
-    WattHours assumed_energy;  ///< drawn in this part
+    /// The part of `when` up to the end of the observed signal. The bill ends with it: nobody knows
+    /// the intensity after it.
+    Interval observed;
+    Tokens tokens;  ///< trained in `observed`
+    Tally tally;    ///< of `observed`
 };
 /// Computes the energy and carbon of always-on training. The site trains on `tokens` tokens, from
 /// `start` on, at training power. `start`, `tokens_per_second` and `billings` must use the same

@@ -46,19 +46,17 @@ std::optional<GramsPerKwh> IntensitySeries::at(Time time) const
 // after `from`.
 std::optional<GramsPerKwh> IntensitySeries::value(Time from, std::size_t upper) const
 {
-    bool const nearest = rule_.past_ends == PastEnds::nearest && !points_.empty();
-    if (upper == 0) return nearest ? points_.front().intensity : std::nullopt;
-    bool const holds_for_ever = nearest && upper == points_.size();
-    bool const holds = holds_for_ever || from < hold_end(upper - 1);
+    bool const holds = upper > 0 && from < hold_end(upper - 1);
     return holds ? points_[upper - 1].intensity : std::nullopt;
 }
 
-Interval IntensitySeries::assumed_after_last(Interval interval) const
+std::optional<Time> IntensitySeries::known_until() const
 {
-    bool const assumes =
-        rule_.past_ends == PastEnds::nearest && !points_.empty() && points_.back().intensity;
-    if (!assumes) return {interval.to, interval.to};
-    return {std::clamp(hold_end(points_.size() - 1), interval.from, interval.to), interval.to};
+    for (std::size_t i = points_.size(); i-- > 0;)
+        if (points_[i].intensity)
+            return i + 1 < points_.size() ? std::min(hold_end(i), points_[i + 1].time)
+                                          : hold_end(i);
+    return std::nullopt;
 }
 
 // Returns the time until which the intensity keeps the value that it has from `from` on. `upper` is

@@ -13,16 +13,9 @@ namespace curtail::energy {
 /// IntensityRule::least_hold.
 inline constexpr char const* accounting_rule = "hold";
 
-/// What the intensity is before the first sample, and after the hold of the last sample.
-enum class PastEnds {
-    unknown,
-    nearest  ///< the value of the nearest sample, without a limit
-};
-
 /// The settings of the rule.
 struct IntensityRule {
     Millis least_hold{0};  ///< a sample holds at least this long, unless a later one follows
-    PastEnds past_ends{PastEnds::unknown};
 };
 
 /// Returns the last time at which `sample` holds, if no later sample follows before.
@@ -49,10 +42,9 @@ class IntensitySeries {
     /// Splits `interval` where the intensity changes. The pieces are in order of time and without
     /// gaps. An empty interval has no pieces.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
-    /// Returns the part of `interval` after the last sample's hold, where PastEnds::nearest assumes
-    /// the value of this sample. Returns an empty interval if there is no such part, with
-    /// PastEnds::unknown, or if the last sample has no value.
-    [[nodiscard]] Interval assumed_after_last(Interval interval) const;
+    /// Returns when the hold of the last sample with a value ends. Returns an empty optional if the
+    /// series is blind().
+    [[nodiscard]] std::optional<Time> known_until() const;
 
   private:
     [[nodiscard]] std::size_t first_after(Time time) const;

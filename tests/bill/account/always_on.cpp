@@ -115,8 +115,8 @@ TEST(AlwaysOn, HasNoPercentageInARegionWithGaps)
     auto files = small_run();
     files.trace[2] = hourly("N", {500, std::nullopt, 500, 500, 500});
     auto const account = account_of(files);
-    EXPECT_TRUE(carbon_ratio(total_of(account), account.always_on[0].tally));
-    EXPECT_FALSE(carbon_ratio(total_of(account), account.always_on[2].tally));
+    EXPECT_TRUE(carbon_ratio(total_of(account), account, account.always_on[0]));
+    EXPECT_FALSE(carbon_ratio(total_of(account), account, account.always_on[2]));
     EXPECT_THAT(summary_text(account),
                 HasSubstr("N: 2.000 of 4.000 kWh are drawn where no sample holds"));
     std::vector<std::string> titles;
@@ -141,29 +141,43 @@ TEST(AlwaysOn, SaysWhyNoRegionHasAPercentage)
               "no CO2");
 }
 
-// 21600 tokens take 6 h, of which the trace knows five: its last sample, of 4:00, holds until 5:00.
-//   E  2 x (50 + 80 + 150 + 350 + 50) + 2 x 50 assumed = 1460 g
-//   W  2 x (200 + 40 + 120 + 120 + 400) + 2 x 400 assumed = 2560 g
-TEST(AlwaysOn, AssumesThatTheLastSampleContinuesAndNotesIt)
+// 19800 tokens take 5.5 h, of which the trace knows five: its last sample, of 4:00, holds until
+// 5:00. In these, always-on trains on 18000 tokens.
+//   E  2 x (50 + 80 + 150 + 350 + 50) = 1360 g
+//   W  2 x (200 + 40 + 120 + 120 + 400) = 1760 g
+TEST(AlwaysOn, EndsWithTheObservedSignalAndIsComparedOverItsTokens)
 {
     auto files = small_run();
-    files.commits.back().tokens = {21'600};
+    files.commits.back().tokens = {19'800};
     auto const account = account_of(files);
-    auto const total = total_of(account);
-    EXPECT_NEAR(account.always_on[0].tally.carbon.value, 1460, 1e-9);
-    EXPECT_NEAR(account.always_on[1].tally.carbon.value, 2560, 1e-9);
-    EXPECT_NEAR(carbon_ratio(total, account.always_on[0].tally).value_or(0), 474.0 / 1460, 1e-12);
-    EXPECT_THAT(
-        summary_text(account),
-        HasSubstr(
-            "  E, W, N: the last 3600 s (2.000 of 12.000 kWh) are after the hold of the signal's"));
-    EXPECT_THAT(account.notes, testing::Contains(testing::Pair("Always on, after the signal's end",
-                                                               HasSubstr("3600 s"))));
+    auto const& east = account.always_on[0];
+    EXPECT_NEAR(east.tally.carbon.value, 1360, 1e-9);
+    EXPECT_NEAR(account.always_on[1].tally.carbon.value, 1760, 1e-9);
+    EXPECT_EQ(east.tokens, Tokens{18'000});
+    EXPECT_NEAR(east.observed, 5 / 5.5, 1e-12);
+    EXPECT_NEAR(east.tally.energy.value, 10'000, 1e-9);
+    EXPECT_NEAR(carbon_ratio(total_of(account), account, east).value_or(0),
+                474.0 * 18'000 / 19'800 / 1360, 1e-12);
+    EXPECT_THAT(summary_text(account),
+                HasSubstr("  E, W, N: always-on ends with the observed signal, after 90.9 % of its "
+                          "time and 18,000 of 19,800 tokens\n"));
+    EXPECT_THAT(account.notes, testing::Contains(testing::Pair("Always on, to the signal's end",
+                                                               HasSubstr("18,000"))));
     auto const doc = document(account, std::nullopt);
     auto const always_on = *entry(doc, {"headline", "always_on"})->as_array()->front().as_object();
-    EXPECT_NEAR(number(always_on, {"held_s"}), 3600, 1e-9);
-    EXPECT_NEAR(number(always_on, {"held_kwh"}), 2, 1e-9);
-    EXPECT_THAT(summary_text(account_of(small_run())), Not(HasSubstr("hold of the signal")));
+    EXPECT_NEAR(number(always_on, {"observed"}), 5 / 5.5, 1e-9);
+    EXPECT_THAT(summary_text(account_of(small_run())), Not(HasSubstr("the observed signal")));
+}
+
+TEST(AlwaysOn, ThatIsObservedForLessThan90PercentHasNoPercentage)
+{
+    auto files = small_run();
+    files.commits.back().tokens = {21'600};  // 6 h
+    auto const account = account_of(files);
+    for (auto const& scenario : account.always_on)
+        EXPECT_FALSE(carbon_ratio(total_of(account), account, scenario)) << scenario.region;
+    EXPECT_THAT(account.missing.at("ratio"), HasSubstr("only 83 % of always-on in E is observed"));
+    EXPECT_THAT(summary_text(account), HasSubstr("no percentage is given"));
 }
 
 TEST(AlwaysOn, StartsWithItsTraceAtItsSitesPower)

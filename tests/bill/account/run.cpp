@@ -151,7 +151,7 @@ TEST_F(DemoRun, AlwaysOnTrainsTheTokensAtTheLoneRate)
     double const hours = static_cast<double>(account_->tokens) / (2048 / 0.28) * 300 / 3600;
     for (auto const& s : account_->always_on)
         EXPECT_NEAR(s.tally.energy.value, 2024 * hours, 1e-2) << s.region;
-    EXPECT_NEAR(*carbon_ratio(total_of(*account_), account_->always_on[3].tally),
+    EXPECT_NEAR(*carbon_ratio(total_of(*account_), *account_, account_->always_on[3]),
                 total_of(*account_).carbon.value / account_->always_on[3].tally.carbon.value,
                 1e-12);
 }
@@ -288,7 +288,7 @@ TEST(Run, EnergyWithoutSignalIsNotedAndPercentagesAreOmitted)
     TemporaryFolder const folder;
     auto const account = account_in(folder, {.gaps = true});
     EXPECT_GT(total_of(account).unknown.value, 1000);
-    EXPECT_FALSE(carbon_ratio(total_of(account), account.always_on[0].tally));
+    EXPECT_FALSE(carbon_ratio(total_of(account), account, account.always_on[0]));
     EXPECT_THAT(account.missing.at("ratio"), HasSubstr("is unknown"));
     EXPECT_THAT(summary_text(account), HasSubstr("no percentages"));
 }

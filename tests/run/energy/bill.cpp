@@ -19,7 +19,7 @@ Billings billed(IntensitySeries const& intensity, std::optional<Power> const& po
     return {{{Time::min(), Time::max()}, power, GramsPerKwh{100}, intensity}};
 }
 
-IntensityRule const two_hours{Seconds{7200}, PastEnds::unknown};
+IntensityRule const two_hours{Seconds{7200}};
 
 TEST(Tally, IntegratesHeldSamplesExactly)
 {
@@ -27,7 +27,7 @@ TEST(Tally, IntegratesHeldSamplesExactly)
     IntensitySeries const steps{{{at(0), GramsPerKwh{40}, Seconds{900}},
                                  {at(900), GramsPerKwh{400}, Seconds{900}},
                                  {at(2400), GramsPerKwh{80}, Seconds{900}}},
-                                {Seconds{1200}, PastEnds::unknown}};
+                                {Seconds{1200}}};
     auto tally = integrate(Watts{1000}, {at(0), at(3600)}, steps, GramsPerKwh{100});
     EXPECT_NEAR(tally.unknown.value, 1000.0 / 12, 1e-9) << "from 900 s + 1200 s to 2400 s";
     EXPECT_NEAR(tally.carbon.value, 10 + 400.0 / 3 + 80.0 / 3, 1e-9);
@@ -105,8 +105,7 @@ TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
     for (int i = 0; i < 12; ++i)
         points.push_back(
             {at(i * 300), i == 5 ? std::nullopt : std::optional(GramsPerKwh{values(random)})});
-    for (auto const past_ends : {PastEnds::unknown, PastEnds::nearest})
-        check_cuts(IntensitySeries{points, {Seconds{250}, past_ends}}, random);
+    check_cuts(IntensitySeries{points, {Seconds{250}}}, random);
 }
 
 TEST(Bill, SumsByStateAndInsideWindows)
@@ -173,21 +172,24 @@ TEST(Bill, CumulativeSeriesEndsAtTheTotal)
 
 TEST(AlwaysOn, TrainsTheTokensAtTheRateAndTrainingPower)
 {
-    IntensitySeries const flat{{{at(0), GramsPerKwh{300}}}, {Seconds{3600}, PastEnds::unknown}};
+    IntensitySeries const flat{{{at(0), GramsPerKwh{300}}}, {Seconds{3600}}};
     auto const never_off = always_on(Tokens{7200}, 4, at(0), billed(flat));
     EXPECT_EQ(never_off.when, (Interval{at(0), at(1800)}));
     EXPECT_DOUBLE_EQ(never_off.tally.energy.value, 1012);
     EXPECT_DOUBLE_EQ(never_off.tally.carbon.value, 1.012 * 300);
     auto const longer = always_on(Tokens{28'800}, 4, at(0), billed(flat));
-    EXPECT_DOUBLE_EQ(longer.tally.unknown.value, 2024) << "no value is guessed after the trace";
+    EXPECT_EQ(longer.when, (Interval{at(0), at(7200)}));
+    EXPECT_EQ(longer.observed, (Interval{at(0), at(3600)})) << "no value is guessed after the trace";
+    EXPECT_EQ(longer.tokens, Tokens{14'400});
+    EXPECT_DOUBLE_EQ(longer.tally.energy.value, 2024);
     EXPECT_THROW((void)always_on(Tokens{1}, 0, at(0), billed(flat)), std::invalid_argument);
 }
 
 // A change of the settings splits every figure at its time.
 TEST(Bill, HasTheSettingsOfEachTime)
 {
-    IntensitySeries const low{{{at(0), GramsPerKwh{50}}}, {Seconds{36'000}, PastEnds::nearest}};
-    IntensitySeries const high{{{at(0), GramsPerKwh{200}}}, {Seconds{36'000}, PastEnds::nearest}};
+    IntensitySeries const low{{{at(0), GramsPerKwh{50}}}, {Seconds{36'000}}};
+    IntensitySeries const high{{{at(0), GramsPerKwh{200}}}, {Seconds{36'000}}};
     Billings const billings{
         {{Time::min(), at(1800)}, Power{Watts{0}, Watts{1000}, 1}, GramsPerKwh{100}, low},
         {{at(1800), Time::max()}, Power{Watts{0}, Watts{3000}, 2}, GramsPerKwh{300}, high}};

@@ -16,10 +16,9 @@ std::vector<SamplePoint> points()
             {at(900), GramsPerKwh{50}}};
 }
 
-IntensitySeries held(std::vector<SamplePoint> samples, Seconds least_hold,
-                     PastEnds past_ends = PastEnds::unknown)
+IntensitySeries held(std::vector<SamplePoint> samples, Seconds least_hold)
 {
-    return IntensitySeries{std::move(samples), {least_hold, past_ends}};
+    return IntensitySeries{std::move(samples), {least_hold}};
 }
 
 // `time` is in seconds.
@@ -94,47 +93,35 @@ TEST(Hold, IsUnknownBetweenTheEndOfAHoldAndTheNextSample)
     }
 }
 
-TEST(Hold, PastTheEndsIsTheNearestSampleIfAsked)
-{
-    auto const series = held(points(), Seconds{300}, PastEnds::nearest);
-    expect_at(series, -1000, 100);
-    expect_at(series, 1e6, 50);
-    EXPECT_EQ(series.assumed_after_last({at(0), at(2000)}), (Interval{at(1200), at(2000)}))
-        << "900 s, and the hold of 300 s";
-    EXPECT_EQ(series.assumed_after_last({at(0), at(1200)}).length().count(), 0);
-}
-
-TEST(Hold, PastTheEndsIsUnknownUnlessTheNearestSampleCounts)
+TEST(Hold, PastTheEndsIsUnknown)
 {
     auto const series = held(points(), Seconds{300});
     EXPECT_FALSE(series.at(at(-1)));
     EXPECT_FALSE(series.at(at(1201)));
-    EXPECT_EQ(series.assumed_after_last({at(0), at(2000)}).length().count(), 0);
-    EXPECT_FALSE(IntensitySeries({}, {Millis{0}, PastEnds::nearest}).at(at(0)));
+    EXPECT_EQ(series.known_until(), at(1200)) << "900 s, and the hold of 300 s";
 }
 
-TEST(Hold, AssumedPartIsOnlyAfterTheHoldOfTheLastSample)
+TEST(Hold, IsKnownUntilTheLastSampleWithAValueEnds)
 {
-    auto const series = held(points(), Seconds{0}, PastEnds::nearest);
-    EXPECT_EQ(series.assumed_after_last({at(0), at(1000)}), (Interval{at(900), at(1000)}));
-    EXPECT_EQ(series.assumed_after_last({at(950), at(1000)}), (Interval{at(950), at(1000)}));
-    EXPECT_EQ(series.assumed_after_last({at(0), at(900)}).length().count(), 0);
-    IntensitySeries const empty({{at(0), std::nullopt}}, {Millis{0}, PastEnds::nearest});
-    EXPECT_EQ(empty.assumed_after_last({at(0), at(9)}).length().count(), 0);
+    EXPECT_EQ(IntensitySeries({}).known_until(), std::nullopt);
+    EXPECT_EQ(IntensitySeries({{at(0), std::nullopt}}).known_until(), std::nullopt);
+    std::vector<SamplePoint> const ends_without{{at(0), GramsPerKwh{5}, Seconds{900}},
+                                                {at(300), std::nullopt, Seconds{900}}};
+    EXPECT_EQ(IntensitySeries(ends_without).known_until(), at(300));
 }
 
 TEST(Hold, PiecesCoverAnIntervalWithoutGaps)
 {
-    auto const series = held(points(), Seconds{300}, PastEnds::nearest);
+    auto const series = held(points(), Seconds{300});
     auto const pieces = series.pieces({at(-100), at(1400)});
     ASSERT_EQ(pieces.size(), 6U);
     EXPECT_EQ(pieces.front().when.from, at(-100));
     for (std::size_t i = 1; i < pieces.size(); ++i)
         EXPECT_EQ(pieces[i].when.from, pieces[i - 1].when.to);
     EXPECT_EQ(pieces.back().when.to, at(1400));
-    std::optional<GramsPerKwh> const expected[] = {GramsPerKwh{100}, GramsPerKwh{100},
+    std::optional<GramsPerKwh> const expected[] = {std::nullopt,     GramsPerKwh{100},
                                                    GramsPerKwh{400}, std::nullopt,
-                                                   GramsPerKwh{50},  GramsPerKwh{50}};
+                                                   GramsPerKwh{50},  std::nullopt};
     for (std::size_t i = 0; i < pieces.size(); ++i)
         EXPECT_EQ(pieces[i].intensity, expected[i]) << i;
     EXPECT_TRUE(series.pieces({at(5), at(5)}).empty());
