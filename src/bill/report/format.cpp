@@ -49,10 +49,12 @@ std::string number(std::optional<double> x, int digits)
     return (std::signbit(*x) ? minus : "") + text;
 }
 
-std::string significant(double x)
+std::string significant(std::optional<double> x)
 {
-    int const digits = x == 0 ? 0 : 2 - static_cast<int>(std::floor(std::log10(std::abs(x))));
-    return number(x, std::clamp(digits, 0, 6));
+    if (!x || !std::isfinite(*x) || *x == 0) return number(x);
+    int const digits = 2 - static_cast<int>(std::floor(std::log10(std::abs(*x))));
+    double const scale = std::pow(10.0, digits);
+    return number(digits < 0 ? std::round(*x * scale) / scale : x, std::clamp(digits, 0, 9));
 }
 
 std::string signed_number(double x, int digits) { return (x > 0 ? "+" : "") + number(x, digits); }

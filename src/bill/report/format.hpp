@@ -14,8 +14,9 @@ namespace curtail::report {
 {
     return number(x.number(), digits);
 }
-/// Formats a number with at least three significant digits.
-[[nodiscard]] std::string significant(double x);
+/// Formats a number with three significant digits, as modelled amounts are known.
+[[nodiscard]] std::string significant(std::optional<double> x);
+[[nodiscard]] inline std::string significant(View x) { return significant(x.number()); }
 /// Formats a number with its sign, `+` included.
 [[nodiscard]] std::string signed_number(double x, int digits);
 /// Formats a share in percent, with the unit.

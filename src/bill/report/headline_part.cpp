@@ -58,13 +58,24 @@ Html sentence(PageData const& data, View headline)
     out += element("b", data.tokens(headline["tokens"].number()) + nbsp + "tokens");
     if (headline["co2_kg"])
         out += Html(" for ") + words_of(headline["co2_bound"]) +
-               element("b", number(headline["co2_kg"], 3) + nbsp + "kg of" + nbsp + "CO₂");
+               element("b", significant(headline["co2_kg"]) + nbsp + "kg of" + nbsp + "CO₂") +
+               " of marginal emissions";
+    else if (!headline["energy_kwh"])
+        out += Html(" in ") + element("b", number(headline["allocated_h"], 1) + nbsp + "h") +
+               " with devices of unknown power";
     else
-        out += Html(" with ") + element("b", number(headline["energy_kwh"], 2) + nbsp + "kWh") +
+        out += Html(" with ") + element("b", significant(headline["energy_kwh"]) + nbsp + "kWh") +
                "; CO₂ is unknown: " + data.why_no_carbon();
     if (auto const ratios = known_extent(data, "ratio"))
         out += ", " + range(ratios->least * 100, ratios->greatest * 100, 1) + nbsp +
                "% of one site always on in the run's regions";
+    if (headline["energy_if_idle_kwh"])
+        out += ". It is unknown what some nodes do between jobs: if they stay on, it is " +
+               element("b", significant(headline["energy_if_idle_kwh"]) + nbsp + "kWh") +
+               (headline["co2_if_idle_kg"]
+                    ? Html(" and ") + element("b", significant(headline["co2_if_idle_kg"]) + nbsp +
+                                                       "kg of" + nbsp + "CO₂")
+                    : Html());
     if (!headline["share"]) return out + ".";
     return out + ", with " + element("b", percent(headline["share"].number())) +
            " of its energy known to be drawn at a marginal intensity below " +
@@ -89,9 +100,9 @@ Html now_box(PageData const& data, View now)
          number(now["tokens_per_s"]) + " tokens/" + data.real_s()},
         {std::string("Training left") + (data.clock_factor() == 1 ? "" : ", real time"),
          now["training_left"] ? now["training_left"].text() : "–"},
-        {"Energy so far", mark_of(now["energy_bound"]) + number(now["kwh"], 2) + " kWh"},
+        {"Energy so far", mark_of(now["energy_bound"]) + significant(now["kwh"]) + " kWh"},
         {"CO₂ so far",
-         now["gco2"] ? mark_of(now["co2_bound"]) + number(now["gco2"]) + " g" : "unknown"}};
+         now["gco2"] ? mark_of(now["co2_bound"]) + significant(now["gco2"]) + " g" : "unknown"}};
     Html out;
     for (auto const& [name, value] : entries)
         out += element("div", element("dt", name) + element("dd", value));
@@ -134,7 +145,7 @@ std::string carbon_text(PageData const& data, View headline)
 
 std::string kg_text(View kg, View kwh, View unknown_kwh)
 {
-    return kg ? bound_mark(kwh, unknown_kwh) + number(kg, 2) + " kg" : "–";
+    return kg ? bound_mark(kwh, unknown_kwh) + significant(kg) + " kg" : "–";
 }
 
 Html bar_row(Html const& name, std::string const& title, Html const& bars, Html const& value)
@@ -157,7 +168,7 @@ Html carbon_bars(PageData const& data, View headline)
     Html bars;
     for (auto const& s : data.sites()) {
         auto const kg = headline["co2_by_site"][s["id"].text()];
-        title += (title.empty() ? "" : ", ") + s["label"].text() + " " + number(kg, 3) + " kg";
+        title += (title.empty() ? "" : ", ") + s["label"].text() + " " + significant(kg) + " kg";
         if (kg.number_or(0) > 0) bars += carbon_bar(kg, data.color_of_site(s["id"]));
     }
     auto const mine = kg_text(headline["co2_kg"], headline["energy_kwh"], headline["kwh_unknown"]);
@@ -169,7 +180,7 @@ Html carbon_bars(PageData const& data, View headline)
             name += Html(",") + element("small", " as " + a["as_site"].text());
         auto const factor = element("span.x", ratio > 0 ? number(1 / ratio, 1) + " ×" : "–");
         rows += bar_row(name + joint_rate_mark(a),
-                        a["region"].text() + " " + number(a["kg"], 3) + " kg",
+                        a["region"].text() + " " + significant(a["kg"]) + " kg",
                         carbon_bar(a["kg"], fainter(data.color_of_region(a["region"]), 38)),
                         kg_text(a["kg"], a["kwh"], a["unknown_kwh"]) + factor);
     }
@@ -183,8 +194,8 @@ Html carbon_block(PageData const& data, View headline)
 {
     auto const mark =
         headline["co2_kg"] ? bound_mark(headline["energy_kwh"], headline["kwh_unknown"]) : "";
-    Html out = element("div.big", Html(mark + number(headline["co2_kg"], 3)) +
-                                      element("small", "kg CO₂") + data.source_mark("co2"));
+    Html out = element("div.big", Html(mark + significant(headline["co2_kg"])) +
+                                      element("small", "kg CO₂, marginal emissions") + data.source_mark("co2"));
     out += data.source_line("co2") + power_lines(data);
     out += element("p.under", carbon_text(data, headline));
     out += carbon_bars(data, headline);
@@ -229,10 +240,10 @@ std::vector<std::string> const no_baseline{"no baseline was run", ""};
 Tile energy_tile(PageData const& data, View headline)
 {
     auto const kwh = headline["energy_kwh"];
-    Tile tile{"Energy", "energy", mark_of(headline["energy_bound"]) + number(kwh, 2), "kWh"};
+    Tile tile{"Energy", "energy", mark_of(headline["energy_bound"]) + significant(kwh), "kWh"};
     for (auto const& b : headline["baselines"].list())
         tile.rows.push_back(
-            {b["label"].text(), number(b["kwh"], 2) + " kWh", relative(kwh, b["kwh"])});
+            {b["label"].text(), significant(b["kwh"]) + " kWh", relative(kwh, b["kwh"])});
     if (!data["energy"]) return tile;
     double idle = 0;
     for (auto const& [site, states] : data["energy"]["kwh"].members())
@@ -240,7 +251,7 @@ Tile energy_tile(PageData const& data, View headline)
             if (state != "training") idle += drawn.number_or(0);
     auto const whole = kwh.number_or(0);
     tile.rows.push_back(
-        {"not training", number(idle, 2) + " kWh", whole > 0 ? percent(idle / whole) : ""});
+        {"not training", significant(idle) + " kWh", whole > 0 ? percent(idle / whole) : ""});
     return tile;
 }
 
@@ -255,7 +266,7 @@ Tile share_tile(PageData const& data, View headline)
     if (auto const inside = headline["share_inside_windows"].number())
         tile.rows.push_back({"inside windows", percent(inside)});
     if (headline["kwh_unknown"].number_or(0) > 0)
-        tile.rows.push_back({"signal unknown", number(headline["kwh_unknown"], 2) + " kWh"});
+        tile.rows.push_back({"signal unknown", significant(headline["kwh_unknown"]) + " kWh"});
     if (auto const kg = headline["co2_kg"].number_or(0); kg > 0)
         tile.rows.push_back({"above threshold",
                              percent(headline["co2_outside_kg"].number_or(0) / kg, 0) + " of CO₂"});
@@ -393,7 +404,7 @@ Html headline_part(PageData const& data)
         "Figures appear with the first commit that contains trained tokens.";
     if (headline) summary = sentence(data, headline);
     else if (data["energy"])
-        summary += " So far, the sites have drawn " + number(data["totals"]["all"]["kwh"], 2) +
+        summary += " So far, the sites have drawn " + significant(data["totals"]["all"]["kwh"]) +
                    nbsp + "kWh.";
     lede += element("p.sum", summary);
     if (data["now"]) lede += now_box(data, data["now"]);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/core/text.hpp"
+#include "bill/report/format.hpp"
 #include "bill/report/table.hpp"
 #include "bill/report/view.hpp"
 
@@ -15,6 +16,11 @@ namespace {
 
 constexpr auto text = Column::Kind::text;
 constexpr auto number = Column::Kind::number;
+
+Column modelled(std::string title)
+{
+    return {.title = std::move(title), .is_modelled = true};
+}
 
 Cell percent(View share) { return share ? json::Value(share.number_or(0) * 100) : json::Value(); }
 
@@ -69,17 +75,40 @@ std::string below_title(View doc)
     return common ? fmt::format("<{:g} g/kWh %", *common) : "below threshold %";
 }
 
+// Says what the sites' nodes do between jobs, and what follows for the totals.
+std::string between_jobs_text(View doc)
+{
+    std::string nodes;
+    std::string unknown;
+    for (auto const& s : doc["sites"].list()) {
+        auto const id = printable(s["id"].text());
+        if (s["power"]["idle_kw"])
+            nodes += (nodes.empty() ? "" : ", ") + id + " " + s["power"]["between_jobs"].text();
+        else
+            unknown += fmt::format("  {}: power unknown, so no kWh; {:.2f} h with devices\n", id,
+                                   doc["allocated_h"][s["id"].text()].number_or(0));
+    }
+    auto out = nodes.empty() ? "" : "  nodes between jobs: " + nodes + "\n";
+    if (auto const kwh = doc["headline"]["energy_if_idle_kwh"]) {
+        auto const kg = doc["headline"]["co2_if_idle_kg"].number();
+        out += fmt::format("  if all of unknown state stay on: {} kWh, {} marginal gCO2\n",
+                           significant(kwh),
+                           kg ? significant(*kg * 1000) : std::string("unknown"));
+    }
+    return unknown + out;
+}
+
 std::string sites_text(View doc)
 {
     Table table{"sites",
                 {{"site", text},
-                 {"kWh", number, 3},
+                 modelled("kWh"),
                  {"in windows %", number, 1},
                  {below_title(doc), number, 1},
-                 {"gCO2", number, 1}}};
+                 modelled("marginal gCO2")}};
     auto const scenarios = always_on_of(doc);
     for (auto const& s : scenarios)
-        table.columns.push_back({"% of on, " + s["region"].text(), number, 2});
+        table.columns.push_back(modelled("% of on, " + s["region"].text()));
     auto const add = [&](std::string name, View total) {
         std::vector<Cell> row{std::move(name),
                               {total["kwh"], bound_of(total["energy_bound"])},
@@ -92,7 +121,7 @@ std::string sites_text(View doc)
     for (auto const& s : doc["sites"].list())
         add(s["label"].text(), doc["totals"]["sites"][s["id"].text()]);
     add("all sites", doc["totals"]["all"]);
-    return to_text(table);
+    return to_text(table) + between_jobs_text(doc);
 }
 
 std::string work_text(View doc)
@@ -162,10 +191,10 @@ std::string always_on_table(View doc, std::vector<View> const& scenarios)
 {
     Table table{"always on",
                 {{"always on in", text},
-                 {"kWh", number, 3},
+                 modelled("kWh"),
                  {below_title(doc), number, 1},
-                 {"gCO2", number, 1},
-                 {"this run %", number, 2},
+                 modelled("marginal gCO2"),
+                 modelled("this run %"),
                  {"tokens/s"},
                  {"of site"}}};
     for (auto const& s : scenarios) {

@@ -12,11 +12,14 @@
 namespace curtail::report {
 namespace {
 
-std::string text_of(Cell const& cell, int digits)
+std::string text_of(Cell const& cell, Column const& column)
 {
     if (cell.value.is_null()) return "-";
     if (auto const* text = cell.value.as_text()) return cell.mark + printable(*text);
-    return cell.mark + fmt::format("{:.{}f}", cell.value.as_number().value_or(0), digits);
+    auto const value = cell.value.as_number().value_or(0);
+    auto text = column.is_modelled ? significant(value) : fmt::format("{:.{}f}", value, column.digits);
+    std::erase(text, ',');
+    return cell.mark + text;
 }
 
 std::string field_of(json::Value const& value)
@@ -53,7 +56,8 @@ Html cells_of(Row const& row, std::vector<Column> const& columns)
         auto shown = html;
         if (html.empty() && value.as_text() != nullptr) shown = *value.as_text();
         else if (html.empty())
-            shown = (value.is_null() ? "" : mark) + number(value.as_number(), columns[i].digits);
+            shown = (value.is_null() ? "" : mark) + (columns[i].is_modelled ? significant(value.as_number())
+                                                               : number(value.as_number(), columns[i].digits));
         out += element("td", {{"class", classes}}, shown);
     }
     return out;
@@ -76,7 +80,7 @@ std::string to_text(Table const& table)
     for (auto const& row : table.rows) {
         auto& line = lines.emplace_back();
         for (std::size_t i = 0; i < row.size(); ++i)
-            line.push_back(text_of(row[i], table.columns[i].digits));
+            line.push_back(text_of(row[i], table.columns[i]));
     }
     std::vector<std::size_t> widths(table.columns.size());
     for (auto const& line : lines)

@@ -37,6 +37,7 @@ struct Column {
     Html unit{};              ///< below the title, on the page
     Html mark{};              ///< beside the title, on the page
     std::string key{};        ///< of the value by which the page sorts the rows; may be empty
+    bool is_modelled{false};  ///< readers see three significant digits, whatever `digits` says
 };
 
 /// Several columns that have a title together, on the page.

@@ -17,7 +17,8 @@ import sys
 import tempfile
 
 from bill_checks import check_audit, check_bill, check_cursor, check_hours
-from shown import SIGN, bound_of, carbon_of, hours, joint_mark, lower_bound, number, percent, shown_mode
+from shown import (SIGN, bound_of, carbon_of, hours, joint_mark, lower_bound, number, percent,
+                   shown_mode, significant)
 from use_checks import check_now, check_use, check_width
 
 try:
@@ -71,10 +72,10 @@ def check_figures(browser, doc, checks):
 def check_headline(browser, head, checks):
     unknown = head["kwh_unknown"]
     checks.equal("CO2", browser.text("#headline .big")[0].split("kg")[0],
-                 lower_bound(head["co2_kg"], head["energy_kwh"], unknown, 3))
+                 lower_bound(head["co2_kg"], head["energy_kwh"], unknown))
     tiles = browser.text("#headline .tile .v")
     checks.equal("energy", tiles[0].split("kWh")[0],
-                 SIGN[head.get("energy_bound", "exact")] + number(head["energy_kwh"], 2))
+                 SIGN[head.get("energy_bound", "exact")] + significant(head["energy_kwh"]))
     checks.equal("share", tiles[1], percent(head["share"]) + "%")
     checks.equal("wall", tiles[2], hours(head["wall_s"]) + "h")
     if "held_out" in head:
@@ -82,7 +83,7 @@ def check_headline(browser, head, checks):
     checks.equal("goodput", tiles[5], percent(head["goodput"]) + "%")
     bars = [row[2] for row in browser.rows("#headline .bars")]
     checks.equal("always on", [bar.split(" kg")[0].rstrip("–") or "–" for bar in bars[1:]],
-                 [lower_bound(a["kg"], a["kwh"], a["unknown_kwh"], 2) for a in head["always_on"]])
+                 [lower_bound(a["kg"], a["kwh"], a["unknown_kwh"]) for a in head["always_on"]])
 
 
 def check_comparison(browser, doc, checks):

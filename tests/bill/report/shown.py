@@ -1,19 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the report page shows the values of its document."""
 
+import math
+
 
 def number(value, digits=0):
     return "–" if value is None else f"{value:,.{digits}f}".replace("-", "−")
+
+
+def significant(value):
+    """A modelled amount has three significant digits."""
+    if not value:
+        return number(value)
+    digits = 2 - math.floor(math.log10(abs(value)))
+    return number(round(value, digits), max(0, digits))
 
 
 # Before a figure that is no exact one.
 SIGN = {"exact": "", "at least": "≥ ", "at most": "≤ ", "uncertain": "~ "}
 
 
-def lower_bound(value, kwh, unknown, digits):
+def lower_bound(value, kwh, unknown, digits=None):
     """A figure is a lower bound if part of the energy has no known intensity."""
     is_bound = value is not None and unknown > 0.005 * kwh
-    return ("≥ " if is_bound else "") + number(value, digits)
+    shown = significant(value) if digits is None else number(value, digits)
+    return ("≥ " if is_bound else "") + shown
 
 
 def bound_of(part):

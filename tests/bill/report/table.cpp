@@ -59,7 +59,10 @@ TEST(Format, RoundsHalvesUpAndGroupsThousands)
     EXPECT_EQ(number(std::nullopt, 2), "–");
     EXPECT_EQ(percent(0.1234), "12.3 %");
     EXPECT_EQ(significant(0.012345), "0.0123");
-    EXPECT_EQ(significant(4321), "4,321");
+    EXPECT_EQ(significant(4321.0), "4,320");
+    EXPECT_EQ(significant(999.9), "1,000");
+    EXPECT_EQ(significant(0.0), "0");
+    EXPECT_EQ(significant(std::nullopt), "–");
     EXPECT_EQ(range(1.04, 0.96), "1");
 }
 

@@ -6,7 +6,7 @@ import io
 import json
 import re
 
-from shown import number, percent
+from shown import number, percent, significant
 
 # Keeps what the page saves instead of a download: name and content.
 CATCH_SAVED = """
@@ -105,7 +105,7 @@ def check_now(browser, doc, checks):
     if not now:
         return
     shown = " ".join(browser.text("#now dd")).replace("\u00a0", " ")
-    parts = [percent(now["share"]), number(now["kwh"], 2) + " kWh", now["training_left"] or "–",
+    parts = [percent(now["share"]), significant(now["kwh"]) + " kWh", now["training_left"] or "–",
              number(now["tokens_per_s"]) + " tokens/"]
     for part in parts:
         checks.true(f"the box shows {shown!r} and not {part!r}", part in shown)
