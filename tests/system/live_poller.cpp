@@ -285,7 +285,8 @@ TEST_F(LivePoller, CredentialsReadableByOthersAreRefused)
 void set_launcher(std::filesystem::path const& site, std::string const& keys)
 {
     ASSERT_TRUE(write_file(
-        site, R"({"site": "CAISO_NORTH", "power": "unknown", "launcher": {"kind": "local", )" + keys + "}}"));
+        site, R"({"site": "CAISO_NORTH", "power": "unknown", "launcher": {"kind": "local", )" +
+                  keys + "}}"));
 }
 
 TEST_F(LivePoller, ARunBeginsOnlyIfTheFilesOfItsJobsCanBeUsed)

@@ -144,7 +144,7 @@ struct SiteAccount {
     std::optional<Spread> drain;    ///< from a stop request to the trainer's exit
     std::optional<SiteRate> rate;   ///< empty if the site logged no step
     // The settings that were in force last.
-    std::optional<energy::Power> power;     ///< empty: unknown
+    std::optional<energy::Power> power;           ///< empty: unknown
     std::vector<config::PueChange> later_pues{};  ///< as in config::Site
     energy::BetweenJobs between_jobs{energy::BetweenJobs::unknown};
     std::string power_source;  ///< where `power` comes from, for the user; empty if not stated

@@ -107,9 +107,8 @@ Region scenario_in(RegionSeries const& trace, ImaginedSite const& imagined, RunF
     scenario.step = static_cast<double>(files.run.training.batch_tokens) / rate.tokens_per_s;
     scenario.tally = result.tally;
     scenario.tokens = result.tokens;
-    scenario.observed = result.when.length().count() > 0
-                            ? result.observed.length() / result.when.length()
-                            : 1;
+    scenario.observed =
+        result.when.length().count() > 0 ? result.observed.length() / result.when.length() : 1;
     return out;
 }
 
@@ -117,8 +116,9 @@ RunningTotals running_totals(Region const& region, Axis const& axis, double step
 {
     std::vector<energy::StateInterval> const whole{{energy::PowerState::training, region.when}};
     auto const start = region.when.from;
-    return {axis.of_signal(start), energy::cumulative(whole, region.billings, start, millis(step_s),
-                                                      points_for(region.when.length().count(), step_s))};
+    return {axis.of_signal(start),
+            energy::cumulative(whole, region.billings, start, millis(step_s),
+                               points_for(region.when.length().count(), step_s))};
 }
 
 // Tokens and seconds of some steps.

@@ -95,7 +95,7 @@ std::string average_text(Account const& a)
     auto const marginal = total_of(a).mean_intensity();
     return fmt::format(
         "{:.1f} g/kWh at average intensity beside {} at marginal intensity; {}{:.3f} "
-        "kg CO2, location-based{}",
+        "kg CO2, location-based (Scope 2){}",
         average->value, marginal ? fmt::format("{:.1f} g/kWh", marginal->value) : "an unknown one",
         a.average->whole() ? "" : "at least ", carbon->value / 1000,
         a.average->whole()
@@ -122,34 +122,60 @@ std::string recalculated_text(Account const& a)
     return text;
 }
 
-std::string sci_text(Account const& a)
+// Says which gases the signal's values count.
+std::string gases_text(Account const& a)
 {
+    bool const is_watttime = a.signal_provider.find("watttime") != std::string::npos;
+    return is_watttime ? "CO2 only" : "CO2 only, unless the signal counts other gases";
+}
+
+std::string per_tokens_text(Account const& a)
+{
+    auto const grams = grams_per_million_tokens(a);
+    if (!grams) return "unknown, because CO2 is unknown or the model includes no tokens";
     auto const sci = sci_of(a);
-    if (!sci) return "unknown, because CO2 is unknown or the model includes no tokens";
-    auto const value =
-        fmt::format("{}{:.4g} g CO2 per million tokens {}, ",
-                    sci->is_lower_bound ? "at least " : "", sci->g_per_million_tokens,
-                    a.inherited > Tokens{} ? "that this run has trained" : "in the model");
-    if (!sci->embodied)
-        return value + "operational part only: no embodied_gco2_per_hour for each site";
-    return value + fmt::format("of which {:.1f} g operational and {:.1f} g embodied in total",
-                               sci->operational.value, sci->embodied->value);
+    return fmt::format("{}{} g CO2 of marginal emissions per million tokens {}{}",
+                       total_of(a).whole() ? "" : "at least ", three_digits(*grams),
+                       a.inherited > Tokens{} ? "that this run has trained" : "in the model",
+                       sci ? "" : "; this is no SCI, because " + sci.error());
+}
+
+std::string sci_text(Account const& a, Sci const& sci)
+{
+    bool const has_idle = std::ranges::any_of(a.sites, [](SiteAccount const& site) {
+        return site.between_jobs == energy::BetweenJobs::idle;
+    });
+    return fmt::format(
+        "{} g CO2 per million tokens, of which {} g operational and {} g embodied in total; "
+        "boundary: the devices of the training jobs with the building's PUE{}, and their embodied "
+        "carbon; without storage, networks, login nodes and evaluation; {}",
+        three_digits(sci.g_per_million_tokens), three_digits(sci.operational.value),
+        three_digits(sci.embodied.value), has_idle ? ", idle nodes between jobs" : "",
+        gases_text(a));
 }
 
 }  // namespace
 
-std::optional<Sci> sci_of(Account const& a)
+std::optional<double> grams_per_million_tokens(Account const& a)
+{
+    auto const carbon = total_of(a).known_carbon();
+    if (!carbon || a.trained() <= Tokens{}) return std::nullopt;
+    return carbon->value / (static_cast<double>(a.trained()) / 1e6);
+}
+
+tl::expected<Sci, std::string> sci_of(Account const& a)
 {
     auto const total = total_of(a);
-    auto const carbon = total.known_carbon();
-    if (!carbon || a.trained() <= Tokens{}) return std::nullopt;
-    Sci sci;
-    sci.operational = *carbon;
-    sci.embodied = embodied_of(a);
-    sci.is_lower_bound = !total.whole();
+    if (!total.whole()) return tl::unexpected(std::string("its CO2 is not whole"));
+    auto const operational = grams_per_million_tokens(a);
+    if (!operational) return tl::unexpected(std::string("the model includes no tokens"));
+    if (total_if_idle(a))
+        return tl::unexpected(std::string("it is unknown what some nodes do between jobs"));
+    auto const embodied = embodied_of(a);
+    if (!embodied)
+        return tl::unexpected(std::string("not each site states embodied_gco2_per_hour"));
     double const millions = static_cast<double>(a.trained()) / 1e6;
-    sci.g_per_million_tokens = (carbon->value + sci.embodied.value_or(Grams{}).value) / millions;
-    return sci;
+    return Sci{*operational + embodied->value / millions, total.carbon, *embodied};
 }
 
 std::vector<AuditLine> audit_of(Account const& a)
@@ -158,15 +184,16 @@ std::vector<AuditLine> audit_of(Account const& a)
     add_power(lines, a);
     lines.push_back({"signal", "Signal", signal_text(a)});
     lines.push_back({"rule", "Accounting rule", rule_text()});
-    lines.push_back({"scope", "Scope",
-                     "Marginal figures are consequential: they estimate the emissions that the run "
-                     "caused. They are no Scope 2 inventory, which needs average intensity or "
-                     "contracts (GHG Protocol)"});
+    lines.push_back(
+        {"scope", "Scope",
+         "Emissions are marginal emissions: they estimate what the run caused. They are no "
+         "inventory of the GHG Protocol, which needs average intensity or contracts"});
     if (auto const logs = logs_text(a); !logs.empty()) lines.push_back({"logs", "Logs", logs});
     if (auto const tail = tail_text(a); !tail.empty()) lines.push_back({"tail", "Tail", tail});
     lines.push_back({"accounting", "Accounting of Slurm", accounting_text(a)});
     lines.push_back({"average", "Average intensity", average_text(a)});
-    lines.push_back({"sci", "SCI", sci_text(a)});
+    lines.push_back({"per_tokens", "Per million tokens", per_tokens_text(a)});
+    if (auto const sci = sci_of(a)) lines.push_back({"sci", "SCI 1.1", sci_text(a, *sci)});
     if (a.recalculated) lines.push_back({"recalculated", "Recalculated", recalculated_text(a)});
     if (a.run_digest) lines.push_back({"digest", "Run digest", a.run_digest->hex()});
     return lines;

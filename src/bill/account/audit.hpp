@@ -10,25 +10,28 @@
 namespace curtail::account {
 
 /// The software carbon intensity of a run: SCI = (E x I + M) / R, as the Green Software Foundation
-/// defines it (ISO/IEC 21031:2024). E x I is the run's carbon at marginal intensity, R is the
-/// number of tokens in the committed model, in millions, and M is embodied carbon.
+/// defines it (SCI 1.1, ISO/IEC 21031:2024). E x I is the run's marginal emissions, R is the number
+/// of tokens in the committed model, in millions, and M is embodied carbon.
 struct Sci {
     double g_per_million_tokens{};
-    bool is_lower_bound{false};  ///< some of the intensity is unknown (energy::Tally::whole)
-    Grams operational;           ///< E x I
+    Grams operational;  ///< E x I
     /// M: the sum over the sites of `embodied_gco2_per_hour` x the hours in which the site held
-    /// devices, on the signal's clock. Empty if a site that held devices states no such value; the
-    /// SCI then has the operational part only.
-    std::optional<Grams> embodied;
+    /// devices, on the signal's clock.
+    Grams embodied;
 };
-/// Computes the SCI. Returns an empty optional if the model includes no tokens, or if the run's
-/// carbon is unknown.
-[[nodiscard]] std::optional<Sci> sci_of(Account const& account);
+/// Computes the SCI, or says why the run has none. It needs tokens in the model, the whole marginal
+/// emissions, the embodied carbon of each site that held devices, and what its nodes do between
+/// jobs.
+[[nodiscard]] tl::expected<Sci, std::string> sci_of(Account const& account);
+
+/// Returns the marginal emissions per million tokens in the model, in grams. Returns an empty
+/// optional if the model includes no tokens, or if the emissions are unknown.
+[[nodiscard]] std::optional<double> grams_per_million_tokens(Account const& account);
 
 /// One statement for an auditor.
 struct AuditLine {
     std::string key;  ///< `power`, `signal`, `rule`, `scope`, `logs`, `tail`, `accounting`,
-                      ///< `average`, `sci`, `recalculated` or `digest`
+                      ///< `average`, `per_tokens`, `sci`, `recalculated` or `digest`
     std::string title;
     std::string text;
 };

@@ -73,8 +73,7 @@ FactGroup sites_facts(std::vector<config::Site> const& sites, Account const& a)
             site.site.value,
             fmt::format("{}{}{}; {}; {}", site.label, site.label.empty() ? "" : "; ",
                         site.devices.empty() ? "devices not described" : site.devices,
-                        power_text(a.sites[s]),
-                        rate ? rate_text(*rate) : "no step"));
+                        power_text(a.sites[s]), rate ? rate_text(*rate) : "no step"));
     }
     return group;
 }

@@ -39,6 +39,14 @@ std::string rate_text(SiteRate const& rate)
 
 energy::Tally total_of(Account const& account) { return total_bill(account).total; }
 
+std::string three_digits(double value)
+{
+    if (value == 0 || !std::isfinite(value)) return "0";
+    int const digits = 2 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+    double const scale = std::pow(10.0, digits);
+    return fmt::format("{:.{}f}", std::round(value * scale) / scale, std::max(0, digits));
+}
+
 std::optional<energy::Tally> total_if_idle(Account const& account)
 {
     auto total = total_of(account);
@@ -69,8 +77,7 @@ std::string power_text(SiteAccount const& site)
     for (auto const& change : site.later_pues)
         pue += fmt::format(", {:g} from {} on", change.pue, format_time(change.from));
     constexpr char const* between[] = {"unknown what the nodes do between jobs",
-                                       "nodes released between jobs",
-                                       "nodes idle between jobs"};
+                                       "nodes released between jobs", "nodes idle between jobs"};
     return fmt::format("{}; {:g} kW idle, {:g} kW training, PUE {}; modelled, not metered; {}",
                        site.power_source.empty() ? "source not stated" : site.power_source,
                        site.power->idle.value / 1000, site.power->training.value / 1000, pue,

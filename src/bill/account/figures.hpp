@@ -50,7 +50,8 @@ namespace curtail::account {
 inline constexpr double least_observed = 0.9;
 /// Returns the CO2 of `part`, which may be a part of the run, divided by that of always-on training
 /// over the tokens that both have: the CO2 of `part` counts in proportion to the tokens of `other`.
-/// Returns an empty optional unless both are whole, `other` emits CO2, and enough of it is observed.
+/// Returns an empty optional unless both are whole, `other` emits CO2, and enough of it is
+/// observed.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part, Account const& account,
                                                  Scenario const& other);
 /// Returns the total if all nodes stayed switched on between jobs for which nobody has said whether
@@ -58,6 +59,8 @@ inline constexpr double least_observed = 0.9;
 [[nodiscard]] std::optional<energy::Tally> total_if_idle(Account const& account);
 /// Says how a site's power is known, and what its nodes do between jobs.
 [[nodiscard]] std::string power_text(SiteAccount const& site);
+/// Formats a modelled amount: with three significant digits.
+[[nodiscard]] std::string three_digits(double value);
 /// Returns the run itself as a scenario.
 [[nodiscard]] Scenario run_scenario(Account const& account);
 /// Returns the scenarios of `Account::always_on`, in order of increasing carbon.

@@ -37,7 +37,8 @@ void add_clock(Notes& notes, Account const& a)
 
 void add_unknown_intensity(Notes& notes, energy::Tally const& total, std::string const& no_carbon)
 {
-    if (!no_carbon.empty())
+    if (!no_carbon.empty() && total.unpowered) notes.emplace_back("CO₂ unknown", no_carbon + ".");
+    else if (!no_carbon.empty())
         notes.emplace_back("CO₂ unknown",
                            fmt::format("{}. {:.3f} of {:.3f} kWh were drawn at unknown intensity.",
                                        no_carbon, kwh(total.unknown), kwh(total.energy)));
@@ -212,6 +213,10 @@ std::string no_log(Account const& a)
 std::string no_carbon(RunFiles const& files, Account const& a)
 {
     if (auto why = no_log(a); !why.empty()) return why;
+    std::string unpowered;
+    for (auto const& site : a.sites)
+        if (site.bill.total.unpowered) unpowered += (unpowered.empty() ? "" : ", ") + site.id.value;
+    if (!unpowered.empty()) return "the power of " + unpowered + " is unknown";
     if (files.trace.empty()) return no_signal;
     std::string blind;
     for (auto const& site : a.sites)

@@ -33,8 +33,8 @@ std::vector<DrawnPiece> pieces_of(SiteTimeline const& site, energy::Billings con
         for (auto const& s : energy::clip(billed, b.when))
             for (auto const& piece : b.intensity.pieces(s.when))
                 out.push_back({piece.when,
-                               {s.state, b.power ? b.power->of(s.state) : Watts{},
-                                piece.intensity, b.threshold}});
+                               {s.state, b.power ? b.power->of(s.state) : Watts{}, piece.intensity,
+                                b.threshold}});
     std::ranges::stable_sort(out, {}, [](DrawnPiece const& piece) { return piece.when.from; });
     return out;
 }

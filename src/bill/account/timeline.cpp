@@ -247,8 +247,8 @@ void find_between_jobs(SiteTimeline& site, std::optional<Time> first_poll, Time 
             if (part.from >= part.to || between == energy::BetweenJobs::released) continue;
             bool const is_idle = between == energy::BetweenJobs::idle;
             (is_idle ? site.between_jobs : site.maybe_between_jobs)
-                .push_back({PowerState::between_jobs,
-                            {axis.signal(part.from), axis.signal(part.to)}});
+                .push_back(
+                    {PowerState::between_jobs, {axis.signal(part.from), axis.signal(part.to)}});
         }
     };
     Time at = *first_poll;

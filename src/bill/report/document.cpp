@@ -136,9 +136,8 @@ Value sci_json(account::Account const& a)
     auto const sci = account::sci_of(a);
     if (!sci) return {};
     return Object{{"g_per_million_tokens", sci->g_per_million_tokens},
-                  {"is_whole", !sci->is_lower_bound},
                   {"operational_g", sci->operational.value},
-                  {"embodied_g", in_grams(sci->embodied)}};
+                  {"embodied_g", sci->embodied.value}};
 }
 
 // What a bill rests on that a site's owner can still change.
@@ -173,6 +172,7 @@ Object audit_json(account::Account const& a)
             {"signal_kind", a.signal_kind},
             {"estimated_samples", a.estimated_samples},
             {"average", average_json(a)},
+            {"g_per_million_tokens", account::grams_per_million_tokens(a)},
             {"sci", sci_json(a)},
             {"tail", tail_json(a)},
             {"recalculated", recalculated_json(a)},

@@ -69,8 +69,7 @@ void add_energy_headline(Object& out, account::Account const& a)
     out.set("co2_outside_kg", in_kilo(total.known_carbon_dirty()));
     out.set("energy_kwh", in_kilo(total.drawn()));
     auto const if_idle = total_if_idle(a);
-    out.set("energy_if_idle_kwh",
-            if_idle ? Value(in_kilo(if_idle->drawn())) : Value());
+    out.set("energy_if_idle_kwh", if_idle ? Value(in_kilo(if_idle->drawn())) : Value());
     out.set("co2_if_idle_kg", if_idle ? Value(kg_of(*if_idle)) : Value());
     out.set("between_jobs", by_site(a, [](account::SiteAccount const& s) {
                 return Value(energy::name(s.between_jobs));

@@ -60,7 +60,7 @@ EnergyColumns energy_columns(PageData const& data)
 {
     EnergyColumns out;
     for (char const* state : {"training", "starting", "exchange", "draining", "idle", "suspended",
-                              "frozen", "stalled", "requeued"})
+                              "frozen", "stalled", "requeued", "between_jobs"})
         for (auto const& [site, drawn] : data["energy"]["kwh"].members())
             if (drawn[state].number_or(0) > 0) {
                 out.states.push_back(state);
@@ -82,8 +82,8 @@ Row energy_row(EnergyColumns const& columns, Cell name, EnergyFigures const& dra
     for (char const* state : columns.states)
         row.push_back(
             or_faint_zero(drawn.in_state("kwh", state), std::string(state) == "training" ? 2 : 3));
-    row.insert(row.end(), {element("b", number(kwh, 2)), share(drawn.of("inside_kwh"), kwh),
-                           share(drawn.of("window_kwh"), kwh)});
+    row.insert(row.end(), {element("b", number(drawn.of("total_kwh"), 2)),
+                           share(drawn.of("inside_kwh"), kwh), share(drawn.of("window_kwh"), kwh)});
     if (columns.unknown) row.push_back(or_faint_zero(unknown, 2));
     auto const grams = drawn.of("total_g");
     auto const mark = grams && unknown > .005 * kwh ? "≥ " : "";

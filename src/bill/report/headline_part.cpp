@@ -195,7 +195,8 @@ Html carbon_block(PageData const& data, View headline)
     auto const mark =
         headline["co2_kg"] ? bound_mark(headline["energy_kwh"], headline["kwh_unknown"]) : "";
     Html out = element("div.big", Html(mark + significant(headline["co2_kg"])) +
-                                      element("small", "kg CO₂, marginal emissions") + data.source_mark("co2"));
+                                      element("small", "kg CO₂, marginal emissions") +
+                                      data.source_mark("co2"));
     out += data.source_line("co2") + power_lines(data);
     out += element("p.under", carbon_text(data, headline));
     out += carbon_bars(data, headline);
@@ -244,7 +245,7 @@ Tile energy_tile(PageData const& data, View headline)
     for (auto const& b : headline["baselines"].list())
         tile.rows.push_back(
             {b["label"].text(), significant(b["kwh"]) + " kWh", relative(kwh, b["kwh"])});
-    if (!data["energy"]) return tile;
+    if (!data["energy"] || !kwh) return tile;
     double idle = 0;
     for (auto const& [site, states] : data["energy"]["kwh"].members())
         for (auto const& [state, drawn] : states.members())
@@ -403,7 +404,7 @@ Html headline_part(PageData const& data)
         "No work is committed yet: either no site has trained, or its first round has not ended. "
         "Figures appear with the first commit that contains trained tokens.";
     if (headline) summary = sentence(data, headline);
-    else if (data["energy"])
+    else if (data["totals"]["all"]["kwh"])
         summary += " So far, the sites have drawn " + significant(data["totals"]["all"]["kwh"]) +
                    nbsp + "kWh.";
     lede += element("p.sum", summary);

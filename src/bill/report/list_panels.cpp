@@ -148,7 +148,7 @@ Html totals_note(PageData const& data, std::vector<View> const& rounds)
         totals.push_back(number(total("store_bytes") / 1e6, 1) + " MB read from the store");
     if (known("merge_s") > 0)
         totals.push_back(number(total("merge_s"), 1) + " " + data.real_s() + " merging");
-    totals.push_back(number(total("kwh"), 2) + " kWh");
+    if (known("kwh") > 0) totals.push_back(significant(total("kwh")) + " kWh");
     if (known("gco2") == std::ssize(rounds))
         totals.push_back((total("kwh_unknown") > .005 * total("kwh") ? "≥ " : "") +
                          number(total("gco2"), 1) + " g");

@@ -17,10 +17,7 @@ namespace {
 constexpr auto text = Column::Kind::text;
 constexpr auto number = Column::Kind::number;
 
-Column modelled(std::string title)
-{
-    return {.title = std::move(title), .is_modelled = true};
-}
+Column modelled(std::string title) { return {.title = std::move(title), .is_modelled = true}; }
 
 Cell percent(View share) { return share ? json::Value(share.number_or(0) * 100) : json::Value(); }
 
@@ -92,8 +89,7 @@ std::string between_jobs_text(View doc)
     if (auto const kwh = doc["headline"]["energy_if_idle_kwh"]) {
         auto const kg = doc["headline"]["co2_if_idle_kg"].number();
         out += fmt::format("  if all of unknown state stay on: {} kWh, {} marginal gCO2\n",
-                           significant(kwh),
-                           kg ? significant(*kg * 1000) : std::string("unknown"));
+                           significant(kwh), kg ? significant(*kg * 1000) : std::string("unknown"));
     }
     return unknown + out;
 }

@@ -17,7 +17,8 @@ std::string text_of(Cell const& cell, Column const& column)
     if (cell.value.is_null()) return "-";
     if (auto const* text = cell.value.as_text()) return cell.mark + printable(*text);
     auto const value = cell.value.as_number().value_or(0);
-    auto text = column.is_modelled ? significant(value) : fmt::format("{:.{}f}", value, column.digits);
+    auto text =
+        column.is_modelled ? significant(value) : fmt::format("{:.{}f}", value, column.digits);
     std::erase(text, ',');
     return cell.mark + text;
 }
@@ -56,8 +57,9 @@ Html cells_of(Row const& row, std::vector<Column> const& columns)
         auto shown = html;
         if (html.empty() && value.as_text() != nullptr) shown = *value.as_text();
         else if (html.empty())
-            shown = (value.is_null() ? "" : mark) + (columns[i].is_modelled ? significant(value.as_number())
-                                                               : number(value.as_number(), columns[i].digits));
+            shown = (value.is_null() ? "" : mark) +
+                    (columns[i].is_modelled ? significant(value.as_number())
+                                            : number(value.as_number(), columns[i].digits));
         out += element("td", {{"class", classes}}, shown);
     }
     return out;

@@ -51,8 +51,8 @@ std::int64_t read_integer(json::ObjectReader& r, std::string const& key,
     return std::clamp(value, min, max);
 }
 
-double read_number(json::ObjectReader& r, std::string const& key, std::optional<double> fallback, double min,
-                   double max)
+double read_number(json::ObjectReader& r, std::string const& key, std::optional<double> fallback,
+                   double min, double max)
 {
     auto const value = r.number(key, fallback);
     r.require(value >= min && value <= max, key, fmt::format("must be {} to {}", min, max));

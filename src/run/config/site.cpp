@@ -138,7 +138,8 @@ void read_pue(json::ObjectReader& r, Site& site)
         site.power->pue = read_number(r, "pue", std::nullopt, 1, 10);
         return;
     }
-    r.require(!list->as_array()->empty(), "pue", "must be a number or a list with at least one value");
+    r.require(!list->as_array()->empty(), "pue",
+              "must be a number or a list with at least one value");
     bool is_first = true;
     r.each("pue", [&](json::ObjectReader& o) {
         double const pue = read_number(o, "value", std::nullopt, 1, 10);

@@ -79,8 +79,7 @@ std::vector<Tally> cumulative(std::span<StateInterval const> states, Billings co
             for (Time at = s.when.from; at < s.when.to;) {
                 auto const cell = (at - from) / step;
                 Time const to = std::min(s.when.to, from + (cell + 1) * step);
-                cells[static_cast<std::size_t>(cell) + 1] +=
-                    tally_of(b, s.state, {at, to});
+                cells[static_cast<std::size_t>(cell) + 1] += tally_of(b, s.state, {at, to});
                 at = to;
             }
         }

@@ -7,9 +7,9 @@ namespace curtail::energy {
 
 char const* name(PowerState state)
 {
-    static constexpr std::array names{"starting",  "training", "exchange", "idle",    "draining",
-                                      "suspended", "frozen",   "stalled",  "requeued",
-                                      "between_jobs"};
+    static constexpr std::array names{"starting", "training",    "exchange", "idle",
+                                      "draining", "suspended",   "frozen",   "stalled",
+                                      "requeued", "between_jobs"};
     return names.at(static_cast<std::size_t>(state));
 }
 

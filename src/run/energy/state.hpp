@@ -33,10 +33,9 @@ enum class PowerState {
     between_jobs
 };
 inline constexpr PowerState all_states[] = {
-    PowerState::starting, PowerState::training, PowerState::exchange,
-    PowerState::idle,     PowerState::draining, PowerState::suspended,
-    PowerState::frozen,   PowerState::stalled,  PowerState::requeued,
-    PowerState::between_jobs};
+    PowerState::starting, PowerState::training,    PowerState::exchange, PowerState::idle,
+    PowerState::draining, PowerState::suspended,   PowerState::frozen,   PowerState::stalled,
+    PowerState::requeued, PowerState::between_jobs};
 /// Returns the state's name, such as `training`.
 [[nodiscard]] char const* name(PowerState state);
 /// Returns the state with the name `name`, or an empty optional if there is none.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-
 namespace curtail::runlog {
 namespace {
 

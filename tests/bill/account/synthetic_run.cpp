@@ -16,8 +16,8 @@
 #include "protocol/records/names.hpp"
 #include "protocol/records/record.hpp"
 #include "protocol/records/terms.hpp"
-#include "run/runlog/event.hpp"
 #include "run/runlog/configuration.hpp"
+#include "run/runlog/event.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::account::test {

@@ -272,8 +272,7 @@ TEST_F(RunFile, RejectsPowerThatNoSiteCanHave)
         return fmt::format(R"("idle_kw": {}, "training_kw": {}, "pue": {})", idle, training, pue);
     };
     for (auto const* kw : {"0", "-1"}) {
-        EXPECT_THAT(message(powers(kw, "2", "1")),
-                    HasSubstr("power.idle_kw: must be more than 0"));
+        EXPECT_THAT(message(powers(kw, "2", "1")), HasSubstr("power.idle_kw: must be more than 0"));
         EXPECT_THAT(message(powers("0.1", kw, "1")),
                     HasSubstr("power.training_kw: must be more than 0"));
     }
@@ -328,14 +327,13 @@ TEST_F(RunFile, TakesAPueThatChanges)
     auto const site = read(R"([{"value": 1.4}, {"from": "2026-07-01T00:00:00Z", "value": 1.2}])");
     ASSERT_TRUE(site) << site.error().message();
     EXPECT_EQ(site->power->pue, 1.4);
-    EXPECT_THAT(site->later_pues, testing::ElementsAre(PueChange{
-                                      parse_time("2026-07-01T00:00:00Z").value(), 1.2}));
+    EXPECT_THAT(site->later_pues,
+                testing::ElementsAre(PueChange{parse_time("2026-07-01T00:00:00Z").value(), 1.2}));
     EXPECT_EQ(site->between_jobs, energy::BetweenJobs::idle);
-    for (char const* bad :
-         {"[]", "0.9", R"("1.2")", R"([{"value": 1.4}, {"value": 1.2}])",
-          R"([{"value": 1.4}, {"from": "yesterday", "value": 1.2}])",
-          R"([{"from": "2026-07-01T00:00:00Z", "value": 1.2}, {"value": 1}])",
-          R"([{"value": 2}, {"from": "2026-07-01T00:00:00Z", "value": 1},
+    for (char const* bad : {"[]", "0.9", R"("1.2")", R"([{"value": 1.4}, {"value": 1.2}])",
+                            R"([{"value": 1.4}, {"from": "yesterday", "value": 1.2}])",
+                            R"([{"from": "2026-07-01T00:00:00Z", "value": 1.2}, {"value": 1}])",
+                            R"([{"value": 2}, {"from": "2026-07-01T00:00:00Z", "value": 1},
               {"from": "2026-06-01T00:00:00Z", "value": 1}])"})
         EXPECT_FALSE(read(bad)) << bad;
 }

@@ -179,7 +179,8 @@ TEST(AlwaysOn, TrainsTheTokensAtTheRateAndTrainingPower)
     EXPECT_DOUBLE_EQ(never_off.tally.carbon.value, 1.012 * 300);
     auto const longer = always_on(Tokens{28'800}, 4, at(0), billed(flat));
     EXPECT_EQ(longer.when, (Interval{at(0), at(7200)}));
-    EXPECT_EQ(longer.observed, (Interval{at(0), at(3600)})) << "no value is guessed after the trace";
+    EXPECT_EQ(longer.observed, (Interval{at(0), at(3600)}))
+        << "no value is guessed after the trace";
     EXPECT_EQ(longer.tokens, Tokens{14'400});
     EXPECT_DOUBLE_EQ(longer.tally.energy.value, 2024);
     EXPECT_THROW((void)always_on(Tokens{1}, 0, at(0), billed(flat)), std::invalid_argument);

@@ -119,9 +119,8 @@ TEST(Hold, PiecesCoverAnIntervalWithoutGaps)
     for (std::size_t i = 1; i < pieces.size(); ++i)
         EXPECT_EQ(pieces[i].when.from, pieces[i - 1].when.to);
     EXPECT_EQ(pieces.back().when.to, at(1400));
-    std::optional<GramsPerKwh> const expected[] = {std::nullopt,     GramsPerKwh{100},
-                                                   GramsPerKwh{400}, std::nullopt,
-                                                   GramsPerKwh{50},  std::nullopt};
+    std::optional<GramsPerKwh> const expected[] = {std::nullopt, GramsPerKwh{100}, GramsPerKwh{400},
+                                                   std::nullopt, GramsPerKwh{50},  std::nullopt};
     for (std::size_t i = 0; i < pieces.size(); ++i)
         EXPECT_EQ(pieces[i].intensity, expected[i]) << i;
     EXPECT_TRUE(series.pieces({at(5), at(5)}).empty());
