@@ -29,25 +29,44 @@ std::vector<std::pair<energy::Interval, std::optional<energy::Power>>> powers(
 template <class Series>
 energy::Billings billings(SiteTimeline const& site, Axis const& axis, Series const& series)
 {
+    energy::Billings out;
+    for (auto const& span : settings_spans(site, axis))
+        out.push_back({span.when, span.power, span.site.window.open_below, series(span.site)});
+    return out;
+}
+
+}  // namespace
+
+std::vector<SettingsSpan> settings_spans(SiteTimeline const& site, Axis const& axis)
+{
     auto const& settings = site.settings.all;
     auto const signal = [&](Time real) {
         return real == Time::min() || real == Time::max() ? real : axis.signal(real);
     };
-    energy::Billings out;
+    std::vector<SettingsSpan> out;
     for (std::size_t i = 0; i < settings.size(); ++i) {
         auto const& [from, config] = settings[i];
         energy::Interval const in_force{
             from, i + 1 < settings.size() ? settings[i + 1].from : Time::max()};
         for (auto const& [when, power] : powers(config, in_force))
-            out.push_back({{signal(when.from), signal(when.to)},
-                           power,
-                           config.window.open_below,
-                           series(config)});
+            out.push_back({{signal(when.from), signal(when.to)}, config, power});
     }
     return out;
 }
 
-}  // namespace
+std::vector<energy::Interval> window_intervals(std::vector<WindowAccount> const& windows,
+                                               std::size_t site, Timeline const& timeline)
+{
+    std::vector<energy::Interval> out;
+    for (auto const& w : windows) {
+        if (w.site != site) continue;
+        Time const open = timeline.axis.signal_at(w.open_s);
+        Time const from = out.empty() ? open : std::max(open, out.back().to);
+        Time const to = timeline.axis.signal_at(w.close_s.value_or(timeline.end_s));
+        if (from < to) out.push_back({from, to});
+    }
+    return out;
+}
 
 energy::Billings billings_of(Timeline const& timeline, std::size_t s,
                              std::vector<RegionSeries> const& trace)

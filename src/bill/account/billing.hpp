@@ -9,6 +9,20 @@
 // parts.hpp that compute energy and carbon.
 namespace curtail::account {
 
+/// A time in which a site's settings and its PUE do not change.
+struct SettingsSpan {
+    energy::Interval when;  ///< on the signal's clock
+    config::Site site;
+    std::optional<energy::Power> power;  ///< with the PUE of this time
+};
+/// Returns a site's settings over all time, in order and without gaps.
+[[nodiscard]] std::vector<SettingsSpan> settings_spans(SiteTimeline const& site, Axis const& axis);
+
+/// Returns when a site's windows were open, on the signal's clock, in order and without overlap. A
+/// window that is still open ends at the run's end.
+[[nodiscard]] std::vector<energy::Interval> window_intervals(
+    std::vector<WindowAccount> const& windows, std::size_t site, Timeline const& timeline);
+
 /// Returns how site `s` is billed. `trace` has the intensities: RunFiles::trace or
 /// RunFiles::averages.
 [[nodiscard]] energy::Billings billings_of(Timeline const& timeline, std::size_t s,

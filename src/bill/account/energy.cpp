@@ -7,21 +7,6 @@
 namespace curtail::account {
 namespace {
 
-// Windows on the signal's axis, in order and without overlap. An open one ends at `end_s`.
-std::vector<energy::Interval> intervals_of(std::vector<WindowAccount> const& windows,
-                                           std::size_t site, Timeline const& timeline)
-{
-    std::vector<energy::Interval> out;
-    for (auto const& w : windows) {
-        if (w.site != site) continue;
-        Time const open = timeline.axis.signal_at(w.open_s);
-        Time const from = out.empty() ? open : std::max(open, out.back().to);
-        Time const to = timeline.axis.signal_at(w.close_s.value_or(timeline.end_s));
-        if (from < to) out.push_back({from, to});
-    }
-    return out;
-}
-
 // The embodied carbon of the hours in which the site held devices.
 std::optional<Grams> embodied_of(SiteTimeline const& site, double clock_factor)
 {
@@ -125,7 +110,7 @@ Energy energy_of(RunFiles const& files, Timeline const& timeline,
         SiteSource const source{site.held, billings_of(timeline, s, files.trace)};
         auto const billed = billed_of(site);
         energy.sites.push_back(
-            {energy::bill_of(billed, intervals_of(windows, s, timeline), source.billings),
+            {energy::bill_of(billed, window_intervals(windows, s, timeline), source.billings),
              energy::cumulative(billed, source.billings, axis.zero(),
                                 millis(energy.cumulative_step_s), points),
              embodied_of(site, axis.factor()),

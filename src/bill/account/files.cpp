@@ -287,6 +287,12 @@ Result<RunFiles> load_run(fs::path const& run_file, LoadOptions const& options)
         return tl::unexpected(added.error());
     files.run_digest = digest_of(files.run, *chain, files.clock, *logs);
     files.fixed = fixed_files(files, *logs);
+    for (std::size_t s = 0; options.keeps_logs && s < logs->size(); ++s)
+        for (auto const stream : journal::all_streams)
+            if (auto const& log = (*logs)[s].text(stream); !log.text.empty())
+                files.logs.emplace_back(fmt::format("{}-{}.jsonl", files.run.sites[s].site.value,
+                                                    journal::name(stream)),
+                                        log.text);
     return files;
 }
 

@@ -116,6 +116,10 @@ struct RunFiles {
     /// the run was not read whole.
     std::shared_ptr<RunFiles const> fixed;
 
+    /// The text of each log and its name, such as `alpha-metrics.jsonl`; with
+    /// LoadOptions::keeps_logs.
+    std::vector<std::pair<std::string, std::string>> logs;
+
     void add_broken(std::string name, BrokenLines const& lines)
     {
         if (lines.count > 0) broken_files.push_back({std::move(name), lines});
@@ -131,6 +135,7 @@ struct LoadOptions {
     std::optional<std::filesystem::path> averages{};
     /// The name of a second bill with the present settings of the sites.
     std::optional<std::string> recalculate{};
+    bool keeps_logs{false};  ///< sets RunFiles::logs
     chain::CacheSettings cache{};
 };
 

@@ -3,6 +3,7 @@
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
 #include "bill/account/account_of.hpp"
+#include "bill/evidence/evidence.hpp"
 #include "bill/report/csv_tables.hpp"
 #include "bill/report/document.hpp"
 #include "bill/report/page.hpp"
@@ -120,7 +121,7 @@ Result<json::Object> read_reference(fs::path const& file)
 Result<void> report_reference(programs::Arguments const& arguments,
                               programs::Console const& console)
 {
-    for (char const* option : {"trace", "average-trace", "recalculate", "expect"})
+    for (char const* option : {"trace", "average-trace", "recalculate", "expect", "evidence"})
         if (arguments.has(option))
             return fail(ExitCode::usage, std::string("--") + option + " and --reference",
                         "the document of the experiment is not computed from a run");
@@ -156,6 +157,7 @@ Result<account::RunFiles> load(programs::Arguments const& arguments,
     if (arguments.has("trace")) options.trace = arguments.text("trace");
     if (arguments.has("average-trace")) options.averages = arguments.text("average-trace");
     if (arguments.has("recalculate")) options.recalculate = arguments.text("recalculate");
+    options.keeps_logs = arguments.has("evidence");
     options.cache = {programs::cache_folder(arguments), console.log,
                      [&](std::int64_t done, std::int64_t total) {
                          stages.update("reading", "commits", done, total);
@@ -168,6 +170,28 @@ Result<account::RunFiles> load(programs::Arguments const& arguments,
                 "the digest, too");
 }
 
+// Writes the folder for an auditor. It has the run's logs, so it is as private as they are.
+Result<void> write_evidence(programs::Arguments const& arguments, programs::Console const& console,
+                            account::RunFiles const& files, account::Account const& account,
+                            json::Object const& document)
+{
+    if (!arguments.has("evidence")) return {};
+    fs::path const folder = arguments.text("evidence");
+    std::error_code error;
+    if (fs::exists(folder, error) &&
+        (!fs::is_directory(folder, error) || !fs::is_empty(folder, error)))
+        return fail(ExitCode::usage, "--evidence " + folder.string(),
+                    "it exists, and is no empty folder", "pass a folder that does not exist");
+    for (auto const& file :
+         evidence::evidence_of(files, account, document, !arguments.flag("without-values"))) {
+        auto const path = folder / file.name;
+        if (auto made = make_folder(path.parent_path()); !made) return made;
+        if (auto written = write_file(path, file.text); !written) return written;
+    }
+    console.log.info("evidence: " + folder.string());
+    return {};
+}
+
 // Prints the tables first, so that they appear even if the page cannot be written.
 Result<void> report_run(programs::Arguments const& arguments, programs::Console const& console)
 {
@@ -177,11 +201,14 @@ Result<void> report_run(programs::Arguments const& arguments, programs::Console 
     if (!expected) return tl::unexpected(expected.error());
     auto const files = load(arguments, console, *expected);
     if (!files) return tl::unexpected(files.error());
-    auto const whole = report::document(account::account_of(*files), SystemClock{}.now());
+    auto const account = account::account_of(*files);
+    auto const whole = report::document(account, SystemClock{}.now());
     auto const document = report::shortened(whole);
     if (console.json) console.print_json(document);
     else console.print(report::summary_text(document));
     if (auto written = write_csv(arguments, console, whole); !written) return written;
+    if (auto written = write_evidence(arguments, console, *files, account, whole); !written)
+        return written;
     auto const html =
         arguments.has("out") ? fs::path(arguments.text("out")) : files->run.folder / "report.html";
     if (!arguments.has("out"))
@@ -241,6 +268,12 @@ int main(int argc, char** argv)
            programs::text_option(
                "csv", "DIR",
                "Folder for the tables of the report as CSV files; created if it is missing"),
+           programs::text_option("evidence", "DIR",
+                                 "New folder for the logs, samples and settings of the run, with a "
+                                 "Python script that "
+                                 "computes the headline figures from them"),
+           programs::flag_option("without-values",
+                                 "Leave the intensities out of the folder of --evidence"),
            programs::text_option("plotly", "FILE", "plotly.js, embedded in the page",
                                  shipped(".deps/site/plotly/package_data/plotly.min.js").string()),
            programs::cache_option()},
@@ -250,6 +283,7 @@ int main(int argc, char** argv)
         "\nExamples:\n"
         "  curtail-report inputs/runs/demo.json --trace signals/mci_2026-01-11.csv\n"
         "  curtail-report inputs/runs/demo.json --csv tables\n"
+        "  curtail-report inputs/runs/demo.json --evidence evidence\n"
         "  curtail-report --reference --out reference.html\n"};
     return programs::run(program, argc, argv);
 }

@@ -76,6 +76,87 @@ TEST_F(Program, MakesASecondBillWithPresentSettings)
     EXPECT_THAT(printed, HasSubstr("Recalculated: \"new\" is no record of the run"));
 }
 
+// Python alone computes the figures of the report from the folder for an auditor.
+class Evidence : public Program {
+  protected:
+    int recompute()
+    {
+        auto outcome =
+            curtail::test::run_program({"/usr/bin/python3", to("evidence/recompute.py")});
+        printed = std::move(outcome.output);
+        return outcome.code;
+    }
+    [[nodiscard]] json::Object headline() const
+    {
+        return *json::parse_file(to("x.json"), json::Dialect::strict)
+                    .value()
+                    .as_object()
+                    ->find("headline")
+                    ->as_object();
+    }
+};
+
+TEST_F(Evidence, GivesTheFiguresOfTheReport)
+{
+    ASSERT_EQ(report({"--out", to("x.html"), "--evidence", to("evidence")}), 0) << printed;
+    EXPECT_EQ(recompute(), 0) << printed;
+    // What the script compares with is what the report says.
+    auto const stated =
+        json::parse_file(to("evidence/headline.json"), json::Dialect::strict).value();
+    auto const& figures = *stated.as_object();
+    for (char const* key : {"energy_kwh", "co2_kg", "share", "tokens", "wall_s", "goodput",
+                            "best_ppl", "mean_intensity", "share_inside_windows"})
+        EXPECT_EQ(*figures.find(key), *headline().find(key)) << key;
+    EXPECT_EQ(figures.find("always_on")->as_object()->members().size(), 4U);
+    auto const script = read_file(to("evidence/recompute.py")).value();
+    EXPECT_LT(std::count(script.begin(), script.end(), '\n'), 200);
+    EXPECT_EQ(report({"--out", to("x.html"), "--evidence", to("evidence")}), 64)
+        << "an earlier folder stays";
+}
+
+TEST_F(Evidence, OfARunWithGapsAndOpenWindowsGivesTheFigures)
+{
+    for (auto const& kind : {account::test::Synthetic{.gaps = true},
+                             account::test::Synthetic{.stop_at = 21'000, .evaluated = false}}) {
+        std::filesystem::remove_all(to("evidence"));
+        std::filesystem::remove_all(to("store"));
+        account::test::write_synthetic_run(folder_.path(), kind);
+        ASSERT_EQ(report({"--out", to("x.html"), "--evidence", to("evidence")}), 0) << printed;
+        EXPECT_EQ(recompute(), 0) << printed;
+    }
+}
+
+TEST_F(Evidence, ThatWasChangedDiffers)
+{
+    for (char const* file : {"samples.csv", "states.csv", "run.json", "headline.json",
+                             "logs/NEM_SA-metrics.jsonl", "configuration/x"}) {
+        std::filesystem::remove_all(to("evidence"));
+        ASSERT_EQ(report({"--out", to("x.html"), "--evidence", to("evidence")}), 0) << printed;
+        auto const path = to("evidence/") + file;
+        auto const name =
+            std::string(file) == "configuration/x"
+                ? std::filesystem::directory_iterator(to("evidence/configuration"))->path().string()
+                : path;
+        ASSERT_TRUE(write_file(name, read_file(name).value() + "\n"));
+        EXPECT_EQ(recompute(), 1) << file;
+        EXPECT_THAT(printed, HasSubstr("differs: ")) << file;
+    }
+}
+
+TEST_F(Evidence, MayLackTheValuesOfTheSignal)
+{
+    ASSERT_EQ(report({"--out", to("x.html"), "--evidence", to("evidence"), "--without-values"}), 0);
+    EXPECT_EQ(recompute(), 0) << printed;
+    EXPECT_THAT(printed, HasSubstr("/energy_kwh"));
+    EXPECT_THAT(printed, testing::Not(HasSubstr("co2_kg")));
+    for (auto const& entry : std::filesystem::recursive_directory_iterator(to("evidence")))
+        if (entry.is_regular_file()) {
+            auto const text = read_file(entry.path()).value();
+            EXPECT_THAT(text, testing::Not(HasSubstr("intensity_gco2_per_kwh\":"))) << entry.path();
+            EXPECT_THAT(text, testing::Not(HasSubstr("68.945984"))) << entry.path();
+        }
+}
+
 TEST_F(Program, PrintsTablesAndWritesTheDocumentEvenWithoutThePage)
 {
     EXPECT_EQ(report({"--out", to("x.html"), "--plotly", to("none.js")}), 66);
