@@ -14,8 +14,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import (BUILD, CORPUS, PACED, ROUNDS, SHARED_ENVIRONMENT, SMALL_MODEL, SOURCE, case,
-                     execute, expect, main, wait_for)
+from harness import (BUILD, CORPUS, PACED, POWER, ROUNDS, SHARED_ENVIRONMENT, SMALL_MODEL, SOURCE,
+                     case, execute, expect, main, wait_for)
 
 sys.path.insert(0, str(SOURCE / "scripts/demo/s3"))
 from files import read_json  # noqa: E402
@@ -53,7 +53,7 @@ class ShortDemo:
             if prologue and site == SITES[0]:
                 launcher["prologue"] = "prologue.sh"
             self.write(f"{site}.json", {"site": site, "ranks": 2, "poll_period_s": 2,
-                                        "power": "unknown", "launcher": launcher})
+                                        "power": POWER, "launcher": launcher})
 
     def write_trace(self, day):
         start = datetime.datetime(2026, 1, 11, tzinfo=datetime.timezone.utc)

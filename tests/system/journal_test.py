@@ -92,10 +92,11 @@ class Owners:
 
 def figures(report):
     """What two reports of the same run must have in common."""
-    audit = [line for line in report["audit"]["lines"] if line["key"] != "logs"]
+    audit = [line for line in report["audit"]["lines"] if line["key"] not in ("logs", "digest")]
     facts = [[group["title"], [row for row in group["rows"] if not row[0].startswith("run-")]]
              for group in report["facts"]]
-    return {**report, "report": None, "facts": facts, "audit": {**report["audit"], "lines": audit}}
+    return {**report, "report": None, "facts": facts,
+            "audit": {**report["audit"], "lines": audit, "run_digest": None}}
 
 
 def expect_same(one, other, whose):
