@@ -3,9 +3,9 @@
 
 #include <stdexcept>
 
+#include "base/compress/gzip.hpp"
 #include "base/core/base64.hpp"
 #include "base/core/digest.hpp"
-#include "bill/report/gzip.hpp"
 #include "bill/report/page_parts.hpp"
 
 namespace curtail::report {

@@ -7,6 +7,8 @@
 #include <random>
 #include <thread>
 
+#include "base/compress/gzip.hpp"
+#include "base/core/base64.hpp"
 #include "base/core/digest.hpp"
 #include "base/core/files.hpp"
 #include "base/core/private_file.hpp"
@@ -102,16 +104,22 @@ Result<Points> AccountClient::live(RegionId const& region)
     auto const response = fetch(
         path, fmt::format("?region={}&signal_type={}&horizon_hours=0", region.value, signal_type));
     if (!response) return tl::unexpected(response.error());
-    auto points = read_points(*response, region, options_.base_url + path);
+    auto points = read_points(response->content, region, options_.base_url + path);
     if (!points) return points;
     if (points->samples.empty())
         return fail(ExitCode::data, "cannot use the response of " + options_.base_url + path,
                     "the forecast is empty");
     points->samples.erase(points->samples.begin() + 1, points->samples.end());
+    auto& origin = *points->samples.front().origin;
+    origin.endpoint = options_.base_url + path;
+    origin.received = clock_.now();
+    auto answer = to_base64(gzip(response->body));
+    if (answer.size() <= samples::SampleOrigin::longest_answer) origin.answer = std::move(answer);
     return points;
 }
 
-Result<json::Value> AccountClient::fetch(std::string const& path, std::string const& parameters)
+Result<AccountClient::Content> AccountClient::fetch(std::string const& path,
+                                                    std::string const& parameters)
 {
     Query query{options_.base_url + path, monotonic_now() + options_.deadline};
     if (auto loaded = load_token(); !loaded) return tl::unexpected(loaded.error());
@@ -124,7 +132,7 @@ Result<json::Value> AccountClient::fetch(std::string const& path, std::string co
         if (!response) return tl::unexpected(response.error());
         auto interpretation = interpret(*response, query.url);
         if (interpretation.kind == Interpretation::Kind::good)
-            return std::move(interpretation.content);
+            return Content{std::move(interpretation.content), response->body};
         if (interpretation.kind != Interpretation::Kind::log_in || query.logged_in)
             return tl::unexpected(std::move(interpretation.error));
         if (auto done = log_in(query); !done) return tl::unexpected(done.error());

@@ -70,7 +70,12 @@ class AccountClient {
         Secret text;
         Time obtained;
     };
-    [[nodiscard]] Result<json::Value> fetch(std::string const& path, std::string const& parameters);
+    // An answer, as it came and parsed.
+    struct Content {
+        json::Value content;
+        std::string body;
+    };
+    [[nodiscard]] Result<Content> fetch(std::string const& path, std::string const& parameters);
     [[nodiscard]] Result<void> log_in(Query& query);
     [[nodiscard]] Result<http::Response> get(http::Request request, Query& query);
     [[nodiscard]] Result<void> load_token();

@@ -86,6 +86,10 @@ samples::Sample common_of(json::Value const& meta)
     common.generated_at = object_of(meta).time_at("generated_at");
     auto const seconds = object_of(meta).integer_at("data_point_period_seconds").value_or(0);
     if (seconds > 0 && seconds <= longest_period.count()) common.period = Seconds(seconds);
+    auto const* model = object_of(meta).find("model");
+    samples::SampleOrigin origin{{}, units, {}, {}, {}, licence, {}};
+    if (model != nullptr) origin.model = text_of(*model, "date");
+    common.origin = std::move(origin);
     return common;
 }
 
@@ -98,6 +102,7 @@ Result<samples::Sample> read_point(json::Value const& point, samples::Sample sam
     if (!intensity) return tl::unexpected(intensity.error());
     sample.time = *time;
     sample.intensity = *intensity;
+    sample.origin->value = object_of(point).number_at("value");
     sample.estimated = object_of(point).bool_at("imputed_data_used");
     return sample;
 }

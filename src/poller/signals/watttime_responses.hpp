@@ -14,14 +14,17 @@ namespace curtail::signals::watttime {
 
 inline constexpr char const* signal_type = "co2_moer";   ///< marginal operating emissions rate
 inline constexpr char const* units = "lbs_co2_per_mwh";  ///< the only accepted unit
+/// WattTime's terms let nobody publish its values.
+inline constexpr char const* licence = "WattTime Terms of Service (watttime.org/terms-of-service)";
 inline constexpr Seconds data_period{300};  ///< WattTime has one value per period of this length
 /// Responses that state a longer period of a value are taken to state none.
 inline constexpr Seconds longest_period{24 * 3600};
 
 /// The points in a response of /v3/forecast.
 struct Points {
-    std::vector<samples::Sample> samples;  ///< sorted by time; no two have the same time
-    std::vector<std::string> warnings;     ///< WattTime's warnings, made printable
+    /// Sorted by time; no two have the same time. Their origins lack endpoint, time and answer.
+    std::vector<samples::Sample> samples;
+    std::vector<std::string> warnings;  ///< WattTime's warnings, made printable
 };
 
 /// Reads the points of a response. Fails with `data` if the response differs from the documentation

@@ -12,6 +12,9 @@ namespace curtail::signals::watttime {
 namespace {
 
 constexpr std::size_t max_samples = 288;  // a day of five-minute values
+// Of so many of the newest samples, the file keeps the origin: if the log of the samples could not
+// be written, the next poll writes it.
+constexpr std::size_t max_origins = 12;
 
 json::Object to_json(samples::Sample const& sample)
 {
@@ -20,6 +23,7 @@ json::Object to_json(samples::Sample const& sample)
                      {"generated_at", json::time_or_null(sample.generated_at)}};
     if (sample.period) out.set("period_s", floor<Seconds>(*sample.period).count());
     if (sample.estimated) out.set("estimated", *sample.estimated);
+    if (sample.origin) samples::add_origin(out, *sample.origin);
     return out;
 }
 
@@ -38,6 +42,14 @@ std::optional<Time> read_optional_time(json::ObjectReader& r, std::string const&
     return time ? std::optional(*time) : std::nullopt;
 }
 
+std::optional<samples::SampleOrigin> read_origin(json::ObjectReader& r)
+{
+    json::Object members;
+    for (char const* key : {"endpoint", "unit", "value", "received", "model", "licence", "answer"})
+        if (auto const* value = r.any(key)) members.set(key, *value);
+    return samples::origin_in(members);
+}
+
 std::optional<samples::Sample> read_sample(json::ObjectReader& r)
 {
     auto const time = parse_time(r.text("time"));
@@ -53,6 +65,7 @@ std::optional<samples::Sample> read_sample(json::ObjectReader& r)
     if (estimated != nullptr && estimated->as_bool() != nullptr)
         sample.estimated = *estimated->as_bool();
     if (intensity) sample.intensity = GramsPerKwh{*intensity};
+    sample.origin = read_origin(r);
     return sample;
 }
 
@@ -105,7 +118,11 @@ RegionState read_state(std::filesystem::path const& file, Log const& log)
 Result<void> write_state(std::filesystem::path const& file, RegionState const& state)
 {
     json::Array samples;
-    for (auto const& sample : state.samples) samples.push_back(to_json(sample));
+    for (std::size_t i = 0; i < state.samples.size(); ++i) {
+        auto sample = state.samples[i];
+        if (i + max_origins < state.samples.size()) sample.origin.reset();
+        samples.push_back(to_json(sample));
+    }
     json::Object content{{"samples", std::move(samples)}, {"failures", state.failures}};
     if (state.not_before)
         content.set("not_before", format_time(*state.not_before))

@@ -25,4 +25,24 @@ std::optional<GramsPerKwh> intensity_of_type(Sample const& sample, SignalType ty
     return sample.type == type ? sample.intensity : std::nullopt;
 }
 
+void add_origin(json::Object& to, SampleOrigin const& origin)
+{
+    to.set("endpoint", origin.endpoint);
+    to.set("unit", origin.unit);
+    to.set("value", origin.value);
+    to.set("received", format_time(origin.received));
+    to.set("model", json::text_or_null(origin.model));
+    to.set("licence", json::text_or_null(origin.licence));
+    to.set("answer", json::text_or_null(origin.answer));
+}
+
+std::optional<SampleOrigin> origin_in(json::Object const& from)
+{
+    auto const received = from.time_at("received");
+    if (!received || from.text_at("endpoint").empty()) return std::nullopt;
+    return SampleOrigin{
+        from.text_at("endpoint"), from.text_at("unit"),    from.number_at("value"), *received,
+        from.text_at("model"),    from.text_at("licence"), from.text_at("answer")};
+}
+
 }  // namespace curtail::samples

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/core/intensity.hpp"
+#include "base/core/json.hpp"
 
 namespace curtail::samples {
 
@@ -16,6 +17,25 @@ enum class SignalType { marginal, average };
 /// Returns the kind with the name `name`, or an empty optional if there is none.
 [[nodiscard]] std::optional<SignalType> signal_type_named(std::string_view name);
 
+/// What a provider sent, from which a sample was made.
+struct SampleOrigin {
+    std::string endpoint;         ///< address without parameters
+    std::string unit;             ///< of `value`
+    std::optional<double> value;  ///< as received; empty if the provider had none
+    Time received;                ///< when, by the clock of the machine that asked
+    std::string model{};          ///< version of the provider's model; empty if it names none
+    std::string licence{};        ///< under which the provider lets others have the value
+    /// The provider's whole answer, compressed with gzip, in base64. Empty if that is longer than
+    /// `longest_answer`.
+    std::string answer{};
+    static constexpr std::size_t longest_answer = 4096;
+    friend bool operator==(SampleOrigin const&, SampleOrigin const&) = default;
+};
+/// Adds the members to a JSON object, with the keys of signals.jsonl.
+void add_origin(json::Object& to, SampleOrigin const& origin);
+/// Reads what add_origin() wrote. Returns an empty optional if it is not there, or damaged.
+[[nodiscard]] std::optional<SampleOrigin> origin_in(json::Object const& from);
+
 /// A region's carbon intensity from `time` on, with its provenance.
 struct Sample : SamplePoint {
     std::string provider;  ///< `watttime` or `trace`
@@ -23,6 +43,7 @@ struct Sample : SamplePoint {
     std::optional<Time> generated_at;  ///< when the provider computed the value; empty if unknown
     /// Whether the provider marks the value as estimated. Empty if the provider does not say.
     std::optional<bool> estimated{};
+    std::optional<SampleOrigin> origin{};  ///< empty if unknown; readers of a log leave it empty
     friend bool operator==(Sample const&, Sample const&) = default;
 };
 

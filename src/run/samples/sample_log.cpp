@@ -26,6 +26,7 @@ std::string line_of(RegionId const& region, Sample const& sample)
     if (sample.period) line.set("period_s", FractionalSeconds(*sample.period).count());
     if (sample.estimated) line.set("estimated", *sample.estimated);
     if (sample.generated_at) line.set("generated_at", format_time(*sample.generated_at));
+    if (sample.origin) add_origin(line, *sample.origin);
     return json::to_string(line);
 }
 

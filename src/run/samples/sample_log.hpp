@@ -18,7 +18,8 @@
 // Each line is one JSON object:
 // `{"region":"CAISO_NORTH","time":TIME,"intensity_gco2_per_kwh":394.6,"provider":"watttime",
 // "kind":"marginal","period_s":300,"estimated":false,"generated_at":TIME}`.
-// The last three keys are absent if the provider does not state their values. curtail-report
+// The last three keys are absent if the provider does not state their values. A live sample also
+// has the keys of SampleOrigin: what the provider sent, and the answer itself. curtail-report
 // computes the carbon of a live run from this file.
 //
 // In a replay, times are on the trace's clock. A sample without a value has the intensity null.

@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <zlib.h>
 
+#include "base/compress/gzip.hpp"
 #include "base/core/base64.hpp"
 #include "base/core/digest.hpp"
 #include "bill/account/thin.hpp"
 #include "bill/report/document.hpp"
-#include "bill/report/gzip.hpp"
 #include "bill/report/html.hpp"
 
 namespace curtail::report {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/core/files.hpp"
+#include "support/child_process.hpp"
 #include "support/watttime_server.hpp"
 
 namespace curtail::signals::watttime {
@@ -69,6 +70,29 @@ TEST_F(WattTime, LiveValueIsTheFirstPointOfTheForecastInGrams)
     EXPECT_EQ(sample.period, Seconds{300}) << "data_point_period_seconds of the response";
     EXPECT_EQ(sample.estimated, std::nullopt) << "a forecast has no mark of imputed data";
     EXPECT_TRUE(points.warnings.empty());
+}
+
+TEST_F(WattTime, ValueKeepsWhatTheProviderSent)
+{
+    auto const sample = client().live(caiso).value().samples.front();
+    ASSERT_TRUE(sample.origin);
+    auto const& origin = *sample.origin;
+    EXPECT_EQ(origin.endpoint, server_.url() + "/v3/forecast");
+    EXPECT_EQ(origin.unit, "lbs_co2_per_mwh");
+    EXPECT_EQ(origin.value, 870);
+    EXPECT_EQ(origin.received, clock_.now());
+    EXPECT_EQ(origin.model, "2023-03-01");
+    EXPECT_THAT(origin.licence, HasSubstr("WattTime Terms of Service"));
+    // The answer itself, which Python unpacks.
+    auto const unpacked = curtail::test::run_program(
+        {"/usr/bin/python3", "-c",
+         "import base64,gzip,sys;print(gzip.decompress(base64.b64decode(sys.argv[1])).decode())",
+         origin.answer});
+    auto const answer = json::parse(unpacked.output, "answer");
+    ASSERT_TRUE(answer) << unpacked.output;
+    auto const& meta = *answer->as_object()->find("meta")->as_object();
+    EXPECT_EQ(meta.text_at("region"), "CAISO_NORTH");
+    EXPECT_EQ(meta.text_at("signal_type"), "co2_moer");
 }
 
 TEST_F(WattTime, LogsInOnceForManyQueries)

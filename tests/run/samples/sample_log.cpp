@@ -60,6 +60,20 @@ TEST_F(SampleLogTest, KeepsTheProvenanceOfASample)
     EXPECT_THAT(file.providers, ElementsAre("someone"));
 }
 
+TEST_F(SampleLogTest, KeepsWhatTheProviderSent)
+{
+    auto received = sample(300, 50);
+    received.origin = SampleOrigin{
+        "https://x/v3/forecast", "lbs_co2_per_mwh", 110.2, at(301), "2023-03-01", "terms", "H4sI"};
+    (void)written({sample(0, 40), received});
+    EXPECT_THAT(text(), HasSubstr(R"("endpoint":"https://x/v3/forecast","unit":"lbs_co2_per_mwh",)"
+                                  R"("value":110.2,"received":"2026-03-01T00:05:01)"));
+    auto const line = text().substr(text().find('\n') + 1);
+    EXPECT_EQ(origin_in(*json::parse(line, "line").value().as_object()), received.origin);
+    auto const first = text().substr(0, text().find('\n'));
+    EXPECT_EQ(origin_in(*json::parse(first, "line").value().as_object()), std::nullopt);
+}
+
 TEST_F(SampleLogTest, OfSeveralTextsTheFirstSampleCounts)
 {
     (void)written({sample(0, 40), sample(300, 50)});

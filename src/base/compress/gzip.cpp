@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bill/report/gzip.hpp"
+#include "base/compress/gzip.hpp"
 
 #include <stdexcept>
 
 #include <zlib.h>
 
-namespace curtail::report {
+namespace curtail {
 namespace {
 
 constexpr int window_bits = 15 + 16;  // 32 KiB; 16 selects gzip instead of zlib format
@@ -42,7 +42,7 @@ class Deflate {
   private:
     static void require(bool good)
     {
-        if (!good) throw std::runtime_error("zlib cannot compress plotly.js");
+        if (!good) throw std::runtime_error("zlib cannot compress");
     }
 
     z_stream stream_{};
@@ -53,4 +53,4 @@ class Deflate {
 
 std::string gzip(std::string_view text) { return Deflate().all_of(text); }
 
-}  // namespace curtail::report
+}  // namespace curtail
