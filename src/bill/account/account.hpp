@@ -147,6 +147,15 @@ struct SiteAccount {
     std::optional<energy::Power> power;           ///< empty: unknown
     std::vector<config::PueChange> later_pues{};  ///< as in config::Site
     energy::BetweenJobs between_jobs{energy::BetweenJobs::unknown};
+    /// What the meters say about training: mean power and time, and whether the bill uses it.
+    struct Metered {
+        Watts mean;
+        double seconds{};
+        double share{};  ///< of the time in steps
+        bool is_used{false};
+        bool covers_node{false};
+    };
+    std::optional<Metered> metered{};
     std::string power_source;  ///< where `power` comes from, for the user; empty if not stated
     /// Carbon from making and disposing of the devices, per hour in which the site holds them.
     std::optional<double> embodied_gco2_per_hour;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bill/account/billing.hpp"
 #include "bill/account/figures.hpp"
 #include "bill/account/parts.hpp"
 #include "bill/account/tail.hpp"
@@ -26,6 +27,12 @@ SiteAccount site_of(SiteTimeline const& timeline, double end_s)
     site.power = config.power;
     site.later_pues = config.later_pues;
     site.between_jobs = config.between_jobs;
+    if (timeline.metered) {
+        bool const is_used = config.power && power_of(timeline, config) != config.power;
+        site.metered = SiteAccount::Metered{timeline.metered->mean(), timeline.metered->seconds,
+                                            timeline.metered->share, is_used,
+                                            config.meter && config.meter->covers_node};
+    }
     site.power_source = config.power_source;
     site.embodied_gco2_per_hour = config.embodied_gco2_per_hour;
     site.open_below = config.window.open_below;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bill/account/figures.hpp"
+#include "bill/account/meters.hpp"
 
 namespace curtail::account {
 namespace {
@@ -33,6 +34,26 @@ void add_power(std::vector<AuditLine>& lines, Account const& a)
     }
     for (auto const& [text, sites] : sites_by_text)
         lines.push_back({"power", "Power of " + sites, text});
+}
+
+// What the sites' meters say beside the model.
+std::string meters_text(Account const& a)
+{
+    std::string text;
+    for (auto const& site : a.sites) {
+        if (!site.metered) continue;
+        auto const& m = *site.metered;
+        text += fmt::format(
+            "{}{}: {} kWh in {:.0f} s of training, {} kW on average (the model has {} kW); {}",
+            text.empty() ? "" : "; ", site.id.value, three_digits(m.mean.value * m.seconds / 3.6e6),
+            m.seconds, three_digits(m.mean.value / 1000),
+            site.power ? three_digits(site.power->training.value / 1000) : "no",
+            m.is_used ? (m.covers_node ? "the bill uses it, it covers the node"
+                                       : "the bill uses it, with the rest of the node")
+            : m.share < MeteredTraining::least_share ? "too few steps are metered"
+                                                     : "the bill does not use it");
+    }
+    return text;
 }
 
 std::string signal_text(Account const& a)
@@ -182,6 +203,8 @@ std::vector<AuditLine> audit_of(Account const& a)
 {
     std::vector<AuditLine> lines;
     add_power(lines, a);
+    if (auto const meters = meters_text(a); !meters.empty())
+        lines.push_back({"meters", "Meters", meters});
     lines.push_back({"signal", "Signal", signal_text(a)});
     lines.push_back({"rule", "Accounting rule", rule_text()});
     lines.push_back(

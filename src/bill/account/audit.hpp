@@ -30,8 +30,8 @@ struct Sci {
 
 /// One statement for an auditor.
 struct AuditLine {
-    std::string key;  ///< `power`, `signal`, `rule`, `scope`, `logs`, `tail`, `accounting`,
-                      ///< `average`, `per_tokens`, `sci`, `recalculated` or `digest`
+    std::string key;  ///< `power`, `meters`, `signal`, `rule`, `scope`, `logs`, `tail`,
+                      ///< `accounting`, `average`, `per_tokens`, `sci`, `recalculated` or `digest`
     std::string title;
     std::string text;
 };

@@ -6,11 +6,12 @@ namespace {
 
 // The power of a site in a real interval. It changes with the PUE.
 std::vector<std::pair<energy::Interval, std::optional<energy::Power>>> powers(
-    config::Site const& site, energy::Interval in_force)
+    SiteTimeline const& timeline, config::Site const& site, energy::Interval in_force)
 {
-    if (!site.power) return {{in_force, std::nullopt}};
+    auto first = power_of(timeline, site);
+    if (!first) return {{in_force, std::nullopt}};
     std::vector<std::pair<energy::Interval, std::optional<energy::Power>>> out;
-    auto power = *site.power;
+    auto power = *first;
     Time from = Time::min();
     auto const add = [&](Time to) {
         energy::Interval const when{std::max(from, in_force.from), std::min(to, in_force.to)};
@@ -37,6 +38,15 @@ energy::Billings billings(SiteTimeline const& site, Axis const& axis, Series con
 
 }  // namespace
 
+std::optional<energy::Power> power_of(SiteTimeline const& site, config::Site const& settings)
+{
+    auto power = settings.power;
+    bool const is_metered = power && settings.meter && site.metered &&
+                            site.metered->share >= MeteredTraining::least_share;
+    if (is_metered) power->training = site.metered->mean() + settings.meter->rest;
+    return power;
+}
+
 std::vector<SettingsSpan> settings_spans(SiteTimeline const& site, Axis const& axis)
 {
     auto const& settings = site.settings.all;
@@ -48,7 +58,7 @@ std::vector<SettingsSpan> settings_spans(SiteTimeline const& site, Axis const& a
         auto const& [from, config] = settings[i];
         energy::Interval const in_force{
             from, i + 1 < settings.size() ? settings[i + 1].from : Time::max()};
-        for (auto const& [when, power] : powers(config, in_force))
+        for (auto const& [when, power] : powers(site, config, in_force))
             out.push_back({{signal(when.from), signal(when.to)}, config, power});
     }
     return out;

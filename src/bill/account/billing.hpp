@@ -15,6 +15,11 @@ struct SettingsSpan {
     config::Site site;
     std::optional<energy::Power> power;  ///< with the PUE of this time
 };
+/// Returns the power of a site with `settings`, with its first PUE. If the settings say what the
+/// site's meters cover, the power of training is the metered one.
+[[nodiscard]] std::optional<energy::Power> power_of(SiteTimeline const& site,
+                                                    config::Site const& settings);
+
 /// Returns a site's settings over all time, in order and without gaps.
 [[nodiscard]] std::vector<SettingsSpan> settings_spans(SiteTimeline const& site, Axis const& axis);
 

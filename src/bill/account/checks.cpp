@@ -9,7 +9,7 @@
 
 #include "base/core/text.hpp"
 
-#include "bill/account/parts.hpp"
+#include "bill/account/billing.hpp"
 #include "bill/account/text.hpp"
 #include "run/runlog/poller_events.hpp"
 
@@ -59,11 +59,11 @@ FractionalSeconds part_inside(energy::Interval when, std::vector<energy::StateIn
 Watts power_at(SiteRecords const& r, PowerState state, Time time)
 {
     auto const& site = r.timeline.settings.at(time);
-    if (!site.power) return {};
-    auto power = *site.power;
+    auto power = power_of(r.timeline, site);
+    if (!power) return {};
     for (auto const& change : site.later_pues)
-        if (change.from <= time) power.pue = change.pue;
-    return power.of(state);
+        if (change.from <= time) power->pue = change.pue;
+    return power->of(state);
 }
 
 void check_steps_in_jobs(std::vector<Doubt>& doubts, SiteRecords const& r)

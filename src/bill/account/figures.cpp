@@ -78,9 +78,11 @@ std::string power_text(SiteAccount const& site)
         pue += fmt::format(", {:g} from {} on", change.pue, format_time(change.from));
     constexpr char const* between[] = {"unknown what the nodes do between jobs",
                                        "nodes released between jobs", "nodes idle between jobs"};
-    return fmt::format("{}; {:g} kW idle, {:g} kW training, PUE {}; modelled, not metered; {}",
+    return fmt::format("{}; {:g} kW idle, {:g} kW training, PUE {}; {}; {}",
                        site.power_source.empty() ? "source not stated" : site.power_source,
                        site.power->idle.value / 1000, site.power->training.value / 1000, pue,
+                       site.metered && site.metered->is_used ? "training metered, the rest modelled"
+                                                             : "modelled, not metered",
                        between[static_cast<int>(site.between_jobs)]);
 }
 

@@ -76,6 +76,7 @@ std::string differences(config::Site const& a, config::Site const& b)
     add(levels(a) != levels(b), "power");
     add(pue(a) != pue(b) || a.later_pues != b.later_pues, "PUE");
     add(a.between_jobs != b.between_jobs, "between_jobs");
+    add(a.meter != b.meter, "meter");
     add(a.window.open_below != b.window.open_below, "open_below_gco2_per_kwh");
     add(a.signal_max_age != b.signal_max_age, "signal_max_age_s");
     add(a.embodied_gco2_per_hour != b.embodied_gco2_per_hour, "embodied_gco2_per_hour");

@@ -276,6 +276,7 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
             jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site, steps), steps,
             axis, until));
         site.settings = settings_in_force(files, s);
+        if (axis.factor() == 1) site.metered = metered_training(files.sites[s].metrics);
         bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
         if (has_open_job) site.unpublished = end - until;
         find_between_jobs(site, first_poll_of(poller, files.run.sites[s].site),

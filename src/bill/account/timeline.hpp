@@ -6,6 +6,7 @@
 
 #include "bill/account/in_force.hpp"
 #include "bill/account/jobs.hpp"
+#include "bill/account/meters.hpp"
 
 // Computes the windows, states and latencies of a run from the run's files. The functions do no
 // I/O. Numbers named `..._s` are seconds after time zero, on the signal's clock (see Axis).
@@ -54,6 +55,8 @@ struct WindowTimeline : WindowAccount {
 /// What happened at one site.
 struct SiteTimeline {
     LoggedSettings settings;
+    /// What the site's meters say. Empty in a replay, whose powers are those of other hardware.
+    std::optional<MeteredTraining> metered;
     std::vector<JobTimeline> jobs;                 ///< in the order in which they began
     std::vector<energy::StateInterval> held;       ///< when the site had devices, with its
                                                    ///< states; times on the signal's clock

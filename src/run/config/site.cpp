@@ -168,6 +168,20 @@ void read_power(json::ObjectReader& r, Site& site)
     r.require(power.training >= power.idle, "training_kw", "must be at least idle_kw");
     read_pue(r, site);
     site.power_source = r.text("source", "");
+    r.object(
+        "meter",
+        [&](json::ObjectReader& o) {
+            (void)o.one_of("source", {"energy_j"});
+            auto& meter = site.meter.emplace();
+            meter.covers_node = o.one_of("covers", {"devices", "node"}) == 1;
+            double const rest_kw =
+                o.number("rest_kw", meter.covers_node ? std::optional(0.0) : std::nullopt);
+            o.require(rest_kw >= 0 && rest_kw <= 1e6, "rest_kw", "must be 0 to 1000000");
+            o.require(!meter.covers_node || rest_kw == 0, "rest_kw",
+                      "must be 0 if the meter covers the node");
+            meter.rest = Watts{1000 * rest_kw};
+        },
+        false);
     site.between_jobs = static_cast<energy::BetweenJobs>(
         r.one_of("between_jobs", {"unknown", "released", "idle"}, 0));
     site.embodied_gco2_per_hour = r.optional_number("embodied_gco2_per_hour");

@@ -50,6 +50,13 @@ struct PueChange {
     friend bool operator==(PueChange const&, PueChange const&) = default;
 };
 
+/// What the energy in `metrics.jsonl` (`energy_j`) covers, if the bill is to use it.
+struct Meter {
+    bool covers_node{false};  ///< the whole node; otherwise the devices and processors alone
+    Watts rest{};             ///< power of the rest of the node, while it trains
+    friend bool operator==(Meter const&, Meter const&) = default;
+};
+
 /// What a site trains on.
 enum class Device { cpu, gpu };
 
@@ -78,7 +85,8 @@ struct Site {
     std::optional<energy::Power> power;
     std::vector<PueChange> later_pues;  ///< in order of time
     energy::BetweenJobs between_jobs{energy::BetweenJobs::unknown};
-    std::string power_source;  ///< where the two powers come from, for people; empty: not stated
+    std::string power_source;    ///< where the two powers come from, for people; empty: not stated
+    std::optional<Meter> meter;  ///< empty: the meters stand beside the model and replace nothing
     /// Carbon from making and disposing of the site's devices, per hour in which the site holds
     /// them. Empty if unknown.
     std::optional<double> embodied_gco2_per_hour;

@@ -71,6 +71,7 @@ struct Power {
         bool const computes = state == PowerState::training || state == PowerState::stalled;
         return pue * (computes ? training : idle);
     }
+    friend bool operator==(Power const&, Power const&) = default;
 };
 
 }  // namespace curtail::energy

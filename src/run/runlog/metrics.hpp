@@ -53,6 +53,9 @@ struct StepMetrics {
     FractionalSeconds duration{};  ///< duration of the step, in real time
     /// End of the step on the monotonic clock of the trainer's machine; empty if unknown.
     std::optional<MonoTime> monotonic{};
+    /// Energy in joules since the step before, by the meters of devices and processors; empty if
+    /// unknown. Writers use StepDetails::energy_j.
+    std::optional<double> metered_j{};
     // Readers of a file leave the following empty.
     std::optional<StepDetails> details{};  ///< empty if unknown
     /// What has been read from other sites since the step before, at a site that exchanges payloads

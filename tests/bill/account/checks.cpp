@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "bill/account/account_of.hpp"
+#include "bill/account/audit.hpp"
 #include "bill/account/clocks.hpp"
 #include "bill/account/figures.hpp"
 #include "run/runlog/configuration.hpp"
@@ -182,6 +183,66 @@ TEST_F(SettingsInForceTest, OfAnotherSiteAreRefused)
     log(0.2, 4, 20, "WEST");
     EXPECT_THAT(titles(), testing::ElementsAre("Unusable settings"));
     EXPECT_EQ(bound(), Bound::uncertain);
+}
+
+// EAST's steps have 1 kW by its meters; the model has 2 kW. It trains for 1.5 h.
+class Meters : public Checks {
+  protected:
+    Meters()
+    {
+        for (auto& step : files.sites[0].metrics) step.metered_j = 1000 * step.duration.count();
+    }
+    double kwh()
+    {
+        account_ = account_of(files);
+        return account_.sites[0].bill.total.energy.value / 1000;
+    }
+    std::string line()
+    {
+        for (auto const& line : audit_of(account_of(files)))
+            if (line.key == "meters") return line.text;
+        return "";
+    }
+};
+
+TEST_F(Meters, StandBesideTheModel)
+{
+    auto const metered = kwh();
+    for (auto& step : files.sites[0].metrics) step.metered_j.reset();
+    EXPECT_DOUBLE_EQ(metered, kwh());
+    EXPECT_EQ(line(), "");
+    for (auto& step : files.sites[0].metrics) step.metered_j = 1000 * step.duration.count();
+    EXPECT_THAT(line(), HasSubstr("EAST: 1.25 kWh in 4500 s of training, 1.00 kW on average (the "
+                                  "model has 2.00 kW); too few steps are metered"));
+    // The first step of a trainer does not count: nobody knows since when its meter counts.
+    files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {0}, 0));
+    EXPECT_THAT(line(), HasSubstr("1.50 kWh in 5400 s of training, 1.00 kW on average (the model "
+                                  "has 2.00 kW); the bill does not use it"));
+    EXPECT_DOUBLE_EQ(metered, kwh());
+}
+
+TEST_F(Meters, ReplaceTheModelIfTheSiteFileSaysWhatTheyCover)
+{
+    files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {0}, 0));
+    auto const modelled = kwh();
+    files.run.sites[0].meter = config::Meter{true, {}};
+    EXPECT_DOUBLE_EQ(kwh(), modelled - 1.5);
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    EXPECT_THAT(line(), HasSubstr("the bill uses it, it covers the node"));
+    files.run.sites[0].meter = config::Meter{false, Watts{300}};
+    EXPECT_DOUBLE_EQ(kwh(), modelled - 1.5 + 0.45);
+    files.run.sites[0].power->pue = 2;
+    EXPECT_DOUBLE_EQ(kwh(), 2 * (modelled - 1.5 + 0.45));
+}
+
+TEST_F(Meters, OfAReplayAreThoseOfOtherHardware)
+{
+    files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {0}, 0));
+    files.clock = TimeScale{at(0), at(0), 2};
+    auto const modelled = kwh();
+    files.run.sites[0].meter = config::Meter{true, {}};
+    EXPECT_DOUBLE_EQ(kwh(), modelled);
+    EXPECT_EQ(line(), "");
 }
 
 TEST_F(Checks, AJobThatOnlySlurmKnowsIsMissingInTheBill)

@@ -316,6 +316,28 @@ TEST_F(RunFile, RequiresASitesPower)
     EXPECT_EQ(known->power_source, "");
 }
 
+TEST_F(RunFile, TakesAMeterOnlyWithWhatItCovers)
+{
+    auto const read = [&](std::string const& meter) {
+        return parse_site(R"({"site": "A", "launcher": {}, "power": {"idle_kw": 1, "training_kw": 2,
+                              "pue": 1, "meter": )" +
+                              meter + "}}",
+                          "site.json");
+    };
+    auto const node = read(R"({"source": "energy_j", "covers": "node"})");
+    ASSERT_TRUE(node) << node.error().message();
+    EXPECT_EQ(node->meter, (Meter{true, {}}));
+    auto const devices = read(R"({"source": "energy_j", "covers": "devices", "rest_kw": 0.4})");
+    ASSERT_TRUE(devices) << devices.error().message();
+    EXPECT_EQ(devices->meter, (Meter{false, Watts{400}}));
+    for (char const* bad :
+         {"{}", R"({"source": "ipmi", "covers": "node"})", R"({"source": "energy_j"})",
+          R"({"source": "energy_j", "covers": "devices"})",
+          R"({"source": "energy_j", "covers": "node", "rest_kw": 1})",
+          R"({"source": "energy_j", "covers": "devices", "rest_kw": -1})"})
+        EXPECT_FALSE(read(bad)) << bad;
+}
+
 TEST_F(RunFile, TakesAPueThatChanges)
 {
     auto const read = [&](std::string const& pue) {
