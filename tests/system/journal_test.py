@@ -69,16 +69,11 @@ class Owners:
         return json.loads(done.stdout)
 
     def local_report(self, *options):
-        """The report from the files of both owners in one folder, without a journal."""
-        copy = self.run.folder / "store-without-journal"
-        shutil.copytree(self.store, copy, ignore=shutil.ignore_patterns("journal"))
+        """The report on a machine that has the files of both owners."""
         for owner in "AB":
             shutil.copytree(self.out(owner), self.out("both"), dirs_exist_ok=True,
                             ignore=shutil.ignore_patterns("cache", "state.json", "*.published"))
-        file = self.run_file("both", copy)
-        done = execute(program("curtail-report"), file, "--json", "--plotly",
-                       self.run.folder / "plotly.js", *options)
-        return json.loads(done.stdout)
+        return self.report("both", *options)
 
     def __enter__(self):
         return self

@@ -11,8 +11,8 @@ namespace curtail::account {
 namespace {
 
 // The events `configuration` of a site, in order of time.
-std::vector<std::pair<Time, runlog::Configuration>> configurations(std::vector<Event> const& events,
-                                                                   SiteId const& site)
+std::vector<std::pair<Time, runlog::Configuration>> configurations(
+    std::vector<runlog::Event> const& events, SiteId const& site)
 {
     std::vector<std::pair<Time, runlog::Configuration>> found;
     for (auto const& event : events) {
@@ -32,16 +32,13 @@ config::Site const& LoggedSettings::at(Time time) const
     return after == all.begin() ? after->site : std::prev(after)->site;
 }
 
-LoggedSettings settings_in_force(RunFiles const& files, std::size_t s)
+LoggedSettings logged_settings(config::Site const& present,
+                               std::vector<runlog::Event> const& poller,
+                               std::vector<runlog::Event> const& own)
 {
-    auto const& present = files.run.sites[s];
     LoggedSettings settings;
-    if (files.uses_present_settings) {
-        settings.all.push_back({Time::min(), present});
-        return settings;
-    }
-    auto logged = configurations(files.poller_events, present.site);
-    if (logged.empty()) logged = configurations(files.sites[s].events, present.site);
+    auto logged = configurations(poller, present.site);
+    if (logged.empty()) logged = configurations(own, present.site);
     for (auto const& [time, configuration] : logged) {
         auto const& file = configuration.files.back();
         auto site = config::parse_site(file.text, file.name);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "bill/account/files.hpp"
+#include <string>
+#include <vector>
+
+#include "run/config/site.hpp"
+#include "run/runlog/event.hpp"
 
 namespace curtail::account {
 
@@ -26,10 +30,11 @@ struct LoggedSettings {
     std::string problem{};  ///< which logged settings cannot be used, and why; for people
 };
 
-/// Finds the settings of site `s` of the run. The poller's log counts; a site without a poller has
-/// its trainers' logs. With RunFiles::uses_present_settings, the present settings count for all
-/// times.
-[[nodiscard]] LoggedSettings settings_in_force(RunFiles const& files, std::size_t s);
+/// Finds the settings of a site in the events of its poller. A site without a poller has those of
+/// its trainers, `own`. `present` are its settings today.
+[[nodiscard]] LoggedSettings logged_settings(config::Site const& present,
+                                             std::vector<runlog::Event> const& poller,
+                                             std::vector<runlog::Event> const& own);
 
 /// Names the settings in which two site files differ and on which a bill depends, such as `power,
 /// region`. The text is empty if the bills are the same.

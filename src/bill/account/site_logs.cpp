@@ -6,6 +6,7 @@
 
 #include "base/core/clock_file.hpp"
 #include "base/core/files.hpp"
+#include "bill/account/in_force.hpp"
 #include "run/journal/local_file.hpp"
 #include "run/runlog/trainer_events.hpp"
 
@@ -205,9 +206,12 @@ samples::SampleFile samples_of(config::Run const& run, std::vector<SiteLogs> con
     std::vector<samples::SampleText> texts;
     for (std::size_t s = 0; s < sites.size(); ++s) {
         auto const& log = sites[s].text(Stream::signals);
-        bool const is_published = log.pieces > 0;
-        texts.push_back(
-            {log.text, is_published ? std::optional(run.sites.at(s).region) : std::nullopt});
+        std::vector<RegionId> regions;
+        if (log.pieces > 0)
+            for (auto const& settings :
+                 logged_settings(run.sites.at(s), sites[s].poller_events, sites[s].events).all)
+                regions.push_back(settings.site.region);
+        texts.push_back({log.text, std::move(regions)});
     }
     return samples::parse_samples(texts);
 }

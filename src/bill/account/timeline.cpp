@@ -259,6 +259,16 @@ void find_between_jobs(SiteTimeline& site, std::optional<Time> first_poll, Time 
     add(at, until);
 }
 
+LoggedSettings settings_of(RunFiles const& files, std::size_t s)
+{
+    auto const& present = files.run.sites[s];
+    if (!files.uses_present_settings)
+        return logged_settings(present, files.poller_events, files.sites[s].events);
+    LoggedSettings settings;
+    settings.all.push_back({Time::min(), present});
+    return settings;
+}
+
 std::optional<Time> first_poll_of(std::vector<Event> const& poller, SiteId const& site)
 {
     auto const first = std::ranges::find(poller, site.value, &Event::site);
@@ -275,7 +285,7 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
         auto& site = out.emplace_back(site_timeline(
             jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site, steps), steps,
             axis, until));
-        site.settings = settings_in_force(files, s);
+        site.settings = settings_of(files, s);
         if (axis.factor() == 1) site.metered = metered_training(files.sites[s].metrics);
         bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
         if (has_open_job) site.unpublished = end - until;

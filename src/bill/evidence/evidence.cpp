@@ -112,7 +112,7 @@ std::string commits_jsonl(RunFiles const& files)
     for (auto const& commit : files.commits) {
         Array included;
         for (auto const& c : commit.contributions)
-            if (c.included)
+            if (c.included && c.tokens > Tokens{})
                 included.emplace_back(Object{{"site", c.site.value}, {"tokens", c.tokens.value}});
         text += json::to_string(Object{{"number", commit.number},
                                        {"kind", kinds[static_cast<int>(commit.kind)]},

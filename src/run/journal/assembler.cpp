@@ -100,17 +100,22 @@ class Assembler {
     void end_gap(std::string const& to, bool is_published_again)
     {
         content_.lacks_lines = content_.lacks_lines || (!gap_.empty() && !is_published_again);
+        auto const gap = std::exchange(gap_, {});
+        if (gap.empty()) return;
+        auto const from = content_.tip ? format_time(content_.tip->header.time) : "its begin";
+        auto const first = gap.front().first.value;
+        auto const last = gap.back().first.value;
+        auto const which = first == last ? fmt::format("piece {}", first)
+                                         : fmt::format("pieces {} to {}", first, last);
         // A hostile stream must not fill the memory with messages.
         constexpr std::size_t most = 20;
-        auto const from = content_.tip ? format_time(content_.tip->header.time) : "its begin";
         auto& problems = content_.problems;
-        for (auto const& [number, why] : std::exchange(gap_, {})) {
-            if (problems.size() < most)
-                problems.push_back(fmt::format("piece {} of {}, with lines from {} to {}: {}",
-                                               number.value, id_.text(), from, to, why));
-            else if (problems.size() == most)
-                problems.push_back("more pieces of " + id_.text() + " are damaged");
-        }
+        if (problems.size() < most)
+            problems.push_back(
+                fmt::format("{} of {}, with lines from {} to {}: {}{}", which, id_.text(), from, to,
+                            first == last ? "" : "of the first, ", gap.front().second));
+        else if (problems.size() == most)
+            problems.push_back("more pieces of " + id_.text() + " are damaged");
     }
 
     StreamId const& id_;

@@ -22,7 +22,7 @@ struct StreamContent {
     std::optional<Time> stored{};
     /// Whether `text` lacks lines of a piece. Otherwise, its writer published them again.
     bool lacks_lines{false};
-    /// For each piece that is missing from `text`, or that contradicts a commit: which one, why,
+    /// For each run of pieces that are missing from `text`: which ones, why the first is missing,
     /// and when its lines were written. At most 21 texts.
     std::vector<std::string> problems;
 

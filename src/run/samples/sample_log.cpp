@@ -105,6 +105,12 @@ class SeriesBuilder {
     std::int64_t contradictions_{0};
 };
 
+// Whether `regions` has the region, or is empty.
+bool is_one_of(RegionId const& region, std::vector<RegionId> const& regions)
+{
+    return regions.empty() || std::ranges::find(regions, region) != regions.end();
+}
+
 SampleFile file_of(std::map<SignalType, SeriesBuilder>& series,
                    std::vector<BrokenLines> broken_lines)
 {
@@ -174,10 +180,10 @@ SampleFile parse_samples(std::span<SampleText const> texts)
 {
     std::map<SignalType, SeriesBuilder> series;
     std::vector<BrokenLines> broken_lines;
-    for (auto const& [text, region] : texts)
+    for (auto const& [text, regions] : texts)
         broken_lines.push_back(read_lines(text, [&](std::string_view one) -> std::optional<Time> {
             auto const line = parse_line(one);
-            if (!line || (region && line->region != region->value)) return std::nullopt;
+            if (!line || !is_one_of(RegionId{line->region}, regions)) return std::nullopt;
             series[line->sample.type].add(line->region, line->sample);
             return line->sample.time;
         }));

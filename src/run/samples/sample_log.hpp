@@ -66,8 +66,8 @@ struct SampleFile {
 /// A text of which each line is a sample.
 struct SampleText {
     std::string_view text;
-    /// The only region whose samples the text may have; lines of others are damaged. Empty: all.
-    std::optional<RegionId> region{};
+    /// The regions whose samples the text may have; lines of others are damaged. Empty: all.
+    std::vector<RegionId> regions{};
 };
 /// Reads all lines of all texts. A line without the key `kind` has a marginal sample. If a region
 /// has several samples of one kind with the same time, the first of them counts. A line whose

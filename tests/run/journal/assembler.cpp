@@ -186,10 +186,9 @@ TEST(JournalAssembler, PiecesThatACommitContradictsDoNotCount)
     EXPECT_EQ(content.text, "a\nd\n") << "no commit names a piece after the third";
     EXPECT_EQ(content.fixed, 2U);
     EXPECT_THAT(content.problems,
-                ElementsAre(HasSubstr("piece 2 of journal/A/metrics, with lines from " +
+                ElementsAre(HasSubstr("pieces 2 to 3 of journal/A/metrics, with lines from " +
                                       format_time(at(0)) + " to " + format_time(at(3)) +
-                                      ": commit 5 names another piece 3"),
-                            HasSubstr("commit 5 names another piece 3")));
+                                      ": of the first, commit 5 names another piece 3")));
     EXPECT_EQ(assemble({a, b, c, d}, anchors).text, "a\nb\nc\nd\n");
 }
 

@@ -81,14 +81,14 @@ TEST_F(SampleLogTest, OfSeveralTextsTheFirstSampleCounts)
     std::filesystem::remove(path_);
     (void)written({sample(0, 41), sample(300, 50), sample(600, 60)});
     auto const second = text();
-    std::vector<SampleText> const texts{{first, {}}, {second, RegionId{"R"}}};
+    std::vector<SampleText> const texts{{first, {}}, {second, {RegionId{"R"}}}};
     auto const file = parse_samples(texts);
     ASSERT_EQ(file.regions.size(), 1U);
     EXPECT_THAT(file.regions[0].points, ElementsAre(SamplePoint{at(0), GramsPerKwh{40}},
                                                     SamplePoint{at(300), GramsPerKwh{50}},
                                                     SamplePoint{at(600), GramsPerKwh{60}}));
     EXPECT_EQ(file.contradictions, 1);
-    std::vector<SampleText> const other{{first, {}}, {second, RegionId{"S"}}};
+    std::vector<SampleText> const other{{first, {}}, {second, {RegionId{"S"}}}};
     EXPECT_EQ(parse_samples(other).samples, 2) << "the second text is that of region S";
     EXPECT_EQ(parse_samples(other).broken_lines.at(1).count, 3);
 }
