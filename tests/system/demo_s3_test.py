@@ -223,8 +223,10 @@ def figures(value, path=""):
 
 def compare_figures(remote, local):
     """Both reports must have the same figures, whatever their values. They may differ in the states
-    in which a site has spent some time, in warnings, and in jobs that ran after the signal."""
-    of_one = re.compile(r"/(hours|energy/\w+)/\w+/\w+(/\w+)?|/(warnings|after_signal)/\*")
+    in which a site has spent some time, in warnings, in jobs that ran after the signal, and in the
+    percentages, which need a signal that is long enough for always-on."""
+    of_one = re.compile(r"/(hours|energy/\w+)/\w+/\w+(/\w+)?|/(warnings|after_signal)/\*|"
+                        r".*/ratio(/\w+)?|/missing/ratio")
     found = [{path for path in figures(document) if not of_one.fullmatch(path)}
              for document in (remote, local)]
     expect(found[0] == found[1], f"only with S3: {found[0] - found[1]}; only with a folder: "

@@ -135,6 +135,8 @@ def every_program_reads_the_store_alone():
             shutil.rmtree(owners.out(owner))
         file = owners.run_file("nobody")
         verified = execute(program("curtail-status"), file, "--verify").stdout
+        digest = owners.report("nobody")["audit"]["run_digest"]
+        expect(digest in verified, f"{digest}: {verified}")
         expect("journal   8 streams of 2 sites" in verified, verified)
         status = json.loads(execute(program("curtail-status"), file, "--json").stdout)
         expect(status["energy"] == mine["energy"], f"{status['energy']} != {mine['energy']}")

@@ -18,7 +18,7 @@ def declaration_of(function):
 
 def makes_small_runs(text):
     return any(word in text for word in ("SmallRun", "StoredRun", "TwoSites", "from rig import",
-                                         "chaos_run"))
+                                         "from journal_test import", "chaos_run"))
 
 
 for path in sorted(Path(sys.argv[1]).glob("*_test.py")):

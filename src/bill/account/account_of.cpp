@@ -207,6 +207,7 @@ Account account_of(RunFiles const& files)
     account.target = target_of(files);
     account.speed = speed_of(files);
     account.average = average_of(files, timeline);
+    if (account.average) account.average->bound = account.average->bound | total_of(account).bound;
     account.held_out = evaluation.held_out;
     account.followed = followed_losses(files, timeline.axis);
     account.always_on = std::move(always_on.scenarios);

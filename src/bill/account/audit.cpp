@@ -110,6 +110,9 @@ std::string average_text(Account const& a)
     if (!a.average) return "not known (curtail-report --average-trace FILE adds it)";
     auto const average = a.average->mean_intensity();
     auto const carbon = a.average->known_carbon();
+    if (a.average->unpowered) return "not known: the power of a site is unknown";
+    if (!a.average->known() && a.average->bound != energy::Bound::exact)
+        return "not known: the run's energy is not known";
     if (a.average->blind) return "not known: a region of a site has no average sample";
     if (!average || !carbon) return "no average sample holds while the sites draw power";
     auto const uncovered = 100 * a.average->unknown.value / a.average->energy.value;
@@ -190,7 +193,10 @@ tl::expected<Sci, std::string> sci_of(Account const& a)
     if (!total.whole()) return tl::unexpected(std::string("its CO2 is not whole"));
     auto const operational = grams_per_million_tokens(a);
     if (!operational) return tl::unexpected(std::string("the model includes no tokens"));
-    if (total_if_idle(a))
+    bool const is_unknown = std::ranges::any_of(a.sites, [](SiteAccount const& site) {
+        return held_s(site) > 0 && site.between_jobs == energy::BetweenJobs::unknown;
+    });
+    if (is_unknown)
         return tl::unexpected(std::string("it is unknown what some nodes do between jobs"));
     auto const embodied = embodied_of(a);
     if (!embodied)

@@ -297,8 +297,9 @@ std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Wo
     std::vector<Doubt> doubts;
     if (files.clock_differs)
         doubts.push_back({std::nullopt, Bound::uncertain, "Another clock",
-                          "clock.json of the run's folder differs from the clock in the sites' "
-                          "journals, which the bill uses for the whole run."});
+                          "The clocks in clock.json of the run's folder and in the sites' journals "
+                          "differ, from the run's begin to its end. The bill has the clock of the "
+                          "first journal."});
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         SiteRecords const records{s, files.run.sites[s], files.sites[s], timeline.sites[s],
                                   work.sites[s].tokens};

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "base/core/clock_file.hpp"
 #include "base/core/digest.hpp"
 #include "base/core/files.hpp"
@@ -80,17 +82,24 @@ Result<std::optional<Time>> read_evaluated_until(config::Run const& run,
     return earliest;
 }
 
-// Adds what the sites' closings name. Returns those that name a commit that the run lacks.
-Result<std::vector<protocol::Closing>> add_closings(CommitList& chain, config::Run const& run,
-                                                    store::ObjectStore& store)
+// Adds what the sites' closings name. Returns what is wrong with the closings, by site: that is a
+// matter of the site's owner, and keeps nobody from a report.
+Result<std::map<SiteId, std::string>> add_closings(CommitList& chain, config::Run const& run,
+                                                   store::ObjectStore& store)
 {
-    std::vector<protocol::Closing> wrong;
+    std::map<SiteId, std::string> wrong;
     for (auto const& site : run.sites) {
         auto const closing = journal::newest_closing(store, run.run, site.site);
-        if (!closing) return tl::unexpected(closing.error());
-        if (!*closing) continue;
+        if (!closing && closing.error().code == ExitCode::unavailable)
+            return tl::unexpected(closing.error());
+        if (!closing) wrong[site.site] = closing.error().message();
+        if (!closing || !*closing) continue;
         journal::add_anchors(chain.anchors, **closing);
-        if (!journal::fits((*closing)->commit, chain.digests)) wrong.push_back(**closing);
+        if (!journal::fits((*closing)->commit, chain.digests))
+            wrong[site.site] =
+                fmt::format("{} names commit {}, which the run lacks or has another one of",
+                            protocol::closing_name(site.site, (*closing)->number),
+                            (*closing)->commit->number.value);
     }
     return wrong;
 }
@@ -99,7 +108,7 @@ Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
                                             std::shared_ptr<store::ObjectStore> const& store,
                                             CommitList chain)
 {
-    std::vector<protocol::Closing> wrong;
+    std::map<SiteId, std::string> wrong;
     if (store) {
         auto added = add_closings(chain, run, *store);
         if (!added) return tl::unexpected(added.error());
@@ -109,15 +118,12 @@ Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
     std::vector<SiteLogs> all;
     for (auto& logs : read_all_site_logs(run, reader)) {
         if (!logs) return tl::unexpected(logs.error());
-        for (auto const& closing : wrong)
-            if (closing.site == run.sites[all.size()].site) {
-                auto& log = logs->texts.front();
-                log.lacks_lines = true;
-                log.problems.push_back(
-                    fmt::format("{} names commit {}, which the run lacks or has another one of",
-                                protocol::closing_name(closing.site, closing.number),
-                                closing.commit->number.value));
-            }
+        if (auto const found = wrong.find(run.sites[all.size()].site); found != wrong.end()) {
+            auto& log = logs->texts.front();
+            log.lacks_lines = true;
+            log.problems.push_back("the closing of journal/" + found->first.value +
+                                   ", with lines from its begin to its end: " + found->second);
+        }
         all.push_back(std::move(*logs));
     }
     return all;
@@ -127,7 +133,9 @@ Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
 Digest digest_of(config::Run const& run, CommitList const& chain,
                  std::optional<TimeScale> const& clock, std::vector<SiteLogs> const& logs)
 {
-    journal::RunEvidence evidence{run.run, {}, clock, {}};
+    // The headers of a journal have the clock.
+    bool const is_published = published_clock(logs).is_known;
+    journal::RunEvidence evidence{run.run, {}, is_published ? std::nullopt : clock, {}};
     if (!chain.digests.empty())
         evidence.commit = protocol::CommitRef{{std::ssize(chain.digests)}, chain.digests.back()};
     for (std::size_t s = 0; s < logs.size(); ++s)
@@ -220,7 +228,7 @@ std::shared_ptr<RunFiles const> fixed_files(RunFiles const& files,
     fixed->spec = files.spec;
     std::vector<SiteLogs> parts;
     for (auto const& site : logs) parts.push_back(fixed_part(site));
-    fixed->clock = published_clock(parts);
+    fixed->clock = published_clock(parts).clock;
     if (files.trace_from_file) {
         fixed->trace = files.trace;
         fixed->trace_name = files.trace_name;
@@ -238,9 +246,9 @@ Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
 {
     auto const local_clock = read_clock(files.run.folder);
     if (!local_clock) return tl::unexpected(local_clock.error());
-    files.clock = published_clock(logs);
-    files.clock_differs = files.clock && *local_clock && *files.clock != **local_clock;
-    if (!files.clock) files.clock = *local_clock;
+    auto const published = published_clock(logs);
+    files.clock = published.is_known ? published.clock : *local_clock;
+    files.clock_differs = published.differs || (*local_clock && *local_clock != files.clock);
     auto const until = read_evaluated_until(files.run, logs);
     if (!until) return tl::unexpected(until.error());
     files.evaluated_until = *until;

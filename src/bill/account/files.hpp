@@ -96,6 +96,9 @@ struct RunFiles {
                                         ///< estimated
     /// Samples of `trace` with another value than that of an earlier site in the same region.
     std::int64_t contradicting_samples{0};
+    /// Samples that were left out because their times lie more than a day before or after the
+    /// events of the pollers.
+    std::int64_t impossible_samples{0};
     /// Samples of average intensity. They never enter the marginal bill. May be empty.
     std::vector<RegionSeries> averages;
     /// The time up to which the poller has evaluated the windows of all sites, on the signal's

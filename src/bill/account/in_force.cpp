@@ -51,7 +51,10 @@ LoggedSettings logged_settings(config::Site const& present,
         settings.logged = time;
         settings.file = printable(file.name);
         auto& all = settings.all;
-        if (!all.empty() && differences(all.back().site, *site).empty()) continue;
+        if (!all.empty() && differences(all.back().site, *site).empty()) {
+            all.back().site = std::move(*site);  // what the bill does not depend on may differ
+            continue;
+        }
         all.push_back({all.empty() ? Time::min() : time, std::move(*site)});
     }
     if (settings.all.empty()) settings.all.push_back({Time::min(), present});

@@ -241,7 +241,12 @@ std::string no_ratio(Scenario const& scenario)
 std::string no_ratio(Account const& a)
 {
     if (auto why = no_log(a); !why.empty()) return why;
-    if (auto const total = total_of(a); !total.whole())
+    auto const total = total_of(a);
+    if (total.unpowered) return "the power of a site is unknown";
+    if (total.bound != energy::Bound::exact)
+        return std::string("the run's energy is only known to be ") +
+               (total.bound == energy::Bound::at_most ? "at most" : "near") + " the stated one";
+    if (!total.whole())
         return fmt::format("the intensity of {:.1f} % of the run's energy is unknown",
                            100 * total.unknown.value / total.energy.value);
     std::string text;
@@ -315,6 +320,11 @@ void explain(Account& account, RunFiles const& files, Timeline const& timeline, 
                                        "in the same region. Those of the site that is first in the "
                                        "run file count.",
                                        grouped(samples)));
+    if (files.impossible_samples > 0)
+        notes.emplace_back("Impossible samples",
+                           fmt::format("{} lines of signals.jsonl lie more than a day before or "
+                                       "after the events of the pollers, and are left out.",
+                                       files.impossible_samples));
     for (auto const& [name, lines] : files.broken_files)
         notes.emplace_back(
             "Broken lines",

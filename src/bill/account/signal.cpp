@@ -39,11 +39,46 @@ void compare(Recalculation& recalculation, RegionSeries const& own, RegionSeries
     }
 }
 
+// The times that a poller may have asked for, on the signal's clock: those of the logged events,
+// and a day more. A sample long before them would make always-on begin in another year.
+std::optional<energy::Interval> possible_times(std::vector<SiteLogs> const& logs)
+{
+    auto const published = published_clock(logs);
+    if (!published.is_known) return std::nullopt;
+    constexpr std::chrono::hours day{24};
+    std::optional<energy::Interval> times;
+    for (auto const& site : logs)
+        for (auto const& event : site.poller_events) {
+            auto const time = published.clock ? published.clock->from_real(event.time) : event.time;
+            auto const known = times.value_or(energy::Interval{time, time});
+            times = {std::min(known.from, time), std::max(known.to, time)};
+        }
+    if (times) times = {times->from - day, times->to + day};
+    return times;
+}
+
+// Returns how many samples it has left out.
+std::int64_t leave_out_others(std::vector<RegionSeries>& all, energy::Interval possible)
+{
+    std::int64_t count = 0;
+    for (auto& series : all)
+        count += static_cast<std::int64_t>(std::erase_if(series.points, [&](auto const& point) {
+            return point.time < possible.from || point.time > possible.to;
+        }));
+    return count;
+}
+
 }  // namespace
 
 void take_samples(RunFiles& files, std::vector<SiteLogs> const& logs)
 {
     auto samples = samples_of(files.run, logs);
+    if (auto const possible = possible_times(logs)) {
+        files.impossible_samples = leave_out_others(samples.regions, *possible) +
+                                   leave_out_others(samples.averages, *possible);
+        std::erase_if(samples.regions, [](auto const& series) { return series.points.empty(); });
+        std::erase_if(samples.averages, [](auto const& series) { return series.points.empty(); });
+    }
     for (std::size_t s = 0; s < samples.broken_lines.size(); ++s)
         files.add_broken(log_name(files.run.sites[s].site, journal::Stream::signals),
                          samples.broken_lines[s]);

@@ -146,7 +146,7 @@ SiteLogs fixed_part(SiteLogs const& logs)
         log.published = log.fixed = log.text.size();
         log.pieces = log.text.empty() ? 0 : from.pieces;
         log.stored = from.stored;
-        log.clock = from.clock;
+        if (log.pieces > 0) log.clock = from.clock;
     }
     part.poller_events = first_of(logs.poller_events, logs.fixed.poller_events);
     part.events = first_of(logs.events, logs.fixed.events);
@@ -216,12 +216,19 @@ samples::SampleFile samples_of(config::Run const& run, std::vector<SiteLogs> con
     return samples::parse_samples(texts);
 }
 
-std::optional<TimeScale> published_clock(std::vector<SiteLogs> const& sites)
+PublishedClock published_clock(std::vector<SiteLogs> const& sites)
 {
+    PublishedClock found;
     for (auto const& site : sites)
-        for (auto const stream : {Stream::poller, Stream::signals})
-            if (auto const& clock = site.text(stream).clock) return clock;
-    return std::nullopt;
+        for (auto const stream : journal::all_streams) {
+            auto const& log = site.text(stream);
+            // Another machine may write the evaluation, and knows no clock.
+            if (log.pieces == 0 || stream == Stream::evaluation) continue;
+            if (found.is_known && log.clock != found.clock) found.differs = true;
+            if (!found.is_known) found.clock = log.clock;
+            found.is_known = true;
+        }
+    return found;
 }
 
 Publication publication_of(SiteLogs const& logs)

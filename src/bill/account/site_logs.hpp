@@ -64,9 +64,13 @@ struct SiteLogs {
 [[nodiscard]] samples::SampleFile samples_of(config::Run const& run,
                                              std::vector<SiteLogs> const& sites);
 
-/// Returns the clock of a replay, as the first site's journal has it that names one. Returns an
-/// empty optional if none does.
-[[nodiscard]] std::optional<TimeScale> published_clock(std::vector<SiteLogs> const& sites);
+/// The clock of a run, as the journals of its sites have it.
+struct PublishedClock {
+    bool is_known{false};              ///< some site has a journal
+    std::optional<TimeScale> clock{};  ///< of the first stream; empty: the run is live
+    bool differs{false};               ///< another stream has another clock, or none
+};
+[[nodiscard]] PublishedClock published_clock(std::vector<SiteLogs> const& sites);
 
 /// Returns how complete the logs of a site are.
 [[nodiscard]] Publication publication_of(SiteLogs const& logs);

@@ -288,7 +288,9 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
         site.settings = settings_of(files, s);
         if (axis.factor() == 1) site.metered = metered_training(files.sites[s].metrics);
         bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
-        if (has_open_job) site.unpublished = end - until;
+        bool const has_idle = site.settings.last().between_jobs == energy::BetweenJobs::idle &&
+                              until < completion_of(files, end);
+        if (has_open_job || has_idle) site.unpublished = end - until;
         find_between_jobs(site, first_poll_of(poller, files.run.sites[s].site),
                           std::min(until, completion_of(files, end)), axis);
     }

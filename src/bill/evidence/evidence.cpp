@@ -105,6 +105,18 @@ std::string windows_csv(RunFiles const& files, account::Account const& account,
     return text;
 }
 
+// The steps that count, at their corrected times.
+std::string steps_csv(RunFiles const& files)
+{
+    std::string text = "site,time_ms,step_s,tokens,progress_tokens,loss\n";
+    for (std::size_t s = 0; s < files.sites.size(); ++s)
+        for (auto const& step : files.sites[s].metrics)
+            text += fmt::format("{},{},{},{},{},{}\n", files.run.sites[s].site.value, ms(step.time),
+                                step.duration.count(), step.tokens.value, step.progress.value,
+                                step.loss ? fmt::format("{}", *step.loss) : "");
+    return text;
+}
+
 std::string commits_jsonl(RunFiles const& files)
 {
     constexpr char const* kinds[] = {"genesis", "roster", "merge"};
@@ -138,6 +150,22 @@ std::string samples_csv(RunFiles const& files, bool with_values)
     return text;
 }
 
+// Copies a figure, or figures by name, without those that are unknown.
+void copy(Object& to, Object const& source, char const* key)
+{
+    auto const* value = source.find(key);
+    if (value == nullptr || value->is_null()) return;
+    auto const* members = value->as_object();
+    if (members == nullptr) {
+        to.set(key, *value);
+        return;
+    }
+    Object known;
+    for (auto const& [name, member] : members->members())
+        if (!member.is_null()) known.set(name, member);
+    to.set(key, std::move(known));
+}
+
 // The figures that the script computes. Those that the report does not state are left out.
 std::string headline_json(Object const& document, bool with_values)
 {
@@ -159,10 +187,6 @@ std::string headline_json(Object const& document, bool with_values)
     auto const* headline = document.find("headline");
     if (headline == nullptr) return json::to_pretty(out);
     auto const& from = *headline->as_object();
-    auto const copy = [](Object& to, Object const& source, char const* key) {
-        auto const* value = source.find(key);
-        if (value != nullptr && !value->is_null()) to.set(key, *value);
-    };
     for (auto const* key : keys) copy(out, from, key);
     if (auto const* tail = from.find("tail_loss"); tail != nullptr && tail->as_array() != nullptr)
         out.set("tail_loss", tail->as_array()->front());
@@ -199,7 +223,7 @@ void add_configuration(std::vector<EvidenceFile>& out, RunFiles const& files)
     std::set<std::string> seen;
     auto const add = [&](account::Event const& event) {
         auto const configuration = runlog::configuration_in(event);
-        if (!configuration) return;
+        if (!configuration || files.run.find_site({event.site}) == nullptr) return;
         for (auto const& file : configuration->files) {
             auto const digest = sha256(file.text).hex();
             std::string name;
@@ -226,6 +250,7 @@ configuration/     the settings files, as the sites have logged them
 samples.csv        the carbon intensity with which the run is billed
 states.csv         what each site did with its devices, as Curtail takes it from the logs
 windows.csv        when the sites' windows were open
+steps.csv          the steps that the logs have, with corrected times
 commits.jsonl      the commits: tokens in the model, and who contributed them
 digests.txt        SHA-256 of each file, for `sha256sum -c digests.txt`
 
@@ -245,6 +270,7 @@ std::vector<EvidenceFile> evidence_of(RunFiles const& files, account::Account co
         {"run.json", run_json(files, account, timeline, document)},
         {"states.csv", states_csv(files, timeline)},
         {"windows.csv", windows_csv(files, account, timeline)},
+        {"steps.csv", steps_csv(files)},
         {"commits.jsonl", commits_jsonl(files)},
         {"samples.csv", samples_csv(files, with_values)},
         {"headline.json", headline_json(document, with_values)},

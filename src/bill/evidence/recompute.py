@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Computes a run's headline figures from the files beside this script, with Python alone. Prints each
-beside that of headline.json. Exits with 1 if two of them differ in their first 9 digits, or if a
-file is not the one that digests.txt names."""
+"""Computes a run's headline figures with Python alone, and compares them with headline.json. Exits
+with 1 if one differs in its first 9 digits, or if a file is not the one that digests.txt names."""
 import bisect
 import csv
 import functools
@@ -10,7 +9,6 @@ import hashlib
 import json
 import math
 import sys
-from datetime import datetime
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -21,8 +19,7 @@ def table(name):
 
 
 def lines(name):
-    path = HERE / name
-    return [json.loads(x) for x in path.read_text().split("\n") if x] if path.exists() else []
+    return [json.loads(line) for line in (HERE / name).read_text().splitlines()]
 
 
 RUN = json.loads((HERE / "run.json").read_text())
@@ -30,9 +27,8 @@ SITES = RUN["sites"]
 COMMITS = lines("commits.jsonl")
 STATES = [(r["site"], r["state"], int(r["from_ms"]), int(r["to_ms"])) for r in table("states.csv")]
 SAMPLES = table("samples.csv")
-STEPS = {s["id"]: lines(f"logs/{s['id']}-metrics.jsonl") for s in SITES}
-for step in (step for steps in STEPS.values() for step in steps):
-    step["time_ms"] = round(datetime.fromisoformat(step["time"][:-1] + "+00:00").timestamp() * 1000)
+STEPS = {s["id"]: [{k: float(v) if v else None for k, v in row.items() if k != "site"}
+                   for row in table("steps.csv") if row["site"] == s["id"]] for s in SITES}
 
 
 @functools.lru_cache(maxsize=None)
@@ -100,11 +96,13 @@ def always_on(region, trained, rates):
     speed = rates[site["id"]] / RUN["clock"]["factor"]
     start = next(int(r["time_ms"]) for r in SAMPLES if r["region"] == region)
     end = start + round(trained / speed * 1000)
-    known = [series(region, s["max_age_ms"])[-1:] for s in site["settings"]]
-    until = min(end, max([start] + [pieces[0][1] for pieces in known if pieces]))
+    known = [(s, series(region, s["max_age_ms"])[-1][1]) for s in site["settings"]
+             if series(region, s["max_age_ms"])]
+    until = min(end, max([start] + [min(k, s["to_ms"]) for s, k in known if k > s["from_ms"]]))
     energy, clean, unknown, grams, _ = bill([("training", start, until)], site["settings"], region)
     return {"kwh": energy / 1000, "kg": grams / 1000,
-            "share": clean / energy if energy > unknown else None, "tokens": trained if until == end else int(speed * (until - start) / 1000)}
+            "share": clean / energy if energy > unknown else None,
+            "tokens": trained if until == end else int(speed * (until - start) / 1000)}
 
 
 def loss():
@@ -129,6 +127,8 @@ def loss():
 
 
 def headline():
+    if not COMMITS:
+        return {}
     by_site = {s["id"]: 0 for s in SITES}
     for part in (part for commit in COMMITS for part in commit["included"]):
         by_site[part["site"]] = by_site.get(part["site"], 0) + part["tokens"]

@@ -51,7 +51,7 @@ class Assembler {
         if (auto const why = contradiction(header); !why.empty())
             return skip(header.number, why + "; it is left out");
         end_gap(format_time(header.time), publishes_again(header));
-        if (!content_.clock) content_.clock = header.clock;
+        if (!content_.tip) content_.clock = header.clock;
         content_.text += piece.content;
         ++content_.pieces;
         content_.tip = piece.tip;
@@ -80,9 +80,8 @@ class Assembler {
     // Explains why `header` does not follow from the last piece. The text is empty if it does.
     [[nodiscard]] std::string contradiction(PieceHeader const& header) const
     {
-        // A run has one clock. Another one would move all lines before it.
-        if (header.clock && content_.clock && header.clock != content_.clock)
-            return "it names another clock";
+        // A run has one clock, from its first piece on, or none. Another one would move all lines.
+        if (content_.tip && header.clock != content_.clock) return "it names another clock";
         if (content_.tip) return contradiction_between(*content_.tip, header);
         bool const is_first = header.number.value == 1;
         return is_first && header.previous ? "the first piece must have no predecessor" : "";

@@ -6,6 +6,15 @@
 #include "run/journal/plan.hpp"
 
 namespace curtail::journal {
+namespace {
+
+Result<PieceNumber> newest_number(chain::RunObjects const& objects, SiteId const& site)
+{
+    return find_newest(
+        [&](PieceNumber n) { return objects.exists(protocol::closing_name(site, n.value)); });
+}
+
+}  // namespace
 
 Result<std::optional<protocol::Closing>> newest_closing(store::ObjectStore& store, RunId const& run,
                                                         SiteId const& site, CallLimits const& call)
@@ -36,12 +45,17 @@ bool fits(std::optional<protocol::CommitRef> const& commit, std::vector<Digest> 
 Result<void> close_journal(store::ObjectStore& store, RunId const& run, SiteId const& site,
                            protocol::JournalHeads const& heads, Time now, CallLimits const& call)
 {
+    chain::RunObjects const objects(store, run, nullptr, call);
+    auto const number = newest_number(objects, site);
+    if (!number) return tl::unexpected(number.error());
+    // A damaged closing is followed by a good one.
     auto const last = newest_closing(store, run, site, call);
-    if (!last) return tl::unexpected(last.error());
-    if (*last && (*last)->heads == heads) return {};
+    if (!last && last.error().code != ExitCode::protocol && last.error().code != ExitCode::data)
+        return tl::unexpected(last.error());
+    if (last && *last && (*last)->heads == heads) return {};
     auto const commit = chain::newest_commit({store, run, nullptr, call});
     if (!commit) return tl::unexpected(commit.error());
-    protocol::Closing closing{run, site, *last ? (*last)->number + 1 : 1, {}, heads, now};
+    protocol::Closing closing{run, site, number->value + 1, {}, heads, now};
     if (*commit) closing.commit = {(*commit)->number, protocol::encode(**commit).sha256};
     auto const name = chain::object_name(run, protocol::closing_name(site, closing.number));
     if (!name) return tl::unexpected(name.error());

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/core/files.hpp"
 #include "bill/account/account_of.hpp"
 #include "bill/account/anchored_run.hpp"
 #include "bill/account/figures.hpp"
@@ -256,6 +257,33 @@ TEST_F(Mutations, LeaveTheBillOrAMark)
         EXPECT_TRUE(place != Place::anchored || is_same || is_noted) << what;
     }
     for (auto const& [outcome, count] : seen) std::printf("%s: %d\n", outcome.c_str(), count);
+}
+
+// A site's closing is a matter of its owner.
+TEST_F(Mutations, OfAClosingKeepNobodyFromAReport)
+{
+    ASSERT_TRUE(write_file(folder_ / "store/runs/demo/closing/NEM_SA/1.json", "x"));
+    auto const changed = bill(run_);
+    ASSERT_TRUE(changed) << changed.error().message();
+    EXPECT_THAT(changed->account.notes,
+                testing::Contains(testing::Pair(
+                    "Damaged journal", testing::HasSubstr("the closing of journal/NEM_SA"))));
+}
+
+// A sample of another year would begin always-on there.
+TEST_F(Mutations, OfASampleLongBeforeTheRunDoNotCount)
+{
+    auto const clean = bill(run_).value();
+    auto content = run_.content();
+    auto& lines = content[{{"CAISO_NORTH"}, Stream::signals}].back().lines;
+    lines.push_back(
+        R"({"region":"CAISO_NORTH","time":"2001-01-01T00:00:00Z","intensity_gco2_per_kwh":4000,)"
+        R"("provider":"x","kind":"marginal","period_s":1000000000})");
+    run_.publish(content);
+    auto const changed = bill(run_).value();
+    EXPECT_EQ(changed.headline, clean.headline);
+    EXPECT_THAT(changed.account.notes,
+                testing::Contains(testing::Pair("Impossible samples", testing::_)));
 }
 
 // Whoever can write the whole store can invent a run. Only the digest that somebody noted tells.

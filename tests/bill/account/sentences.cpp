@@ -96,7 +96,7 @@ std::vector<Kind> const kinds{
          for (auto& site : f.run.sites) site.power.reset();
      },
      {"power unknown", "devices of unknown power",
-      "CO₂ is unknown: the power of EAST, WEST is unknown"},
+      "CO₂ is unknown: the power of EAST, WEST is unknown", "not known: the power of a site"},
      {sci, percentage, carbon, energy, location_based}},
 };
 

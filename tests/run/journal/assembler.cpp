@@ -132,6 +132,22 @@ TEST(JournalAssembler, PieceThatDoesNotFollowIsLeftOut)
     }
 }
 
+// Another clock would move all lines of the run.
+TEST(JournalAssembler, APieceWithAnotherClockThanTheFirstIsLeftOut)
+{
+    TimeScale const clock{at(0), at(0), 300};
+    for (bool const is_replay : {false, true}) {
+        Chain chain;
+        auto first = chain.next("a\n");
+        auto second = chain.next("b\n");
+        (is_replay ? first : second).tip.header.clock = clock;
+        auto const content = assemble({first, second});
+        EXPECT_EQ(content.text, "a\n") << is_replay;
+        EXPECT_EQ(content.clock.has_value(), is_replay);
+        EXPECT_THAT(content.problems, ElementsAre(HasSubstr("another clock")));
+    }
+}
+
 TEST(JournalAssembler, OldContinuationDoesNotReturn)
 {
     Chain chain;
