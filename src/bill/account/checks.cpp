@@ -234,7 +234,7 @@ void check_least_energy(std::vector<Doubt>& doubts, SiteRecords const& r, WattHo
 void check_settings(std::vector<Doubt>& doubts, SiteRecords const& r)
 {
     auto const& settings = r.timeline.settings;
-    auto const add = [&](Bound bound, char const* title, std::string text) {
+    auto const add = [&](Bound bound, char const* title, std::string const& text) {
         doubts.push_back({r.index, bound, title, r.name() + ": " + text});
     };
     if (!settings.problem.empty())

@@ -227,6 +227,7 @@ std::shared_ptr<RunFiles const> fixed_files(RunFiles const& files,
     fixed->commits = files.commits;
     fixed->spec = files.spec;
     std::vector<SiteLogs> parts;
+    parts.reserve(logs.size());
     for (auto const& site : logs) parts.push_back(fixed_part(site));
     fixed->clock = published_clock(parts).clock;
     if (files.trace_from_file) {

@@ -180,13 +180,14 @@ SampleFile parse_samples(std::span<SampleText const> texts)
 {
     std::map<SignalType, SeriesBuilder> series;
     std::vector<BrokenLines> broken_lines;
-    for (auto const& [text, regions] : texts)
-        broken_lines.push_back(read_lines(text, [&](std::string_view one) -> std::optional<Time> {
-            auto const line = parse_line(one);
-            if (!line || !is_one_of(RegionId{line->region}, regions)) return std::nullopt;
-            series[line->sample.type].add(line->region, line->sample);
-            return line->sample.time;
-        }));
+    for (auto const& log : texts)
+        broken_lines.push_back(
+            read_lines(log.text, [&](std::string_view one) -> std::optional<Time> {
+                auto const line = parse_line(one);
+                if (!line || !is_one_of(RegionId{line->region}, log.regions)) return std::nullopt;
+                series[line->sample.type].add(line->region, line->sample);
+                return line->sample.time;
+            }));
     return file_of(series, std::move(broken_lines));
 }
 
