@@ -40,6 +40,9 @@ def budget_ends_a_run_in_its_second_window():
                f"{chain['complete']} {chain['blocks']}")
         expect(len(run.poller_events("job-submitted")) == 2, "a complete run got another job")
         expect(not run.poller_events("job-failed"), "the end of the run is shown as a problem")
+        expect((run.store / "closing/A/1.json").exists(), "the journal has no closing")
+        verified = execute(program("curtail-status"), run.run_file, "--verify").stdout
+        expect("1 sites have closed their journal" in verified, verified)
         run.verify()
 
 
