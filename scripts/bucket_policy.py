@@ -20,8 +20,8 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
 # Written by whichever site is first. Any site with a copy stores a lost model again.
 COMMON = ("run.json", "commits/*", "merge/*", "models/*", "probe/*", "repair/*")
 # Written by one site only. A member's id begins with the name of its site and a dot.
-OWN = ("contrib/{0}.*", "deltas/*/{0}.*", "journal/{0}/*", "closing/{0}/*", "status/{0}.json", "mpi/{0}.*",
-       "mpi/check/{0}.*")
+OWN = ("contrib/{0}.*", "deltas/*/{0}.*", "journal/{0}/*", "closing/{0}/*", "status/{0}.json",
+       "mpi/{0}.*", "mpi/check/{0}.*")
 # Deleted by whichever site or person cleans up.
 EXPIRING = ("deltas/*", "models/*", "probe/*", "mpi/check/*")
 

@@ -94,6 +94,22 @@ def figures(report):
             "audit": {**report["audit"], "lines": audit, "run_digest": None}}
 
 
+def expect_same_energy_without_journal(owners, expected):
+    """The local files alone give the same energy. The report says that the journal is missing."""
+    shutil.copytree(owners.store, owners.run.folder / "bare",
+                    ignore=shutil.ignore_patterns("journal"))
+    shutil.rmtree(owners.out("both") / "cache", ignore_errors=True)
+    file = owners.run_file("both", owners.run.folder / "bare")
+    done = execute(program("curtail-report"), file, "--json", "--plotly",
+                   owners.run.folder / "plotly.js")
+    report = json.loads(done.stdout)
+    expect(report["energy"]["kwh"] == expected["energy"]["kwh"], f"{report['energy']['kwh']}")
+    expect(report["states"] == expected["states"], f"{report['states']}")
+    expect(report["windows"] and report["headline"]["energy_bound"] == "uncertain",
+           f"{report['headline']}")
+    expect(any("it is missing" in text for title, text in report["notes"]), f"{report['notes']}")
+
+
 def expect_same(one, other, whose):
     one, other = figures(one), figures(other)
     for key in sorted({*one, *other}):
@@ -116,6 +132,7 @@ def any_owner_makes_the_bill():
         totals = expected["totals"]["sites"]
         expect(all(totals[site]["kwh"] > 0 and totals[site]["g"] > 0 for site in "AB"), totals)
         expect(expected["commits"]["joint"] > 0, f"{expected['commits']}")
+        expect_same_energy_without_journal(owners, expected)
         for owner in ("A", "B", "nobody"):
             report = owners.report(owner)
             expect_same(report, expected, owner)

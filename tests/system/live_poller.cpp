@@ -37,9 +37,9 @@ class LivePoller : public testing::Test {
     {
         server_.control("lbs=100");
         ASSERT_TRUE(write_file(folder_ / "job.sh", obedient, 0755));
-        ASSERT_TRUE(write_file(
-            folder_ / "site.json",
-            R"({"site": "CAISO_NORTH", "power": "unknown", "launcher": {"kind": "local", "script": "job.sh"}})"));
+        ASSERT_TRUE(write_file(folder_ / "site.json",
+                               R"({"site": "CAISO_NORTH", "power": "unknown",
+                "launcher": {"kind": "local", "script": "job.sh"}})"));
         ASSERT_TRUE(
             write_file(folder_ / "run.json",
                        fmt::format(R"({{"run": "live", "folder": "out", "store": "file:out/store",

@@ -167,8 +167,8 @@ struct SiteAccount {
     /// What the cluster's accounting said about the jobs, for the user: `3 jobs, asked at ...` or
     /// why there is no answer. Empty if nobody has asked.
     std::string accounting{};
-    /// Real seconds for which the site has had devices since Publication::until. The bill lacks
-    /// their energy.
+    /// Real seconds since Publication::until for which the site has had devices, or has nodes that
+    /// are idle between jobs. The bill lacks their energy.
     double unpublished{};
     /// What the site drew between its jobs if its nodes stayed switched on for it. This is not in
     /// `bill`: nobody has said whether they did.

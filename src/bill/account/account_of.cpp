@@ -135,7 +135,7 @@ Account heading_of(RunFiles const& files, Timeline const& timeline)
     account.signal_provider = files.trace_name;
     account.signals = files.trace;
     account.estimated_samples = files.estimated_samples;
-    account.intensity_rules = intensity_rules_of(files);
+    account.intensity_rules = intensity_rules_of(files, timeline);
     for (auto const& region : files.trace)
         if (!region.points.empty())
             account.trace_end_s =

@@ -254,6 +254,31 @@ void check_settings(std::vector<Doubt>& doubts, SiteRecords const& r)
                         what, settings.file, format_time(settings.logged)));
 }
 
+// Always-on has the reference site and the pace of the present run file.
+void check_run_file(std::vector<Doubt>& doubts, SiteRecords const& r, config::Run const& run)
+{
+    auto const& settings = r.timeline.settings;
+    auto const logged = json::parse(settings.run_file, "run file", json::Dialect::comments);
+    auto const* then = logged ? logged->as_object() : nullptr;
+    if (then == nullptr) return;
+    auto const* value = then->find("training");
+    auto const* training = value != nullptr ? value->as_object() : nullptr;
+    auto const number = [&](char const* key, double otherwise) {
+        return (training != nullptr ? training->number_at(key) : std::nullopt).value_or(otherwise);
+    };
+    auto const batch = static_cast<double>(run.training.batch_tokens.value);
+    bool const is_same = then->text_at("reference_site") == run.reference_site.value &&
+                         number("step_at_least_s", 0) == run.training.step_at_least.count() &&
+                         number("batch_tokens", batch) == batch;
+    if (is_same) return;
+    doubts.push_back({r.index, Bound::exact, "Settings differ",
+                      fmt::format("{}: reference_site or training of the present run file differ "
+                                  "from {}, which was in force from {} on. Always-on and the loss "
+                                  "have the present ones.",
+                                  r.name(), printable(run.file.filename().string()),
+                                  format_time(settings.logged))});
+}
+
 // Each job that the cluster's accounting knows must be in the bill.
 void check_accounting(std::vector<Doubt>& doubts, SiteRecords const& r,
                       std::vector<Event> const& poller)
@@ -307,6 +332,7 @@ std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline, Wo
         auto const real = WattHours{drawn.value / timeline.axis.factor()};
         check_journal(doubts, records);
         check_settings(doubts, records);
+        check_run_file(doubts, records, files.run);
         check_accounting(doubts, records, files.poller_events);
         check_steps_in_jobs(doubts, records);
         check_one_trainer(doubts, records);

@@ -28,7 +28,7 @@ Result<CommitList> read_commits(chain::RunObjects const& objects)
     for (auto const& commit : *chain) {
         list.commits.push_back(summary_of(commit));
         list.digests.push_back(protocol::encode(commit).sha256);
-        journal::add_anchors(list.anchors, commit.number, commit.heads);
+        journal::add_named_pieces(list.named, commit.number, commit.heads);
     }
     if (!chain->empty()) list.terms = chain->back().terms;
     return list;

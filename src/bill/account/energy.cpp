@@ -72,14 +72,15 @@ void add_windows(std::vector<energy::Tally>& tallies, std::vector<WindowAccount>
 
 }  // namespace
 
-std::map<std::string, energy::IntensityRule> intensity_rules_of(RunFiles const& files)
+std::map<std::string, energy::IntensityRule> intensity_rules_of(RunFiles const& files,
+                                                                Timeline const& timeline)
 {
     std::map<std::string, energy::IntensityRule> rules;
     for (auto const& series : files.trace) {
         auto& rule = rules[series.region.value];
-        for (auto const& site : files.run.sites)
-            if (site.region == series.region)
-                rule.least_hold = std::max(rule.least_hold, site.signal_max_age);
+        for (auto const& site : timeline.sites)
+            if (site.settings.last().region == series.region)
+                rule.least_hold = std::max(rule.least_hold, site.settings.last().signal_max_age);
         if (rule.least_hold == Millis{0}) rule.least_hold = files.run.reference().signal_max_age;
     }
     return rules;

@@ -122,7 +122,8 @@ std::string publication_text(SiteAccount const& site)
     std::string text = "nothing readable is published";
     if (publication.until && site.unpublished > 0)
         text = fmt::format(
-            "not yet published after {} (then {} with devices)", utc_text(*publication.until),
+            "not yet published after {} (then {} with devices or idle nodes)",
+            utc_text(*publication.until),
             format_duration(std::chrono::round<Millis>(FractionalSeconds(site.unpublished))));
     else if (publication.until) text = "published until " + utc_text(*publication.until);
     for (auto const& problem : publication.problems) text += "; damaged: " + problem;

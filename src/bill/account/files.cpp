@@ -90,11 +90,11 @@ Result<std::map<SiteId, std::string>> add_closings(CommitList& chain, config::Ru
     std::map<SiteId, std::string> wrong;
     for (auto const& site : run.sites) {
         auto const closing = journal::newest_closing(store, run.run, site.site);
-        if (!closing && closing.error().code == ExitCode::unavailable)
+        if (!closing && !journal::is_damaged(closing.error()))
             return tl::unexpected(closing.error());
         if (!closing) wrong[site.site] = closing.error().message();
         if (!closing || !*closing) continue;
-        journal::add_anchors(chain.anchors, **closing);
+        journal::add_named_pieces(chain.named, **closing);
         if (!journal::fits((*closing)->commit, chain.digests))
             wrong[site.site] =
                 fmt::format("{} names commit {}, which the run lacks or has another one of",
@@ -114,7 +114,7 @@ Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
         if (!added) return tl::unexpected(added.error());
         wrong = std::move(*added);
     }
-    journal::LogReader const reader(run, store, {}, std::move(chain.anchors));
+    journal::LogReader const reader(run, store, {}, std::move(chain.named));
     std::vector<SiteLogs> all;
     for (auto& logs : read_all_site_logs(run, reader)) {
         if (!logs) return tl::unexpected(logs.error());
@@ -241,6 +241,21 @@ std::shared_ptr<RunFiles const> fixed_files(RunFiles const& files,
     return fixed;
 }
 
+// Adds what the logs and the signal contain, and a second bill if there is to be one.
+Result<void> add_logs_and_signal(RunFiles& files, LoadOptions const& options,
+                                 std::vector<SiteLogs> const& logs)
+{
+    if (auto taken = take_logs(files, logs); !taken) return taken;
+    auto other_trace = read_signal(files, options.trace, logs);
+    if (!other_trace) return tl::unexpected(other_trace.error());
+    if (auto added = add_digests(files, options.trace, logs); !added) return added;
+    if (options.averages)
+        if (auto read = read_averages(files, *options.averages); !read) return read;
+    if (options.recalculate || *other_trace)
+        files.recalculated = recalculated(files, options.recalculate, std::move(*other_trace));
+    return {};
+}
+
 }  // namespace
 
 Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
@@ -256,25 +271,6 @@ Result<void> take_logs(RunFiles& files, std::vector<SiteLogs> logs)
     add_logs(files, std::move(logs));
     return {};
 }
-
-namespace {
-
-// Adds what the logs and the signal contain, and a second bill if there is to be one.
-Result<void> add_logs_and_signal(RunFiles& files, LoadOptions const& options,
-                                 std::vector<SiteLogs> const& logs)
-{
-    auto other_trace = read_signal(files, options.trace, logs);
-    if (!other_trace) return tl::unexpected(other_trace.error());
-    if (auto added = add_digests(files, options.trace, logs); !added) return added;
-    if (auto taken = take_logs(files, logs); !taken) return taken;
-    if (options.averages)
-        if (auto read = read_averages(files, *options.averages); !read) return read;
-    if (options.recalculate || *other_trace)
-        files.recalculated = recalculated(files, options.recalculate, std::move(*other_trace));
-    return {};
-}
-
-}  // namespace
 
 Result<RunFiles> load_run(fs::path const& run_file, LoadOptions const& options)
 {

@@ -63,7 +63,7 @@ struct CommitSummary {
 struct CommitList {
     std::vector<CommitSummary> commits;
     std::optional<protocol::Terms> terms;  ///< empty without commits
-    journal::RunAnchors anchors;           ///< the pieces of journals that the commits name
+    journal::RunNamedPieces named;         ///< the pieces of journals that the commits name
     std::vector<Digest> digests;           ///< of the bytes of each commit
 };
 

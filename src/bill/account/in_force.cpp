@@ -50,6 +50,7 @@ LoggedSettings logged_settings(config::Site const& present,
         settings.is_logged = true;
         settings.logged = time;
         settings.file = printable(file.name);
+        settings.run_file = configuration.files.front().text;
         auto& all = settings.all;
         if (!all.empty() && differences(all.back().site, *site).empty()) {
             all.back().site = std::move(*site);  // what the bill does not depend on may differ

@@ -26,8 +26,9 @@ struct LoggedSettings {
     /// Returns those that were in force last.
     [[nodiscard]] config::Site const& last() const { return all.back().site; }
 
-    std::string file{};     ///< name of the last logged site file
-    std::string problem{};  ///< which logged settings cannot be used, and why; for people
+    std::string file{};      ///< name of the last logged site file
+    std::string run_file{};  ///< text of the last logged run file
+    std::string problem{};   ///< which logged settings cannot be used, and why; for people
 };
 
 /// Finds the settings of a site in the events of its poller. A site without a poller has those of

@@ -243,9 +243,7 @@ std::string no_ratio(Account const& a)
     if (auto why = no_log(a); !why.empty()) return why;
     auto const total = total_of(a);
     if (total.unpowered) return "the power of a site is unknown";
-    if (total.bound != energy::Bound::exact)
-        return std::string("the run's energy is only known to be ") +
-               (total.bound == energy::Bound::at_most ? "at most" : "near") + " the stated one";
+    if (total.bound == energy::Bound::at_most) return "the end of a job is unknown";
     if (!total.whole())
         return fmt::format("the intensity of {:.1f} % of the run's energy is unknown",
                            100 * total.unknown.value / total.energy.value);

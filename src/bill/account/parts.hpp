@@ -55,7 +55,7 @@ struct Energy {
 
 /// Returns the rule by which the energy of each region of the trace is billed, by region.
 [[nodiscard]] std::map<std::string, energy::IntensityRule> intensity_rules_of(
-    RunFiles const& files);
+    RunFiles const& files, Timeline const& timeline);
 
 /// Computes the energy of all sites, with its carbon at average intensity. Returns an empty
 /// optional if no average intensity is known.

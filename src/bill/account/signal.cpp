@@ -41,15 +41,14 @@ void compare(Recalculation& recalculation, RegionSeries const& own, RegionSeries
 
 // The times that a poller may have asked for, on the signal's clock: those of the logged events,
 // and a day more. A sample long before them would make always-on begin in another year.
-std::optional<energy::Interval> possible_times(std::vector<SiteLogs> const& logs)
+std::optional<energy::Interval> possible_times(std::optional<TimeScale> const& clock,
+                                               std::vector<SiteLogs> const& logs)
 {
-    auto const published = published_clock(logs);
-    if (!published.is_known) return std::nullopt;
     constexpr std::chrono::hours day{24};
     std::optional<energy::Interval> times;
     for (auto const& site : logs)
         for (auto const& event : site.poller_events) {
-            auto const time = published.clock ? published.clock->from_real(event.time) : event.time;
+            auto const time = clock ? clock->from_real(event.time) : event.time;
             auto const known = times.value_or(energy::Interval{time, time});
             times = {std::min(known.from, time), std::max(known.to, time)};
         }
@@ -73,7 +72,7 @@ std::int64_t leave_out_others(std::vector<RegionSeries>& all, energy::Interval p
 void take_samples(RunFiles& files, std::vector<SiteLogs> const& logs)
 {
     auto samples = samples_of(files.run, logs);
-    if (auto const possible = possible_times(logs)) {
+    if (auto const possible = possible_times(files.clock, logs)) {
         files.impossible_samples = leave_out_others(samples.regions, *possible) +
                                    leave_out_others(samples.averages, *possible);
         std::erase_if(samples.regions, [](auto const& series) { return series.points.empty(); });

@@ -85,8 +85,9 @@ struct Site {
     std::optional<energy::Power> power;
     std::vector<PueChange> later_pues;  ///< in order of time
     energy::BetweenJobs between_jobs{energy::BetweenJobs::unknown};
-    std::string power_source;    ///< where the two powers come from, for people; empty: not stated
-    std::optional<Meter> meter;  ///< empty: the meters stand beside the model and replace nothing
+    std::string power_source;  ///< where the two powers come from, for people; empty: not stated
+    std::optional<Meter>
+        meter;  ///< empty: reports show the metered energy, and bills do not use it
     /// Carbon from making and disposing of the site's devices, per hour in which the site holds
     /// them. Empty if unknown.
     std::optional<double> embodied_gco2_per_hour;

@@ -67,8 +67,8 @@ using Billings = std::vector<Billing>;
 /// The bill of always-on training: one site does the work of the run and never pauses.
 struct AlwaysOnBill {
     Interval when;  ///< when this site would train
-    /// The part of `when` up to the end of the observed signal. The bill ends with it: nobody knows
-    /// the intensity after it.
+    /// The part of `when` up to the end of the observed signal. The bill covers only this part,
+    /// because the intensity after it is unknown.
     Interval observed;
     Tokens tokens;  ///< trained in `observed`
     Tally tally;    ///< of `observed`

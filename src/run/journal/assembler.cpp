@@ -122,21 +122,23 @@ class Assembler {
     std::vector<std::pair<PieceNumber, std::string>> gap_;  // since the last piece
 };
 
-// Leaves out the pieces that contradict a commit: each of `pieces` whose anchor has another digest,
+// Leaves out the pieces that contradict a commit: each of `pieces` that a commit names
+// by another digest,
 // and the pieces before it, down to the one that an earlier commit names.
-void drop_contradicted(std::vector<PieceOrFault>& pieces, PieceNumber first, Anchors const& anchors)
+void drop_contradicted(std::vector<PieceOrFault>& pieces, PieceNumber first,
+                       NamedPieces const& named)
 {
     std::size_t begin = 0;  // after the last piece that a commit names
-    for (auto const& [number, anchor] : anchors) {
+    for (auto const& [number, as_named] : named) {
         auto const offset = number.value - first.value;
         if (offset < 0) continue;
         if (offset >= std::ssize(pieces)) break;
         auto const at = static_cast<std::size_t>(offset);
-        bool const differs = pieces[at] && pieces[at]->tip.digest != anchor.sha256;
+        bool const differs = pieces[at] && pieces[at]->tip.digest != as_named.sha256;
         for (auto i = begin; differs && i <= at; ++i)
             if (pieces[i])
                 pieces[i] = tl::unexpected(fmt::format(
-                    "{} names another piece {}; it does not count", anchor.by, number.value));
+                    "{} names another piece {}; it does not count", as_named.by, number.value));
         begin = at + 1;
     }
 }
@@ -144,26 +146,26 @@ void drop_contradicted(std::vector<PieceOrFault>& pieces, PieceNumber first, Anc
 }  // namespace
 
 StreamContent assemble(StreamId const& id, PieceNumber first, std::vector<PieceOrFault> pieces,
-                       Anchors const& anchors)
+                       NamedPieces const& named)
 {
-    drop_contradicted(pieces, first, anchors);
+    drop_contradicted(pieces, first, named);
     Assembler assembler(id);
     PieceNumber number = first;
     for (auto& piece : pieces) {
         if (piece) assembler.add(*piece);
         else assembler.skip(number, printable(piece.error()));
-        if (auto const anchor = anchors.find(number); anchor != anchors.end())
-            if (anchor->second.fixes) assembler.fix(number);
+        if (auto const found = named.find(number); found != named.end())
+            if (found->second.fixes) assembler.fix(number);
         piece = tl::unexpected(std::string());  // frees its content
         ++number.value;
     }
     auto content = assembler.take();
-    if (anchors.empty() || anchors.rbegin()->first < number) return content;
+    if (named.empty() || named.rbegin()->first < number) return content;
     content.lacks_lines = true;
-    auto const& [missing, anchor] = *anchors.rbegin();
+    auto const& [missing, as_named] = *named.rbegin();
     content.problems.push_back(fmt::format(
         "piece {} of {}, with lines from {} on: {} names it, but it is missing", missing.value,
-        id.text(), content.tip ? format_time(content.tip->header.time) : "its begin", anchor.by));
+        id.text(), content.tip ? format_time(content.tip->header.time) : "its begin", as_named.by));
     return content;
 }
 

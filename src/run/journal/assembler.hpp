@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "run/journal/anchors.hpp"
+#include "run/journal/named_pieces.hpp"
 
 // Puts a stream together from its pieces. The functions do no I/O and read no clock. The pieces may
 // be hostile.
@@ -37,11 +37,11 @@ using PieceOrFault = tl::expected<Piece, std::string>;
 
 /// Puts pieces together. `pieces` are those from the number `first` on, without gaps.
 ///
-/// Leaves out a piece that does not follow from the one before it. `anchors` are those of the
+/// Leaves out a piece that does not follow from the one before it. `named` are those of the
 /// stream. If a commit names another piece than the one that is there, leaves out this piece and
 /// those before it that no earlier commit names.
 [[nodiscard]] StreamContent assemble(StreamId const& id, PieceNumber first,
-                                     std::vector<PieceOrFault> pieces, Anchors const& anchors);
+                                     std::vector<PieceOrFault> pieces, NamedPieces const& named);
 
 /// Returns the complete lines that a local file has after the stream. `local` are bytes of that
 /// file, from `offset` on. Returns an empty optional if the file lacks the bytes of the newest

@@ -35,6 +35,11 @@ Result<std::optional<protocol::Closing>> newest_closing(store::ObjectStore& stor
     return std::optional(std::move(*closing));
 }
 
+bool is_damaged(Error const& error)
+{
+    return error.code == ExitCode::protocol || error.code == ExitCode::data;
+}
+
 bool fits(std::optional<protocol::CommitRef> const& commit, std::vector<Digest> const& commits)
 {
     if (!commit) return true;
@@ -50,8 +55,7 @@ Result<void> close_journal(store::ObjectStore& store, RunId const& run, SiteId c
     if (!number) return tl::unexpected(number.error());
     // A damaged closing is followed by a good one.
     auto const last = newest_closing(store, run, site, call);
-    if (!last && last.error().code != ExitCode::protocol && last.error().code != ExitCode::data)
-        return tl::unexpected(last.error());
+    if (!last && !is_damaged(last.error())) return tl::unexpected(last.error());
     if (last && *last && (*last)->heads == heads) return {};
     auto const commit = chain::newest_commit({store, run, nullptr, call});
     if (!commit) return tl::unexpected(commit.error());

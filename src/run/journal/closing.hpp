@@ -14,6 +14,10 @@ namespace curtail::journal {
                                                                       SiteId const& site,
                                                                       CallLimits const& call = {});
 
+/// Returns whether newest_closing() failed with `error` because of what the closing contains.
+/// Otherwise, the store could not be read.
+[[nodiscard]] bool is_damaged(Error const& error);
+
 /// Returns whether the run has the commit that a closing names. `commits` are the digests of its
 /// commits, in order.
 [[nodiscard]] bool fits(std::optional<protocol::CommitRef> const& commit,

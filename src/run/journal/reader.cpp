@@ -74,11 +74,11 @@ class BackwardReader {
         return {};
     }
 
-    [[nodiscard]] StreamContent take(PieceNumber to, Anchors const& anchors)
+    [[nodiscard]] StreamContent take(PieceNumber to, NamedPieces const& named)
     {
         PieceNumber const first{to.value - std::ssize(entries_) + 1};
         std::ranges::reverse(entries_);
-        return assemble(objects_.id(), first, std::move(entries_), anchors);
+        return assemble(objects_.id(), first, std::move(entries_), named);
     }
 
   private:
@@ -153,18 +153,18 @@ class BackwardReader {
 }  // namespace
 
 Reader::Reader(std::shared_ptr<store::ObjectStore> store, RunId run, Cache cache, ReadLimits limits,
-               RunAnchors anchors)
+               RunNamedPieces named)
     : store_(std::move(store)),
       run_(std::move(run)),
       cache_(std::move(cache)),
       limits_(limits),
-      anchors_(std::move(anchors))
+      named_(std::move(named))
 {
 }
 
-Anchors const& Reader::anchors_of(StreamObjects const& objects) const
+NamedPieces const& Reader::named_pieces_of(StreamObjects const& objects) const
 {
-    return journal::anchors_of(anchors_, objects.id().site, objects.id().stream);
+    return journal::named_pieces_of(named_, objects.id().site, objects.id().stream);
 }
 
 Result<Reader::Newest> Reader::copied(StreamObjects const& objects) const
@@ -196,11 +196,11 @@ Result<Reader::Newest> Reader::newest(StreamObjects const& objects) const
     };
     // A commit may name a later piece than the copies have. If it exists, those before it should.
     auto start = known->number;
-    if (auto const& anchors = anchors_of(objects); !anchors.empty()) {
-        auto const named = anchors.rbegin()->first;
-        auto const there = named > start ? exists(named) : Result<bool>(false);
+    if (auto const& named = named_pieces_of(objects); !named.empty()) {
+        auto const last = named.rbegin()->first;
+        auto const there = last > start ? exists(last) : Result<bool>(false);
         if (!there) return tl::unexpected(there.error());
-        if (*there) start = named;
+        if (*there) start = last;
     }
     auto const number = find_newest(exists, start);
     if (!number) return tl::unexpected(number.error());
@@ -222,7 +222,7 @@ Result<StreamContent> Reader::read_range(StreamObjects const& objects, PieceNumb
         --next.value;
     }
     if (auto read = reader.read(from, next); !read) return tl::unexpected(read.error());
-    auto content = reader.take(to.number, anchors_of(objects));
+    auto content = reader.take(to.number, named_pieces_of(objects));
     content.stored = to.stored;
     return content;
 }

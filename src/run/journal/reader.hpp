@@ -18,9 +18,9 @@ struct ReadLimits {
 class Reader {
   public:
     /// `cache` keeps the pieces for the next reader. Without a copy, several pieces are read at a
-    /// time. Each stream must agree with `anchors`, which the run's commits name (assemble()).
+    /// time. Each stream must agree with `named`, which the run's commits name (assemble()).
     Reader(std::shared_ptr<store::ObjectStore> store, RunId run, Cache cache,
-           ReadLimits limits = {}, RunAnchors anchors = {});
+           ReadLimits limits = {}, RunNamedPieces named = {});
 
     /// Reads a whole stream. A damaged piece is left out, and becomes one of
     /// StreamContent::problems. Fails with `data` if the stream exceeds the limits. Returns other
@@ -40,7 +40,7 @@ class Reader {
         /// The piece, if it was read to find out whether the copies belong to this stream.
         std::optional<StoredPiece> piece;
     };
-    [[nodiscard]] Anchors const& anchors_of(StreamObjects const& objects) const;
+    [[nodiscard]] NamedPieces const& named_pieces_of(StreamObjects const& objects) const;
     /// Returns the newest piece of which there is a copy, if the store has a piece of this number.
     [[nodiscard]] Result<Newest> copied(StreamObjects const& objects) const;
     [[nodiscard]] Result<Newest> newest(StreamObjects const& objects) const;
@@ -51,7 +51,7 @@ class Reader {
     RunId run_;
     Cache cache_;
     ReadLimits limits_;
-    RunAnchors anchors_;
+    RunNamedPieces named_;
 };
 
 }  // namespace curtail::journal

@@ -31,12 +31,12 @@ Result<std::string> read_newest_lines(std::filesystem::path const& file,
 }  // namespace
 
 LogReader::LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store,
-                     ReadLimits limits, RunAnchors anchors)
+                     ReadLimits limits, RunNamedPieces named)
     : run_(run)
 {
     Cache cache(run.folder / "cache" / "journal");
     if (store)
-        reader_.emplace(std::move(store), run.run, std::move(cache), limits, std::move(anchors));
+        reader_.emplace(std::move(store), run.run, std::move(cache), limits, std::move(named));
 }
 
 Result<SiteLog> LogReader::with_tail(StreamContent content, SiteId const& site, Stream stream) const
@@ -71,7 +71,9 @@ Result<SiteLog> LogReader::read(SiteId const& site, Stream stream) const
     if (reader_) {
         auto content = without_excess(reader_->read(site, stream));
         if (!content) return tl::unexpected(content.error());
-        if (content->newest.value > 0) return with_tail(std::move(*content), site, stream);
+        // A stream that a record names may be gone altogether.
+        if (content->newest.value > 0 || content->lacks_lines)
+            return with_tail(std::move(*content), site, stream);
     }
     auto text = read_file_if_exists(local_file(run_, site, stream));
     if (!text) return tl::unexpected(text.error());
@@ -88,7 +90,9 @@ Result<SiteLog> LogReader::read_newest(
     if (reader_) {
         auto content = without_excess(reader_->read_newest(site, stream, suffices));
         if (!content) return tl::unexpected(content.error());
-        if (content->newest.value > 0) return with_tail(std::move(*content), site, stream);
+        // A stream that a record names may be gone altogether.
+        if (content->newest.value > 0 || content->lacks_lines)
+            return with_tail(std::move(*content), site, stream);
     }
     auto text = read_newest_lines(local_file(run_, site, stream), suffices);
     if (!text) return tl::unexpected(text.error());

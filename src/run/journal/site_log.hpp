@@ -32,9 +32,9 @@ class LogReader {
   public:
     /// `run` must outlive the reader. `store` may be null: then only the local files are read.
     /// Keeps copies of pieces in the folder `cache` of the run's folder. A stream beyond `limits`
-    /// is not read, and becomes a problem. `anchors` as for Reader.
+    /// is not read, and becomes a problem. `named` as for Reader.
     LogReader(config::Run const& run, std::shared_ptr<store::ObjectStore> store,
-              ReadLimits limits = {}, RunAnchors anchors = {});
+              ReadLimits limits = {}, RunNamedPieces named = {});
 
     /// Reads a whole log. Damage in the stream becomes a problem. Fails if the store or the local
     /// file cannot be read.

@@ -60,8 +60,8 @@ Result<JournalSummary> verify_journals(Reader const& reader, std::vector<SiteId>
 Result<VerifiedJournal> verify_journals(std::shared_ptr<store::ObjectStore> const& store,
                                         chain::ChainSummary const& chain)
 {
-    RunAnchors anchors;
-    for (auto const& [number, heads] : chain.heads) add_anchors(anchors, number, heads);
+    RunNamedPieces named;
+    for (auto const& [number, heads] : chain.heads) add_named_pieces(named, number, heads);
     VerifiedJournal verified;
     auto const sites = sites_of(chain);
     for (auto const& site : sites) {
@@ -70,10 +70,10 @@ Result<VerifiedJournal> verify_journals(std::shared_ptr<store::ObjectStore> cons
         if (!*closing) continue;
         if (auto good = check_commit(**closing, chain.digests); !good)
             return tl::unexpected(good.error());
-        add_anchors(anchors, **closing);
+        add_named_pieces(named, **closing);
         ++verified.closings;
     }
-    Reader const reader(store, chain.run.run, Cache({}), {}, std::move(anchors));
+    Reader const reader(store, chain.run.run, Cache({}), {}, std::move(named));
     auto summary = verify_journals(reader, sites);
     if (!summary) return tl::unexpected(summary.error());
     verified.summary = std::move(*summary);

@@ -125,7 +125,8 @@ class SettingsInForceTest : public Checks {
              {"east.json",
               fmt::format(
                   R"({{"site": "{}", "region": "E", "launcher": {{}}, "signal_max_age_s": {},
-                  "power": {{"idle_kw": {}, "training_kw": {}, "pue": {}, "between_jobs": "released"}},
+                  "power": {{"idle_kw": {}, "training_kw": {}, "pue": {},
+                             "between_jobs": "released"}},
                   "window": {{"open_below_gco2_per_kwh": {}, "close_above_gco2_per_kwh": {}}}}})",
                   site, FractionalSeconds(east.signal_max_age).count(), idle_w / 1000,
                   training_w / 1000, east.power->pue, east.window.open_below.value,
@@ -177,6 +178,19 @@ TEST_F(SettingsInForceTest, ChangeAtTheirTime)
     EXPECT_DOUBLE_EQ(always_on.tally.energy.value, 2000 + 3000 * (hours - 1));
 }
 
+// Nothing else of the run file changes a bill without a mark either.
+TEST_F(SettingsInForceTest, OfTheRunFileAreShownAsADifference)
+{
+    log(0.1, 400, 2000);
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    files.run.training.step_at_least = FractionalSeconds{5000};
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings differ"));
+    EXPECT_TRUE(has_note("EAST: reference_site or training of the present run file differ"));
+    files.run.training.step_at_least = FractionalSeconds{0};
+    files.run.reference_site = {"WEST"};
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings differ"));
+}
+
 TEST_F(SettingsInForceTest, OfAnotherSiteAreRefused)
 {
     log(0.1, 400, 2000);
@@ -214,7 +228,7 @@ TEST_F(Meters, StandBesideTheModel)
     for (auto& step : files.sites[0].metrics) step.metered_j = 1000 * step.duration.count();
     EXPECT_THAT(line(), HasSubstr("EAST: 1.25 kWh in 4500 s of training, 1.00 kW on average (the "
                                   "model has 2.00 kW); too few steps are metered"));
-    // The first step of a trainer does not count: nobody knows since when its meter counts.
+    // The first step of a trainer does not count: its metered energy begins at an unknown time.
     files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {0}, 0));
     EXPECT_THAT(line(), HasSubstr("1.50 kWh in 5400 s of training, 1.00 kW on average (the model "
                                   "has 2.00 kW); the bill does not use it"));

@@ -10,8 +10,8 @@
 
 #include "base/core/files.hpp"
 #include "bill/account/account_of.hpp"
-#include "bill/account/anchored_run.hpp"
 #include "bill/account/figures.hpp"
+#include "bill/account/published_run.hpp"
 #include "bill/report/document.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -158,9 +158,9 @@ struct Bill {
 
 class Mutations : public testing::Test {
   protected:
-    enum class Place { anchored, tail, local };
+    enum class Place { fixed, tail, local };
 
-    static Result<Bill> bill(test::AnchoredRun const& run)
+    static Result<Bill> bill(test::PublishedTestRun const& run)
     {
         auto const files = load_run(run.run_file());
         if (!files) return tl::unexpected(files.error());
@@ -179,7 +179,7 @@ class Mutations : public testing::Test {
         for (auto const& [key, all] : content) {
             auto const fixed = run_.fixed(key);
             for (std::size_t p = 0; p < all.size(); ++p)
-                if (place == Place::local || (p < fixed) == (place == Place::anchored))
+                if (place == Place::local || (p < fixed) == (place == Place::fixed))
                     pieces.emplace_back(key, p);
         }
         auto const& [key, p] = pieces[mutator.below(pieces.size())];
@@ -221,8 +221,8 @@ class Mutations : public testing::Test {
 
     curtail::test::TemporaryFolder folder_;
     curtail::test::TemporaryFolder local_folder_;
-    test::AnchoredRun run_{folder_.path()};
-    test::AnchoredRun local_run_{local_folder_.path()};
+    test::PublishedTestRun run_{folder_.path()};
+    test::PublishedTestRun local_run_{local_folder_.path()};
 };
 
 TEST_F(Mutations, LeaveTheBillOrAMark)
@@ -235,9 +235,7 @@ TEST_F(Mutations, LeaveTheBillOrAMark)
     auto const local = bill(local_run_).value();
     std::map<std::string, int> seen;
     for (std::int64_t seed = 1; seed <= seeds(); ++seed) {
-        auto const place = seed % 4 < 2    ? Place::anchored
-                           : seed % 4 == 2 ? Place::tail
-                                           : Place::local;
+        auto const place = seed % 4 < 2 ? Place::fixed : seed % 4 == 2 ? Place::tail : Place::local;
         auto const& clean = place == Place::local ? local : published;
         Mutator mutator(seed);
         auto content = run_.content();
@@ -249,14 +247,31 @@ TEST_F(Mutations, LeaveTheBillOrAMark)
             ++seen["refused"];
             continue;
         }
-        EXPECT_EQ(changed->fixed == clean.fixed, place != Place::anchored) << what;
+        EXPECT_EQ(changed->fixed == clean.fixed, place != Place::fixed) << what;
         expect_within_tail(changed->account, what);
         bool const is_same = changed->headline == clean.headline;
         bool const is_noted = has_new_note(changed->account, clean.account);
         ++seen[is_same ? "same" : is_noted ? "noted" : "in the tail"];
-        EXPECT_TRUE(place != Place::anchored || is_same || is_noted) << what;
+        EXPECT_TRUE(place != Place::fixed || is_same || is_noted) << what;
     }
     for (auto const& [outcome, count] : seen) std::printf("%s: %d\n", outcome.c_str(), count);
+}
+
+// A stream that is gone leaves a mark, too, on a machine with the local files and on any other.
+TEST_F(Mutations, ThatRemoveAWholeStreamAreMarked)
+{
+    for (auto const& [key, pieces] : run_.content()) {
+        auto content = run_.content();
+        content.erase(key);
+        run_.publish(content);
+        auto const changed = bill(run_).value();
+        auto const stream = "journal/" + key.first.value + "/" + journal::name(key.second);
+        EXPECT_THAT(changed.account.notes,
+                    testing::Contains(testing::Pair(
+                        "Damaged journal", testing::AllOf(testing::HasSubstr(stream),
+                                                          testing::HasSubstr("missing")))));
+        EXPECT_FALSE(total_of(changed.account).whole()) << stream;
+    }
 }
 
 // A site's closing is a matter of its owner.

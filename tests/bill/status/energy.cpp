@@ -28,7 +28,8 @@ class Energy : public testing::Test {
         auto const trace = samples::read_trace(folder_ / "trace.csv").value();
         for (auto const& site : run_.sites) {
             std::vector<samples::Sample> samples;
-            for (auto const& point : trace.samples(site.region).value())
+            auto const known = trace.samples(site.region).value();
+            for (auto const& point : known)
                 samples.push_back({point, "trace", samples::SignalType::marginal, {}});
             samples::SampleLog log(run_.poller_folder(site.site) / "signals.jsonl");
             log.add(site.region, samples);

@@ -31,9 +31,9 @@ class Chain {
     StreamEnd end_;
 };
 
-StreamContent assemble(std::vector<PieceOrFault> pieces, Anchors const& anchors = {})
+StreamContent assemble(std::vector<PieceOrFault> pieces, NamedPieces const& named = {})
 {
-    return assemble(stream_id, {1}, std::move(pieces), anchors);
+    return assemble(stream_id, {1}, std::move(pieces), named);
 }
 
 PieceOrFault fault(std::string why) { return tl::unexpected(std::move(why)); }
@@ -197,15 +197,15 @@ TEST(JournalAssembler, PiecesThatACommitContradictsDoNotCount)
     (void)other.next("a\n");
     std::vector<PieceOrFault> const forged{a, other.next("B\n"), other.next("c\n"),
                                            other.next("d\n")};
-    Anchors const anchors{{{1}, {a.tip.digest, "commit 4"}}, {{3}, {c.tip.digest, "commit 5"}}};
-    auto const content = assemble(forged, anchors);
+    NamedPieces const named{{{1}, {a.tip.digest, "commit 4"}}, {{3}, {c.tip.digest, "commit 5"}}};
+    auto const content = assemble(forged, named);
     EXPECT_EQ(content.text, "a\nd\n") << "no commit names a piece after the third";
     EXPECT_EQ(content.fixed, 2U);
     EXPECT_THAT(content.problems,
                 ElementsAre(HasSubstr("pieces 2 to 3 of journal/A/metrics, with lines from " +
                                       format_time(at(0)) + " to " + format_time(at(3)) +
                                       ": of the first, commit 5 names another piece 3")));
-    EXPECT_EQ(assemble({a, b, c, d}, anchors).text, "a\nb\nc\nd\n");
+    EXPECT_EQ(assemble({a, b, c, d}, named).text, "a\nb\nc\nd\n");
 }
 
 TEST(JournalAssembler, APieceThatACommitNamesMayNotBeMissing)
@@ -213,13 +213,13 @@ TEST(JournalAssembler, APieceThatACommitNamesMayNotBeMissing)
     Chain chain;
     auto const a = chain.next("a\n");
     auto const b = chain.next("b\n");
-    Anchors const anchors{{{1}, {a.tip.digest, "commit 4"}}, {{2}, {b.tip.digest, "commit 5"}}};
-    EXPECT_THAT(assemble({a}, anchors).problems,
+    NamedPieces const named{{{1}, {a.tip.digest, "commit 4"}}, {{2}, {b.tip.digest, "commit 5"}}};
+    EXPECT_THAT(assemble({a}, named).problems,
                 ElementsAre("piece 2 of journal/A/metrics, with lines from " + format_time(at(0)) +
                             " on: commit 5 names it, but it is missing"));
-    EXPECT_THAT(assemble({}, anchors).problems, ElementsAre(HasSubstr("from its begin on")));
-    // What is damaged is told once.
-    EXPECT_THAT(assemble({a, fault("bad")}, anchors).problems, ElementsAre(HasSubstr("bad")));
+    EXPECT_THAT(assemble({}, named).problems, ElementsAre(HasSubstr("from its begin on")));
+    // A damaged piece has one message, even if a commit names it.
+    EXPECT_THAT(assemble({a, fault("bad")}, named).problems, ElementsAre(HasSubstr("bad")));
 }
 
 TEST(JournalAssembler, LocalFileGivesTheUnpublishedTail)

@@ -22,10 +22,10 @@ using JournalContent = std::map<std::pair<SiteId, journal::Stream>, std::vector<
 
 /// A finished run whose sites have published their logs: the synthetic run in a folder. Its commits
 /// fix the pieces up to `fixing`, and closings name all.
-class AnchoredRun {
+class PublishedTestRun {
   public:
     /// Writes the run. Later, nothing of it is on this machine but its store.
-    explicit AnchoredRun(std::filesystem::path folder);
+    explicit PublishedTestRun(std::filesystem::path folder);
 
     [[nodiscard]] JournalContent const& content() const { return content_; }
     /// Returns how many pieces of a stream the commits fix.

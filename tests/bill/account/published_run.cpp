@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bill/account/anchored_run.hpp"
+#include "bill/account/published_run.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -35,7 +35,7 @@ Time time_of(std::string const& line, TimeScale const& clock, journal::Stream st
 
 }  // namespace
 
-AnchoredRun::AnchoredRun(fs::path folder) : folder_(std::move(folder))
+PublishedTestRun::PublishedTestRun(fs::path folder) : folder_(std::move(folder))
 {
     write_synthetic_run(folder_, {});
     run_ = config::read_run(run_file()).value();
@@ -56,7 +56,7 @@ AnchoredRun::AnchoredRun(fs::path folder) : folder_(std::move(folder))
 }
 
 // A piece ends with each third commit.
-void AnchoredRun::cut_into_pieces()
+void PublishedTestRun::cut_into_pieces()
 {
     for (auto const& site : run_.sites)
         for (auto const stream : journal::all_streams) {
@@ -76,7 +76,7 @@ void AnchoredRun::cut_into_pieces()
         }
 }
 
-std::size_t AnchoredRun::fixed(std::pair<SiteId, journal::Stream> const& stream) const
+std::size_t PublishedTestRun::fixed(std::pair<SiteId, journal::Stream> const& stream) const
 {
     auto const& pieces = content_.at(stream);
     return static_cast<std::size_t>(std::ranges::count_if(pieces, [&](PieceContent const& piece) {
@@ -84,12 +84,12 @@ std::size_t AnchoredRun::fixed(std::pair<SiteId, journal::Stream> const& stream)
     }));
 }
 
-void AnchoredRun::put(std::string const& name, std::string const& bytes) const
+void PublishedTestRun::put(std::string const& name, std::string const& bytes) const
 {
     (void)store_->put(*chain::object_name(run_.run, name), store::bytes_of(bytes));
 }
 
-void AnchoredRun::publish(JournalContent const& content, bool forges_commits)
+void PublishedTestRun::publish(JournalContent const& content, bool forges_commits)
 {
     fs::remove_all(folder_ / "store/runs/demo/journal");
     fs::remove_all(folder_ / "cache");
@@ -126,7 +126,7 @@ void AnchoredRun::publish(JournalContent const& content, bool forges_commits)
     }
 }
 
-void AnchoredRun::write_commits()
+void PublishedTestRun::write_commits()
 {
     for (std::size_t i = 0; i < commits_.size(); ++i) {
         auto& commit = commits_[i];
@@ -142,7 +142,7 @@ void AnchoredRun::write_commits()
     }
 }
 
-void AnchoredRun::keep_local(JournalContent const& content)
+void PublishedTestRun::keep_local(JournalContent const& content)
 {
     for (auto const* name : {"store/runs/demo/journal", "store/runs/demo/closing", "cache"})
         fs::remove_all(folder_ / name);
