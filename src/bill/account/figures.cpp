@@ -39,12 +39,18 @@ std::string rate_text(SiteRate const& rate)
 
 energy::Tally total_of(Account const& account) { return total_bill(account).total; }
 
-std::string three_digits(double value)
+Rounded to_three_digits(double value)
 {
-    if (value == 0 || !std::isfinite(value)) return "0";
+    if (value == 0 || !std::isfinite(value)) return {value, 0};
     int const digits = 2 - static_cast<int>(std::floor(std::log10(std::abs(value))));
     double const scale = std::pow(10.0, digits);
-    return fmt::format("{:.{}f}", std::round(value * scale) / scale, std::max(0, digits));
+    return {std::round(value * scale) / scale, std::max(0, digits)};
+}
+
+std::string three_digits(double value)
+{
+    auto const rounded = to_three_digits(value);
+    return fmt::format("{:.{}f}", rounded.value, rounded.decimals);
 }
 
 std::optional<energy::Tally> total_if_idle(Account const& account)

@@ -59,7 +59,13 @@ inline constexpr double least_observed = 0.9;
 [[nodiscard]] std::optional<energy::Tally> total_if_idle(Account const& account);
 /// Says how a site's power is known, and what its nodes do between jobs.
 [[nodiscard]] std::string power_text(SiteAccount const& site);
-/// Formats a modelled amount: with three significant digits.
+/// An amount with as many digits as a model with two power levels justifies: three.
+struct Rounded {
+    double value{};
+    int decimals{};
+};
+[[nodiscard]] Rounded to_three_digits(double value);
+/// Formats an amount with three significant digits.
 [[nodiscard]] std::string three_digits(double value);
 /// Returns the run itself as a scenario.
 [[nodiscard]] Scenario run_scenario(Account const& account);

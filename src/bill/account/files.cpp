@@ -118,12 +118,9 @@ Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
     std::vector<SiteLogs> all;
     for (auto& logs : read_all_site_logs(run, reader)) {
         if (!logs) return tl::unexpected(logs.error());
-        if (auto const found = wrong.find(run.sites[all.size()].site); found != wrong.end()) {
-            auto& log = logs->texts.front();
-            log.lacks_lines = true;
-            log.problems.push_back("the closing of journal/" + found->first.value +
-                                   ", with lines from its begin to its end: " + found->second);
-        }
+        if (auto const found = wrong.find(run.sites[all.size()].site); found != wrong.end())
+            logs->closing_problem = "the closing of journal/" + found->first.value +
+                                    ", with lines from its begin to its end: " + found->second;
         all.push_back(std::move(*logs));
     }
     return all;

@@ -231,6 +231,22 @@ PublishedClock published_clock(std::vector<SiteLogs> const& sites)
     return found;
 }
 
+namespace {
+
+// The time of the newest line, or `until` if that is later.
+std::optional<Time> newest_of(SiteLogs const& logs, std::optional<Time> until)
+{
+    auto const extend = [&](auto const& lines) {
+        for (auto const& line : lines) until = std::max(until.value_or(line.time), line.time);
+    };
+    extend(logs.poller_events);
+    extend(logs.events);
+    extend(logs.metrics);
+    return until;
+}
+
+}  // namespace
+
 Publication publication_of(SiteLogs const& logs)
 {
     Publication publication;
@@ -248,16 +264,14 @@ Publication publication_of(SiteLogs const& logs)
         reaches_local = reaches_local || log.reaches_local;
         if (log.until) until = std::max(until.value_or(*log.until), *log.until);
     }
+    if (!logs.closing_problem.empty()) {
+        publication.problems.push_back(logs.closing_problem);
+        publication.lacks_lines = true;
+    }
     publication.is_remote = is_published && !reaches_local;
     publication.is_missing = !is_published && !reaches_local;
     if (!publication.is_remote) return publication;
-    auto const extend = [&](auto const& lines) {
-        for (auto const& line : lines) until = std::max(until.value_or(line.time), line.time);
-    };
-    extend(logs.poller_events);
-    extend(logs.events);
-    extend(logs.metrics);
-    publication.until = until;
+    publication.until = newest_of(logs, until);
     return publication;
 }
 

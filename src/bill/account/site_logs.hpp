@@ -25,6 +25,7 @@ struct SiteLogs {
     std::vector<runlog::HeldOutLine> evaluations;
     /// The lines of each stream that do not count; those of the samples are not known.
     std::array<BrokenLines, journal::all_streams.size()> broken_lines;
+    std::string closing_problem{};  ///< why the site's closing cannot be trusted; may be empty
     /// How many of `poller_events`, `events` and `metrics`, counted from their begin, the chain of
     /// commits fixes.
     struct Counts {

@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "bill/account/figures.hpp"
+
 namespace curtail::report {
 namespace {
 
@@ -51,10 +53,9 @@ std::string number(std::optional<double> x, int digits)
 
 std::string significant(std::optional<double> x)
 {
-    if (!x || !std::isfinite(*x) || *x == 0) return number(x);
-    int const digits = 2 - static_cast<int>(std::floor(std::log10(std::abs(*x))));
-    double const scale = std::pow(10.0, digits);
-    return number(digits < 0 ? std::round(*x * scale) / scale : x, std::clamp(digits, 0, 9));
+    if (!x) return number(x);
+    auto const rounded = account::to_three_digits(*x);
+    return number(rounded.value, rounded.decimals);
 }
 
 std::string signed_number(double x, int digits) { return (x > 0 ? "+" : "") + number(x, digits); }
