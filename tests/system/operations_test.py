@@ -62,7 +62,7 @@ def another_user_of_the_group_cannot_act_as_the_owner(cluster):
             os.chown(folder, 0, STRANGER)
             os.chmod(folder, 0o775)
             refused = poll(rig, code=77)
-            expect(f"chmod go-w {folder}" in refused.stderr, refused.stderr)
+            expect(f"chmod -R go-w {folder}" in refused.stderr, refused.stderr)
             os.chmod(folder, 0o700)
         # A reason that an owner's shell would expand, in the log of the job.
         permission = json.loads((site / "permission.json").read_text())

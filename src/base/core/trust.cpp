@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <set>
 
 #include "base/core/files.hpp"
@@ -24,6 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char const* access_list = "system.posix_acl_access";
+constexpr char const* default_access_list = "system.posix_acl_default";
 constexpr char const* trusted_owners = "/etc/curtail/trusted-owners";
 
 std::string group_name(gid_t group)
@@ -40,7 +43,7 @@ bool is_own_group(gid_t group)
     if (entry == nullptr || user != entry->gr_name) return false;
     for (char const* const* member = entry->gr_mem; *member != nullptr; ++member)
         if (user != *member) return false;
-    return true;
+    return !is_primary_group_of_others(group, geteuid());
 }
 
 // The kernel's form of a POSIX access list: a version, then these entries.
@@ -105,7 +108,7 @@ Writers writers_of_acl(std::vector<AclEntry> const& acl, gid_t owning_group, Tru
 
 Writers writers_of(std::string const& file, struct stat const& status, Trust const& trust)
 {
-    if (auto const acl = read_acl(file, "system.posix_acl_access"); !acl.empty())
+    if (auto const acl = read_acl(file, access_list); !acl.empty())
         return writers_of_acl(acl, status.st_gid, trust);
     Writers writers;
     writers.everybody = (status.st_mode & S_IWOTH) != 0;
@@ -138,10 +141,23 @@ Error foreign_owner(fs::path const& path, uid_t owner, Trust const& trust)
                       : "chown " + own_user_name() + " " + path.string() + ", or name another one");
 }
 
-std::string remedy_for(std::string const& file, fs::path const& path)
+// Whether the user can, and should, close the folder to others.
+bool is_own_open_folder(fs::path const& folder, Trust const& trust)
 {
-    bool const has_acl = getxattr(file.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
-    return (has_acl ? "setfacl -b " + path.string() + " && " : "") + "chmod go-w " + path.string();
+    struct stat status {};
+    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+        status.st_uid != geteuid() || (status.st_mode & S_ISVTX) != 0)
+        return false;
+    auto const writers = writers_of(folder.string(), status, trust);
+    return writers.everybody || !writers.some.empty();
+}
+
+// A umask of 002 opens a whole tree: one command closes it.
+std::string close_command(fs::path const& path, bool is_folder, Trust const& trust)
+{
+    auto top = path;
+    while (is_own_open_folder(top.parent_path(), trust)) top = top.parent_path();
+    return (is_folder || top != path ? "chmod -R go-w " : "chmod go-w ") + top.string();
 }
 
 }  // namespace
@@ -159,10 +175,13 @@ std::optional<Error> find_foreign_access(int fd, fs::path const& path, Trust con
         return refuse(path,
                       fmt::format("its mode is {:04o}: {} can change it", status.st_mode & 07777U,
                                   writers.everybody ? "everybody" : writers.some),
-                      remedy_for(file, path));
+                      (getxattr(file.c_str(), access_list, nullptr, 0) > 0
+                           ? "setfacl -b " + path.string() + " && "
+                           : "") +
+                          close_command(path, S_ISDIR(status.st_mode), trust));
     if (!S_ISDIR(status.st_mode)) return std::nullopt;
     auto const inherited =
-        writers_of_acl(read_acl(file, "system.posix_acl_default"), status.st_gid, trust);
+        writers_of_acl(read_acl(file, default_access_list), status.st_gid, trust);
     if (!inherited.everybody && inherited.some.empty()) return std::nullopt;
     return refuse(path,
                   "its default access list lets " +
@@ -173,37 +192,87 @@ std::optional<Error> find_foreign_access(int fd, fs::path const& path, Trust con
 
 namespace {
 
+// How the kernel finds a file.
+struct Lookups {
+    std::set<fs::path> folders;  // in which it looks up a name; without links
+    std::set<fs::path> links;    // which it follows
+};
+
+Lookups lookups_of(fs::path const& path)
+{
+    constexpr std::size_t most_links = 40;  // as Linux
+    std::error_code error;
+    auto const absolute = fs::absolute(path, error).relative_path();
+    std::deque<fs::path> names(absolute.begin(), absolute.end());
+    Lookups found;
+    for (fs::path at = "/"; !names.empty() && found.links.size() < most_links;) {
+        auto const name = std::move(names.front());
+        names.pop_front();
+        if (name.empty() || name == ".") continue;
+        if (name == "..") {
+            at = at.parent_path();
+            continue;
+        }
+        found.folders.insert(at);
+        auto const entry = at / name;
+        auto const target = fs::read_symlink(entry, error);
+        if (error) {
+            at = entry;
+            continue;
+        }
+        found.links.insert(entry);
+        if (target.is_absolute()) at = "/";
+        auto const rest = target.relative_path();
+        names.insert(names.begin(), rest.begin(), rest.end());
+    }
+    return found;
+}
+
+void check_link(fs::path const& link, Trust const& trust, FoldersAbove& found)
+{
+    struct stat status {};
+    if (lstat(link.c_str(), &status) == 0 && !is_owner_accepted(status, trust))
+        found.error = refuse(link,
+                             "it is a symbolic link of user " + user_name(status.st_uid) +
+                                 ", who could lead it elsewhere",
+                             "name what it leads to");
+}
+
+// With the sticky bit, only its owner can replace what is in a folder.
+Writers replacers_in(fs::path const& folder, struct stat const& status, Trust const& trust)
+{
+    auto writers =
+        (status.st_mode & S_ISVTX) != 0 ? Writers{} : writers_of(folder.string(), status, trust);
+    if (!is_owner_accepted(status, trust)) writers.some = "user " + user_name(status.st_uid);
+    return writers;
+}
+
 void check_folder_above(fs::path const& folder, Trust const& trust, FoldersAbove& found)
 {
     struct stat status {};
-    if (stat(folder.c_str(), &status) != 0 || (status.st_mode & S_ISVTX) != 0) return;
-    auto const writers = writers_of(folder.string(), status, trust);
+    if (stat(folder.c_str(), &status) != 0) return;
+    auto const writers = replacers_in(folder, status, trust);
     if (writers.everybody)
         found.error = refuse(
             folder,
             fmt::format("its mode is {:04o}: everybody can replace what is in it",
                         status.st_mode & 07777U),
             "chmod o-w " + folder.string() + ", or move the files into a folder of your own");
-    auto who = writers.some;
-    if (!is_owner_accepted(status, {trust.owners, true, trust.group}))
-        who = "user " + user_name(status.st_uid);
-    if (!who.empty() && found.warning.empty())
-        found.warning = who + " can replace what is in " + folder.string();
+    if (!writers.some.empty() && found.warning.empty())
+        found.warning = writers.some + " can replace what is in " + folder.string();
 }
 
 }  // namespace
 
 FoldersAbove check_folders_above(fs::path const& path, Trust const& trust)
 {
-    std::error_code error;
-    auto const absolute = fs::absolute(path, error);
-    std::set<fs::path> folders;
-    for (auto const& start : {absolute.lexically_normal(), fs::weakly_canonical(absolute, error)})
-        for (auto at = start; at.has_relative_path(); at = at.parent_path())
-            folders.insert(at.parent_path());
+    auto const lookups = lookups_of(path);
+    Trust const installed{trust.owners, true, trust.group};
     FoldersAbove found;
-    for (auto const& folder : folders)
-        if (!found.error && !folder.empty()) check_folder_above(folder, trust, found);
+    for (auto const& folder : lookups.folders)
+        if (!found.error) check_folder_above(folder, installed, found);
+    for (auto const& link : lookups.links)
+        if (!found.error) check_link(link, installed, found);
     if (found.error) found.warning.clear();
     return found;
 }

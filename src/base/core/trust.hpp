@@ -24,18 +24,21 @@ struct Trust {
 /// Returns the error for an opened file or folder that somebody else owns or can change; it names
 /// the command that mends this. Returns nothing if only the user, root and `trust` can change it.
 ///
-/// The user's own group has the user's name and no other member; it can change everything.
+/// The user's own group has the user's name and no other member; it can change everything. It is
+/// not the user's own if it is the primary group of another account. Accounts of a directory that
+/// lists none are not seen.
 [[nodiscard]] std::optional<Error> find_foreign_access(int fd, std::filesystem::path const& path,
                                                        Trust const& trust = {});
 
 /// What check_folders_above() found. At most one of the two is not empty.
 struct FoldersAbove {
-    std::optional<Error> error{};  ///< everybody can replace the file
+    std::optional<Error> error{};  ///< everybody can replace the file, or somebody else a link
     std::string warning{};         ///< a group, or another user, can replace the file
 };
-/// Examines all folders above `path`, with and without resolution of symbolic links. A folder with
-/// the sticky bit is safe. A replaced file shows another owner, so a folder of which others can
-/// only replace the entries is a warning.
+/// Examines all folders in which the kernel looks up a part of `path`, also those on the way of
+/// each symbolic link. A link of another user is an error. In a folder with the sticky bit, only
+/// its owner can replace an entry of this user. A replaced file shows another owner, so a folder of
+/// which a group or its owner can replace the entries is a warning.
 [[nodiscard]] FoldersAbove check_folders_above(std::filesystem::path const& path,
                                                Trust const& trust = {});
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <vector>
 
 namespace curtail {
@@ -33,6 +34,19 @@ bool is_member(std::string const& user, gid_t group)
     if (getgrouplist(user.c_str(), entry.pw_gid, groups.data(), &count) < 0) return false;
     groups.resize(static_cast<std::size_t>(count));
     return std::ranges::find(groups, group) != groups.end();
+}
+
+bool is_primary_group_of_others(gid_t group, uid_t user)
+{
+    // The process has a single place in the list of accounts.
+    static std::mutex mutex;
+    std::lock_guard const lock(mutex);
+    bool found = false;
+    setpwent();
+    while (auto const* const entry = found ? nullptr : getpwent())
+        found = entry->pw_gid == group && entry->pw_uid != user;
+    endpwent();
+    return found;
 }
 
 std::string own_user_name() { return user_name(geteuid()); }

@@ -13,5 +13,8 @@ namespace curtail {
 
 /// Returns whether a user is a member of a group. Thread-safe.
 [[nodiscard]] bool is_member(std::string const& user, gid_t group);
+/// Returns whether a group is the primary group of an account other than `user`. Such an account
+/// need not be in the group's list of members. Thread-safe.
+[[nodiscard]] bool is_primary_group_of_others(gid_t group, uid_t user);
 
 }  // namespace curtail

@@ -11,13 +11,18 @@
 
 #include <array>
 #include <cstring>
+#include <fstream>
+#include <map>
 
 #include "base/core/files.hpp"
+#include "base/core/text.hpp"
+#include "base/core/users.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 // Users and groups that a test of root can give files to.
@@ -150,6 +155,72 @@ TEST_F(TrustedFile, FoldersOnBothSidesOfALinkCount)
     std::filesystem::create_symlink(folder_ / "open/inner", folder_ / "link");
     ASSERT_TRUE(write_file(folder_ / "open/inner", "x"));
     EXPECT_THAT(check_access(folder_ / "link").error().message(), HasSubstr("/open"));
+}
+
+TEST_F(TrustedFile, FoldersOnTheWayOfAChainOfLinksCount)
+{
+    std::filesystem::create_directory(folder_ / "open");
+    std::filesystem::create_symlink(file_, folder_ / "open/second");
+    std::filesystem::create_symlink("open/../open/second", folder_ / "first");
+    EXPECT_EQ(check_access(folder_ / "first").value(), "");
+    ASSERT_EQ(chmod((folder_ / "open").c_str(), 0777), 0);
+    EXPECT_THAT(check_access(folder_ / "first").error().message(), HasSubstr("/open"));
+    std::filesystem::create_symlink("loop", folder_ / "loop");
+    EXPECT_FALSE(check_access(folder_ / "loop")) << "it must end";
+}
+
+TEST_F(TrustedFile, ThroughALinkOfAnotherUserIsRefused)
+{
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+    std::filesystem::create_directory(folder_ / "real");
+    std::filesystem::create_directory_symlink("real", folder_ / "link");
+    ASSERT_EQ(lchown((folder_ / "link").c_str(), stranger, stranger), 0);
+    EXPECT_THAT(check_access(folder_ / "link/file").error().message(),
+                HasSubstr("who could lead it elsewhere"));
+    EXPECT_EQ(check_access(folder_ / "link/file", {.owners = {stranger}}).value(), "");
+}
+
+TEST_F(TrustedFile, InAStickyFolderOfAnotherUserIsAWarning)
+{
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+    ASSERT_EQ(chmod(folder_.path().c_str(), 01777), 0);
+    ASSERT_EQ(chown(folder_.path().c_str(), stranger, stranger), 0);
+    EXPECT_THAT(check_access(file_).value(), HasSubstr("can replace what is in"));
+}
+
+TEST_F(TrustedFile, OfAnOpenTreeNamesOneCommandForTheTree)
+{
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+    auto const tree = folder_ / "tree";
+    file_ = tree / "a/file";
+    std::filesystem::create_directories(file_.parent_path());
+    ASSERT_TRUE(write_file(file_, ""));
+    for (auto const& path : {tree, tree / "a", file_}) {
+        ASSERT_EQ(chown(path.c_str(), geteuid(), strange_group), 0);
+        ASSERT_EQ(chmod(path.c_str(), 0775), 0);
+    }
+    EXPECT_THAT(refusal(), EndsWith("; chmod -R go-w " + tree.string()));
+    file_ = tree / "a";
+    EXPECT_THAT(refusal(), EndsWith("; chmod -R go-w " + tree.string()));
+}
+
+TEST(Accounts, OfAPrimaryGroupAreItsMembers)
+{
+    // An account that the machine has in any case, and one whose primary group is another's, too.
+    EXPECT_FALSE(is_primary_group_of_others(1, 1));
+    std::map<gid_t, uid_t> users;
+    std::ifstream lines("/etc/passwd");
+    for (std::string line; std::getline(lines, line);) {
+        auto const fields = split(line, ':');
+        auto const user = parse_number<uid_t>(fields.at(2)).value_or(0);
+        auto const group = parse_number<gid_t>(fields.at(3)).value_or(0);
+        auto const [other, is_new] = users.try_emplace(group, user);
+        if (is_new || other->second == user) continue;
+        EXPECT_TRUE(is_primary_group_of_others(group, user)) << line;
+        EXPECT_TRUE(is_primary_group_of_others(group, other->second)) << line;
+        return;
+    }
+    GTEST_SKIP() << "no two accounts have one primary group";
 }
 
 TEST_F(TrustedFile, MayBeMissing) { EXPECT_EQ(check_access(folder_ / "none").value(), ""); }
