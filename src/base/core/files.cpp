@@ -13,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/core/new_files.hpp"
 #include "base/core/text.hpp"
 #include "base/core/units.hpp"
 
@@ -216,8 +217,7 @@ Result<void> replace_file(fs::path const& path,
 Result<void> write_file(fs::path const& path, std::string_view content, unsigned mode)
 {
     return replace_file(path, [&](fs::path const& temporary) -> Result<void> {
-        Fd const fd(
-            open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+        Fd const fd = open_new(temporary, O_WRONLY, mode);
         if (!fd) return cannot("write", path, errno, ExitCode::cannot_create);
         if (int const error = write_all(fd.get(), content))
             return cannot("write", path, error, ExitCode::io);
@@ -242,9 +242,7 @@ Result<void> create_file(fs::path const& path, std::string_view content)
 // Somebody who may write to the folder could have put a link or a pipe in the file's place.
 Result<Fd> open_to_append(fs::path const& path)
 {
-    constexpr int flags =
-        O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    Fd fd(open(path.c_str(), flags, 0666));
+    Fd fd = open_or_create(path, O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY, 0666);
     if (!fd && errno == ELOOP)
         return fail(ExitCode::cannot_create, "cannot write " + path.string(),
                     "it is a symbolic link", "remove the link");
@@ -274,10 +272,15 @@ Result<void> append_line(fs::path const& path, std::string_view line, bool durab
 
 Result<void> make_folder(fs::path const& path)
 {
-    std::error_code error;
-    fs::create_directories(path, error);
-    if (error) return cannot("create folder", path, error.value(), ExitCode::cannot_create);
-    return {};
+    std::error_code none;
+    if (path.empty() || fs::is_directory(path, none)) return {};
+    auto const above = path.parent_path();
+    if (above != path)
+        if (auto made = make_folder(above); !made) return made;
+    // Others may create the same folder meanwhile.
+    int const error = create_folder(path, 0777);
+    if (error == 0 || (error == EEXIST && fs::is_directory(path, none))) return {};
+    return cannot("create folder", path, error, ExitCode::cannot_create);
 }
 
 Result<void> sync_folder(fs::path const& folder)
@@ -326,8 +329,12 @@ bool lock_unless_held(int fd, fs::path const& path)
 
 Result<FileLock> FileLock::take(fs::path const& path)
 {
-    Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+    Fd fd = open_or_create(path, O_RDWR | O_NONBLOCK | O_NOCTTY, 0666);
     if (!fd) return cannot("open lock", path, errno, ExitCode::cannot_create);
+    struct stat status {};
+    if (fstat(fd.get(), &status) != 0) return cannot("open lock", path, errno, ExitCode::io);
+    if (!S_ISREG(status.st_mode))
+        return not_regular("lock", path, status.st_mode, ExitCode::cannot_create, "remove it");
     if (!lock_unless_held(fd.get(), path)) {
         if (errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK)
             return fail(

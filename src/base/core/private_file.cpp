@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/core/files.hpp"
+#include "base/core/new_files.hpp"
 #include "base/core/secret.hpp"
 #include "base/core/trust.hpp"
 
@@ -96,8 +97,8 @@ Result<void> ensure_private_folder(fs::path const& folder)
     if (folder.has_parent_path()) {
         if (auto made = make_folder(folder.parent_path()); !made) return made;
     }
-    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-        return fail(ExitCode::cannot_create, what, errno_text(errno));
+    if (int const error = create_folder(folder, 0700); error != 0 && error != EEXIST)
+        return fail(ExitCode::cannot_create, what, errno_text(error));
     struct stat status {};
     if (lstat(folder.c_str(), &status) != 0) return fail(ExitCode::io, what, errno_text(errno));
     if (!S_ISDIR(status.st_mode)) return refuse(what, "it is not a folder", "name another one");

@@ -9,6 +9,7 @@
 
 #include "base/core/direct_io.hpp"
 #include "base/core/files.hpp"
+#include "base/core/new_files.hpp"
 #include "base/core/text.hpp"
 #include "protocol/upkeep/payload_name.hpp"
 
@@ -20,8 +21,7 @@ Result<void> write_pieces(std::filesystem::path const& path, Pieces const& bytes
     auto const failed = [&](int error) {
         return fail(ExitCode::io, "cannot write " + path.string(), std::strerror(error));
     };
-    Fd const fd(
-        open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t{0666}));
+    Fd const fd = open_new(path, O_WRONLY, 0666);
     if (!fd) return failed(errno);
     if (int const error = write_pieces(fd.get(), bytes)) return failed(error);
     return {};

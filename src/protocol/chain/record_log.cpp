@@ -12,6 +12,7 @@
 #include <random>
 #include <set>
 
+#include "base/core/new_files.hpp"
 #include "base/core/text.hpp"
 #include "protocol/records/record.hpp"
 
@@ -75,8 +76,7 @@ tl::unexpected<Error> RecordLog::failure(char const* act, int error) const
 Result<RecordLog> RecordLog::open(std::filesystem::path const& path, std::int64_t size_limit)
 {
     // Somebody may have put a link or a pipe in the file's place.
-    constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    Fd fd(::open(path.c_str(), flags, 0600));
+    Fd fd = open_or_create(path, O_RDWR | O_NONBLOCK | O_NOCTTY, 0600);
     struct stat status {};
     if (!fd || fstat(fd.get(), &status) != 0)
         return fail(ExitCode::cannot_create, "cannot open " + path.string(), errno_text(errno));

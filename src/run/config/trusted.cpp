@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/core/files.hpp"
+#include "base/core/new_files.hpp"
 #include "base/core/private_file.hpp"
 
 namespace curtail::config {
@@ -30,21 +31,22 @@ constexpr mode_t sticky = 01000;
 
 Result<void> make_shared_folder(fs::path const& folder, gid_t group, mode_t mode)
 {
-    auto const failed = [&] {
+    auto const failed = [&](int error) {
         return fail(ExitCode::cannot_create, "cannot create folder " + folder.string(),
-                    errno_text(errno));
+                    errno_text(error));
     };
     if (auto made = make_folder(folder.parent_path()); !made) return made;
-    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failed();
+    if (int const error = create_folder(folder, 0700); error != 0 && error != EEXIST)
+        return failed(error);
     Fd const fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct stat status {};
-    if (!fd || fstat(fd.get(), &status) != 0) return failed();
+    if (!fd || fstat(fd.get(), &status) != 0) return failed(errno);
     // A folder from before the run was shared is shared from now on.
     bool const is_shared = status.st_gid == group && (status.st_mode & mode) == mode;
     if (is_shared || status.st_uid != geteuid()) return {};
     constexpr auto no_change = static_cast<uid_t>(-1);
     bool const ready = fchown(fd.get(), no_change, group) == 0 && fchmod(fd.get(), mode) == 0;
-    return ready ? Result<void>{} : failed();
+    return ready ? Result<void>{} : failed(errno);
 }
 
 }  // namespace

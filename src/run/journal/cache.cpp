@@ -9,6 +9,7 @@
 #include <array>
 
 #include "base/core/files.hpp"
+#include "base/core/new_files.hpp"
 #include "base/core/text.hpp"
 
 namespace curtail::journal {
@@ -63,9 +64,9 @@ void Cache::store(StreamId const& id, PieceNumber number, Digest const& digest,
     auto const path = folder / file_of(number, digest);
     auto const temporary = folder / fmt::format(".{}.{}.tmp", path.filename().string(), getpid());
     std::error_code error;
-    fs::create_directories(folder, error);
-    Fd const fd(
-        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+    fs::remove(temporary, error);  // of an earlier process with this number
+    if (!make_folder(folder)) return;
+    Fd const fd = open_new(temporary, O_WRONLY, 0666);
     if (!fd) return;
     if (write_all(fd.get(), bytes) == 0 && set_time(fd.get(), stored))
         fs::rename(temporary, path, error);

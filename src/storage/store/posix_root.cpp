@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <random>
 
+#include "base/core/new_files.hpp"
 #include "base/core/text.hpp"
 #include "storage/store/posix_errors.hpp"
 
@@ -187,7 +188,8 @@ bool PosixRoot::make_level(int parent, std::string const& name) const
     auto const temporary = temporary_name(name);
     if (mkdirat(parent, temporary.c_str(), 0700) != 0) return false;
     Fd const made(openat(parent, temporary.c_str(), folder_flags));
-    bool const ready = made && fchmod(made.get(), mode_ | S_IRWXU) == 0 && fsync(made.get()) == 0;
+    bool const ready =
+        made && give_mode(made.get(), mode_ | S_IRWXU) == 0 && fsync(made.get()) == 0;
     if (!ready || !rename_to_new(parent, temporary.c_str(), name.c_str())) {
         remove_folder_quietly(parent, temporary.c_str());
         if (!ready || (errno != EEXIST && errno != ENOTEMPTY)) return false;

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/core/direct_io.hpp"
+#include "base/core/new_files.hpp"
 #include "storage/store/piece_reader.hpp"
 #include "storage/store/posix_errors.hpp"
 #include "storage/store/posix_listing.hpp"
@@ -93,8 +94,9 @@ Result<PosixStore::Temporary> PosixStore::write_temporary(ObjectName const& name
     if (error != 0 && error != ECANCELED) return failure("write", name, error);
     if (call.is_over())
         return fail(ExitCode::temporary, what("write", name), "the operation was cancelled");
-    if (fchmod(fd, root_.mode() & 0666) != 0 || fsync(fd) != 0)
-        return failure("write", name, errno);
+    if (int const failed = give_mode(fd, root_.mode() & 0666))
+        return failure("write", name, failed);
+    if (fsync(fd) != 0) return failure("write", name, errno);
     return std::move(made->first);
 }
 

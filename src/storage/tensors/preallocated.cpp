@@ -8,6 +8,7 @@
 
 #include "base/core/direct_io.hpp"
 #include "base/core/files.hpp"
+#include "base/core/new_files.hpp"
 #include "base/core/text.hpp"
 
 namespace curtail::tensors {
@@ -37,8 +38,7 @@ Result<void> preallocate(std::filesystem::path const& path, FileHead const& head
         return fail(code, "cannot create " + path.string(), errno_text(error), remedy);
     };
     return replace_file(path, [&](std::filesystem::path const& temporary) -> Result<void> {
-        Fd const file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                             mode_t{0666}));
+        Fd const file = open_new(temporary, O_RDWR, 0666);
         if (!file) return refuse(ExitCode::cannot_create, errno);
         int error = posix_fallocate(file.get(), 0, size);
         if (error == 0) error = write_all(file.get(), head.bytes);
