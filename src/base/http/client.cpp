@@ -10,6 +10,7 @@
 
 #include "base/core/build_info.hpp"
 #include "base/core/text.hpp"
+#include "base/core/trust.hpp"
 #include "base/http/protocols.hpp"
 #include "base/http/transfer.hpp"
 #include "base/http/url.hpp"
@@ -174,6 +175,10 @@ Result<Response> Client::send(Request const& request)
                     without_query(request.url));
     auto const url = check_url(request.url, what, request.allow_http);
     if (!url) return tl::unexpected(url.error());
+
+    if (auto const& file = connection_.ca_file; !file.empty())
+        if (auto good = check_access(file, trust_in_installed()); !good)
+            return tl::unexpected(good.error());
 
     auto* const easy = handle_->easy.get();
     Transfer transfer(request);

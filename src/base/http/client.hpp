@@ -34,7 +34,8 @@ class Client {
     /// Sends a request and returns the response. Error messages show the URL without its query.
     ///
     /// Fails with `temporary` if there is no connection, no complete response in time, or if the
-    /// request was cancelled. Fails with `permission` if the certificate is not trusted. Fails with
+    /// request was cancelled. Fails with `permission` if the certificate is not trusted, or if
+    /// others can change `ca_file`. Fails with
     /// `data` if the response exceeds Request::body_limit or header_limit, or if Request::sink
     /// ended the transfer. Fails with `config` if the URL is not allowed, or if `ca_file` is
     /// unusable.

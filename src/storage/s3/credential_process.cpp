@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "base/core/text.hpp"
+#include "base/core/trust.hpp"
 #include "base/process/command.hpp"
 #include "storage/s3/credentials_json.hpp"
 
@@ -59,6 +62,11 @@ Result<Credentials> run_credential_process(std::string_view command, std::string
     auto words = split_command(command);
     if (!words) return tl::unexpected(words.error().with_context(source));
     auto const program = words->front();
+    char const* const path = std::getenv("PATH");
+    auto const found = process::find_program(program, path != nullptr ? path : "");
+    if (!found) return tl::unexpected(found.error().with_context(source));
+    if (auto good = check_access(*found, trust_in_installed()); !good)
+        return tl::unexpected(good.error());
     auto finished = process::run_command({std::move(*words), process::plain_environment(),
                                           call.time_left(longest), output_limit, call.cancel});
     if (!finished) return tl::unexpected(finished.error().with_context(source));

@@ -6,6 +6,7 @@
 #include "base/core/files.hpp"
 #include "base/core/private_file.hpp"
 #include "base/core/text.hpp"
+#include "base/core/trust.hpp"
 #include "storage/s3/credential_process.hpp"
 #include "storage/s3/instance_role.hpp"
 #include "storage/s3/shared_file.hpp"
@@ -196,12 +197,17 @@ CredentialSource::Lookup CredentialSource::from_config_file(CallLimits const& ca
 {
     auto const file = user_file("AWS_CONFIG_FILE", "config");
     if (file.empty()) return std::nullopt;
-    auto const text = read_file_if_exists(file, std::int64_t{1} << 20);
+    auto const opened = open_to_read(file);
+    if (!opened) return tl::unexpected(opened.error());
+    if (!*opened) return std::nullopt;
+    int const fd = (*opened)->get();
+    if (auto foreign = find_foreign_access(fd, file, trust_in_installed()))
+        return tl::unexpected(std::move(*foreign));
+    auto const text = read_descriptor(fd, file.string(), std::int64_t{1} << 20);
     if (!text) return tl::unexpected(text.error());
-    if (!*text) return std::nullopt;
     auto const name = profile();
     auto const found =
-        find_profile(**text, name == "default" ? name : "profile " + name, file.string());
+        find_profile(*text, name == "default" ? name : "profile " + name, file.string());
     if (!found) return tl::unexpected(found.error());
     if (!*found || !(*found)->contains("credential_process")) return std::nullopt;
     return from_profile(**found, file.string(), call);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "base/core/clock.hpp"
@@ -182,6 +183,20 @@ TEST(Https, RejectsAnExpiredCertificate)
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::permission);
     EXPECT_THAT(response.error().message(), HasSubstr("expired"));
+}
+
+TEST(Https, AnAuthorityFileThatOthersCanChangeIsNotTrusted)
+{
+    WattTimeServer server("IP:127.0.0.1");
+    std::filesystem::path const file = server.certificate();
+    std::filesystem::permissions(file, std::filesystem::perms::others_write,
+                                 std::filesystem::perm_options::add);
+    Client client({file, {}});
+    auto const response = client.send(request(server.url() + "/v3/nothing"));
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().code, ExitCode::permission);
+    EXPECT_THAT(response.error().message(), HasSubstr("chmod go-w " + file.string()));
+    EXPECT_TRUE(server.requests().empty());
 }
 
 TEST(Https, MissingAuthorityFileIsAConfigurationError)

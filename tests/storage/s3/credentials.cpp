@@ -125,6 +125,18 @@ TEST_F(Sources, AProgramPrintsCredentials)
     EXPECT_EQ((*found)->expiration, parse_time("2026-11-24T13:00:00Z").value());
 }
 
+TEST_F(Sources, AProgramThatOthersChooseOrCanChangeDoesNotRun)
+{
+    auto const ran = folder_ / "ran";
+    auto const program = write("program", "#!/bin/sh\ntouch " + ran.string() + "\n", 0757);
+    auto const command = "[default]\ncredential_process = ";
+    auto const config = write(".aws/config", command + program.string() + "\n");
+    EXPECT_THAT(id_from({}, {{"HOME", home()}}), HasSubstr("chmod go-w " + program.string()));
+    write(".aws/config", command + ("touch " + ran.string()) + "\n", 0646);
+    EXPECT_THAT(id_from({}, {{"HOME", home()}}), HasSubstr("chmod go-w " + config.string()));
+    EXPECT_FALSE(std::filesystem::exists(ran));
+}
+
 TEST_F(Sources, AFailedProgramIsReportedWithoutItsOutput)
 {
     auto const failed = run_credential_process("sh -c 'echo s3cret; echo no role >&2; exit 3'",
