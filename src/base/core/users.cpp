@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <mutex>
 #include <vector>
 
@@ -47,6 +48,22 @@ bool is_primary_group_of_others(gid_t group, uid_t user)
         found = entry->pw_gid == group && entry->pw_uid != user;
     endpwent();
     return found;
+}
+
+Result<void> become_user(uid_t user)
+{
+    auto const what = "cannot act as user " + user_name(user);
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 16'384> buffer{};
+    if (getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
+        return fail(ExitCode::permission, what, "this machine has no such account",
+                    "use a machine that knows the account");
+    bool const done = initgroups(entry.pw_name, entry.pw_gid) == 0 &&
+                      setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid) == 0 &&
+                      setresuid(user, user, user) == 0;
+    if (!done) return fail(ExitCode::permission, what, errno_text(errno));
+    return {};
 }
 
 std::string own_user_name() { return user_name(geteuid()); }

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/core/result.hpp"
+
 namespace curtail {
 
 /// Returns the name of a user, or the number if there is no name. Thread-safe.
@@ -16,5 +18,9 @@ namespace curtail {
 /// Returns whether a group is the primary group of an account other than `user`. Such an account
 /// need not be in the group's list of members. Thread-safe.
 [[nodiscard]] bool is_primary_group_of_others(gid_t group, uid_t user);
+/// Takes the rights of `user` and of the user's groups, and gives up those of root for good. All
+/// threads of the process do so. Fails with `permission` if the machine has no such account, or if
+/// the process may not do this.
+[[nodiscard]] Result<void> become_user(uid_t user);
 
 }  // namespace curtail

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/poll/hold_commands.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "base/core/clock.hpp"
+#include "base/core/files.hpp"
 #include "base/core/text.hpp"
+#include "base/core/users.hpp"
+#include "run/config/trusted.hpp"
 #include "run/permission/hold.hpp"
 #include "run/permission/issue.hpp"
 
 namespace curtail::programs {
 namespace {
+
+constexpr char const* use_hold =
+    "hold the sites with a file in /etc/curtail/holds.d (docs/operators.md)";
 
 Result<permission::Hold> decide(config::Run const& run, SiteId const& site,
                                 HoldCommand const& command)
@@ -18,8 +29,8 @@ Result<permission::Hold> decide(config::Run const& run, SiteId const& site,
     auto const before = permission::read_hold(folder, run.run, site).value_or(std::nullopt);
     bool const has_serial = before && permission::is_plausible(before->serial, now);
     auto const serial = std::max(has_serial ? before->serial + 1 : 0, to_unix_ms(now));
-    permission::Hold const hold{
-        run.run, site, serial, command.held, command.reason, now, permission::this_person()};
+    permission::Hold const hold{run.run,        site, serial,    command.held,
+                                command.reason, now,  command.by};
     auto const written = permission::write_hold(folder, hold);
     if (!written)
         return tl::unexpected(written.error().with_context(
@@ -50,6 +61,44 @@ Result<void> carry_out(config::Run const& run, SiteId const& site, HoldCommand c
 }
 
 }  // namespace
+
+Result<Actor> act_as_owner(std::filesystem::path const& run_file)
+{
+    if (geteuid() != 0) return Actor::user;
+    auto opened = open_to_read(run_file);
+    if (!opened) {
+        // A file server may take root for another user.
+        if (opened.error().why == errno_text(EACCES)) opened.error().remedy = use_hold;
+        return tl::unexpected(std::move(opened.error()));
+    }
+    struct stat status {};
+    if (!*opened || fstat((*opened)->get(), &status) != 0)
+        return fail(ExitCode::no_input, "cannot read " + run_file.string(), errno_text(ENOENT));
+    if (status.st_uid == 0) return Actor::user;
+    if (auto done = become_user(status.st_uid); !done) {
+        done.error().remedy = use_hold;
+        return tl::unexpected(done.error());
+    }
+    return Actor::root_for_owner;
+}
+
+Result<void> check_folders_of_root(config::Run const& run,
+                                   std::vector<config::Site const*> const& sites)
+{
+    if (geteuid() != 0) return {};
+    // The run file may be a link of a user to a file of root, and its folder be the user's.
+    std::vector<std::filesystem::path> files{run.file};
+    for (auto const* site : sites)
+        files.push_back(permission::hold_file(run.site_folder(site->site)));
+    for (auto const& file : files) {
+        auto above = check_folders_above(file, config::trust_in_folders(run));
+        if (above.error) return tl::unexpected(std::move(*above.error));
+        if (!above.warning.empty())
+            return fail(ExitCode::permission, "cannot act as root on " + run.file.string(),
+                        std::move(above.warning), "act as that user; or " + std::string(use_hold));
+    }
+    return {};
+}
 
 Result<void> store_decision(config::Run const& run, std::vector<config::Site const*> const& sites,
                             HoldCommand const& command, Console const& console)

@@ -18,6 +18,7 @@
 #include "programs/poll/site_publishers.hpp"
 #include "programs/poll/sites.hpp"
 #include "run/config/trusted.hpp"
+#include "run/permission/hold.hpp"
 #include "run/permission/operator_hold.hpp"
 #include "storage/store/object_store.hpp"
 
@@ -189,16 +190,18 @@ bool is_of_another_user(config::Run const& run)
 }
 
 // Stores a person's decision. A pause is also carried out at once.
-Result<void> carry_out(HoldCommand const& command, config::Run const& run,
-                       PollOptions const& options, Console const& console)
+Result<void> carry_out(config::Run const& run, PollOptions const& options, Actor actor,
+                       Console const& console)
 {
+    auto const& command = *options.hold;
     auto const sites = choose_sites(run, command.sites);
     if (!sites) return tl::unexpected(sites.error());
+    if (auto good = check_folders_of_root(run, *sites); !good) return good;
     if (auto made = config::make_run_folder(run); !made) return made;
     auto stored = store_decision(run, *sites, command, console);
     warn_of_operators(run, *sites, console.log);
     if (!command.held) return stored;
-    if (is_of_another_user(run)) {
+    if (actor == Actor::root_for_owner || is_of_another_user(run)) {
         console.log.info(
             "the run belongs to another user, whose poller drains the jobs; a job "
             "stops by itself because its permission has ended");
@@ -208,19 +211,30 @@ Result<void> carry_out(HoldCommand const& command, config::Run const& run,
     return stored ? drained : stored;
 }
 
+Result<void> decide(std::string const& run_file, PollOptions options, Console const& console)
+{
+    options.hold->by = permission::this_person();
+    auto const actor = act_as_owner(run_file);
+    if (!actor) return tl::unexpected(actor.error());
+    auto const run = config::read_run(run_file);
+    if (!run) return tl::unexpected(run.error());
+    return carry_out(*run, options, *actor, console);
+}
+
 Result<void> run_poll(Arguments const& arguments, Console const& console)
 {
-    auto const run = config::read_run(arguments.text("RUN"));
-    if (!run) return tl::unexpected(run.error());
-    if (arguments.has("job-line"))
-        return print_job_line(*run,
-                              {arguments.text("job-line"), arguments.text("intent"),
-                               arguments.flag("without-poller")},
-                              console);
-    auto const options = parse_options(arguments);
+    auto const file = arguments.text("RUN");
+    bool const is_job = arguments.has("job-line");
+    auto const options = is_job ? PollOptions{} : parse_options(arguments);
     if (!options) return tl::unexpected(options.error());
-    if (options->hold) return carry_out(*options->hold, *run, *options, console);
-    return poll_sites(*run, *options, console);
+    if (options->hold) return decide(file, *options, console);
+    auto const run = config::read_run(file);
+    if (!run) return tl::unexpected(run.error());
+    if (!is_job) return poll_sites(*run, *options, console);
+    return print_job_line(
+        *run,
+        {arguments.text("job-line"), arguments.text("intent"), arguments.flag("without-poller")},
+        console);
 }
 
 Program program()

@@ -32,6 +32,7 @@ struct HoldCommand {
     bool held{false};                ///< true: pause; false: resume
     std::vector<std::string> sites;  ///< empty: all sites of the run
     std::string reason;              ///< of a pause
+    std::string by{};                ///< who decides, such as `anna@login1`
 };
 
 /// The options of curtail-poll, as parse_options() has validated them.

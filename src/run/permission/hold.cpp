@@ -64,7 +64,8 @@ Result<void> write_hold(std::filesystem::path const& site_folder, Hold const& ho
                                {"reason", hold.reason},
                                {"since", format_time(hold.since)},
                                {"by", hold.by}};
-    return write_site_file(hold_file(site_folder), json::to_string(content) + "\n");
+    if (auto made = make_folder(site_folder); !made) return made;
+    return write_file(hold_file(site_folder), json::to_string(content) + "\n");
 }
 
 Result<std::optional<Hold>> read_hold(std::filesystem::path const& site_folder, RunId const& run,

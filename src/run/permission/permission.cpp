@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/permission/permission.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cmath>
 
 #include "base/core/files.hpp"
@@ -60,35 +56,6 @@ std::filesystem::path permission_file(std::filesystem::path const& site_folder)
     return site_folder / "permission.json";
 }
 
-// A folder that root creates belongs to the owner of the folder above, too.
-Result<void> make_folder_for_owner(std::filesystem::path const& folder)
-{
-    std::error_code error;
-    if (std::filesystem::exists(folder, error)) return {};
-    auto const above = folder.parent_path();
-    if (!above.empty() && above != folder)
-        if (auto made = make_folder_for_owner(above); !made) return made;
-    if (auto made = make_folder(folder); !made) return made;
-    struct stat owner {};
-    if (geteuid() == 0 && stat(above.c_str(), &owner) == 0 && owner.st_uid != 0)
-        (void)!lchown(folder.c_str(), owner.st_uid, owner.st_gid);
-    return {};
-}
-
-Result<void> write_site_file(std::filesystem::path const& file, std::string const& content)
-{
-    auto const folder = file.parent_path();
-    if (auto made = make_folder_for_owner(folder); !made) return made;
-    struct stat owner {};
-    if (geteuid() != 0 || stat(folder.c_str(), &owner) != 0 || owner.st_uid == 0)
-        return write_file(file, content);
-    return replace_file(file, [&](std::filesystem::path const& temporary) -> Result<void> {
-        if (auto written = write_file(temporary, content); !written) return written;
-        if (lchown(temporary.c_str(), owner.st_uid, owner.st_gid) == 0) return {};
-        return fail(ExitCode::io, "cannot write " + file.string(), errno_text(errno));
-    });
-}
-
 Result<void> write_permission(std::filesystem::path const& site_folder,
                               Permission const& permission)
 {
@@ -100,7 +67,8 @@ Result<void> write_permission(std::filesystem::path const& site_folder,
                                {"lifetime_s", FractionalSeconds(permission.lifetime).count()},
                                {"until", format_time(permission.until)},
                                {"why", permission.why}};
-    return write_site_file(permission_file(site_folder), json::to_string(content) + "\n");
+    if (auto made = make_folder(site_folder); !made) return made;
+    return write_file(permission_file(site_folder), json::to_string(content) + "\n");
 }
 
 Result<std::optional<Permission>> read_permission(std::filesystem::path const& site_folder,

@@ -39,11 +39,6 @@ struct Permission {
 /// Returns the path of a site's permission: `permission.json` in the site's folder.
 [[nodiscard]] std::filesystem::path permission_file(std::filesystem::path const& site_folder);
 
-/// Replaces a file of a site atomically. Creates the site's folder if it is missing. A file that
-/// root writes belongs to the owner of the folder, so that the site's own processes can read it.
-[[nodiscard]] Result<void> write_site_file(std::filesystem::path const& file,
-                                           std::string const& content);
-
 /// Replaces a site's permission atomically. Creates the site's folder if it is missing.
 [[nodiscard]] Result<void> write_permission(std::filesystem::path const& site_folder,
                                             Permission const& permission);
