@@ -43,8 +43,8 @@ Environment:
   CURTAIL_MPI_MESSAGES  1: mpirun adds its own messages to the errors of the ranks [0]
 
 Exit codes: 64 usage error; 66 the run file or prologue cannot be read; 69 a program is missing;
-75 the poller does not permit the site to train now; otherwise those of curtail-train or of the
-prologue.
+75 the poller does not permit the site to train now; 77 others can change what the job reads or
+runs; otherwise those of curtail-train or of the prologue.
 EOT
 }
 without_poller=()
@@ -62,18 +62,6 @@ site=${2:-}
 [[ -r $run ]] || die $EX_NOINPUT "cannot read run $run (in folder $PWD);" \
     "give a path relative to the folder where sbatch was called, or an absolute path"
 
-if [[ -n ${CURTAIL_PROLOGUE:-} ]]; then
-    [[ -r $CURTAIL_PROLOGUE ]] || die $EX_NOINPUT "cannot read the prologue $CURTAIL_PROLOGUE"
-    # Environment modules do not work under these options.
-    set +euo pipefail
-    # shellcheck source=/dev/null
-    source "$CURTAIL_PROLOGUE"
-    prologue_code=$?
-    set -euo pipefail
-    ((prologue_code == 0)) ||
-        die "$prologue_code" "the prologue $CURTAIL_PROLOGUE failed (exit code $prologue_code)"
-fi
-
 has_programs() { # FOLDER
     local name
     for name in curtail-train curtail-poll curtail-block-signals curtail-forward-stop; do
@@ -84,24 +72,56 @@ has_programs() { # FOLDER
 # Slurm runs a copy of this script, so the path of the script does not lead to the checkout.
 find_build() {
     local folder
-    for folder in "${CURTAIL_BUILD:-}" "${SLURM_SUBMIT_DIR:-.}/build/release" \
-        "$(dirname -- "$0")/../build/release"; do
-        if [[ -n $folder ]] && has_programs "$folder"; then
+    for folder in "${SLURM_SUBMIT_DIR:-.}/build/release" "$(dirname -- "$0")/../build/release"; do
+        [[ -z ${CURTAIL_BUILD:-} ]] || folder=$CURTAIL_BUILD
+        if has_programs "$folder"; then
             (cd -- "$folder/bin" && pwd -P)
             return 0
         fi
     done
     return 1
 }
-build=$(find_build) || die $EX_UNAVAILABLE "cannot find curtail-train, curtail-poll," \
-    "curtail-block-signals and curtail-forward-stop; set CURTAIL_BUILD to the folder with their" \
-    "bin/, or submit from the top of a checkout that has been built (make)"
+
+wanted=${site:-${SLURM_CLUSTER_NAME:-}}
+[[ -n $wanted ]] || die $EX_USAGE "which site? name it as the second argument"
+
+# What others can change is refused with 77 before anything of it runs.
+check_access() {
+    CURTAIL_BUILD=${build%/bin} "$build/curtail-poll" "$run" --check-access --site "$wanted"
+}
+
+if [[ -n ${CURTAIL_PROLOGUE:-} ]]; then
+    [[ -f $CURTAIL_PROLOGUE && -r $CURTAIL_PROLOGUE ]] ||
+        die $EX_NOINPUT "cannot read the prologue $CURTAIL_PROLOGUE"
+    if build=$(find_build); then
+        access_code=0
+        check_access || access_code=$?
+        # 127: the program may need libraries of the prologue.
+        ((access_code == 0 || access_code == 127)) || exit "$access_code"
+    fi
+    # Environment modules do not work under these options.
+    set +euo pipefail
+    # shellcheck source=/dev/null
+    source "$CURTAIL_PROLOGUE"
+    prologue_code=$?
+    set -euo pipefail
+    ((prologue_code == 0)) ||
+        die "$prologue_code" "the prologue $CURTAIL_PROLOGUE failed (exit code $prologue_code)"
+fi
+
+if ! build=$(find_build); then
+    [[ -z ${CURTAIL_BUILD:-} ]] || die $EX_UNAVAILABLE "CURTAIL_BUILD=$CURTAIL_BUILD does not lead" \
+        "to the programs: its bin/ has no curtail-train, curtail-poll, curtail-block-signals or" \
+        "curtail-forward-stop; correct or unset it"
+    die $EX_UNAVAILABLE "cannot find curtail-train, curtail-poll," \
+        "curtail-block-signals and curtail-forward-stop; set CURTAIL_BUILD to the folder with" \
+        "their bin/, or submit from the top of a checkout that has been built (make)"
+fi
+check_access || exit $?
 command -v mpirun >/dev/null || die $EX_UNAVAILABLE "mpirun is not on the PATH; install" \
     "openmpi-bin, or load its module in a prologue (launcher.prologue of the site, or" \
     "CURTAIL_PROLOGUE)"
 
-wanted=${site:-${SLURM_CLUSTER_NAME:-}}
-[[ -n $wanted ]] || die $EX_USAGE "which site? name it as the second argument"
 # Exits with 75 if the poller does not permit the site to train.
 line=$("$build/curtail-poll" "$run" --job-line "$wanted" "${without_poller[@]}") || exit $?
 read -r site site_ranks permission <<<"$line"

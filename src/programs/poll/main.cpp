@@ -17,6 +17,7 @@
 #include "programs/poll/signal_source.hpp"
 #include "programs/poll/site_publishers.hpp"
 #include "programs/poll/sites.hpp"
+#include "programs/poll/trusted_files.hpp"
 #include "run/config/trusted.hpp"
 #include "run/permission/hold.hpp"
 #include "run/permission/operator_hold.hpp"
@@ -221,20 +222,34 @@ Result<void> decide(std::string const& run_file, PollOptions options, Console co
     return carry_out(*run, options, *actor, console);
 }
 
+// What a job asks about itself.
+Result<void> answer_job(config::Run const& run, Arguments const& arguments, Console const& console)
+{
+    if (arguments.has("job-line"))
+        return print_job_line(run,
+                              {arguments.text("job-line"), arguments.text("intent"),
+                               arguments.flag("without-poller")},
+                              console);
+    Sites sites;
+    auto const names = arguments.values_of("site");
+    for (auto const& name : names.empty() ? run.site_names() : names) {
+        auto const site = find_site_of_job(run, name);
+        if (!site) return tl::unexpected(site.error());
+        sites.push_back(*site);
+    }
+    return check_files_in_job(run, sites, build_folder());
+}
+
 Result<void> run_poll(Arguments const& arguments, Console const& console)
 {
     auto const file = arguments.text("RUN");
-    bool const is_job = arguments.has("job-line");
+    bool const is_job = arguments.has("job-line") || arguments.flag("check-access");
     auto const options = is_job ? PollOptions{} : parse_options(arguments);
     if (!options) return tl::unexpected(options.error());
     if (options->hold) return decide(file, *options, console);
     auto const run = config::read_run(file);
     if (!run) return tl::unexpected(run.error());
-    if (!is_job) return poll_sites(*run, *options, console);
-    return print_job_line(
-        *run,
-        {arguments.text("job-line"), arguments.text("intent"), arguments.flag("without-poller")},
-        console);
+    return is_job ? answer_job(*run, arguments, console) : poll_sites(*run, *options, console);
 }
 
 Program program()

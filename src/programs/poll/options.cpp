@@ -184,6 +184,10 @@ std::vector<Option> poll_option_table()
         flag_option("allow-root",
                     "Poll although the user is root. The jobs then run as root, too. For machines "
                     "without other users"),
+        flag_option("check-access",
+                    "Check on a job's node that nobody else can change what the jobs of --site "
+                    "read, run and follow. Print nothing if that holds, else exit with 77; for job "
+                    "scripts"),
         text_option("job-line", "NAME",
                     "Print `SITE RANKS NEED` for one site, and exit; for job scripts. NEED is the "
                     "value of curtail-train --permission. Exit with 75 if the job may not train "

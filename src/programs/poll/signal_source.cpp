@@ -21,13 +21,6 @@ namespace {
 constexpr char const* start_other_run =
     "start a new run, with its own `run` and `folder` in its file";
 
-// The folder whose bin/ contains this program.
-std::filesystem::path build_folder()
-{
-    std::error_code error;
-    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-}
-
 poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
                            std::unique_ptr<signals::Provider> provider,
                            std::optional<TimeScale> const& replay = {})
@@ -187,6 +180,12 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target, PollO
 }
 
 }  // namespace
+
+std::filesystem::path build_folder()
+{
+    std::error_code error;
+    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+}
 
 Result<poll::PollContext> make_context(PollTarget const& target, PollOptions const& options,
                                        Log const& log)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct PollTarget {
     std::vector<config::Site const*> sites;  ///< elements of run.sites, never null
     std::string folder_id;  ///< id by which the poller recognizes the jobs of the run's folder
 };
+
+/// Returns the folder whose bin/ contains this program.
+[[nodiscard]] std::filesystem::path build_folder();
 
 /// Gives each site the signal provider that `options` choose, and the site's own launcher. The run
 /// and its sites must outlive the result.

@@ -39,16 +39,21 @@ Result<std::vector<config::Site const*>> choose_sites(config::Run const& run,
     return chosen;
 }
 
+Result<config::Site const*> find_site_of_job(config::Run const& run, std::string const& name)
+{
+    if (auto const* site = find_ignoring_case(run, name)) return site;
+    return fail(ExitCode::usage,
+                "run " + run.run.value + " has no site \"" + printable(name) + "\"", "",
+                suggest_name(name, run.site_names()) +
+                    " (a job script takes the site as its second argument)");
+}
+
 Result<void> print_job_line(config::Run const& run, JobQuestion const& question,
                             Console const& console)
 {
-    auto const* site = find_ignoring_case(run, question.site);
-    if (site == nullptr)
-        return fail(ExitCode::usage,
-                    "run " + run.run.value + " has no site \"" + printable(question.site) + "\"",
-                    "",
-                    suggest_name(question.site, run.site_names()) +
-                        " (a job script takes the site as its second argument)");
+    auto const found = find_site_of_job(run, question.site);
+    if (!found) return tl::unexpected(found.error());
+    auto const* site = *found;
     auto const subject = permission::subject_of(run.run, site->site);
     if (auto const hold =
             permission::find_operator_hold(run.hold_folders, subject, SystemClock{}.now()))

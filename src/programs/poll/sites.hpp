@@ -14,6 +14,12 @@ namespace curtail::programs {
 [[nodiscard]] Result<std::vector<config::Site const*>> choose_sites(
     config::Run const& run, std::vector<std::string> const& names);
 
+/// Returns the site that is called `name`. If there is none, compares again without regard to case,
+/// because the name may be Slurm's name of a cluster, which is in lower case. Fails with `usage` if
+/// this finds no site either.
+[[nodiscard]] Result<config::Site const*> find_site_of_job(config::Run const& run,
+                                                           std::string const& name);
+
 /// A job that asks whether and how it may start.
 struct JobQuestion {
     std::string site;            ///< name of the job's site or cluster
@@ -21,10 +27,8 @@ struct JobQuestion {
     bool without_poller{false};  ///< train even if the poller does not permit it
 };
 /// Prints a line for job scripts: the name of one site, the number of the site's ranks, and the
-/// job's permission::Requirement, with a space between them. Chooses the site that is called
-/// JobQuestion::site. If there is none, compares again without regard to case, because the name may
-/// be Slurm's name of a cluster, which is in lower case. Fails with `usage` if this finds no site
-/// either. Fails with `temporary` if the job may not train now (permission::check_start()).
+/// job's permission::Requirement, with a space between them. Finds the site as find_site_of_job()
+/// does. Fails with `temporary` if the job may not train now (permission::check_start()).
 [[nodiscard]] Result<void> print_job_line(config::Run const& run, JobQuestion const& question,
                                           Console const& console);
 

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <set>
 
@@ -15,53 +17,120 @@ namespace {
 namespace fs = std::filesystem;
 
 using Kind = config::LaunchSettings::Kind;
+using Sites = std::vector<config::Site const*>;
 
-// The first program of this name on the PATH, without links.
-fs::path find_program(std::string const& name)
+// The value of a variable; without it, `fallback`.
+std::string variable(char const* name, char const* fallback = "")
 {
-    char const* const path = std::getenv("PATH");
+    char const* const value = std::getenv(name);
+    return value != nullptr ? value : fallback;
+}
+
+// Where somebody who creates `path` would have to write.
+fs::path existing_part(fs::path path)
+{
     std::error_code error;
-    for (auto const folder : split(path != nullptr ? path : "", ':'))
-        if (auto const file = fs::path(folder) / name; access(file.c_str(), X_OK) == 0)
-            return fs::canonical(file, error);
-    return {};
+    while (path.has_relative_path() && !fs::exists(path, error)) path = path.parent_path();
+    return path;
+}
+
+tl::unexpected<Error> untrusted_path(std::string_view folder, std::string why)
+{
+    return fail(
+        ExitCode::permission, "cannot trust the PATH", std::move(why),
+        "remove " + (folder.empty() ? "the empty entry" : printable(folder)) + " from the PATH");
+}
+
+// Checks a folder of the PATH that lacks the command `name`: somebody could put it there.
+Result<std::string> check_folder_before(std::string_view folder, std::string const& name,
+                                        Trust const& trust)
+{
+    auto checked = check_access(existing_part(folder), trust);
+    if (checked) return checked;
+    return untrusted_path(folder, "others could put " + name + " into " + printable(folder) + ": " +
+                                      checked.error().what + ": " + checked.error().why);
+}
+
+// Checks the command that the PATH leads to, and the folders before it. A missing command is no
+// error: the program that runs it reports it.
+Result<std::string> check_command(std::string const& name, Trust const& trust)
+{
+    auto const path = variable("PATH", "/usr/local/bin:/usr/bin:/bin");
+    std::string warning;
+    for (auto const folder : split(path, ':')) {
+        if (!folder.starts_with('/'))
+            return untrusted_path(
+                folder, "its entry \"" + printable(folder) + "\" depends on the current folder");
+        auto const file = fs::path(folder) / name;
+        bool const found = access(file.c_str(), X_OK) == 0;
+        // Nothing runs from a folder that the user may not enter.
+        if (!found && errno == EACCES) continue;
+        auto checked = found ? check_access(file, trust) : check_folder_before(folder, name, trust);
+        if (!checked) return checked;
+        if (warning.empty()) warning = std::move(*checked);
+        if (found) break;
+    }
+    return warning;
 }
 
 // Files that jobs run or read, and their folders: whoever can write to a program's folder can
 // replace the program.
-std::set<fs::path> files_of_jobs(std::vector<config::Site const*> const& sites,
-                                 fs::path const& build)
+std::set<fs::path> files_of_jobs(Sites const& sites, fs::path const& build)
 {
-    std::set<fs::path> files{build / "bin"};
+    std::set<fs::path> files{build / "bin", variable("SLURM_CONF")};
     for (auto const* name : {"curtail-train", "curtail-poll", "curtail-block-signals",
                              "curtail-forward-stop", "curtail-bridge"})
         files.insert(build / "bin" / name);
-    for (auto const* site : sites) {
-        auto const& launch = site->launch;
-        for (auto const& file : {launch.script, launch.prologue, launch.slurm_conf})
-            if (!file.empty()) files.insert(file);
-        if (launch.kind != Kind::slurm) continue;
-        for (auto const* name : {"sbatch", "squeue", "scancel", "scontrol", "sacct"})
-            if (auto const program = find_program(name); !program.empty()) files.insert(program);
-    }
+    for (auto const* site : sites)
+        for (auto const& file :
+             {site->launch.script, site->launch.prologue, site->launch.slurm_conf})
+            files.insert(file);
+    files.erase(fs::path());
     return files;
 }
 
-}  // namespace
+// What slurm/site_train.sh runs, besides the programs of Curtail.
+constexpr std::array commands_of_jobs{"mpirun", "scontrol", "timeout",
+                                      "sed",    "hostname", "dirname"};
+constexpr std::array commands_of_pollers{"sbatch", "squeue", "scancel", "scontrol", "sacct"};
 
-Result<std::string> check_trusted_files(config::Run const& run,
-                                        std::vector<config::Site const*> const& sites,
-                                        fs::path const& build)
+Result<std::string> check_files(config::Run const& run, std::set<fs::path> const& files,
+                                std::set<std::string> const& commands)
 {
     auto warning = config::check_access(run);
     if (!warning) return warning;
     auto const trust = trust_in_installed();
-    for (auto const& file : files_of_jobs(sites, build)) {
-        auto checked = check_access(file, trust);
-        if (!checked) return checked;
+    auto const add = [&](Result<std::string> checked) {
+        if (!checked) return warning = std::move(checked), false;
         if (warning->empty()) *warning = std::move(*checked);
-    }
+        return true;
+    };
+    for (auto const& file : files)
+        if (!add(check_access(file, trust))) return warning;
+    for (auto const& command : commands)
+        if (!add(check_command(command, trust))) return warning;
     return warning;
+}
+
+}  // namespace
+
+Result<std::string> check_trusted_files(config::Run const& run, Sites const& sites,
+                                        fs::path const& build)
+{
+    std::set<std::string> commands(commands_of_jobs.begin(), commands_of_jobs.end());
+    for (auto const* site : sites)
+        if (site->launch.kind == Kind::slurm)
+            commands.insert(commands_of_pollers.begin(), commands_of_pollers.end());
+    return check_files(run, files_of_jobs(sites, build), commands);
+}
+
+Result<void> check_files_in_job(config::Run const& run, Sites const& sites, fs::path const& build)
+{
+    auto files = files_of_jobs(sites, variable("CURTAIL_BUILD", build.c_str()));
+    if (auto const prologue = variable("CURTAIL_PROLOGUE"); !prologue.empty())
+        files.insert(prologue);
+    return check_files(run, files, {commands_of_jobs.begin(), commands_of_jobs.end()})
+        .map([](std::string const&) {});
 }
 
 }  // namespace curtail::programs
