@@ -58,7 +58,7 @@ std::string line_of(std::vector<std::string> const& fields)
     std::string line;
     for (std::size_t i = 0; i < fields.size(); ++i) {
         if (i > 0) line += ',';
-        line += quoted(fields[i]);
+        line += quoted(valid_utf8(fields[i]));
     }
     return line + "\r\n";
 }

@@ -141,7 +141,11 @@ class Printer {
         if (std::isfinite(d)) out_.Double(d);
         else out_.Null();
     }
-    void operator()(std::string const& s) { out_.String(s.data(), size_of(s)); }
+    void operator()(std::string const& s)
+    {
+        if (find_invalid_utf8(s)) (*this)(valid_utf8(s));
+        else out_.String(s.data(), size_of(s));
+    }
     void operator()(Array const& a)
     {
         out_.StartArray();
@@ -172,7 +176,10 @@ class Printer {
     }
     void write(Member const& member)
     {
-        out_.Key(member.first.data(), size_of(member.first));
+        auto const& key = member.first;
+        auto const mended = find_invalid_utf8(key) ? valid_utf8(key) : std::string();
+        auto const& shown = mended.empty() ? key : mended;
+        out_.Key(shown.data(), size_of(shown));
         write(member.second);
     }
     static rapidjson::SizeType size_of(std::string const& text)
@@ -360,7 +367,7 @@ std::string to_pretty(Value const& value)
     rapidjson::PrettyWriter<rapidjson::StringBuffer> out(buffer);
     out.SetIndent(' ', 2);
     out.SetFormatOptions(rapidjson::kFormatSingleLineArray);
-    return printed(out, buffer, value) + "\n";
+    return printable_json(printed(out, buffer, value)) + "\n";
 }
 
 bool has_real(Value const& value)

@@ -176,9 +176,11 @@ template <class Items, class Element>
     return out;
 }
 
-/// Prints a value on one line. NaN and infinite numbers become null.
+/// Prints a value on one line. NaN and infinite numbers become null. The result of this and the
+/// other functions is valid UTF-8: a text becomes valid_utf8() of it.
 [[nodiscard]] std::string to_string(Value const& value);
-/// Prints a value on several indented lines, for people. The last line ends with a newline.
+/// Prints a value on several indented lines, for people, as printable_json(). The last line ends
+/// with a newline.
 [[nodiscard]] std::string to_pretty(Value const& value);
 /// Returns whether a value is a real number or contains one.
 [[nodiscard]] bool has_real(Value const& value);

@@ -60,15 +60,16 @@ bool begins_with_ascii_word(std::string_view s)
     return (word & 0x8080808080808080U) == 0;
 }
 
-// Marks that reorder displayed text (U+200E-200F, U+202A-202E, U+2066-2069) and the C1 control
-// characters U+0080-009F. `sequence` is valid UTF-8.
+// Marks that reorder displayed text (U+061C, U+200E-200F, U+202A-202E, U+2066-206F), other line
+// breaks (U+2028-2029) and the C1 control characters U+0080-009F. `sequence` is valid UTF-8.
 bool is_misleading(std::string_view sequence)
 {
     auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+    if (sequence == "\xD8\x9C") return true;
     if (sequence.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
     if (sequence.size() != 3 || byte(0) != 0xE2) return false;
-    if (byte(1) == 0x80) return is_in(byte(2), 0x8E, 0x8F) || is_in(byte(2), 0xAA, 0xAE);
-    return byte(1) == 0x81 && is_in(byte(2), 0xA6, 0xA9);
+    if (byte(1) == 0x80) return is_in(byte(2), 0x8E, 0x8F) || is_in(byte(2), 0xA8, 0xAE);
+    return byte(1) == 0x81 && is_in(byte(2), 0xA6, 0xAF);
 }
 
 // Whether `sequence`, from the front of a text, may appear in a log as it is.
@@ -108,6 +109,44 @@ std::string printable(std::string_view text)
         text.remove_prefix(sequence.size());
     }
     return out;
+}
+
+std::string printable_lines(std::string_view text)
+{
+    std::string out;
+    for (auto const line : split(text, '\n')) out += printable(line) + "\n";
+    out.pop_back();
+    return out;
+}
+
+std::string printable_json(std::string_view text)
+{
+    std::string out;
+    while (!text.empty()) {
+        auto const length = std::max<std::size_t>(1, utf8_length(text));
+        auto const sequence = text.substr(0, length);
+        bool const is_plain = sequence == "\n" || is_harmless(sequence, true);
+        // The value of a character of one to three bytes. Longer ones are harmless.
+        unsigned value = length > 1 ? 0 : static_cast<unsigned char>(sequence[0]);
+        if (length > 1) value = static_cast<unsigned char>(sequence[0]) & (0xFFU >> (length + 1));
+        for (char const c : sequence.substr(1))
+            value = (value << 6U) | (static_cast<unsigned char>(c) & 0x3FU);
+        if (is_plain) out += sequence;
+        else out += fmt::format("\\u{:04x}", value);
+        text.remove_prefix(length);
+    }
+    return out;
+}
+
+std::string valid_utf8(std::string_view text)
+{
+    std::string out;
+    while (auto const at = find_invalid_utf8(text)) {
+        out += text.substr(0, *at);
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[*at]));
+        text.remove_prefix(*at + 1);
+    }
+    return out.append(text);
 }
 
 std::string shell_quoted(std::string_view text)

@@ -13,6 +13,13 @@ namespace curtail {
 /// Makes untrusted text safe for a log or a terminal. Writes control characters (including
 /// newline and ESC), bidirectional marks and invalid UTF-8 as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
+/// Returns text of several lines, each of them printable().
+[[nodiscard]] std::string printable_lines(std::string_view text);
+/// Returns JSON text, which must be valid UTF-8, with the characters that printable() escapes as
+/// \uNNNN. Line breaks between the values stay. The result has the same value.
+[[nodiscard]] std::string printable_json(std::string_view text);
+/// Returns the text with each byte that is no UTF-8 as \xNN.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
 /// Returns printable() text in single quotes, as a shell writes a word. A shell that reads the
 /// result as part of a command expands nothing in it.
 [[nodiscard]] std::string shell_quoted(std::string_view text);

@@ -74,7 +74,7 @@ Result<void> decode(Arguments const& arguments, Console const& console)
     return input_of(arguments, "TOKEN")
         .and_then([](std::string const& text) { return parse_tokens(text); })
         .and_then([&](std::vector<Token> const& tokens) { return tokenizer->decode(tokens); })
-        .map([&](std::string const& text) { console.print(text); });
+        .map([&](std::string const& text) { console.print_exactly(text); });
 }
 
 }  // namespace

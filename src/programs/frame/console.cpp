@@ -6,10 +6,13 @@
 #include <cerrno>
 
 #include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::programs {
 
-void Console::print(std::string_view text) const
+void Console::print(std::string_view text) const { print_exactly(printable_lines(text)); }
+
+void Console::print_exactly(std::string_view text) const
 {
     if (*output_error == 0) *output_error = write_all(STDOUT_FILENO, text);
 }

@@ -17,8 +17,11 @@ struct Console {
     bool json{false};  ///< true with `--json`: the result is one JSON document
     /// The umask of whoever started the program. Only files for other people follow it.
     mode_t user_umask{022};
-    /// Writes a part of the result to stdout. Writes nothing if an earlier write has failed.
+    /// Writes a part of the result to stdout, as printable_lines(): it may contain text that
+    /// somebody else wrote. Writes nothing if an earlier write has failed.
     void print(std::string_view text) const;
+    /// As print(), but without a change to the text. For data, and for commands to the terminal.
+    void print_exactly(std::string_view text) const;
     void print_json(json::Value const& document) const;
     /// errno of the first failed write, or 0. Copies of the Console share this number.
     std::shared_ptr<int> output_error = std::make_shared<int>(0);

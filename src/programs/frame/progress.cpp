@@ -6,6 +6,7 @@
 
 #include "base/core/clock.hpp"
 #include "base/core/files.hpp"
+#include "base/core/text.hpp"
 
 namespace curtail::programs {
 namespace {
@@ -19,7 +20,7 @@ double seconds_now()
 
 void write_line(std::string const& text)
 {
-    [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, clear_line + text);
+    [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, clear_line + printable(text));
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ Result<void> show(config::Run const& run, Output const& output, std::string_view
     } else {
         auto const text = console.json ? json::to_pretty(status::overview_json(overview))
                                        : status::overview_text(overview);
-        console.print(std::string(before) + text);
+        console.print_exactly(before);
+        console.print(text);
     }
     // The store may be mounted later; any other trouble needs a person.
     bool const is_trouble =

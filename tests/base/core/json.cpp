@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::json {
@@ -110,6 +111,24 @@ TEST(Json, EnforcesLimitsExactly)
     EXPECT_EQ(error_of("[[1]]", {100, 2}), "");
     EXPECT_THAT(error_of("[[[1]]]", {100, 2}), HasSubstr("deeper than 2"));
     EXPECT_THAT(error_of(std::string(1 << 20, '[')), HasSubstr("deeper than 32"));
+}
+
+TEST(Json, WhatIsWrittenCanBeReadWhateverBytesItHas)
+{
+    std::string all;
+    for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+    all += "\xC2\x9B\xE2\x80\xAE\xE2\x80\xA8\xD8\x9C\xED\xA0\x80";
+    Value const value(Object{{all, Array{all}}, {"k", "v"}});
+    auto const read = parse(to_string(value), "text");
+    ASSERT_TRUE(read) << read.error().message();
+    auto const& [key, list] = read->as_object()->members().front();
+    EXPECT_EQ(key, valid_utf8(all));
+    EXPECT_EQ(*list.as_array()->front().as_text(), valid_utf8(all));
+    EXPECT_EQ(parse(canonical(value), "text").value(), *read);
+    EXPECT_EQ(parse(to_pretty(value), "text").value(), *read);
+    EXPECT_TRUE(parse("[" + to_script(value) + "]", "text"));
+    auto const shown = to_pretty(value);
+    EXPECT_EQ(printable_lines(shown), shown) << "nothing in it commands a terminal";
 }
 
 TEST(Json, ScriptFormCannotCloseItsElement)

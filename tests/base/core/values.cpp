@@ -110,6 +110,42 @@ TEST(Text, EscapesTerminalControlSequences)
     EXPECT_EQ(printable("\xE2\x82\xAC\xF0\x9F\x8C"), "\xE2\x82\xAC\\xf0\\x9f\\x8c") << "cut short";
 }
 
+// A character as UTF-8. `code` is at least 0x80.
+std::string utf8(unsigned code)
+{
+    auto const last = static_cast<char>(0x80 | (code & 0x3F));
+    if (code < 0x800) return {static_cast<char>(0xC0 | (code >> 6)), last};
+    return {static_cast<char>(0xE0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 0x3F)),
+            last};
+}
+
+TEST(Text, NoControlCharacterAndNoMarkOfDirectionReachesATerminal)
+{
+    for (unsigned code = 0; code < 0xA0; ++code) {
+        bool const is_harmless = code >= 0x20 && code < 0x7F;
+        auto const text = code < 0x80 ? std::string(1, static_cast<char>(code)) : utf8(code);
+        EXPECT_EQ(printable(text) == text, is_harmless) << code;
+        EXPECT_EQ(printable_lines(text) == text, is_harmless || text == "\n") << code;
+    }
+    // Unicode's property Bidi_Control, and the line breaks that are no newline.
+    for (unsigned const code : {0x061CU, 0x200EU, 0x200FU, 0x202AU, 0x202BU, 0x202CU, 0x202DU,
+                                0x202EU, 0x2066U, 0x2067U, 0x2068U, 0x2069U, 0x2028U, 0x2029U})
+        EXPECT_TRUE(printable(utf8(code)).starts_with("\\x")) << code;
+    for (unsigned const code : {0xA0U, 0x00E4U, 0x061BU, 0x061DU, 0x20ACU, 0x200DU})
+        EXPECT_EQ(printable(utf8(code)), utf8(code)) << code;
+}
+
+TEST(Text, OfSeveralLinesKeepsItsLineBreaks)
+{
+    EXPECT_EQ(printable_lines("\na\x1b\n\nb\r\n"), "\na\\x1b\n\nb\\x0d\n");
+    EXPECT_EQ(printable_lines(""), "");
+}
+
+TEST(Text, BytesThatAreNoUtf8AreShown)
+{
+    EXPECT_EQ(valid_utf8("\xC3\xA4\xff\xC3z\xED\xA0\x80"), "\xC3\xA4\\xff\\xc3z\\xed\\xa0\\x80");
+}
+
 TEST(Text, SuggestsOnlySimilarNames)
 {
     std::vector<std::string> const names{"round_time_s", "seed"};
