@@ -98,7 +98,9 @@ bool is_running(ProcessIdentity const& identity)
 {
     if (identity.boot != boot_id()) return false;
     auto const stat = read_process_stat(identity.pid);
-    return stat && stat->started == identity.started && stat->state != 'Z';
+    if (stat) return stat->started == identity.started && stat->state != 'Z';
+    // With the mount option hidepid, /proc does not show the processes of other users.
+    return identity.pid > 0 && (kill(identity.pid, 0) == 0 || errno == EPERM);
 }
 
 bool signal_process(ProcessIdentity const& identity, int signal, Kernel const& kernel)

@@ -32,7 +32,8 @@ struct ProcessStat {
 [[nodiscard]] std::string boot_id();
 [[nodiscard]] std::string host_name();
 
-/// Returns whether the process that `identity` describes exists and is not a zombie.
+/// Returns whether the process that `identity` describes exists and is not a zombie. Where /proc
+/// hides the processes of other users, a process of another user with this id counts as the one.
 [[nodiscard]] bool is_running(ProcessIdentity const& identity);
 /// Sends a signal to the process that `identity` describes. Returns false if that process has
 /// ended.

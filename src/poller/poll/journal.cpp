@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/poll/journal.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "base/core/files.hpp"
@@ -83,6 +86,15 @@ Result<void> Journal::append(JournalEntry const& entry) const
     return append_line(path_, json::to_string(to_json(entry)), true);
 }
 
+void Journal::reserve_space() const
+{
+    constexpr off_t bytes{1 << 16};
+    Fd const fd(open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    (void)!fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, status.st_size, bytes);
+}
+
 Result<void> Journal::rotate(std::int64_t next_number, std::int64_t longest) const
 {
     std::error_code error;
@@ -117,17 +129,25 @@ std::filesystem::path Journal::newest_rotated() const
 bool Journal::has_stopped(plan::Submission const& job) const
 {
     auto const submitted = job.submitted ? job.submitted : plan::time_of(job.intent);
-    auto const stops = [&](JournalEntry const& entry) {
+    bool is_known = false;  // the submission has an entry: entries after it need no clock
+    bool has_stopped = false;
+    auto const take = [&](JournalEntry const& entry) {
         auto const type = entry.action.type;
+        if (type == plan::ActionType::submit) {
+            bool const is_this = !job.intent.value.empty() && entry.action.intent == job.intent;
+            bool const has_id = entry.outcome && entry.outcome->job == job.id;
+            if (!is_this && !has_id) return;
+            is_known = is_this || job.intent.value.empty();
+            has_stopped = false;
+        }
         bool const is_stop = type == plan::ActionType::drain || type == plan::ActionType::cancel ||
                              type == plan::ActionType::cancel_pending;
-        return entry.action.job == job.id && is_stop && (!submitted || entry.time >= *submitted);
+        bool const is_later = is_known || !submitted || entry.time >= *submitted;
+        has_stopped = has_stopped || (is_stop && is_later && entry.action.job == job.id);
     };
-    for (auto const& file : {path_, newest_rotated()})
-        if (auto const entries = Journal(file).read(0);
-            entries && std::ranges::any_of(*entries, stops))
-            return true;
-    return false;
+    for (auto const& file : {newest_rotated(), path_})
+        if (auto const entries = Journal(file).read(0)) std::ranges::for_each(*entries, take);
+    return has_stopped;
 }
 
 }  // namespace curtail::poll

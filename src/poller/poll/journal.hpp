@@ -35,9 +35,13 @@ class Journal {
     /// includes all entries.
     [[nodiscard]] Result<void> rotate(std::int64_t next_number,
                                       std::int64_t longest = 1 << 20) const;
+    /// Sets space aside for the next entries, so that a stop is recorded on a full disk, too. Not
+    /// all file systems can do that.
+    void reserve_space() const;
     /// Returns the newest file that rotate() has renamed; empty if there is none.
     [[nodiscard]] std::filesystem::path newest_rotated() const;
     /// Returns whether a poller, this one or another, has begun to stop this submission of a job.
+    /// Entries after that of the submission count whatever the clock says.
     [[nodiscard]] bool has_stopped(plan::Submission const& job) const;
 
   private:

@@ -6,10 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <random>
+#include <utility>
 
-#include "base/core/clock.hpp"
 #include "base/core/json.hpp"
 #include "base/core/text.hpp"
 #include "base/core/time.hpp"
@@ -62,17 +63,29 @@ Holder parse(json::ObjectReader& r)
     holder.host = r.text("host");
     holder.process.boot = r.text("boot");
     holder.processes = r.text("processes");
-    holder.process.pid = static_cast<pid_t>(r.integer("pid"));
+    auto const pid = r.integer("pid");
+    r.require(pid > 0 && std::in_range<pid_t>(pid), "pid", "must be a process id");
+    holder.process.pid = static_cast<pid_t>(pid);
     holder.process.started = static_cast<std::uint64_t>(r.integer("started"));
     holder.nonce = r.text("nonce");
     return holder;
 }
 
-// Empty if the file does not exist. A damaged file is that of nobody known.
+// When the file server last saw a change of the file. Empty if the file does not exist.
+std::optional<Time> change_time(fs::path const& file)
+{
+    struct stat status {};
+    if (lstat(file.c_str(), &status) != 0) return std::nullopt;
+    return Time{Millis{status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000}};
+}
+
+// Empty if the file does not exist. A damaged file is that of nobody known, and so is a link that
+// leads nowhere.
 std::optional<Holder> read_holder(fs::path const& file)
 {
     auto read = json::read_record(file, parse);
-    return read ? *read : std::optional(Holder{});
+    if (read && (*read || !change_time(file))) return *read;
+    return Holder{};
 }
 
 tl::unexpected<Error> is_held(Holder const& by, std::string const& more)
@@ -84,27 +97,23 @@ tl::unexpected<Error> is_held(Holder const& by, std::string const& more)
                 "wait until that process has finished");
 }
 
-// When the file server last saw a change of the file.
-std::optional<Time> change_time(fs::path const& file)
-{
-    struct stat status {};
-    if (stat(file.c_str(), &status) != 0) return std::nullopt;
-    return Time{Millis{status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000}};
-}
-
 // Fails if the holder may still act. `now` is the time of the file server.
 Result<void> check_dead(Holder const& holder, fs::path const& file, std::optional<Time> now,
                         Millis lifetime)
 {
-    bool const is_visible =
-        holder.process.boot == process::boot_id() && holder.processes == process_namespace();
+    // Without /proc, these have no value.
+    bool const is_visible = holder.process.boot == process::boot_id() &&
+                            holder.processes == process_namespace() && !holder.processes.empty();
     if (is_visible)
         return process::is_running(holder.process) ? is_held(holder, "") : Result<void>{};
     auto const renewed = change_time(file);
-    if (!renewed || !now || *now - *renewed > lifetime) return {};
-    return is_held(holder,
-                   fmt::format(" since at most {} ago, and counts as dead {} after that",
-                               format_duration(*now - *renewed), format_duration(lifetime)));
+    if (!renewed) return {};
+    auto const age = now.value_or(*renewed) - *renewed;
+    // A time in the future is from before the server's clock was set back.
+    if (std::chrono::abs(age) > lifetime) return {};
+    return is_held(
+        holder, fmt::format(" since at most {} ago, and counts as dead {} after that",
+                            format_duration(std::max(age, Millis{0})), format_duration(lifetime)));
 }
 
 // Removes the file of the dead `holder`. Another poller may remove it at the same time, and create
@@ -148,13 +157,15 @@ Result<void> create_holder(fs::path const& file, fs::path const& mine, Holder co
     return done;
 }
 
-// Without a file of its own, a poller only looks for that of another one. The file server tells it
-// no time, so the machine's clock counts.
+// Without a file of its own, a poller only looks for that of another one. A change of the locked
+// file tells it the file server's time.
 Result<void> check_no_other(fs::path const& file, std::string const& nonce, Millis lifetime)
 {
     auto const other = read_holder(file);
     if (!other || other->nonce == nonce) return {};
-    return check_dead(*other, file, SystemClock{}.now(), lifetime);
+    auto const lock = file.parent_path() / "lock";
+    (void)!utimensat(AT_FDCWD, lock.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+    return check_dead(*other, file, change_time(lock), lifetime);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
+
 #include "base/core/json.hpp"
 #include "base/process/identity.hpp"
 #include "support/temporary_folder.hpp"
@@ -99,6 +101,57 @@ TEST_F(PollerLockTest, OfAnotherMachineIsTakenAfterItsLifetime)
         EXPECT_THAT(refusal(), HasSubstr("on login2 holds it since at most 1m4")) << key;
         put(other, lifetime + Seconds{5});
         EXPECT_EQ(refusal(), "") << key;
+    }
+}
+
+TEST_F(PollerLockTest, OfAMachineThatHidesItsProcessesIsTakenAfterItsLifetime)
+{
+    auto other = own();
+    other.set("host", "login2").set("boot", "unknown").set("processes", "");
+    other.set("pid", std::int64_t{(1 << 22) + 1});
+    put(other);
+    EXPECT_NE(refusal(), "");
+    put(other, lifetime + Seconds{5});
+    EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(PollerLockTest, RenewedInTheFutureIsFromBeforeTheServersClockWasSetBack)
+{
+    auto other = own();
+    other.set("boot", "another");
+    put(other, -lifetime + Seconds{20});
+    EXPECT_THAT(refusal(), HasSubstr("since at most 0"));
+    put(other, -lifetime - Seconds{20});
+    EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(PollerLockTest, WithSomethingElseInTheFilesPlaceIsTakenAfterItsLifetime)
+{
+    auto bad_pid = own();
+    bad_pid.set("pid", (std::int64_t{1} << 32) + getpid());
+    std::function<void()> const kinds[] = {
+        [&] { std::filesystem::create_symlink("/nowhere/holder", file_); },
+        [&] { ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0); },
+        [&] { std::filesystem::create_directory(file_); },
+        [&] { ASSERT_TRUE(write_file(file_, "")); }, [&] { put(bad_pid); }};
+    for (auto const& make : kinds) {
+        make();
+        EXPECT_THAT(refusal(), HasSubstr("an unknown process"));
+        timespec const times[2] = {{1, 0}, {1, 0}};
+        ASSERT_EQ(utimensat(AT_FDCWD, file_.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
+        EXPECT_EQ(refusal(), "");
+        EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(file_)));
+    }
+}
+
+TEST_F(PollerLockTest, IsLostIfTheOwnFileIsCutOrAnotherKindOfFile)
+{
+    for (auto const* text : {"", "{\"host\":"}) {
+        auto const taken = take();
+        ASSERT_TRUE(taken) << taken.error().message();
+        ASSERT_TRUE(write_file(file_, text));
+        EXPECT_EQ(taken->confirm().error().code, ExitCode::temporary);
+        std::filesystem::remove(file_);
     }
 }
 
