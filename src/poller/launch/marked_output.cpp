@@ -38,7 +38,10 @@ Result<std::vector<std::string_view>> find_records(std::string_view text, Marks 
                 begin > end ? "the beginning of a job is missing" : "the end of a job is missing",
                 rest);
         auto const first = begin + marks.begin.size();
-        records.push_back(rest.substr(first, end - first));
+        auto const record = rest.substr(first, end - first);
+        if (record.find(marks.begin) != std::string_view::npos)
+            return cannot_parse(source, "the end of a job is missing", rest);
+        records.push_back(record);
         rest.remove_prefix(end + marks.end.size());
     }
 }

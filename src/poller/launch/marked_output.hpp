@@ -20,7 +20,8 @@ struct Marks {
 [[nodiscard]] Marks new_marks();
 
 /// Returns the text of each record, between its marks. All other text is ignored. Fails with `data`
-/// if a mark has no counterpart: a part of the output is missing. `source` is the command's name.
+/// if a mark has no counterpart: a part of the output is missing, or two records have run together.
+/// `source` is the command's name.
 [[nodiscard]] Result<std::vector<std::string_view>> find_records(std::string_view text,
                                                                  Marks const& marks,
                                                                  std::string const& source);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/launch/sacct.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "base/core/text.hpp"
@@ -35,6 +37,35 @@ std::vector<std::string_view> split_at(std::string_view text, std::string_view s
 }
 
 constexpr std::size_t field_count = 7;
+
+// Returns the fields of a record. Returns nothing if the line is not a whole record: a separator
+// must follow the last field, too.
+std::optional<std::vector<std::string_view>> split_record(std::string_view line,
+                                                          std::string_view separator)
+{
+    auto fields = split_at(line, separator);
+    if (fields.size() != field_count + 1 || !trim(fields.back()).empty()) return std::nullopt;
+    fields.pop_back();
+    return fields;
+}
+
+// Returns whether a line without a separator is the beginning of a record, and no text of a
+// wrapper: it begins with the number of a job, and nothing or a part of the separator follows.
+bool is_cut(std::string_view line, std::string_view separator)
+{
+    auto const digits = std::min(line.find_first_not_of("0123456789"), line.size());
+    return digits > 0 && separator.starts_with(line.substr(digits));
+}
+
+bool is_job(std::vector<std::string_view> const& fields)
+{
+    auto const number = fields[0].substr(0, fields[0].find_first_of("._+"));  // 7.batch, 7_1, 7+0
+    return parse_number<std::int64_t>(number) &&
+           is_state(fields[1].substr(0, fields[1].find(' '))) &&
+           (fields[2].empty() || parse_exit_code(fields[2])) &&
+           std::ranges::all_of(std::span(fields).subspan(3, 3),
+                               [](std::string_view text) { return text.empty() || is_time(text); });
+}
 
 plan::Job to_job(std::vector<std::string_view> const& fields)
 {
@@ -135,14 +166,17 @@ Result<std::vector<plan::Job>> parse_sacct(std::string_view text, Marks const& m
     bool has_header = false;
     std::vector<plan::Job> jobs;
     for (auto const line : split(text, '\n')) {
-        auto const fields = split_at(line, marks.separator);
-        if (fields.size() == 1) continue;  // text of a wrapper
-        if (fields.size() != field_count) return cannot_parse("sacct", "this is not a job", line);
+        bool const is_text = line.find(marks.separator) == std::string_view::npos;
+        if (is_text && !is_cut(line, marks.separator)) continue;
+        auto const fields = split_record(line, marks.separator);
+        if (!fields) return cannot_parse("sacct", "this is not a job", line);
         if (!std::exchange(has_header, true)) {
-            if (fields[0] != "JobID") return cannot_parse("sacct", "its header is missing", text);
+            if (fields->front() != "JobID")
+                return cannot_parse("sacct", "its header is missing", text);
             continue;
         }
-        if (trim(fields[6]) == name) jobs.push_back(to_job(fields));
+        if (!is_job(*fields)) return cannot_parse("sacct", "this is not a job", line);
+        if (fields->back() == name) jobs.push_back(to_job(*fields));
     }
     if (!has_header) return cannot_parse("sacct", "its header is missing", text);
     return jobs;

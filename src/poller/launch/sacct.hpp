@@ -25,7 +25,7 @@ enum class SacctSource {
 };
 
 /// Finds the record of the job `missing` with the name `name` in the output of sacct. sacct must
-/// have run with sacct_format, `--parsable2`, `--delimiter` of Marks::separator, its header and
+/// have run with sacct_format, `--parsable`, `--delimiter` of Marks::separator, its header and
 /// SLURM_TIME_FORMAT=%s. Returns an empty optional if there is no such record, or if the job has
 /// not ended.
 ///

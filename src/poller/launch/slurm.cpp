@@ -181,10 +181,11 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
     auto const finished = run(sbatch_arguments({window, intent}, *cluster), intent);
     if (!finished) return without_answer(finished.error(), what);
     if (finished->exit_code != 0) return failed(*finished, what);
-    // `id` or `id;cluster`
+    // `id` or `id;cluster`. Without the end of the line, a part of the number may be missing.
     auto const id = trim(split(finished->output, ';').front());
-    if (!id.empty() && id.find_first_not_of("0123456789") == std::string_view::npos)
-        return plan::JobId{std::string(id)};
+    bool const is_number =
+        !id.empty() && id.find_first_not_of("0123456789") == std::string_view::npos;
+    if (is_number && finished->output.ends_with('\n')) return plan::JobId{std::string(id)};
     return fail(ExitCode::temporary, what,
                 "sbatch printed " + printable(finished->output.substr(0, 200)) +
                     " instead of a job number");
@@ -225,7 +226,7 @@ Result<PastJob> SlurmLauncher::past_job(MissingJob const& missing)
                                          std::pair("--completion", SacctSource::completion_log)}) {
         auto const marks = new_marks();
         auto const finished =
-            run({"sacct", "--parsable2", "--delimiter=" + marks.separator, option,
+            run({"sacct", "--parsable", "--delimiter=" + marks.separator, option,
                  "--jobs=" + missing.job.id.value, std::string("--format=") + sacct_format});
         if (!finished || finished->exit_code != 0) continue;
         auto found = find_in_sacct(finished->output, marks, source, missing, job_name(spec_));
@@ -248,7 +249,7 @@ Result<std::optional<std::vector<plan::Job>>> SlurmLauncher::accounted_jobs(Time
     auto const marks = new_marks();
     auto const begin = std::chrono::floor<Seconds>(since.time_since_epoch()).count();
     auto const finished =
-        run({"sacct", "--parsable2", "--delimiter=" + marks.separator, "--allocations",
+        run({"sacct", "--parsable", "--delimiter=" + marks.separator, "--allocations",
              "--name=" + job_name(spec_), "--starttime=uts" + std::to_string(begin),
              std::string("--format=") + sacct_format});
     auto const what = "cannot ask for the accounts of jobs " + job_name(spec_);

@@ -63,10 +63,27 @@ void set_state(plan::Job& job, std::string_view name)
                   ", which counts as running";
 }
 
+bool is_state(std::string_view text)
+{
+    bool const is_cut = std::ranges::any_of(state_names, [&](StateName const& known) {
+        return known.name.starts_with(text) && known.name != text;
+    });
+    return !is_cut &&
+           text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string_view::npos;
+}
+
+bool is_time(std::string_view text)
+{
+    static constexpr std::string_view unknown[] = {"N/A", "NONE", "None", "Unknown", "0"};
+    return parse_seconds(text) || std::ranges::find(unknown, text) != std::end(unknown);
+}
+
 std::optional<Time> parse_seconds(std::string_view text)
 {
+    constexpr std::int64_t year_2001{1'000'000'000};
     auto const seconds = parse_number<std::int64_t>(text);
-    return seconds && *seconds > 0 ? std::optional(Time{Seconds{*seconds}}) : std::nullopt;
+    bool const is_whole = seconds && *seconds >= year_2001;
+    return is_whole ? std::optional(Time{Seconds{*seconds}}) : std::nullopt;
 }
 
 void correct_unstarted(plan::Job& job)

@@ -7,6 +7,7 @@
 #include <array>
 #include <span>
 
+#include "base/core/json.hpp"
 #include "base/core/text.hpp"
 #include "base/core/users.hpp"
 #include "poller/launch/slurm_states.hpp"
@@ -81,18 +82,6 @@ std::optional<JobText> split_fields(std::string_view text)
     return job;
 }
 
-bool is_state(std::string_view text)
-{
-    return !text.empty() &&
-           text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string_view::npos;
-}
-
-// Seconds, or the words for a time that is not known or has not come.
-bool is_time(std::string_view text)
-{
-    return parse_number<std::int64_t>(text) || text == "N/A" || text == "NONE" || text == "Unknown";
-}
-
 // Returns nothing if the text is not one job.
 std::optional<JobText> parse_fields(std::string_view text)
 {
@@ -103,6 +92,19 @@ std::optional<JobText> parse_fields(std::string_view text)
                       is_state(field[2]) && parse_number<int>(field[3]) && is_time(field[4]) &&
                       is_time(field[5]) && is_time(field[6]);
     return good ? job : std::nullopt;
+}
+
+// Returns whether a comment is like ours, but was cut short or is damaged. Text of a plugin after
+// the closing brace is neither.
+bool is_damaged(std::string const& comment)
+{
+    auto const is_json = [](std::string const& text) {
+        return json::parse(text, "job comment", json::Dialect::strict, json::record_limits)
+            .has_value();
+    };
+    if (!comment.starts_with('{') || is_json(comment)) return false;
+    auto const end = comment.find('}');
+    return end == std::string::npos || !is_json(comment.substr(0, end + 1));
 }
 
 plan::Job to_job(JobText const& text, Comment const& comment)
@@ -161,8 +163,11 @@ Result<std::vector<plan::Job>> parse_squeue(JobSpec const& spec, std::string_vie
     for (auto const record : std::span(*records).subspan(1)) {
         auto const fields = parse_fields(record);
         if (!fields) return cannot_parse("squeue", "this is not a job", record);
-        auto const parsed = parse_comment(spec, std::string(fields->comment));
-        if (parsed.owner != ParsedComment::Owner::other && is_user_of(spec, fields->field[1]))
+        if (!is_user_of(spec, fields->field[1])) continue;
+        std::string const comment(fields->comment);
+        if (is_damaged(comment)) return cannot_parse("squeue", "a comment is damaged", record);
+        auto const parsed = parse_comment(spec, comment);
+        if (parsed.owner != ParsedComment::Owner::other)
             jobs.push_back(to_job(*fields, parsed.comment));
     }
     std::ranges::sort(jobs, {}, [](plan::Job const& job) { return leading_integer(job.id.value); });

@@ -25,7 +25,8 @@ MissingJob missing(std::string const& id = "7")
 std::string with_marks(std::string const& fields)
 {
     std::string text;
-    for (char const c : fields) text += c == '|' ? marks.separator : std::string(1, c);
+    for (char const c : fields)
+        text += c == '|' ? marks.separator : c == '\n' ? marks.separator + "\n" : std::string(1, c);
     return text;
 }
 
@@ -95,17 +96,14 @@ TEST(Sacct, AJobThatMissesItsDeadlineInTheQueueNeverStarted)
     EXPECT_FALSE(job->exit_code) << "no process has ended";
 }
 
-TEST(Sacct, UnreadableTimesAndExitCodesAreUnknown)
+TEST(Sacct, TimesAndExitCodesThatSlurmDoesNotKnowAreUnknown)
 {
-    auto const job = find("7|FAILED|x|Unknown|None");
+    auto const job = find("7|FAILED||Unknown|None");
     ASSERT_TRUE(job);
     EXPECT_EQ(job->end, End::failed);
     EXPECT_FALSE(job->exit_code);
     EXPECT_FALSE(job->started);
     EXPECT_FALSE(job->ended);
-    for (auto const* code : {"1:x", "1", "1:2:3", ""})
-        EXPECT_FALSE(find(std::string("7|FAILED|") + code + "|1795396000|1795396057")->exit_code)
-            << code;
 }
 
 TEST(Sacct, NamesWhoCancelledAJob)
@@ -151,6 +149,54 @@ TEST(Sacct, OutputWithoutHeaderOrWithABrokenRecordIsAnError)
          {std::string(), std::string("Slurm accounting storage is disabled\n"), whole,
           header + "7" + marks.separator + "COMPLETED\n", header + whole.substr(0, 40)})
         EXPECT_EQ(look(text).error().code, ExitCode::data) << text;
+}
+
+class EachSource : public testing::TestWithParam<SacctSource> {
+  protected:
+    static Result<std::optional<plan::Job>> look(std::string const& text)
+    {
+        return find_in_sacct(header + text, marks, GetParam(), missing("45"), name);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Sacct, EachSource,
+                         testing::Values(SacctSource::accounting, SacctSource::completion_log));
+
+TEST_P(EachSource, ARecordThatIsCutIsAnErrorWhereverItIsCut)
+{
+    auto const whole = record("45|COMPLETED|0:0|1795396000|1795396057");
+    ASSERT_TRUE(look(whole).value());
+    // Without the line break alone, nothing is missing.
+    for (std::size_t size = 1; size < whole.size() - 1; ++size)
+        EXPECT_FALSE(look(whole.substr(0, size))) << whole.substr(0, size);
+    EXPECT_FALSE(look(whole.substr(0, whole.size() - 1) + whole)) << "two records in a line";
+}
+
+TEST_P(EachSource, ARecordThatIsNoJobIsAnError)
+{
+    for (auto const* fields :
+         {"|COMPLETED|0:0|1795396000|1795396057", "4 5|COMPLETED|0:0|1795396000|1795396057",
+          "45|COMPLETE|0:0|1795396000|1795396057", "45|abgeschlossen|0:0|1795396000|1795396057",
+          "45||0:0|1795396000|1795396057", "45|COMPLETED|0|1795396000|1795396057",
+          "45|COMPLETED|1:x|1795396000|1795396057", "45|COMPLETED|1:2:3|1795396000|1795396057",
+          "45|COMPLETED|0:0|17953960|1795396057", "45|COMPLETED|0:0|1795396000|179539",
+          "45|COMPLETED|0:0|2026-11-23T01:46:40|1795396057", "45|COMPLETED|0:0|1795396000",
+          "45|COMPLETED|0:0|1795396000|1795396057|1795396058",
+          "45|COMPLETED\x07|0:0|1795396000|1795396057"})
+        EXPECT_FALSE(look(record(fields))) << fields;
+    std::string const nul("45\0|COMPLETED|0:0|1795396000|1795396057", 38);
+    EXPECT_FALSE(look(record(nul)));
+}
+
+TEST_P(EachSource, TextOfAWrapperHidesNoRecord)
+{
+    auto const whole = record("45|COMPLETED|0:0|1795396000|1795396057");
+    for (auto const& text : {"call 4711 | today\n" + whole, "5 nodes are down\n" + whole + "Bye",
+                             whole + "\xff\x1b[m", std::string(100'000, '|') + "\n" + whole})
+        EXPECT_TRUE(look(text).value()) << text.substr(0, 100);
+    auto crlf = whole;
+    crlf.insert(crlf.size() - 1, "\r");
+    EXPECT_TRUE(look(crlf).value());
 }
 
 TEST(Sacct, ARecordOfAnEarlierJobWithThisNumberIsNotTheJob)

@@ -187,7 +187,7 @@ TEST_F(FakeSlurm, RefusalIsCertainAndAMissingAnswerIsNot)
     for (auto const* no_answer :
          {timed_out,
           "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1",
-          "kill -9 $$", "exit 1", "echo hello"}) {
+          "kill -9 $$", "exit 1", "echo hello", "printf 4", "printf '45;clu'"}) {
         answer("sbatch", no_answer);
         auto const unknown = launcher.submit({"w"}, {"i"});
         ASSERT_FALSE(unknown);

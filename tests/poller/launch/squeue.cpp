@@ -162,8 +162,11 @@ TEST(Squeue, ARecordThatIsCutOrNoJobIsAnError)
          {"|RUNNING|0|1795273001|1826809001|None", "x|RUNNING|0|1795273001|1826809001|None",
           "12 13|RUNNING|0|1795273001|1826809001|None", "12||0|1795273001|1826809001|None",
           "12|running now|0|1795273001|1826809001|None", "12|RUNNING|no|1795273001|1826809001|None",
-          "12|RUNNING|0|2026-11-28T10:00:00|1826809001|None",
-          "12|RUNNING|0|1795273001|soon|None"}) {
+          "12|RUNNING|0|2026-11-28T10:00:00|1826809001|None", "12|RUNNING|0|1795273001|soon|None",
+          "12|RUNNIN|0|1795273001|1826809001|None", "12|COMPLETE|0|1795273001|1826809001|None",
+          "12|RUNNING|0|17952730|1826809001|None", "12|RUNNING|0|1795273001|1826809001\r\x01|None",
+          "12\x07|RUNNING|0|N/A|N/A|None", "12|RUNNING|0||1826809001|None",
+          "12|RUNNING|0|1795273001|None", "12|RUNNING|0|x|1795273001|1826809001|None"}) {
         auto const jobs = parse(line(fields));
         ASSERT_FALSE(jobs) << fields;
         EXPECT_THAT(jobs.error().message(), HasSubstr("this is not a job")) << fields;
@@ -171,13 +174,48 @@ TEST(Squeue, ARecordThatIsCutOrNoJobIsAnError)
     EXPECT_FALSE(parse("12|begin-1|12|RUNNING|end-1\n"));
 }
 
+TEST(Squeue, RecordsThatRunTogetherAreAnError)
+{
+    auto const first = line(running);
+    auto const second = line("13|RUNNING|0|1795273001|1826809001|None");
+    ASSERT_EQ(parse(first + second).value().size(), 2U);
+    // A part of the first record and the line break are missing, wherever the part begins.
+    for (auto size = first.find(marks.begin) + marks.begin.size(); size < first.size() - 6; ++size)
+        EXPECT_FALSE(parse(first.substr(0, size) + second)) << first.substr(0, size);
+}
+
+TEST(Squeue, ADamagedCommentOfOursIsAnErrorAndNotThatOfSomebodyElse)
+{
+    for (std::size_t size = 1; size < comment.size(); ++size)
+        EXPECT_FALSE(parse(line(running, comment.substr(0, size)))) << comment.substr(0, size);
+    std::vector<std::string> const damaged = {
+        "{\"run\":\"demo\",\"si\xff"
+        "te\":\"SPP_TX\"}",
+        "{\"run\":\"de\xff\"}", std::string("{\"run\":\"de\0mo\"}", 14),
+        R"({"run":"demo""site":"SPP_TX"})"};
+    for (auto const& broken : damaged) EXPECT_FALSE(parse(line(running, broken))) << broken;
+    for (auto const& other : {"(null)", "", "x", "[1", R"({"a":{"b":1}})"})
+        EXPECT_EQ(parse(line(running, other)).value().at(0).intent.value, "") << other;
+    EXPECT_TRUE(parse(line(running, comment + "; approved"))) << "a plugin has added text";
+}
+
+TEST(Squeue, LineBreaksOfAnotherSystemChangeNothing)
+{
+    auto text = header + line(running);
+    for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 2))
+        text.insert(at, "\r");
+    EXPECT_EQ(parse_squeue(spec(), text, marks).value().at(0).intent.value, "i7");
+}
+
 TEST(Squeue, TextOfAWrapperHidesNoJob)
 {
     std::string const banner = "Maintenance on Friday\n";
-    for (auto const& text : {banner + header + line(running), header + banner + line(running),
-                             header + line(running) + banner,
-                             header.substr(0, header.size() - 1) + banner + line(running),
-                             banner + "JOBID STATE\n" + header + line(running)})
+    for (auto const& text :
+         {banner + header + line(running), header + banner + line(running),
+          header + line(running) + banner,
+          header + banner + "a|b|c|d\n" + std::string(100'000, '|') + line(running),
+          header.substr(0, header.size() - 1) + banner + line(running),
+          banner + "JOBID STATE\n" + header + line(running)})
         EXPECT_EQ(parse_squeue(spec(), text, marks).value().at(0).id.value, "12") << text;
 }
 
