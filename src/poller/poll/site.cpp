@@ -103,6 +103,7 @@ WindowResult SitePoller::evaluate(Time signal_now)
     evaluation.status.error = checked.error ? checked.error : answer.problem;
     set_status(evaluation.status);
     for (auto const& line : evaluation.log) log_.info(line);
+    if (!evaluation.warning.empty()) log_.warning(evaluation.warning);
     std::erase_if(evaluation.events, [&](auto const& event) { return is_written(before, event); });
     evaluation.after.polled = real_now();
     auto const written = store_.set_window(id(), evaluation.after, std::move(evaluation.events),

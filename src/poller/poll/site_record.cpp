@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller/poll/site_record.hpp"
 
+#include <algorithm>
+
 namespace curtail::poll {
 namespace {
 
@@ -57,6 +59,8 @@ WindowRecord read_window(json::ObjectReader& r)
     if (auto const open = r.optional_text("open_window")) window.open = WindowId{*open};
     window.last_above = r.optional_time("last_above");
     window.above_before_open = r.optional_time("above_before_open");
+    auto const warned_s = std::clamp(r.optional_number("warned_period_s").value_or(0), 0.0, 1e9);
+    window.warned_period = std::chrono::round<Millis>(FractionalSeconds(warned_s));
     return window;
 }
 
@@ -87,6 +91,8 @@ json::Object to_json(SiteRecord const& site)
     if (site.holds.automatic) object.set("hold", to_json(*site.holds.automatic));
     object.set("decision", site.holds.applied_serial);
     if (!site.holds.operators.empty()) object.set("operators", site.holds.operators);
+    if (window.warned_period > Millis{0})
+        object.set("warned_period_s", FractionalSeconds(window.warned_period).count());
     if (!site.configuration.empty()) object.set("configuration", site.configuration);
     if (site.accounted) object.set("accounted", format_time(*site.accounted));
     if (site.accounted_at_end) object.set("accounted_at_end", true);

@@ -23,6 +23,7 @@ struct WindowRecord {
     std::optional<Time> last_above{};
     std::optional<Time> above_before_open{};  ///< `last_above` when `open` opened
     std::optional<Time> polled{};             ///< real time of the last evaluation
+    Millis warned_period{};  ///< the longest period of the signal that the poller has warned about
     friend bool operator==(WindowRecord const&, WindowRecord const&) = default;
 };
 
@@ -64,8 +65,8 @@ struct SiteRecord {
 [[nodiscard]] std::optional<plan::HoldRequest::Cause> parse_cause(std::string_view text);
 
 /// Returns a JSON object with the keys `window`, `evaluated_until`, `polled`, `open_window`,
-/// `last_above`, `above_before_open`, `jobs`, `hold`, `decision`, `operators` and
-/// `written_until`.
+/// `last_above`, `above_before_open`, `warned_period_s`, `jobs`, `hold`, `decision`, `operators`
+/// and `written_until`.
 [[nodiscard]] json::Object to_json(SiteRecord const& site);
 /// Reads what to_json() returns. Errors are recorded in `r`. `where` is the name of the file, for
 /// error messages.

@@ -39,7 +39,9 @@ Result<void> StateStore::prepare_files()
         if (auto loaded = samples.load(); !loaded) return loaded;
     // A full disk must not prevent stopping jobs. The next save tries again and reports the error.
     if (!save()) return {};
-    return journal_.rotate(state_.last_entry + 1);
+    auto rotated = journal_.rotate(state_.last_entry + 1);
+    journal_.reserve_space();
+    return rotated;
 }
 
 SiteRecord StateStore::site(SiteId const& site) const
@@ -128,7 +130,9 @@ Result<bool> StateStore::record(SiteId const& site, RegionId const& region,
 {
     if (!may_write() || !confirm_lock()) return false;
     std::lock_guard const guard(mutex_);
-    bool const is_new = samples_.at(site).add(region, samples);
+    bool const may_change = !samples.empty() && samples.back().origin && !samples.back().intensity;
+    auto const written = samples.first(samples.size() - (may_change ? 1 : 0));
+    bool const is_new = samples_.at(site).add(region, written);
     if (is_new)
         if (auto made = make_folder(site_folder(site)); !made) return tl::unexpected(made.error());
     return samples_.at(site).write().map([is_new] { return is_new; });

@@ -78,9 +78,10 @@ class StateStore {
     /// and events of `step` wait in memory. Throws std::logic_error if there is no lock.
     [[nodiscard]] Result<void> append(JournalStep step);
     /// Appends to the site's signals.jsonl those of `samples` that are newer than the newest stored
-    /// sample of `region` with the same kind. Returns when they are on disk; the result is true if
-    /// there was at least one. `samples` must be in order of time. Without a lock, appends nothing
-    /// and returns false.
+    /// sample of `region` with the same kind. The newest one waits if it is live and has no value
+    /// yet, because the provider may still send one. Returns when they are on disk; the result is
+    /// true if there was at least one. `samples` must be in order of time. Without a lock, appends
+    /// nothing and returns false.
     [[nodiscard]] Result<bool> record(SiteId const& site, RegionId const& region,
                                       std::span<samples::Sample const> samples);
     /// Stores the warning about the run's folders, with the next write of state.json. Returns

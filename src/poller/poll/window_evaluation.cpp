@@ -42,6 +42,20 @@ void apply_change(WindowEvaluation& result, WindowInput const& input,
     if (!can_run) open.reset();
 }
 
+// The warning about a signal that is too slow for the site, if it has not been given yet.
+std::string warn_of_period(WindowInput const& input, WindowRecord& after)
+{
+    if (input.samples.empty() || !input.samples.back().period) return {};
+    auto const period = *input.samples.back().period;
+    if (period <= input.rule.max_age || period <= after.warned_period) return {};
+    after.warned_period = period;
+    return fmt::format(
+        "{}: the signal has one value every {}, but a value counts for {} (signal_max_age_s): the "
+        "window closes in between; set signal_max_age_s to {} or more",
+        input.site.value, format_duration(period), format_duration(input.rule.max_age),
+        std::chrono::ceil<Seconds>(period).count());
+}
+
 SignalStatus signal_status(WindowInput const& input, windows::EvaluatedInterval const& evaluated)
 {
     SignalStatus status;
@@ -94,6 +108,7 @@ WindowEvaluation evaluate_window(WindowInput const& input)
             windows::to_string(change.to), format_time(change.time), change.explanation));
     }
     result.status = signal_status(input, evaluated);
+    result.warning = warn_of_period(input, result.after);
     return result;
 }
 

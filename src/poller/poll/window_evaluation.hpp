@@ -46,6 +46,7 @@ struct WindowEvaluation {
     WindowRecord after;
     std::vector<runlog::Event> events;
     std::vector<std::string> log;  ///< one line per change of phase
+    std::string warning{};  ///< that the signal is slower than the site's max_age; given once
     SignalStatus status;
     [[nodiscard]] bool phase_changed() const { return !log.empty(); }
 };

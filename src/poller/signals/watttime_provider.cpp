@@ -24,10 +24,11 @@ bool is_newer(std::filesystem::path const& file, std::filesystem::path const& ot
     return !missing && !other_missing && time >= other_time;
 }
 
+// The provider may still send a value for a sample without one.
 bool covers(std::vector<samples::Sample> const& samples, Time now)
 {
     return std::ranges::any_of(samples, [&](samples::Sample const& sample) {
-        return sample.time <= now && now < sample.time + watttime::data_period;
+        return sample.intensity && sample.time <= now && now < sample.time + watttime::data_period;
     });
 }
 
@@ -46,7 +47,8 @@ Answer WattTimeProvider::samples(RegionId const& region, Time from, Time to)
         query(region, state, to);
         store(region, state);
     }
-    Answer answer{{}, state.problem};
+    // With a present value, a problem is over: this machine's clock may have been wrong.
+    Answer answer{{}, covers(state.samples, to) ? std::nullopt : state.problem};
     std::ranges::copy_if(
         state.samples, std::back_inserter(answer.samples),
         [&](samples::Sample const& sample) { return sample.time >= from && sample.time <= to; });

@@ -107,6 +107,16 @@ Result<samples::Sample> read_point(json::Value const& point, samples::Sample sam
     return sample;
 }
 
+// The error for a body that is no JSON. An HTML page is that of a portal, or of a server under
+// maintenance.
+Error not_json(std::string const& body, std::string const& what, std::string why)
+{
+    auto const begin = trim(without_byte_order_mark(body));
+    if (!begin.starts_with('<')) return {ExitCode::data, what, std::move(why), ""};
+    return {ExitCode::temporary, what, "it is an HTML page, not JSON",
+            "will retry; is there a portal or a proxy between this machine and the provider?"};
+}
+
 // Returns what the provider says about a failure.
 std::string explanation_of(json::Value const& response)
 {
@@ -193,7 +203,9 @@ Result<Points> read_points(json::Value const& response, RegionId const& region,
 Result<Secret> read_token(std::string const& body, std::string const& source)
 {
     auto response = json::parse(body, source, json::Dialect::strict, json::record_limits);
-    if (!response) return unusable(source, "it is not JSON");
+    if (!response)
+        return tl::unexpected(
+            not_json(body, "cannot use the response of " + source, "it is not JSON"));
     auto token = take_secret(*response, "token");
     if (token.empty()) return unusable(source, "it has no token");
     return token;
@@ -207,7 +219,8 @@ Interpretation interpret(http::Response const& response, std::string const& sour
     if (response.status != 200)
         return interpret_failure(response, what, parsed ? explanation_of(*parsed) : "");
     if (!parsed)
-        return {Interpretation::Kind::log_in, {}, {ExitCode::data, what, parsed.error().why, ""}};
+        return {
+            Interpretation::Kind::log_in, {}, not_json(response.body, what, parsed.error().why)};
     return {Interpretation::Kind::good, std::move(*parsed), {}};
 }
 

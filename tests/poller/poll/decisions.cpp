@@ -133,6 +133,23 @@ TEST(EvaluateWindow, StatusDescribesTheNewestSampleUpToNow)
     EXPECT_FALSE(evaluate({}, {}, 0, 200).status.sample_time);
 }
 
+TEST(EvaluateWindow, ASignalThatIsSlowerThanItsMaxAgeGetsOneWarning)
+{
+    auto const hourly = [](Seconds period) {
+        auto one = sample(0, 50);
+        one.period = period;
+        return one;
+    };
+    auto const first = evaluate({}, {hourly(Seconds{3600})}, 0, 60);
+    EXPECT_THAT(first.warning, testing::HasSubstr("set signal_max_age_s to 3600 or more"));
+    EXPECT_EQ(evaluate(first.after, {hourly(Seconds{3600})}, 60, 120).warning, "");
+    EXPECT_EQ(evaluate({}, {hourly(Seconds{300})}, 0, 60).warning, "");
+    EXPECT_EQ(evaluate({}, {sample(0, 50)}, 0, 60).warning, "") << "its period is unknown";
+    json::Value const stored(to_json(SiteRecord{first.after, {}, {}, {}, {}, false, {}}));
+    json::ObjectReader r(stored, "state.json");
+    EXPECT_EQ(read_site_record(r, "state.json").window, first.after) << "also in the next process";
+}
+
 TEST(DesiredState, EveryReasonToStopPrecedesAnOpenWindow)
 {
     WindowRecord const open{{windows::Phase::open, {}}, at(0), WindowId{"w1"}};

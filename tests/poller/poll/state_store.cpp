@@ -11,6 +11,7 @@
 #include "poller/plan/plan.hpp"
 #include "run/runlog/poller_events.hpp"
 #include "run/runlog/poller_state.hpp"
+#include "support/own_mounts.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::poll {
@@ -314,6 +315,24 @@ TEST_F(StateStoreTest, RecordsSamplesWithoutValueAndContinuesALongRecord)
     EXPECT_EQ(content("sites/A/signals.jsonl").size(), size);
 }
 
+TEST_F(StateStoreTest, AValueThatComesLateIsRecordedInsteadOfItsAbsence)
+{
+    auto store = open();
+    auto const live = [](int second, std::optional<double> value) {
+        samples::Sample one{{at(second), {}}, "watttime", samples::SignalType::marginal, {}};
+        one.origin.emplace();
+        if (value) one.intensity = GramsPerKwh{*value};
+        return one;
+    };
+    ASSERT_FALSE(store->record(a, {"R"}, std::vector{live(0, {})}).value());
+    ASSERT_TRUE(store->record(a, {"R"}, std::vector{live(0, 50)}).value());
+    ASSERT_TRUE(store->record(a, {"R"}, std::vector{live(300, {}), live(600, 70)}).value());
+    auto const text = content("sites/A/signals.jsonl");
+    EXPECT_THAT(text, HasSubstr("\"intensity_gco2_per_kwh\":50"));
+    EXPECT_THAT(text, HasSubstr("\"intensity_gco2_per_kwh\":null"));
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+}
+
 TEST_F(StateStoreTest, FolderMustBePrivate)
 {
     open().reset();
@@ -327,6 +346,22 @@ TEST_F(StateStoreTest, FolderMustBePrivate)
     EXPECT_THAT(store.error().message(), HasSubstr("chmod 700"));
 }
 
+TEST_F(StateStoreTest, AStopIsRecordedOnAFullDisk)
+{
+    if (!test::can_mount()) GTEST_SKIP() << "only root can mount a small disk";
+    EXPECT_TRUE(test::in_own_mounts([&] {
+        if (mount("none", folder_.path().c_str(), "tmpfs", 0, "size=512k") != 0) return false;
+        auto const file = folder_ / "journal.jsonl";
+        Journal const journal(file);
+        bool const begun = journal.append({1, at(0), a, submit, {}}).has_value();
+        journal.reserve_space();
+        while (append_line(folder_ / "rest", std::string(4095, 'x'), false)) continue;
+        plan::Action const cancel{plan::ActionType::cancel, {"7"}, {"w1"}, {}, "closed"};
+        return begun && !write_file(folder_ / "more", "x") &&
+               journal.append({2, at(1), a, cancel, {}}) && journal.read(0)->size() == 2;
+    }));
+}
+
 TEST_F(StateStoreTest, LongJournalIsRotated)
 {
     Journal const journal(folder_ / "journal.jsonl");
@@ -336,6 +371,36 @@ TEST_F(StateStoreTest, LongJournalIsRotated)
     ASSERT_TRUE(journal.rotate(7, 10));
     EXPECT_EQ(journal.read(0)->size(), 0U);
     EXPECT_EQ(Journal(folder_ / "journal.7.jsonl").read(0)->at(0).action, submit);
+}
+
+// What the journal with these entries says about the job 7 with the intent i1, which its launcher
+// got at 100 s.
+bool was_stopped(std::filesystem::path const& file, std::vector<JournalEntry> const& entries)
+{
+    std::filesystem::remove(file);
+    for (auto const& entry : entries) EXPECT_TRUE(Journal(file).append(entry));
+    return Journal(file).has_stopped({{"7"}, {"i1"}, at(100)});
+}
+
+TEST_F(StateStoreTest, AnOwnStopIsKnownWhateverTheClocksSay)
+{
+    plan::Action const cancel{plan::ActionType::cancel, {"7"}, {"w1"}, {}, "closed"};
+    plan::Outcome const seven{plan::Outcome::Status::done, {"7"}, {}};
+    plan::Outcome const lost{plan::Outcome::Status::unknown, {}, "no answer"};
+    auto other = submit;
+    other.intent = {"i0"};
+    auto const check = [&](std::vector<JournalEntry> const& entries) {
+        return was_stopped(folder_ / "journal.jsonl", entries);
+    };
+    JournalEntry const submitted{1, at(100), a, submit, seven};
+    EXPECT_TRUE(check({submitted, {2, at(90), a, cancel, {}}})) << "killed before the outcome";
+    EXPECT_TRUE(check({submitted, {2, at(-9000), a, cancel, lost}})) << "the clock was set back";
+    EXPECT_TRUE(check({{1, at(100), a, submit, {}}, {2, at(90), a, cancel, {}}}));
+    EXPECT_TRUE(check({{2, at(110), a, cancel, {}}})) << "without the submission, times count";
+    EXPECT_FALSE(check({{2, at(90), a, cancel, {}}}));
+    EXPECT_FALSE(check({submitted}));
+    EXPECT_FALSE(check({{1, at(500), a, other, seven}, {2, at(500), a, cancel, {}}, submitted}))
+        << "of an earlier job with this number; the clock was ahead";
 }
 
 TEST_F(StateStoreTest, ReadAccessWritesNothing)
@@ -353,7 +418,12 @@ TEST_F(StateStoreTest, ReadAccessWritesNothing)
 TEST_F(StateStoreTest, DamagedStateNamesARemedy)
 {
     open().reset();
-    for (auto const* text : {"", "{", "{\"format\":1,\"lst_entry\":0}"}) {
+    auto const whole = content("state.json");
+    std::vector<std::string> damaged{"{\"format\":1,\"lst_entry\":0}", "[]", "\xff",
+                                     std::string(8, '\0')};
+    for (std::size_t size = 0; size + 2 < whole.size(); size += 17)
+        damaged.push_back(whole.substr(0, size));
+    for (auto const& text : damaged) {
         restore("state.json", text);
         auto const store = open_store(run_, Access::write, at(0));
         ASSERT_FALSE(store) << text;

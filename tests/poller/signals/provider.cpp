@@ -59,6 +59,12 @@ class Live : public testing::Test {
     {
         return provider.samples(caiso, clock_.time - Seconds{3600}, clock_.time);
     }
+    // What a process that starts now gets.
+    Answer ask_new()
+    {
+        auto one = provider();
+        return ask(one);
+    }
     std::size_t queries() { return server_.requests("/v3/").size(); }
 
     static inline std::unique_ptr<WattTimeServer> shared_server;
@@ -218,6 +224,38 @@ TEST_F(Live, IgnoresAWaitSetByAClockThatWasAhead)
     auto second = provider();
     EXPECT_THAT(ask(second).samples, SizeIs(1));
     EXPECT_EQ(queries(), 2U);
+}
+
+TEST_F(Live, AClockThatIsRightAgainEndsTheProblem)
+{
+    set_time("12:02");
+    clock_.time = at("15:02");
+    ASSERT_TRUE(ask_new().problem) << "the value seems to be old";
+    set_time("12:02:30");
+    EXPECT_FALSE(ask_new().problem) << "the value is good";
+    set_time("12:10");
+    clock_.time = at("11:40");
+    ASSERT_EQ(ask_new().problem->code, ExitCode::data) << "the value is from the future";
+    set_time("12:10:30");
+    auto const answer = ask_new();
+    EXPECT_FALSE(answer.problem);
+    EXPECT_EQ(answer.samples.back().time, at("12:10"));
+}
+
+TEST_F(Live, AMissingValueIsAskedForAgain)
+{
+    set_time("12:02");
+    server_.control("fault=null_value&endpoint=forecast");
+    auto one = provider();
+    ASSERT_THAT(ask(one).samples, SizeIs(1));
+    set_time("12:02:29");
+    EXPECT_FALSE(ask(one).samples.back().intensity);
+    EXPECT_EQ(queries(), 1U);
+    set_time("12:02:30");
+    auto const answer = ask(one);
+    EXPECT_EQ(queries(), 2U);
+    ASSERT_THAT(answer.samples, SizeIs(1));
+    EXPECT_TRUE(answer.samples.back().intensity);
 }
 
 TEST_F(Live, RetriesARejectedAccountWhenItsFileChanges)

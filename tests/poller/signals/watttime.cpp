@@ -240,13 +240,17 @@ TEST_F(WattTime, LogsInAgainAfterAResponseThatIsNotJson)
 {
     auto one = client();
     ASSERT_TRUE(one.live(caiso));
-    for (auto const* fault : {"html", "truncated"}) {
+    for (auto const& [fault, code] :
+         {std::pair("html", ExitCode::temporary), std::pair("truncated", ExitCode::data)}) {
         auto const before = logins();
         server_.control(std::string("fault=") + fault + "&endpoint=forecast");
         EXPECT_TRUE(one.live(caiso)) << fault;
         EXPECT_EQ(logins(), before + 1) << fault;
         server_.control(std::string("fault=") + fault + "&endpoint=forecast&times=2");
-        EXPECT_EQ(refusal(one.live(caiso)).code, ExitCode::data) << fault;
+        auto const error = refusal(one.live(caiso));
+        EXPECT_EQ(error.code, code) << fault;
+        EXPECT_EQ(error.why.find("an HTML page, not JSON") != std::string::npos,
+                  code == ExitCode::temporary);
         EXPECT_EQ(logins(), before + 2) << fault;
     }
 }
