@@ -59,14 +59,15 @@ void note_start(Update& update, TrackedJob& tracked, Job const* listed, Time now
                              .at = listed->started});
 }
 
-// The first state of a job, its start and its end have events of their own.
+// Submission, first start and end of a job have events of their own.
 void note_state(Update& update, TrackedJob& tracked, Job const& listed)
 {
     auto const before = std::exchange(tracked.launcher_state, listed.launcher_state);
-    bool const is_told = before.empty() || before == listed.launcher_state ||
-                         listed.state == Job::State::ended ||
-                         (before == "PENDING" && listed.launcher_state == "RUNNING");
-    if (!is_told) update.states.push_back({tracked.id.value, listed.launcher_state});
+    auto const& state = listed.launcher_state;
+    bool const is_first = !tracked.running_since && (before.empty() || before == "PENDING") &&
+                          (state == "PENDING" || state == "RUNNING");
+    bool const has_changed = before != state && listed.state != Job::State::ended;
+    if (has_changed && !is_first) update.states.push_back({tracked.id.value, state});
 }
 
 // Returns whether the end of a job without a stop request is no failure. A job that ended at once

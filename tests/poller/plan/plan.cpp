@@ -302,6 +302,39 @@ TEST(Plan, ClockSetBackDelaysNothing)
     EXPECT_EQ(clamp_times(failed, at(3500), limits), failed);
 }
 
+// The states that a poller logs of a job which its launcher lists in these states, one per poll.
+std::vector<std::string> logged(SiteState state, std::vector<std::string> const& listed)
+{
+    std::vector<std::string> told;
+    for (auto const& name : listed) {
+        bool const waits = name == "PENDING" || name == "REQUEUED";
+        auto one = job("7", waits ? Job::State::pending : Job::State::running);
+        one.launcher_state = name;
+        auto update = observe(std::move(state), {one}, at(0), limits);
+        for (auto const& change : update.states) told.push_back(change.state);
+        state = std::move(update.state);
+    }
+    return told;
+}
+
+TEST(Plan, EachChangeOfAJobsStateIsLogged)
+{
+    using testing::ElementsAre;
+    EXPECT_THAT(logged({}, {"PENDING", "PENDING", "RUNNING", "RUNNING"}), SizeIs(0))
+        << "submission and start have events of their own";
+    EXPECT_THAT(logged({}, {"RUNNING", "SUSPENDED", "SUSPENDED", "RUNNING", "STOPPED"}),
+                ElementsAre("SUSPENDED", "RUNNING", "STOPPED"));
+    EXPECT_THAT(logged({}, {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING"}),
+                ElementsAre("CONFIGURING", "RUNNING", "COMPLETING"));
+    EXPECT_THAT(logged({}, {"RUNNING", "REQUEUED", "PENDING", "RUNNING"}),
+                ElementsAre("REQUEUED", "PENDING", "RUNNING"));
+    EXPECT_THAT(logged({}, {"SUSPENDED", "RUNNING"}), ElementsAre("SUSPENDED", "RUNNING"))
+        << "suspended before the first look";
+    auto recovered = tracking({job("7", Job::State::running)});
+    EXPECT_THAT(logged(recovered, {"RUNNING"}), ElementsAre("RUNNING"))
+        << "a lost state may have been another one";
+}
+
 TEST(Plan, StateSurvivesStorage)
 {
     auto state = tracking({job("7", Job::State::running), job("8", Job::State::pending, "i1")});
