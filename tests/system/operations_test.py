@@ -350,6 +350,20 @@ def operators_hold_stops_every_job_until_they_remove_it():
         (holds / "cooling").unlink()
         wait_for(lambda: len(run.metrics("A")) > steps, "steps after the hold", timeout=60)
         expect(run.poller_events("release")[-1]["cause"] == "operator", "no event of the release")
+        # A link that leads nowhere holds, in the folder, as the folder and on the way to it.
+        line = [*again, program("curtail-poll"), run.run_file, "--job-line", "A",
+                "--without-poller"]
+        execute(*line)
+        for link in (holds / "cooling", holds, holds.parent):
+            if link.exists():
+                link.rename(link.with_name("aside"))
+            link.symlink_to("/nowhere/holds")
+            refused = execute(*line, code=75)
+            expect("an operator holds this site" in refused.stderr, refused.stderr)
+            link.unlink()
+            if (link.with_name("aside")).exists():
+                link.with_name("aside").rename(link)
+        execute(*line)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/permission/operator_hold.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "base/core/files.hpp"
 #include "base/core/json.hpp"
@@ -55,27 +58,57 @@ std::optional<std::string> reason_in(std::string const& text, HoldSubject const&
     return object->text_at("reason");
 }
 
+// Whether no file has this name. A link that leads nowhere is there: the file system that has its
+// target may not be mounted.
+bool is_missing(fs::path const& path)
+{
+    struct stat status {};
+    if (lstat(path.c_str(), &status) == 0 || errno != ENOENT) return false;
+    auto const above = path.parent_path();
+    return stat(above.c_str(), &status) == 0 || above == path || is_missing(above);
+}
+
+struct Search {
+    std::optional<OperatorHold> hold{};  // the first one
+    bool has_vanished{false};            // a file has
+};
+
+Search search(std::vector<fs::path> const& files, HoldSubject const& subject, Time now)
+{
+    Search done;
+    for (auto const& file : files) {
+        auto const text = read_file_if_exists(file, std::int64_t{1} << 16);
+        if (!text) done.hold = {file, "it cannot be read: " + text.error().why};
+        else if (*text) {
+            if (auto reason = reason_in(**text, subject, now))
+                done.hold = {file, std::move(*reason)};
+        } else if (is_missing(file)) done.has_vanished = true;
+        else done.hold = {file, "it is a link that leads nowhere"};
+        if (done.hold) break;
+    }
+    return done;
+}
+
 std::optional<OperatorHold> find_in(fs::path const& folder, bool must_exist,
                                     HoldSubject const& subject, Time now)
 {
-    std::error_code error;
-    std::vector<fs::path> files;
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-        auto const name = it->path().filename().string();
-        if (!name.starts_with('.') && !name.ends_with('~')) files.push_back(it->path());
+    // A file that vanished may have got another name.
+    constexpr int tries = 3;
+    for (int i = 0; i < tries; ++i) {
+        std::error_code error;
+        std::vector<fs::path> files;
+        for (fs::directory_iterator it(folder, error), end; !error && it != end;
+             it.increment(error)) {
+            auto const name = it->path().filename().string();
+            if (!name.starts_with('.') && !name.ends_with('~')) files.push_back(it->path());
+        }
+        if (error && !must_exist && is_missing(folder)) return std::nullopt;
+        if (error) return OperatorHold{folder, "it cannot be read: " + error.message()};
+        std::ranges::sort(files);
+        auto found = search(files, subject, now);
+        if (found.hold || !found.has_vanished) return std::move(found.hold);
     }
-    bool const is_missing = error == std::errc::no_such_file_or_directory;
-    if (error && (must_exist || !is_missing))
-        return OperatorHold{folder, "it cannot be read: " + error.message()};
-    std::ranges::sort(files);
-    for (auto const& file : files) {
-        auto const text = read_file_if_exists(file, std::int64_t{1} << 16);
-        if (!text) return OperatorHold{file, "it cannot be read: " + text.error().why};
-        if (!*text) continue;  // removed meanwhile
-        if (auto reason = reason_in(**text, subject, now))
-            return OperatorHold{file, std::move(*reason)};
-    }
-    return std::nullopt;
+    return OperatorHold{folder, "its files change all the time"};
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ struct OperatorHold {
 /// list that it has must name the subject. Any other file concerns everybody; its first line is the
 /// reason. Names that begin with a dot or end with a tilde do not count.
 ///
-/// What cannot be read holds. A missing operators_folder holds nothing; a missing one of `more`
-/// holds.
+/// What cannot be read holds, and so does a link that leads nowhere, in a folder or on the way to
+/// it. A missing operators_folder holds nothing; a missing one of `more` holds.
 [[nodiscard]] std::optional<OperatorHold> find_operator_hold(
     std::vector<std::filesystem::path> const& more, HoldSubject const& subject, Time now);
 

@@ -3,7 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+
+#include <functional>
+#include <thread>
 
 #include "base/core/files.hpp"
 #include "support/temporary_folder.hpp"
@@ -75,6 +80,51 @@ TEST_F(OperatorHolds, WhatCannotBeReadHolds)
     EXPECT_THAT(missing->reason, HasSubstr("No such file"));
     std::filesystem::create_directory(folder_ / "inner");
     EXPECT_THAT(find_operator_hold({folder_.path()}, subject, noon)->reason, HasSubstr("a folder"));
+}
+
+TEST_F(OperatorHolds, NothingInTheFolderIsSkippedOrWaitedFor)
+{
+    auto const file = folder_ / "10-cooling";
+    auto const put_socket = [&] {
+        Fd const fd(socket(AF_UNIX, SOCK_STREAM, 0));
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        file.string().copy(address.sun_path, sizeof address.sun_path - 1);
+        // The address is one of its kind, as the call wants it.
+        auto const* bound = reinterpret_cast<sockaddr const*>(&address);
+        ASSERT_EQ(bind(fd.get(), bound, sizeof address), 0);
+    };
+    std::pair<std::function<void()>, char const*> const kinds[] = {
+        {[&] { std::filesystem::create_symlink("/nowhere/x", file); }, "leads nowhere"},
+        {[&] { std::filesystem::create_symlink(file, file); }, "Too many levels"},
+        {[&] { std::filesystem::create_symlink("/dev/null", file); }, "a device"},
+        {[&] { ASSERT_EQ(mkfifo(file.c_str(), 0600), 0); }, "a pipe"},
+        {put_socket, "a socket"},
+        {[&] { std::filesystem::create_directory(file); }, "a folder"},
+        {[&] { ASSERT_TRUE(write_file(file, std::string((1 << 16) + 1, 'x'))); }, "the limit is"},
+        {[&] { ASSERT_TRUE(write_file(file, "\xff\x1b[2J")); }, "\xff\x1b[2J"}};
+    for (auto const& [make, why] : kinds) {
+        make();
+        auto const hold = find_operator_hold({folder_.path()}, subject, noon);
+        ASSERT_TRUE(hold) << why;
+        EXPECT_EQ(hold->file, file);
+        EXPECT_THAT(hold->reason, HasSubstr(why));
+        std::filesystem::remove(file);
+    }
+}
+
+TEST_F(OperatorHolds, AFileThatIsRemovedWhileItIsReadHoldsNothing)
+{
+    std::jthread const operators([&](std::stop_token const& stop) {
+        while (!stop.stop_requested()) {
+            EXPECT_TRUE(write_file(folder_ / "20-other", R"({"users": ["bob"]})"));
+            std::filesystem::remove(folder_ / "20-other");
+        }
+    });
+    for (int i = 0; i < 200; ++i) {
+        auto const hold = find_operator_hold({folder_.path()}, subject, noon);
+        EXPECT_TRUE(!hold || hold->file == folder_.path()) << to_text(*hold);
+    }
 }
 
 TEST_F(OperatorHolds, TheTextNamesTheFileAndQuotesTheReason)
