@@ -10,6 +10,7 @@
 #include "base/core/text.hpp"
 #include "base/core/users.hpp"
 #include "run/permission/permission.hpp"
+#include "run/permission/site_file.hpp"
 
 namespace curtail::permission {
 namespace {
@@ -23,7 +24,7 @@ Hold parse(json::ObjectReader& r)
     hold.run = {r.text("run")};
     hold.site = {r.text("site")};
     hold.serial = r.integer("serial");
-    r.require(hold.serial <= largest_serial, "serial", "must be at most 2^53");
+    r.require(hold.serial >= 0 && hold.serial <= largest_serial, "serial", "must be 0 to 2^53");
     hold.held = r.boolean("held");
     hold.reason = r.text("reason");
     auto const since = parse_time(r.text("since"));
@@ -64,8 +65,7 @@ Result<void> write_hold(std::filesystem::path const& site_folder, Hold const& ho
                                {"reason", hold.reason},
                                {"since", format_time(hold.since)},
                                {"by", hold.by}};
-    if (auto made = make_folder(site_folder); !made) return made;
-    return write_file(hold_file(site_folder), json::to_string(content) + "\n");
+    return write_site_file_on_full_disk(hold_file(site_folder), json::to_string(content) + "\n");
 }
 
 Result<std::optional<Hold>> read_hold(std::filesystem::path const& site_folder, RunId const& run,

@@ -29,7 +29,8 @@ struct Hold {
 /// Returns the path of a site's hold: `hold.json` in the site's folder.
 [[nodiscard]] std::filesystem::path hold_file(std::filesystem::path const& site_folder);
 
-/// Replaces a site's hold atomically. Creates the site's folder if it is missing.
+/// Replaces a site's hold atomically, also if the disk is full (write_site_file_on_full_disk()).
+/// Creates the site's folder if it is missing.
 [[nodiscard]] Result<void> write_hold(std::filesystem::path const& site_folder, Hold const& hold);
 
 /// Reads a site's hold. Returns an empty optional if the file does not exist: no person has paused

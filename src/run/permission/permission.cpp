@@ -3,8 +3,9 @@
 
 #include <cmath>
 
-#include "base/core/files.hpp"
 #include "base/core/json.hpp"
+#include "run/permission/hold.hpp"
+#include "run/permission/site_file.hpp"
 
 namespace curtail::permission {
 namespace {
@@ -26,7 +27,8 @@ Permission parse(json::ObjectReader& r)
     permission.run = {r.text("run")};
     permission.site = {r.text("site")};
     permission.serial = r.integer("serial");
-    r.require(permission.serial <= largest_serial, "serial", "must be at most 2^53");
+    r.require(permission.serial >= 0 && permission.serial <= largest_serial, "serial",
+              "must be 0 to 2^53");
     permission.issued = read_time(r, "issued");
     double const seconds = r.number("lifetime_s");
     bool const good = seconds >= 0 && seconds <= longest_lifetime_s;
@@ -67,8 +69,13 @@ Result<void> write_permission(std::filesystem::path const& site_folder,
                                {"lifetime_s", FractionalSeconds(permission.lifetime).count()},
                                {"until", format_time(permission.until)},
                                {"why", permission.why}};
-    if (auto made = make_folder(site_folder); !made) return made;
-    return write_file(permission_file(site_folder), json::to_string(content) + "\n");
+    auto const text = json::to_string(content) + "\n";
+    auto const file = permission_file(site_folder);
+    if (permission.is_withdrawn()) return write_site_file_on_full_disk(file, text);
+    auto const written = write_site_file(file, text);
+    // For the end of this permission, and for the first pause of a person.
+    for (auto const& one : {file, hold_file(site_folder)}) reserve_space(one);
+    return written;
 }
 
 Result<std::optional<Permission>> read_permission(std::filesystem::path const& site_folder,

@@ -39,7 +39,8 @@ struct Permission {
 /// Returns the path of a site's permission: `permission.json` in the site's folder.
 [[nodiscard]] std::filesystem::path permission_file(std::filesystem::path const& site_folder);
 
-/// Replaces a site's permission atomically. Creates the site's folder if it is missing.
+/// Replaces a site's permission atomically. Creates the site's folder if it is missing. Also
+/// withdraws a permission if the disk is full (write_site_file_on_full_disk()).
 [[nodiscard]] Result<void> write_permission(std::filesystem::path const& site_folder,
                                             Permission const& permission);
 

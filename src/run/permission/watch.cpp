@@ -77,7 +77,6 @@ Result<void> check_start(Requirement requirement, Reading const& reading, Time n
 std::optional<Error> JobWatch::see(Reading const& reading, MonoTime now, Time real_now)
 {
     read_ = now;
-    read_real_ = real_now;
     std::optional<Error> problem;
     if (!reading) problem = reading.error();
     else if (*reading) problem = future_error(**reading, real_now);
@@ -88,12 +87,6 @@ std::optional<Error> JobWatch::see(Reading const& reading, MonoTime now, Time re
     }
     problem_ = std::move(problem);
     return is_new ? problem_ : std::nullopt;
-}
-
-bool JobWatch::is_stale(MonoTime now, Time real_now) const
-{
-    constexpr Millis longest{2'000};
-    return now - read_ > longest || real_now - read_real_ > longest;
 }
 
 std::optional<PermissionEnd> JobWatch::end(MonoTime now, Time real_now) const

@@ -44,7 +44,7 @@ struct PermissionEnd {
 class JobWatch {
   public:
     explicit JobWatch(Requirement requirement) : requirement_(requirement) {}
-    /// Takes note of a reading. `now` and `real_now` are the times of the reading. Returns an error
+    /// Takes note of a reading. `now` and `real_now` are the times when it began. Returns an error
     /// if the reading is unusable, and the previous reading was not; the job then logs it.
     [[nodiscard]] std::optional<Error> see(Reading const& reading, MonoTime now, Time real_now);
     /// Returns why the job must stop, or an empty optional if it may train.
@@ -52,10 +52,9 @@ class JobWatch {
     /// A permission ends `lifetime` after the job first saw its serial, or at `until`, whichever
     /// comes first. If the file is missing or unusable, the last permission that was read counts.
     [[nodiscard]] std::optional<PermissionEnd> end(MonoTime now, Time real_now) const;
-    /// Returns whether the job may have slept since its last reading, for example because somebody
-    /// suspended it: the reading is more than 2 s old, on either clock. Such a job reads the file
-    /// again before it obeys end().
-    [[nodiscard]] bool is_stale(MonoTime now, Time real_now) const;
+    /// Returns whether a reading began at `moment` or later. Somebody may have suspended the job
+    /// since the last one, so a job reads the file again before it obeys end().
+    [[nodiscard]] bool has_read_since(MonoTime moment) const { return read_ >= moment; }
     /// Returns the permission with the highest serial that was read; empty if there is none.
     [[nodiscard]] std::optional<Permission> const& last() const { return last_; }
 
@@ -63,8 +62,7 @@ class JobWatch {
     Requirement requirement_;
     std::optional<Permission> last_;
     MonoTime first_seen_{};  ///< when the job first saw the serial of `last_`
-    MonoTime read_{};        ///< the last reading
-    Time read_real_{};       ///< the same, in real time
+    MonoTime read_{};        ///< when the last reading began
     std::optional<Error> problem_;
 };
 

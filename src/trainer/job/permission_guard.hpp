@@ -28,15 +28,17 @@ class PermissionGuard {
     PermissionGuard& operator=(PermissionGuard const&) = delete;
 
     /// Requests a stop if the permission has ended. The training loop calls it before each step, so
-    /// that no step starts later. If the job may have slept, first waits up to 5 s for a new
-    /// reading of the file. Safe from any thread.
+    /// that no step starts later. First waits up to 5 s for a new reading of the file: the job may
+    /// have slept since the last one. Safe from any thread.
     void check();
     /// Returns the end of the permission, once check() has noticed it. Safe from any thread.
     [[nodiscard]] std::optional<permission::PermissionEnd> ended() const;
 
   private:
-    void read();
-    void stop_if_ended();
+    // Reads the files. The times are those of the begin.
+    void read(MonoTime now, Time real_now);
+    // Requests a stop if the permission, as last read, ends until these times.
+    void stop_if_ended(MonoTime now, Time real_now);
     void run(std::stop_token const& stop);
 
     std::filesystem::path site_folder_;
@@ -45,9 +47,8 @@ class PermissionGuard {
     SiteId site_;
     StopSignal const& stop_;
     Log log_;
-    mutable std::mutex mutex_;  ///< guards the next four members
+    mutable std::mutex mutex_;  ///< guards the next three members
     permission::JobWatch watch_;
-    bool reads_{false};  ///< whether the thread runs
     std::optional<permission::OperatorHold> hold_;
     std::optional<permission::PermissionEnd> ended_;
     std::condition_variable has_read_;

@@ -94,6 +94,16 @@ TEST_F(PollPermission, APollerThatLivesRepairsTheFile)
                                  (void)permission::write_permission(folder(), old);
                              })};
     int second = 2;
+    auto const whole = read_file(file).value();
+    for (auto const* serial : {"9007199254740992", "9007199254740993", "-7", "7.5", "null"}) {
+        auto text = whole;
+        text.replace(text.find("\"serial\":") + 9,
+                     text.find(",\"issued") - text.find("\"serial\":") - 9, serial);
+        ASSERT_TRUE(write_file(file, text));
+        ASSERT_TRUE(writer.update(closed, at(second++)));
+        EXPECT_GT(permission().serial, first.serial) << serial;
+        EXPECT_LT(permission().serial, first.serial + 100'000) << serial;
+    }
     for (auto const& broken : break_file) {
         broken();
         ASSERT_TRUE(writer.update(closed, at(second++)));

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/core/files.hpp"
 #include "run/permission/hold.hpp"
 #include "run/permission/permission.hpp"
+#include "support/own_mounts.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::permission {
@@ -53,6 +56,90 @@ TEST(PermissionFile, ThatIsDamagedIsUnusable)
         ASSERT_FALSE(read) << length;
         EXPECT_EQ(read.error().code, ExitCode::temporary) << length;
     }
+}
+
+TEST(PermissionFile, WithASerialThatIsNoneIsUnusable)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_permission(folder.path(), permission));
+    auto const whole = *read_file(permission_file(folder.path()));
+    auto const at = whole.find("\"serial\":7");
+    for (auto const* serial :
+         {"-7", "7.5", "7.0", "\"7\"", "null", "1e30", "99999999999999999999"}) {
+        auto text = whole;
+        text.replace(at + 9, 1, serial);
+        ASSERT_TRUE(write_file(permission_file(folder.path()), text));
+        EXPECT_FALSE(read_permission(folder.path(), run, site)) << serial;
+    }
+}
+
+// A disk of 128 KiB without a free byte, on which a permission and then a hold have been written.
+class FullDisk : public testing::Test {
+  protected:
+    void SetUp() override
+    {
+        if (!test::can_mount()) GTEST_SKIP() << "only root can mount a small disk";
+    }
+    // Calls `check` in a child that has the disk, and returns its result.
+    bool with_full_disk(std::function<bool()> const& check)
+    {
+        return test::in_own_mounts([&] {
+            if (mount("none", folder_.path().c_str(), "tmpfs", 0, "size=128k") != 0) return false;
+            bool const is_served = write_permission(folder_.path(), permission).has_value();
+            while (append_line(folder_ / "rest", std::string(4095, 'x'), false)) continue;
+            return is_served && !write_file(folder_ / "more", "x") && check();
+        });
+    }
+    bool withdraw(std::int64_t serial)
+    {
+        Permission const next{run, site, serial, noon, Millis{0}, noon, std::string(300, 'y')};
+        auto const written = write_permission(folder_.path(), next);
+        auto const read = read_permission(folder_.path(), run, site);
+        return written && read && *read && **read == next;
+    }
+    bool decide(std::int64_t serial, bool held)
+    {
+        Hold const hold{run, site, serial, held, held ? "maintenance" : "", noon, "anna@login1"};
+        auto const written = write_hold(folder_.path(), hold);
+        auto const read = read_hold(folder_.path(), run, site);
+        return written && read && *read && **read == hold;
+    }
+    test::TemporaryFolder folder_;
+};
+
+TEST_F(FullDisk, APermissionEndsAndASiteIsPausedForTheFirstTime)
+{
+    EXPECT_TRUE(with_full_disk([&] { return withdraw(8) && decide(1, true); }));
+}
+
+TEST_F(FullDisk, EachLaterDecisionCountsToo)
+{
+    EXPECT_TRUE(with_full_disk([&] {
+        for (int i = 0; i < 5; ++i)
+            if (!withdraw(8 + i) || !decide(1 + i, i % 2 == 0)) return false;
+        return true;
+    }));
+}
+
+TEST_F(FullDisk, WithoutReservedSpaceTheFileIsOverwritten)
+{
+    EXPECT_TRUE(with_full_disk([&] {
+        for (auto const* name : {".permission.json.reserve", ".hold.json.reserve"}) {
+            std::filesystem::remove(folder_ / name);
+            while (append_line(folder_ / "rest", std::string(4095, 'x'), false)) continue;
+        }
+        return !write_file(folder_ / "more", "x") && withdraw(8) && withdraw(9);
+    }));
+}
+
+TEST_F(FullDisk, APermissionIsNotRenewed)
+{
+    auto renewed = permission;
+    renewed.serial = 8;
+    EXPECT_TRUE(with_full_disk([&] {
+        return !write_permission(folder_.path(), renewed) &&
+               **read_permission(folder_.path(), run, site) == permission;
+    }));
 }
 
 TEST(PermissionFile, WithASerialThatLeavesNoRoomForTheNextIsUnusable)

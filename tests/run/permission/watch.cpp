@@ -93,14 +93,11 @@ TEST(PermissionWatch, AJobThatSleptReadsItsPermissionAgain)
 {
     Job job(Requirement::always);
     (void)job.see(permission_at(noon), Seconds{0});
-    auto const is_stale = [&](Seconds mono, Seconds real) {
-        return job.watch.is_stale(start + mono, noon + real);
-    };
-    EXPECT_FALSE(is_stale(Seconds{2}, Seconds{2}));
-    EXPECT_TRUE(is_stale(Seconds{3}, Seconds{3}));
-    EXPECT_TRUE(is_stale(Seconds{0}, Seconds{3})) << "a suspended machine has no monotonic time";
-    (void)job.see(permission_at(noon + Seconds{90}, 2), Seconds{90});
-    EXPECT_FALSE(is_stale(Seconds{90}, Seconds{90}));
+    EXPECT_FALSE(job.may_train(Seconds{100}));
+    EXPECT_FALSE(job.watch.has_read_since(start + Seconds{100}));
+    (void)job.see(permission_at(noon + Seconds{90}, 2), Seconds{100});
+    EXPECT_TRUE(job.watch.has_read_since(start + Seconds{100}));
+    EXPECT_TRUE(job.may_train(Seconds{100}));
 }
 
 TEST(PermissionWatch, ASerialThatNoPollerCanHaveWrittenDoesNotCount)
