@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "base/core/files.hpp"
 #include "base/core/json.hpp"
 #include "base/core/text.hpp"
 #include "base/core/users.hpp"
