@@ -1,199 +1,199 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Computes a run's headline figures with Python alone, and compares them with headline.json. Exits
-with 1 if one differs in its first 9 digits, or if a file is not the one that digests.txt names."""
-import bisect
-import csv
-import functools
-import hashlib
-import json
-import math
-import sys
-from pathlib import Path
+"""Computes the figures of a report with Python alone (3.6 or later). Compares them with those in
+figures.jsonl, to 9 digits, and the files with digests.txt. Exits with 1 if something differs."""
+import bisect, collections, csv, functools, hashlib, io, itertools, json, math, os, pathlib, sys
 
-HERE = Path(__file__).resolve().parent
+HERE = pathlib.Path(os.path.abspath(__file__)).parent
+SAME = {"gco2": "g", "gco2_outside": "g_outside", "kwh_unknown": "unknown_kwh", "co2_kg": "kg",
+        "energy_kwh": "kwh", "mean_intensity": "g_per_kwh", "is_whole": "co2_is_whole"}
 
 
-def table(name):
-    return list(csv.DictReader((HERE / name).read_text().splitlines()))
+def read_folder():
+    """The files by name, and the names of those that are missing, changed, added or links."""
+    files = {path.relative_to(HERE).as_posix(): path.read_bytes() if path.is_file() and
+             not path.is_symlink() else b"no plain file" for path in HERE.rglob("*")
+             if path.is_symlink() or not path.is_dir()}
+    named = {line[66:]: line[:64] for line in files["digests.txt"].decode().splitlines()}
+    return files, [name for name in sorted({*files, *named} - {"digests.txt"}) if hashlib.sha256(
+        files.get(name, b"missing")).hexdigest() != named.get(name)]
 
 
-def lines(name):
-    return [json.loads(line) for line in (HERE / name).read_text().splitlines()]
+def figures(t, name="", **more):
+    """What the report states of a sum of Wh, g and doubts. The amounts have a name before them."""
+    energy, lit, carbon, dirty = (t[name + k] for k in ("energy", "known", "carbon", "dirty"))
+    bounds = {bound for bound in ("at least", "at most", "uncertain") if t[bound] + t[name + bound]}
+    of_co2 = bounds | ({"at least"} if energy - lit > .005 * energy else set())
+    is_known = bounds <= {"at most"} and (energy <= 0 or not t[name + "blind"] and lit > 0)
+    of_carbon = {"g": carbon, "kg": carbon / 1000, "g_outside": dirty,
+                 "co2_outside_kg": dirty / 1000, "kwh_outside": (lit - t[name + "clean"]) / 1000,
+                 "share": t[name + "clean"] / energy if lit > 0 else None,
+                 "g_per_kwh": carbon / lit * 1000 if lit > 0 else None}
+    return dict({key: value if is_known else None for key, value in of_carbon.items()},
+                kwh=None if t[name + "unpowered"] and energy <= 0 else energy / 1000,
+                unknown_kwh=(energy - lit) / 1000, avoided_g=t[name + "avoided"],
+                energy_is_whole=not bounds, co2_is_whole=is_known and not of_co2, **more)
 
 
-RUN = json.loads((HERE / "run.json").read_text())
-SITES = RUN["sites"]
-COMMITS = lines("commits.jsonl")
-STATES = [(r["site"], r["state"], int(r["from_ms"]), int(r["to_ms"])) for r in table("states.csv")]
-SAMPLES = table("samples.csv")
-STEPS = {s["id"]: [{k: float(v) if v else None for k, v in row.items() if k != "site"}
-                   for row in table("steps.csv") if row["site"] == s["id"]] for s in SITES}
+class Record:
+    def __init__(self, files):
+        vars(self).update(json.loads(files["run.json"].decode("utf-8")))
+        self.commits = [json.loads(line) for line in files["commits.jsonl"].splitlines()]
+        self.tables = {name: [
+            {key: value if key in ("site", "state", "region") else float(value) if value else None
+             for key, value in row.items()}
+            for row in csv.DictReader(io.StringIO(files[name + ".csv"].decode("utf-8")))]
+            for name in ("states", "steps", "samples", "averages", "always_on")}
+        self.trained = self.commits[-1]["tokens"] - self.commits[0]["tokens"] if self.commits else 0
+        self.changes = functools.lru_cache(maxsize=None)(self.changes)
+        self.sums = {s["id"]: self.sum_of(s) for s in self.sites}
+        self.total = sum(self.sums.values(), collections.Counter(self.bounds))
+        self.scenarios = self.always_on() if self.trained > 0 else {}
 
+    def of(self, table, value, key="site"):
+        return [row for row in self.tables[table] if row[key] == value]
 
-@functools.lru_cache(maxsize=None)
-def series(region, max_age_ms):
-    """A sample holds until the next one, at most for the longer of its period and max_age_ms."""
-    rows = [r for r in SAMPLES if r["region"] == region]
-    pieces = []
-    for row, following in zip(rows, rows[1:] + [None]):
-        begin = int(row["time_ms"])
-        end = begin + max(max_age_ms, int(row["period_ms"] or 0))
-        end = min(end, int(following["time_ms"])) if following else end
-        if row["gco2_per_kwh"]:
-            pieces.append((begin, end, float(row["gco2_per_kwh"])))
-    return pieces
+    def changes(self, table, region, max_age_ms):
+        """When the intensity changes, and to what, by the rule `hold` of docs/energy.md."""
+        rows, out = self.of(table, region, "region"), [(-math.inf, None)]
+        for row, begin in zip(rows, [row["time_ms"] for row in rows[1:]] + [math.inf]):
+            end = row["time_ms"] + max(max_age_ms, row["period_ms"] or 0)
+            out += [(row["time_ms"], row["gco2_per_kwh"])] + [(end, None)] * (end < begin)
+        return out + [(math.inf, None)]
 
-
-def bill(spans, settings, region=None):
-    """Energy, clean and unknown energy in Wh, carbon and dirty carbon in g, of spans (state, from,
-    to), with the settings that were in force."""
-    sums = [0.0] * 5
-    for s in settings:
-        pieces = series(region or s["region"], s["max_age_ms"])
-        for state, begin, end in spans:
-            begin, end = max(begin, s["from_ms"]), min(end, s["to_ms"])
-            if begin >= end or s["training_w"] is None:
+    def bill(self, out, name, rows, table="samples"):
+        """Adds what is drawn in the times of some rows of states.csv."""
+        for r in rows:
+            if r["watts"] is None:
+                out.update([name + "at least", name + "unpowered"])
                 continue
-            watts = s["pue"] * s["training_w" if state in ("training", "stalled") else "idle_w"]
-            known = 0
-            for first, last, grams in pieces[max(0, bisect.bisect(pieces, (begin,)) - 1):]:
-                if first >= end:
-                    break
-                part = max(0, min(end, last) - max(begin, first))
-                known += part
-                energy = watts * part / 3.6e6
-                carbon, clean = max(0.0, energy * grams / 1000), grams < s["threshold"]
-                sums[1] += energy if clean else 0
-                sums[3] += carbon
-                sums[4] += 0 if clean else carbon
-            sums[0] += watts * (end - begin) / 3.6e6
-            sums[2] += watts * (end - begin - known) / 3.6e6
-    return sums
+            changes = self.changes(table, r["region"], r["max_age_ms"])
+            out[name + "blind"] += r["watts"] > 0 and all(grams is None for _, grams in changes)
+            i = bisect.bisect(changes, (r["from_ms"],)) - 1
+            while changes[i][0] < r["to_ms"]:
+                (begin, grams), (end, _), i = changes[i], changes[i + 1], i + 1
+                hours = (min(end, r["to_ms"]) - max(begin, r["from_ms"])) / 3.6e6
+                energy, is_known = r["watts"] * r["pue"] * hours, grams is not None
+                carbon, is_clean = energy * (grams or 0) / 1000, (grams or 0) < r["threshold"]
+                for key, value in (("energy", energy), ("inside", energy * r["in_window"]),
+                                   ("known", energy * is_known), ("carbon", max(0, carbon)),
+                                   ("clean", energy * (is_known and is_clean)), ("avoided", max(
+                                       0, -carbon)), ("dirty", max(0, carbon) * (not is_clean))):
+                    out[name + key] += value
+        return out
 
+    def sum_of(self, site):
+        """What a site drew and did: amounts, seconds by state, and tokens."""
+        rows, out = self.of("states", site["id"]), collections.Counter([site["bound"]])
+        drawn = [r for r in rows if r["state"] not in ("provision", "maybe_between_jobs")]
+        self.bill(out, "", drawn)
+        self.bill(out, "average ", drawn, "averages")
+        self.bill(out, "if idle ", [r for r in rows if r["state"] != "provision"])
+        for r, seconds in ((r, (r["to_ms"] - r["from_ms"]) / 1000) for r in rows):
+            out[r["state"]] += seconds
+            out["allocated"] += seconds * ("between_jobs" not in r["state"])
+            out["embodied"] += seconds / 3600 * (r["embodied_per_hour"] or 0)
+            out["no embodied"] += r["embodied_per_hour"] is None
+        for parts in (commit["included"] for commit in self.commits):
+            out["tokens"] += parts.get(site["id"], 0)
+            out["joint" if len(parts) > 1 else "lone"] += site["id"] in parts
+        logged = sum(step["tokens"] for step in self.of("steps", site["id"]))
+        out["useful"] = out["training"] * min(1, out["tokens"] / (logged or math.inf))
+        out["no goodput"] = not logged and out["tokens"] > 0
+        return out
 
-def rate(site, held, pauses):
-    """Tokens per real second of the steps that ran, alone if the site has such steps."""
-    def overlaps(spans, begin, end):
-        return any(a < end and begin < b for a, b in spans)
+    def always_on(self):
+        """Always-on in each region, at a site's rate: that of its steps that ran, alone if any."""
+        def apart(steps, rows):
+            spans = sorted((r["real_from_ms"], r["real_to_ms"]) for r in rows if r["real_to_ms"])
+            ends = [-math.inf] + list(itertools.accumulate((end for _, end in spans), max))
+            return [s for s in steps if ends[bisect.bisect(spans, (s["time_ms"],))] <=
+                    s["time_ms"] - round(s["step_s"] * 1000)]
 
-    pace = {True: [0, 0.0], False: [0, 0.0]}
-    for step in STEPS[site]:
-        end = step["time_ms"]
-        begin = end - round(step["step_s"] * 1000)
-        if overlaps(pauses[site], begin, end):
-            continue
-        alone = not any(overlaps(spans, begin, end) for s, spans in held.items() if s != site)
-        for kind in {alone, False}:
-            pace[kind][0] += step["tokens"]
-            pace[kind][1] += max(step["step_s"], RUN["step_at_least_s"])
-    return next((t / s for t, s in (pace[True], pace[False]) if t > 0 and s > 0), None)
+        rates, out = {}, {}
+        for site in self.sums:
+            ran = apart(self.of("steps", site), [r for r in self.of("states", site) if r["state"] in
+                                                 ("suspended", "frozen", "stalled")])
+            for steps in (ran, apart(ran, [r for r in self.tables["states"] if r["site"] != site])):
+                seconds = sum(max(step["step_s"], step["at_least_s"]) for step in steps)
+                if seconds > 0 and sum(step["tokens"] for step in steps) > 0:
+                    rates[site] = sum(step["tokens"] for step in steps) / seconds
+        for region in dict.fromkeys(r["region"] for r in self.tables["always_on"]):
+            rows = self.of("always_on", region, "region")
+            rate, begin = rates[rows[0]["site"]], rows[0]["from_ms"]
+            end = begin + round(self.trained / (rate / self.factor) * 1000)
+            changes = [(r, self.changes("samples", region, r["max_age_ms"])) for r in rows]
+            known = [min(b, r["to_ms"]) for r, c in changes for (_, grams), (b, _) in zip(c, c[1:])
+                     if grams is not None and b > r["from_ms"]]
+            until = min(end, max([begin] + known))
+            rows = [dict(r, to_ms=min(until, r["to_ms"])) for r in rows if r["from_ms"] < until]
+            out[region] = figures(
+                self.bill(collections.Counter(), "", rows), wall_s=(end - begin) / 1000, observed=(
+                    until - begin) / (end - begin) if end > begin else 1, tokens=self.trained
+                if until == end else int(rate / self.factor * (until - begin) / 1000), rate={
+                    "tokens_per_s": rate})
+        return out
 
+    def report(self):
+        """The figures by their names in figures.jsonl."""
+        t, sites = self.total, {site: self.entry(sums) for site, sums in self.sums.items()}
+        rounds = [len(commit["included"]) for commit in self.commits if commit["is_merge"]]
+        ends = [step["time_ms"] for step in self.tables["steps"]]
+        idle = figures(t, "if idle ") if t["if idle energy"] > t["energy"] else {}
+        whole = dict(
+            self.entry(t), tokens=self.trained, rounds=len(rounds), joint_rounds=sum(
+                n > 1 for n in rounds), lone_rounds=sum(n < 2 for n in rounds), observed=1,
+            training_h=t["training"] / 3600, allocated_h=t["allocated"] / 3600, energy_if_idle_kwh=
+            idle.get("kwh"), co2_if_idle_kg=idle.get("kg"), wall_s=max(0, self.origin_ms + round(
+                (max(ends) - self.real_origin_ms) * self.factor) - self.time_zero_ms) / 1000
+            if ends else None)
+        whole["split"] = whole["co2_by_site"] = {site: f["kg"] for site, f in sites.items()}
+        regions = {r: dict(s, ratio=whole["ratio"][r]) for r, s in self.scenarios.items()}
+        grams, is_whole = whole["g"], whole["co2_is_whole"] and self.trained > 0
+        has_sci = is_whole and not t["no embodied"] and not any(
+            s["between_jobs"] == "unknown" and sites[s["id"]]["held_devices_s"] for s in self.sites)
+        return {
+            "totals": {"all": whole, "sites": sites}, "headline": dict(
+                whole, always_on=regions, tokens=self.inherited + self.trained,
+                tokens_by_site={site: f["tokens"] for site, f in sites.items()},
+                share_baseline={region: s["share"] for region, s in regions.items()}),
+            "comparison": dict({"one:" + region: s for region, s in regions.items()}, run=dict(
+                whole, ratio=1 if is_whole and grams > 0 else None)), "audit": {
+                    "average": figures(t, "average ") if self.tables["averages"] else None,
+                    "g_per_million_tokens": grams / self.trained * 1e6
+                    if self.trained > 0 and grams is not None else None, "sci": {
+                        "g_per_million_tokens": (grams + t["embodied"]) / self.trained * 1e6,
+                        "operational_g": grams, "embodied_g": t["embodied"]} if has_sci else None}}
 
-def always_on(region, trained, rates):
-    near = [s for s in SITES if s["region"] == region and rates[s["id"]]]
-    site = (near or [s for s in SITES if s["id"] == RUN["reference"]])[0]
-    speed = rates[site["id"]] / RUN["clock"]["factor"]
-    start = next(int(r["time_ms"]) for r in SAMPLES if r["region"] == region)
-    end = start + round(trained / speed * 1000)
-    known = [(s, series(region, s["max_age_ms"])[-1][1]) for s in site["settings"]
-             if series(region, s["max_age_ms"])]
-    until = min(end, max([start] + [min(k, s["to_ms"]) for s, k in known if k > s["from_ms"]]))
-    energy, clean, unknown, grams, _ = bill([("training", start, until)], site["settings"], region)
-    return {"kwh": energy / 1000, "kg": grams / 1000,
-            "share": clean / energy if energy > unknown else None,
-            "tokens": trained if until == end else int(speed * (until - start) / 1000)}
-
-
-def loss():
-    """Lowest smoothed perplexity, and mean loss of the last steps."""
-    points = sorted(((s["progress_tokens"] / RUN["batch_tokens"], s["loss"])
-                     for steps in STEPS.values() for s in steps if s["loss"] is not None),
-                    key=lambda point: point[0])
-    if not points:
-        return None, None
-    constant = min(100.0, max(5.0, math.floor(len(points) / 50 + 0.5)))
-    groups = {}
-    for step, value in points:
-        groups.setdefault(step, []).append(math.exp(value))
-    smooth = best = last = None
-    for step, values in groups.items():
-        a = math.exp(-(step - last) / constant) if last is not None else 0.0
-        smooth = a * (smooth or 0.0) + (1 - a) * sum(values) / len(values)
-        best, last = min(best or smooth, smooth), step
-    tail = min(1000.0, max(20.0, math.floor(len(points) / 10 + 0.5)))
-    newest = [value for step, value in points if step > points[-1][0] - tail]
-    return best, sum(newest) / len(newest)
-
-
-def headline():
-    if not COMMITS:
-        return {}
-    by_site = {s["id"]: 0 for s in SITES}
-    for part in (part for commit in COMMITS for part in commit["included"]):
-        by_site[part["site"]] = by_site.get(part["site"], 0) + part["tokens"]
-    trained = COMMITS[-1]["tokens"] - COMMITS[0]["tokens"]
-    sums, inside, training, allocated, useful, grams = [0.0] * 5, 0.0, 0.0, 0.0, 0.0, {}
-    for site in SITES:
-        mine = [span[1:] for span in STATES if span[0] == site["id"]]
-        drawn = [span for span in mine if span[0] != "provision"]
-        figures = bill(drawn, site["settings"])
-        sums = [a + b for a, b in zip(sums, figures)]
-        grams[site["id"]] = figures[3] / 1000
-        for w in (w for w in table("windows.csv") if w["site"] == site["id"]):
-            begin, end = int(w["open_ms"]), int(w["close_ms"])
-            inside += bill([(s, max(a, begin), min(b, end)) for s, a, b in drawn],
-                           site["settings"])[0]
-        seconds = sum(b - a for s, a, b in mine if s == "training") / 1000
-        logged = sum(step["tokens"] for step in STEPS[site["id"]])
-        training += seconds
-        allocated += sum(b - a for s, a, b in mine if s != "between_jobs") / 1000
-        useful += seconds * min(1, by_site[site["id"]] / logged) if logged else 0
-    real = [r for r in table("states.csv") if r["real_from_ms"]]
-    spans = {kind: {s["id"]: [(int(r["real_from_ms"]), int(r["real_to_ms"])) for r in real
-                              if r["site"] == s["id"] and (not kind or r["state"] in kind)]
-                    for s in SITES} for kind in ((), ("suspended", "frozen", "stalled"))}
-    rates = {s["id"]: rate(s["id"], *spans.values()) for s in SITES}
-    energy, clean, unknown, carbon, dirty = sums
-    best, tail = loss()
-    last = max((step["time_ms"] for steps in STEPS.values() for step in steps), default=None)
-    clock = RUN["clock"]
-    regions = [r for r in dict.fromkeys(row["region"] for row in SAMPLES) if trained > 0 and (
-        rates[RUN["reference"]] or any(s["region"] == r and rates[s["id"]] for s in SITES))]
-    return {
-        "energy_kwh": energy / 1000, "co2_kg": carbon / 1000, "co2_by_site": grams,
-        "share": clean / energy if energy > unknown else None, "kwh_unknown": unknown / 1000,
-        "co2_outside_kg": dirty / 1000, "kwh_outside": (energy - unknown - clean) / 1000,
-        "mean_intensity": carbon / (energy - unknown) * 1000 if energy > unknown else None,
-        "share_inside_windows": inside / energy if energy else None,
-        "tokens": COMMITS[-1]["tokens"], "tokens_by_site": by_site,
-        "wall_s": max(0, clock["origin_ms"] - RUN["time_zero_ms"] +
-                      round((last - clock["real_origin_ms"]) * clock["factor"])) / 1000
-        if last else None,
-        "training_h": training / 3600, "allocated_h": allocated / 3600,
-        "goodput": useful / allocated if allocated else None, "best_ppl": best, "tail_loss": tail,
-        "rounds": sum(c["kind"] == "merge" for c in COMMITS),
-        "joint_rounds": sum(len({p["site"] for p in c["included"]}) > 1 for c in COMMITS),
-        "always_on": {r: always_on(r, trained, rates) for r in regions}}
-
-
-def flat(value, name=""):
-    return {name: value} if not isinstance(value, dict) else {
-        k: v for key, part in value.items() for k, v in flat(part, f"{name}/{key}").items()}
+    def entry(self, t):
+        """What the report states of a site, or of all sites."""
+        f, seconds = figures(t), t["allocated"]
+        ratio = {region: f["kg"] / s["kg"] * s["tokens"] / self.trained if f["co2_is_whole"] and
+                 s["co2_is_whole"] and s["kg"] > 0 and s["observed"] >= .9 else None
+                 for region, s in self.scenarios.items()}
+        return dict(f, ratio=ratio, tokens=t["tokens"], joint_rounds=t["joint"],
+                    lone_rounds=t["lone"], allocated_s=seconds, goodput=t["useful"] / seconds
+                    if seconds and not t["no goodput"] else None, held_devices_s=seconds -
+                    t["provision"], share_inside_windows=t["inside"] / t["energy"]
+                    if t["energy"] else None)
 
 
 def main():
-    digests = [line.split("  ", 1) for line in (HERE / "digests.txt").read_text().splitlines()]
-    wrong = [name for digest, name in digests
-             if hashlib.sha256((HERE / name).read_bytes()).hexdigest() != digest]
-    found = flat(headline())
-    for name, value in flat(json.loads((HERE / "headline.json").read_text())).items():
-        print(f"{name:40} {found.get(name)!r:>24} {value!r:>24}")
-        if found.get(name) is None or not math.isclose(found[name], value, rel_tol=1e-9):
-            wrong.append(name)
-    print("".join(f"differs: {name}\n" for name in wrong), end="", file=sys.stderr)
-    return 1 if wrong else 0
+    files, wrong = read_folder()
+    if wrong:
+        sys.exit("".join(f"differs: {name!a}\n" for name in wrong))
+    found = Record(files).report()
+    for path, value in map(json.loads, files["figures.jsonl"].splitlines()):
+        mine = found
+        for key in path:
+            mine = mine.get(SAME.get(key, key), ...) if isinstance(mine, dict) else mine
+        if mine in (value, ...) or value == "left out" or None not in (mine, value) and \
+                math.isclose(mine, value, rel_tol=1e-9, abs_tol=1e-9):
+            print(f"{'not recomputed' if mine is ... else str(value):>20}  {'/'.join(path)!a}")
+        else:
+            wrong.append(f"differs: {'/'.join(path)!a}: {mine!a} instead of {value!a}\n")
+    print("SHA-256 of digests.txt:", hashlib.sha256(files["digests.txt"]).hexdigest())
+    sys.exit("".join(wrong) or 0)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__": main()

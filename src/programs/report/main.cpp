@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // curtail-report: the energy, carbon and training of a run.
 #include "base/core/clock.hpp"
+#include "base/core/digest.hpp"
 #include "base/core/files.hpp"
 #include "bill/account/account_of.hpp"
 #include "bill/evidence/evidence.hpp"
@@ -182,13 +183,15 @@ Result<void> write_evidence(programs::Arguments const& arguments, programs::Cons
         (!fs::is_directory(folder, error) || !fs::is_empty(folder, error)))
         return fail(ExitCode::usage, "--evidence " + folder.string(),
                     "it exists, and is no empty folder", "pass a folder that does not exist");
+    std::string digest;
     for (auto const& file :
          evidence::evidence_of(files, account, document, !arguments.flag("without-values"))) {
         auto const path = folder / file.name;
         if (auto made = make_folder(path.parent_path()); !made) return made;
         if (auto written = write_file(path, file.text); !written) return written;
+        if (file.name == "digests.txt") digest = sha256(file.text).hex();
     }
-    console.log.info("evidence: " + folder.string());
+    console.log.info("evidence: " + folder.string() + ", SHA-256 of digests.txt " + digest);
     return {};
 }
 
