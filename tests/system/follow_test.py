@@ -53,7 +53,7 @@ def check_readers(run):
     shown = status["held_out"]
     expect((shown["site"], shown["commit"], shown["loss_nats"], shown["behind_models"]) ==
            ("B", newest["commit"], newest["held_out_loss_nats"], 0), f"{shown} of {newest}")
-    text = execute(program("curtail-status"), run.run_file).stdout
+    text = " ".join(execute(program("curtail-status"), run.run_file).stdout.split())
     expect(f"at commit {newest['commit']}, the newest model; at B" in text, text)
     (run.folder / "plotly.js").write_text("// no charts")
     report = json.loads(execute(program("curtail-report"), run.run_file, "--json", "--plotly",

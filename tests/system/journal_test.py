@@ -161,7 +161,7 @@ def every_program_reads_the_store_alone():
         for site in status["sites"]:
             expect(site["window"] == "closed" and site["jobs"] == [], f"{site}")
             expect(site["trainer"] == "ended" and site["published_until"], f"{site}")
-        text = execute(program("curtail-status"), file).stdout
+        text = " ".join(execute(program("curtail-status"), file).stdout.split())
         expect(text.count("logs published up to") == 2, text)
         model = program("curtail-model")
         loss = json.loads(execute(model, "evaluate", file, "--quiet", "--json").stdout)

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <map>
 
+#include "base/core/columns.hpp"
 #include "base/core/text.hpp"
+#include "bill/account/figures.hpp"
 #include "run/permission/watch.hpp"
 #include "run/runlog/trainer_events.hpp"
 
@@ -62,38 +64,33 @@ std::string amount_text(double value)
     return fmt::format("{:.{}f}", value, size < 1 ? 4 : size < 100 ? 2 : 0);
 }
 
-// The words before a figure that is no exact one.
-std::string bound_words(energy::Bound bound)
-{
-    if (bound == energy::Bound::uncertain) return "about ";
-    return bound == energy::Bound::exact ? "" : energy::name(bound) + std::string(" ");
-}
-
 std::string energy_text(EnergyView const& energy)
 {
     auto const total = energy.total();
-    auto const kwh = [](WattHours wh) { return amount_text(wh.value / 1000) + " kWh"; };
-    auto text = "energy    " + kwh(total.energy) + " so far, ";
+    auto const kwh = [](WattHours wh) { return account::three_digits(wh.value / 1000) + " kWh"; };
+    auto text =
+        std::string("energy    ") + energy::words(total.bound) + kwh(total.energy) + " so far, ";
     auto const carbon = total.known_carbon();
     if (!carbon) return text + "carbon unknown\n";
-    text += bound_words(total.carbon_bound()) + amount_text(carbon->value) + " gCO2";
-    return text + (total.whole() ? "" : " (intensity unknown for " + kwh(total.unknown) + ")") +
-           "\n";
+    text += energy::words(total.carbon_bound()) + account::three_digits(carbon->value) + " gCO2";
+    bool const lacks = total.unknown.value > energy::Tally::most_unknown * total.energy.value;
+    return text + (lacks ? " (intensity unknown for " + kwh(total.unknown) + ")" : "") + "\n";
 }
 
 std::string members_text(ChainView const& chain, Time now)
 {
     if (chain.members.empty()) return "";
-    constexpr char const* columns = "{:<34} {:>6} {:>7} {:>10} {:>9} {:>7}  {}\n";
-    auto text = "\n" + fmt::format(columns, "member", "held", "pending", "blocks/s", "decided",
-                                   "missed", "seen");
+    std::vector<std::vector<std::string>> rows{
+        {"member", "held", "pending", "blocks/s", "decided", "missed", "seen"}};
     for (auto const& [row, pending] : chain.members) {
         auto const rate = blocks_per_second(row);
-        text += fmt::format(columns, row.id.value, row.held.count(), pending.size(),
-                            rate ? fmt::format("{:.3g}", *rate) : "-", row.seq.value, row.missed,
-                            age(row.seen, now) + " ago");
+        rows.push_back({row.id.value, std::to_string(row.held.count()),
+                        std::to_string(pending.size()), rate ? fmt::format("{:.3g}", *rate) : "-",
+                        std::to_string(row.seq.value), std::to_string(row.missed),
+                        age(row.seen, now) + " ago"});
     }
-    return text;
+    using enum Alignment;
+    return "\n" + text_table(rows, {left, right, right, right, right, right, left});
 }
 
 std::string job_text(runlog::PollerJob const& job, Time now)

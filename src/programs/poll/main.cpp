@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/core/clock.hpp"
+#include "base/core/columns.hpp"
 #include "base/core/files.hpp"
 #include "poller/launch/folder_id.hpp"
 #include "poller/poll/poll.hpp"
@@ -99,7 +100,8 @@ void print_result(poll::PollResult const& result, PollOptions const& options,
                   Console const& console)
 {
     if (console.json) console.print_json(poll::to_json(result.sites));
-    else if (options.explain) console.print(poll::explain(result.sites, options.is_dry_run()));
+    else if (options.explain)
+        console.print(in_terminal_columns(poll::explain(result.sites, options.is_dry_run())));
 }
 
 // Polls once, and then publishes the logs. The poller's lock is free by then: a store that does not

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/core/clock.hpp"
+#include "base/core/columns.hpp"
 #include "base/core/files.hpp"
 #include "bill/status/documents.hpp"
 #include "bill/status/prometheus.hpp"
@@ -46,7 +47,7 @@ Result<void> verify(config::Run const& run, std::shared_ptr<store::ObjectStore> 
     auto const journal = journal::verify_journals(objects, *chain);
     if (!journal) return tl::unexpected(journal.error());
     if (console.json) console.print_json(status::verified_json(*chain, *journal, run.store.url));
-    else console.print(status::verified_text(*chain, *journal, run.store.url));
+    else console.print(in_terminal_columns(status::verified_text(*chain, *journal, run.store.url)));
     return {};
 }
 
@@ -69,7 +70,7 @@ Result<void> show(config::Run const& run, Output const& output, std::string_view
         if (auto written = write_file(output.prometheus, text); !written) return written;
     } else {
         auto const text = console.json ? json::to_pretty(status::overview_json(overview))
-                                       : status::overview_text(overview);
+                                       : in_terminal_columns(status::overview_text(overview));
         console.print_exactly(before);
         console.print(text);
     }

@@ -25,4 +25,11 @@ enum class Bound {
     return names[static_cast<int>(bound)];
 }
 
+/// Returns the words before a figure with a bound: empty, `at least `, `at most ` or `about `.
+[[nodiscard]] constexpr char const* words(Bound bound)
+{
+    constexpr char const* all[] = {"", "at least ", "at most ", "about "};
+    return all[static_cast<int>(bound)];
+}
+
 }  // namespace curtail::energy

@@ -127,8 +127,8 @@ TEST(EnergyText, NamesALowerBoundAndUnknownCarbon)
         site.tally.carbon = {grams};
         return overview_text(overview);
     };
-    EXPECT_THAT(shown(12'345, 0, 678), HasSubstr("energy    12.35 kWh so far, 678 gCO2\n"));
-    EXPECT_THAT(shown(1.5, 0, -250.4), HasSubstr("energy    0.0015 kWh so far, -250 gCO2\n"));
+    EXPECT_THAT(shown(12'345, 0, 678), HasSubstr("energy    12.3 kWh so far, 678 gCO2\n"));
+    EXPECT_THAT(shown(1.5, 0, -250.4), HasSubstr("energy    0.00150 kWh so far, -250 gCO2\n"));
     EXPECT_THAT(shown(12'345, 1'000, 678),
                 HasSubstr("so far, at least 678 gCO2 (intensity unknown for 1.00 kWh)\n"));
     EXPECT_THAT(shown(12'345, 12'345, 0), HasSubstr("so far, carbon unknown\n"));
