@@ -61,8 +61,8 @@ std::string signal_text(Account const& a)
     if (a.signal_provider.empty()) return "no signal";
     auto text = a.signal_kind + " carbon intensity; " + a.signal_provider;
     if (a.estimated_samples == 0) return text;
-    return fmt::format("{}; the provider marked {} samples as estimated", text,
-                       a.estimated_samples);
+    return fmt::format("{}; the provider marked {} sample{} as estimated", text,
+                       a.estimated_samples, a.estimated_samples == 1 ? "" : "s");
 }
 
 // Says up to when the sites have published their logs. The text is empty if no site is remote.
@@ -95,14 +95,15 @@ std::string tail_text(Account const& a)
     std::string text;
     for (auto const& site : a.sites)
         if (site.tail)
-            text += fmt::format("{}{}: {:.0f} s and {:.3f} kWh", text.empty() ? "" : "; ",
-                                site.id.value, site.tail->seconds, site.tail->energy.value / 1000);
+            text +=
+                fmt::format("{}{}: {:.0f} s and {} kWh", text.empty() ? "" : "; ", site.id.value,
+                            site.tail->seconds, three_digits(site.tail->energy.value / 1000));
     if (text.empty()) return text;
     auto const fixed = total_of(*a.fixed);
     return fmt::format(
         "{} of the bill depend on lines that no commit fixes; from the other lines "
-        "alone, the run drew {:.3f} kWh",
-        text, fixed.energy.value / 1000);
+        "alone, the run drew {} kWh",
+        text, three_digits(fixed.energy.value / 1000));
 }
 
 std::string average_text(Account const& a)
@@ -118,13 +119,14 @@ std::string average_text(Account const& a)
     auto const uncovered = 100 * a.average->unknown.value / a.average->energy.value;
     auto const marginal = total_of(a).mean_intensity();
     return fmt::format(
-        "{:.1f} g/kWh at average intensity beside {} at marginal intensity; {}{:.3f} "
-        "kg CO2, location-based (Scope 2){}",
-        average->value, marginal ? fmt::format("{:.1f} g/kWh", marginal->value) : "an unknown one",
-        a.average->whole() ? "" : "at least ", carbon->value / 1000,
-        a.average->whole()
-            ? ""
-            : fmt::format("; {:.1f} % of the energy has no average sample", uncovered));
+        "{} g/kWh at average intensity beside {} at marginal intensity; {}{} kg CO2, "
+        "location-based (Scope 2){}",
+        three_digits(average->value),
+        marginal ? three_digits(marginal->value) + " g/kWh" : "an unknown one",
+        energy::words(a.average->carbon_bound()), three_digits(carbon->value / 1000),
+        a.average->unknown.value > 0
+            ? fmt::format("; {} % of the energy has no average sample", three_digits(uncovered))
+            : "");
 }
 
 // Says what a second bill has in place of this one.
@@ -133,8 +135,8 @@ std::string recalculated_text(Account const& a)
     auto const text_of = [](Account const& account) {
         auto const total = total_of(account);
         auto const carbon = total.known_carbon();
-        return fmt::format("{:.3f} kWh and {}", total.energy.value / 1000,
-                           carbon ? fmt::format("{:.3f} kg CO2", carbon->value / 1000)
+        return fmt::format("{} kWh and {}", three_digits(total.energy.value / 1000),
+                           carbon ? three_digits(carbon->value / 1000) + " kg CO2"
                                   : std::string("an unknown amount of CO2"));
     };
     auto const& what = *a.recalculation;
@@ -159,7 +161,7 @@ std::string per_tokens_text(Account const& a)
     if (!grams) return "unknown, because CO2 is unknown or the model includes no tokens";
     auto const sci = sci_of(a);
     return fmt::format("{}{} g CO2 of marginal emissions per million tokens {}{}",
-                       total_of(a).whole() ? "" : "at least ", three_digits(*grams),
+                       energy::words(total_of(a).carbon_bound()), three_digits(*grams),
                        a.inherited > Tokens{} ? "that this run has trained" : "in the model",
                        sci ? "" : "; this is no SCI, because " + sci.error());
 }
@@ -172,7 +174,8 @@ std::string sci_text(Account const& a, Sci const& sci)
     return fmt::format(
         "{} g CO2 per million tokens, of which {} g operational and {} g embodied in total; "
         "boundary: the devices of the training jobs with the building's PUE{}, and their embodied "
-        "carbon; without storage, networks, login nodes and evaluation; {}",
+        "carbon; without storage, networks, login nodes and evaluation, which SCI 1.1 includes if "
+        "they contribute significantly; {}",
         three_digits(sci.g_per_million_tokens), three_digits(sci.operational.value),
         three_digits(sci.embodied.value), has_idle ? ", idle nodes between jobs" : "",
         gases_text(a));

@@ -44,7 +44,10 @@ Rounded to_three_digits(double value)
     if (value == 0 || !std::isfinite(value)) return {value, 0};
     int const digits = 2 - static_cast<int>(std::floor(std::log10(std::abs(value))));
     double const scale = std::pow(10.0, digits);
-    return {std::round(value * scale) / scale, std::max(0, digits)};
+    double const units = std::round(value * scale);
+    // 99.96 becomes 100, not 100.0.
+    int const decimals = std::abs(units) >= 1000 ? digits - 1 : digits;
+    return {units / scale, std::max(0, decimals)};
 }
 
 std::string three_digits(double value)
@@ -204,9 +207,9 @@ std::vector<std::string> ends_of_always_on(Account const& account)
     for (auto const& s : account.always_on) {
         if (s.observed >= 1) continue;
         auto const text = fmt::format(
-            "always-on ends with the observed signal, after {:.1f} % of its time and {} of {} "
-            "tokens{}",
-            100 * s.observed, grouped(s.tokens.value), grouped(account.trained().value),
+            "always-on ends with the observed signal, after {} % of its time and {} of {} tokens{}",
+            three_digits(100 * s.observed), grouped(s.tokens.value),
+            grouped(account.trained().value),
             s.observed < least_observed ? "; no percentage is given" : "");
         auto const same = std::find_if(regions_by_text.begin(), regions_by_text.end(),
                                        [&](auto const& r) { return r.first == text; });

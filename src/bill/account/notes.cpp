@@ -9,7 +9,7 @@ namespace {
 using Note = std::pair<std::string, std::string>;
 using Notes = std::vector<Note>;
 
-double kwh(WattHours energy) { return energy.value / 1000; }
+std::string kwh(WattHours energy) { return three_digits(energy.value / 1000); }
 
 void add_held_out(Notes& notes, Account const& a, std::string const& rejected)
 {
@@ -40,12 +40,12 @@ void add_unknown_intensity(Notes& notes, energy::Tally const& total, std::string
     if (!no_carbon.empty() && total.unpowered) notes.emplace_back("CO₂ unknown", no_carbon + ".");
     else if (!no_carbon.empty())
         notes.emplace_back("CO₂ unknown",
-                           fmt::format("{}. {:.3f} of {:.3f} kWh were drawn at unknown intensity.",
+                           fmt::format("{}. {} of {} kWh were drawn at unknown intensity.",
                                        no_carbon, kwh(total.unknown), kwh(total.energy)));
     else if (total.unknown.value > 0)
         notes.emplace_back(
             "Unknown intensity",
-            fmt::format("{:.3f} of {:.3f} kWh were drawn while no sample held. Their CO₂ "
+            fmt::format("{} of {} kWh were drawn while no sample held. Their CO₂ "
                         "is not in these figures. They count as not below the threshold.",
                         kwh(total.unknown), kwh(total.energy)));
 }
@@ -55,10 +55,10 @@ void add_avoided(Notes& notes, energy::Tally const& total)
     if (total.avoided.value <= 0) return;
     notes.emplace_back(
         "Avoided emissions",
-        fmt::format("Some energy was drawn at a negative marginal intensity, which avoided {:.4g} "
-                    "kg of CO₂ elsewhere. That is a statement of its own: the figures count this "
+        fmt::format("Some energy was drawn at a negative marginal intensity, which avoided {} kg "
+                    "of CO₂ elsewhere. That is a statement of its own: the figures count this "
                     "energy with 0 g/kWh.",
-                    total.avoided.value / 1000));
+                    three_digits(total.avoided.value / 1000)));
 }
 
 void add_outside_threshold(Notes& notes, energy::Tally const& total)
@@ -68,10 +68,10 @@ void add_outside_threshold(Notes& notes, energy::Tally const& total)
     if (!dirty || dirty->value <= 0 || !dirty_carbon || total.carbon.value <= 0) return;
     notes.emplace_back(
         "Energy above the threshold",
-        fmt::format("{:.0f} % of the emissions come from the {:.1f} % of energy drawn at or above "
-                    "the threshold, e.g. in close delays and drains.",
-                    100 * ratio(*dirty_carbon, total.carbon),
-                    100 * ratio(*dirty, total.known_energy())));
+        fmt::format("{} % of the emissions come from the {} % of energy known to be drawn at or "
+                    "above the threshold, e.g. in close delays and drains.",
+                    three_digits(100 * ratio(*dirty_carbon, total.carbon)),
+                    three_digits(100 * ratio(*dirty, total.energy))));
 }
 
 // Names the sites whose rates and powers the always-on scenarios have.
@@ -98,8 +98,7 @@ void add_gaps(Notes& notes, Scenario const& scenario)
     if (tally.unknown.value <= 0) return;
     notes.emplace_back(
         "Always on, " + scenario.region,
-        fmt::format("{:.3f} of {:.3f} kWh are drawn where no sample holds, so their CO₂ is "
-                    "unknown. {}",
+        fmt::format("{} of {} kWh are drawn where no sample holds, so their CO₂ is unknown. {}",
                     kwh(tally.unknown), kwh(tally.energy),
                     tally.whole() ? "That is too little to matter."
                                   : "No percentage is given for this region."));
@@ -110,8 +109,8 @@ void add_always_on(Notes& notes, Account const& a)
     if (a.always_on.empty()) return;
     notes.emplace_back("Always on",
                        fmt::format("{} tokens at one site's rate and training power. Starting, "
-                                   "waiting and checkpoints are not included, so always-on is "
-                                   "shown at its best.{}",
+                                   "waiting and checkpoints are not included, which favours "
+                                   "always-on.{}",
                                    grouped(a.trained().value), imagined_sites(a)));
     for (auto const& site : a.sites)
         if (site.rate && !site.rate->lone)
@@ -159,8 +158,7 @@ void add_unlogged(Notes& notes, Account const& a)
         notes.emplace_back(
             "Work without a log",
             fmt::format("The model includes work of {0} that its logs do not show ({1} tokens){2}. "
-                        "The energy of this work is missing, so the run's energy is a lower bound "
-                        "and its CO₂ is unknown.",
+                        "The energy of this work is not in the bill, and the run's CO₂ is unknown.",
                         work.site.value, grouped(work.tokens.value),
                         work.in_run_file ? "" : ", and the run file does not list this site"));
 }
@@ -173,8 +171,8 @@ void add_unpublished(Notes& notes, Account const& a)
             "Not yet published",
             fmt::format("Logs of {}: {}. {}", site.id.value, publication_text(site),
                         lacks_energy(site, a.clock_factor)
-                            ? "The energy of this time is missing, so the run's energy is a lower "
-                              "bound and its CO₂ is unknown."
+                            ? "The energy of this time is not in the bill, and the run's CO₂ is "
+                              "unknown."
                             : "What is missing is not in these figures."));
     }
 }
@@ -232,7 +230,8 @@ std::string no_ratio(Scenario const& scenario)
     auto const& tally = scenario.tally;
     auto const name = "always-on in " + scenario.region;
     if (scenario.observed < least_observed)
-        return fmt::format("only {:.0f} % of {} is observed", 100 * scenario.observed, name);
+        return fmt::format("only {} % of {} is observed", three_digits(100 * scenario.observed),
+                           name);
     if (!tally.whole()) return name + " has no whole CO2, because samples are missing";
     return tally.carbon.value > 0 ? "" : name + " emits no CO2";
 }
@@ -243,10 +242,10 @@ std::string no_ratio(Account const& a)
     if (auto why = no_log(a); !why.empty()) return why;
     auto const total = total_of(a);
     if (total.unpowered) return "the power of a site is unknown";
-    if (total.bound == energy::Bound::at_most) return "the end of a job is unknown";
+    if (total.bound == energy::Bound::at_most) return "the run's energy is an upper bound";
     if (!total.whole())
-        return fmt::format("the intensity of {:.1f} % of the run's energy is unknown",
-                           100 * total.unknown.value / total.energy.value);
+        return fmt::format("the intensity of {} % of the run's energy is unknown",
+                           three_digits(100 * total.unknown.value / total.energy.value));
     std::string text;
     for (auto const& scenario : a.always_on) {
         auto const why = no_ratio(scenario);

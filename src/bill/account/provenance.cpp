@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "bill/account/figures.hpp"
 #include "bill/account/parts.hpp"
 #include "bill/account/text.hpp"
@@ -8,6 +10,8 @@ namespace curtail::account {
 std::vector<ProvenanceNote> provenance_of(Account const& a)
 {
     using energy::Origin;
+    bool const has_meter = std::ranges::any_of(
+        a.sites, [](auto const& site) { return site.metered && site.metered->is_used; });
     std::string const signal = a.signal_provider.empty() ? "no signal" : a.signal_provider;
     return {
         {"co2",
@@ -17,17 +21,20 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
          "rule " +
              rule_text() +
              ". Where no sample holds, intensity is unknown: that energy is shown, and its CO₂ is "
-             "not in the sum, which is then a lower bound. Without any sample there is no figure. "
-             "Power includes each site's PUE. Always-on: the run's tokens at the measured lone "
-             "rate "
-             "and the training power of the region's site (else of the reference site), from the "
+             "not in the sum. Negative intensity counts as 0. Without any sample there is no "
+             "figure. Power includes each site's PUE. Always-on: the run's tokens at the rate of "
+             "the steps and the training power of the region's site (else of the reference site), "
+             "from the "
              "signal's first sample to the end of the observed signal, by the same integral. The "
              "run and always-on are compared over the tokens that both have."},
         {"energy",
          "Energy",
-         {Origin::modelled, "power model, no meter"},
-         "Two power levels per site, from its configuration: one for training, one for any other "
-         "state in which it holds devices. 0 otherwise. Not metered."},
+         {Origin::modelled,
+          has_meter ? "power model, training in part metered" : "power model, no meter"},
+         std::string("Two power levels per site, from its configuration: one for training, one for "
+                     "any other state in which it holds devices, or in which idle nodes count. ") +
+             (has_meter ? "Where the site file says what the meters cover, training is metered."
+                        : "Not metered.")},
         {"share",
          "Share below the threshold",
          {Origin::modelled, "as energy, < " + each_site(a, &SiteAccount::open_below) + " g/kWh"},

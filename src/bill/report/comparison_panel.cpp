@@ -44,19 +44,19 @@ std::string grams_per_million_tokens(View kg, double tokens)
     return kg && tokens > 0 ? significant(kg.number_or(0) * 1e9 / tokens) : "–";
 }
 
-// The figures of this run have one more digit. If the run was evaluated, its held-out perplexity is
+// If the run was evaluated, its held-out perplexity is
 // shown instead of its training perplexity. The latter is the minimum of a noisy average, so it
 // makes the model look better than it is.
 Row scenario_row(PageData const& data, View c, double greatest, bool is_evaluated)
 {
-    auto const mark = c["kg"] || c["kg_range"] ? bound_mark(c["kwh"], c["unknown_kwh"]) : "";
+    auto const mark = c["kg"] ? mark_of(c["tallies"][0]["co2_bound"]) : "";
     auto const of_carbon = [&](auto const& figure) {
         return value_or_range(c["kg_range"], c["kg"], figure);
     };
     auto const known_kwh = c["kwh"].number_or(0) - c["unknown_kwh"].number_or(0);
     auto const mean_intensity = [&](View kg) {
         bool const is_known = kg && known_kwh > 0;
-        return is_known ? number(kg.number_or(0) * 1000 / known_kwh, is_run(c) ? 1 : 0) : "–";
+        return is_known ? significant(kg.number_or(0) * 1000 / known_kwh) : "–";
     };
     auto const tokens = c["tokens"].number_or(0);
     auto const share = [](View value) { return in_percent(value); };
@@ -69,7 +69,7 @@ Row scenario_row(PageData const& data, View c, double greatest, bool is_evaluate
             c["kwh"],
             value_or_range(c["share_range"], c["share"], share),
             of_carbon(mean_intensity),
-            mark + of_carbon([&](View kg) { return number(kg, is_run(c) ? 3 : 2); }),
+            mark + of_carbon([](View kg) { return significant(kg); }),
             scenario_bar(data, c, greatest),
             is_run(c) && c["ratio"] ? "100" : ratio,
             mark + of_carbon([&](View kg) { return grams_per_million_tokens(kg, tokens); }),
@@ -96,13 +96,11 @@ Html comparison_table(PageData const& data)
          {"Sites"},
          {.title = "Wall time", .unit = "h"},
          {.title = "Step", .digits = 3, .unit = data.real_s()},
-         {.title = "Energy", .digits = 2, .unit = data.marked_unit("kWh", "energy")},
+         {.title = "Energy", .unit = data.marked_unit("kWh", "energy"), .is_modelled = true},
          {.title = "Below", .unit = "%"},
          {.title = "Intensity", .unit = "mean g/kWh"},
          {.title = "CO₂", .unit = data.marked_unit("kg", "co2")},
-         {.title = "",
-          .kind = text,
-          .unit = "0–" + number(greatest, greatest < 10 ? 2 : 0) + " kg"},
+         {.title = "", .kind = text, .unit = "0–" + significant(greatest) + " kg"},
          {.title = "This run", .unit = "% of scenario"},
          {.title = "CO₂", .unit = "g per M tokens"},
          {.title = "Tokens", .digits = 2, .unit = data.token_scale().name},

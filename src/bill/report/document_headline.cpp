@@ -26,6 +26,7 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
                   {"kg", kg_of(tally)},
                   {"kwh", in_kilo(tally.drawn())},
                   {"unknown_kwh", tally.unknown.value / 1000},
+                  {"co2_bound", energy::name(tally.carbon_bound())},
                   {"share", share_of(tally)},
                   {"observed", s.observed},
                   {"tokens", s.tokens.value},

@@ -71,7 +71,15 @@ EnergyColumns energy_columns(PageData const& data)
     return out;
 }
 
-Row energy_row(EnergyColumns const& columns, Cell name, EnergyFigures const& drawn)
+// An amount after a mark. A zero is faint.
+Cell amount(std::optional<double> x, std::string const& mark = {})
+{
+    return x && *x != 0 ? Cell(Html(mark + significant(x))) : or_faint_zero(x, 0, mark);
+}
+
+// `mark` is that of the CO2 of this site, or of all sites.
+Row energy_row(EnergyColumns const& columns, Cell name, EnergyFigures const& drawn,
+               std::string const& mark)
 {
     auto const kwh = drawn.of("total_kwh").value_or(0);
     auto const unknown = drawn.of("unknown_kwh").value_or(0);
@@ -79,21 +87,18 @@ Row energy_row(EnergyColumns const& columns, Cell name, EnergyFigures const& dra
         return percent(part && of > 0 ? std::optional(*part / of) : std::nullopt);
     };
     Row row{std::move(name)};
-    for (char const* state : columns.states)
-        row.push_back(
-            or_faint_zero(drawn.in_state("kwh", state), std::string(state) == "training" ? 2 : 3));
-    row.insert(row.end(), {element("b", number(drawn.of("total_kwh"), 2)),
+    for (char const* state : columns.states) row.push_back(amount(drawn.in_state("kwh", state)));
+    row.insert(row.end(), {element("b", significant(drawn.of("total_kwh"))),
                            share(drawn.of("inside_kwh"), kwh), share(drawn.of("window_kwh"), kwh)});
-    if (columns.unknown) row.push_back(or_faint_zero(unknown, 2));
+    if (columns.unknown) row.push_back(amount(unknown));
     auto const grams = drawn.of("total_g");
-    auto const mark = grams && unknown > .005 * kwh ? "≥ " : "";
     for (char const* state : columns.states)
-        row.push_back(or_faint_zero(drawn.in_state("g", state), 1, mark));
+        row.push_back(amount(drawn.in_state("g", state), grams ? mark : ""));
     bool const has_intensity = grams && kwh > unknown;
-    row.insert(
-        row.end(),
-        {element("b", Html(mark) + number(grams, 1)), or_faint_zero(drawn.of("outside_g"), 1, mark),
-         number(has_intensity ? std::optional(*grams / (kwh - unknown)) : std::nullopt, 1)});
+    row.insert(row.end(), {element("b", Html(grams ? mark : "") + significant(grams)),
+                           amount(drawn.of("outside_g"), grams ? mark : ""),
+                           significant(has_intensity ? std::optional(*grams / (kwh - unknown))
+                                                     : std::nullopt)});
     return row;
 }
 
@@ -119,8 +124,11 @@ Html energy_table(PageData const& data)
                         : std::vector<std::string>{"Total", "Below", "In windows"});
     add({"Total", "Above", "g/kWh"});
     for (auto const& s : data.sites())
-        table.rows.push_back(energy_row(columns, data.dotted(s["id"]), {data, {s["id"].text()}}));
-    table.sums.push_back(energy_row(columns, "All sites", all_drawn(data)));
+        table.rows.push_back(
+            energy_row(columns, data.dotted(s["id"]), {data, {s["id"].text()}},
+                       mark_of(data["totals"]["sites"][s["id"].text()]["co2_bound"])));
+    table.sums.push_back(energy_row(columns, "All sites", all_drawn(data),
+                                    mark_of(data["totals"]["all"]["co2_bound"])));
     return to_html(table, {.box_style = "margin-top:8px"});
 }
 
@@ -128,17 +136,17 @@ Html energy_note(PageData const& data)
 {
     auto const drawn = all_drawn(data);
     auto const grams = drawn.of("total_g");
-    auto const unknown = drawn.of("unknown_kwh").value_or(0);
-    std::string const mark = unknown > .005 * drawn.of("total_kwh").value_or(0) ? "≥ " : "";
+    auto const mark = mark_of(data["totals"]["all"]["co2_bound"]);
     auto const carbon =
         grams ? "“Above” is the CO₂ from energy drawn at or above the threshold: " + mark +
-                    number(drawn.of("outside_g"), 1) + " of " + mark + number(grams, 1) + " g."
+                    significant(drawn.of("outside_g")) + " of " + mark + significant(grams) + " g."
               : "CO₂ is unknown: " + data.why_no_carbon() + ".";
     return note(keep_units(
-        "Bands in the CO₂ chart are close delays: the site still trains although intensity is "
+        "Bands in the CO₂ chart are close delays: the window stays open although intensity is "
         "above " +
         data.common("close_above", "its threshold") +
-        ". “Below” is the share of all energy that is known to be drawn below the threshold. " +
+        " or unknown. “Below” is the share of all energy that is known to be drawn below the "
+        "threshold. " +
         carbon));
 }
 
@@ -153,9 +161,10 @@ Html zero_note(PageData const& data)
             names += (names.empty() ? "" : ", ") + s["label"].text();
     }
     if (names.empty()) return {};
-    return note(names +
-                ": 0 g is not missing data. The signal was 0 gCO₂/kWh at every sample while the "
-                "site drew power.");
+    return note(
+        names +
+        ": 0 g is not missing data. The signal was at most 0 gCO₂/kWh at every sample while "
+        "the site drew power.");
 }
 
 }  // namespace

@@ -60,22 +60,19 @@ std::string significant(std::optional<double> x)
 
 std::string signed_number(double x, int digits) { return (x > 0 ? "+" : "") + number(x, digits); }
 
-std::string percent(std::optional<double> share, int digits)
-{
-    return in_percent(share, digits) + (share ? " %" : "");
-}
+std::string percent(std::optional<double> share) { return in_percent(share) + (share ? " %" : ""); }
 
-std::string in_percent(std::optional<double> share, int digits)
+std::string in_percent(std::optional<double> share)
 {
-    return share ? number(*share * 100, digits) : "–";
+    return share ? significant(*share * 100) : "–";
 }
 
 std::string hours(View seconds) { return seconds ? number(seconds.number_or(0) / 3600, 2) : "–"; }
 
-std::string range(double from, double to, int digits)
+std::string range(double from, double to)
 {
-    auto const first = number(from, digits);
-    auto const last = number(to, digits);
+    auto const first = significant(from);
+    auto const last = significant(to);
     return first == last ? first : first + "–" + last;
 }
 
@@ -119,9 +116,12 @@ std::string words_of(View bound)
     return text == "exact" ? "" : text + " ";
 }
 
-std::string bound_mark(View kwh, View kwh_unknown)
+std::string mark_of_part(View part, View whole)
 {
-    return kwh_unknown.number_or(0) > .005 * kwh.number_or(0) ? "≥ " : "";
+    auto const mine = part["co2_bound"];
+    auto const all = whole["energy_bound"];
+    if (mark_of(all).empty() || mark_of(all) == mark_of(mine)) return mark_of(mine);
+    return mark_of(mine).empty() ? mark_of(all) : "~ ";
 }
 
 TokenScale token_scale(double count)

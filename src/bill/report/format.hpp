@@ -19,15 +19,15 @@ namespace curtail::report {
 [[nodiscard]] inline std::string significant(View x) { return significant(x.number()); }
 /// Formats a number with its sign, `+` included.
 [[nodiscard]] std::string signed_number(double x, int digits);
-/// Formats a share in percent, with the unit.
-[[nodiscard]] std::string percent(std::optional<double> share, int digits = 1);
-/// Formats a share in percent, without the unit.
-[[nodiscard]] std::string in_percent(std::optional<double> share, int digits = 1);
+/// Formats a share in percent with three significant digits, with the unit.
+[[nodiscard]] std::string percent(std::optional<double> share);
+/// Formats a share in percent with three significant digits, without the unit.
+[[nodiscard]] std::string in_percent(std::optional<double> share);
 [[nodiscard]] inline std::string in_percent(View share) { return in_percent(share.number()); }
 /// Formats hours from seconds.
 [[nodiscard]] std::string hours(View seconds);
-/// Formats `from`–`to`, or one number if both look the same.
-[[nodiscard]] std::string range(double from, double to, int digits = 0);
+/// Formats `from`–`to` with three significant digits, or one number if both look the same.
+[[nodiscard]] std::string range(double from, double to);
 /// Formats a number of things: `1 site`, `3 sites`.
 [[nodiscard]] std::string counted(double n, std::string const& noun);
 /// Formats a duration: `3 h 05 m`, `3 m 05 s` or `5 s`.
@@ -38,8 +38,9 @@ namespace curtail::report {
 [[nodiscard]] std::string mark_of(View bound);
 /// Returns the same as words: empty, `at least `, `at most ` or `about `.
 [[nodiscard]] std::string words_of(View bound);
-/// Returns the mark `≥ ` if `kwh_unknown` is more than 0.5 % of `kwh`: CO2 is then a lower bound.
-[[nodiscard]] std::string bound_mark(View kwh, View kwh_unknown);
+/// Returns the sign before the CO2 of a part of a site's or of a run's bill. `whole` has the bounds
+/// of that bill: what is in doubt may lie in the part.
+[[nodiscard]] std::string mark_of_part(View part, View whole);
 
 /// A unit in which tokens are counted: its name, and its inverse.
 struct TokenScale {

@@ -67,7 +67,7 @@ Html sentence(PageData const& data, View headline)
         out += Html(" with ") + element("b", significant(headline["energy_kwh"]) + nbsp + "kWh") +
                "; CO₂ is unknown: " + data.why_no_carbon();
     if (auto const ratios = known_extent(data, "ratio"))
-        out += ", " + range(ratios->least * 100, ratios->greatest * 100, 1) + nbsp +
+        out += ", " + range(ratios->least * 100, ratios->greatest * 100) + nbsp +
                "% of one site always on in the run's regions";
     if (headline["energy_if_idle_kwh"])
         out += ". It is unknown what some nodes do between jobs: if they stay on, it is " +
@@ -77,8 +77,9 @@ Html sentence(PageData const& data, View headline)
                                                        "kg of" + nbsp + "CO₂")
                     : Html());
     if (!headline["share"]) return out + ".";
-    return out + ", with " + element("b", percent(headline["share"].number())) +
-           " of its energy known to be drawn at a marginal intensity below " +
+    return out + ", with " + element("b", percent(headline["share"].number())) + " of " +
+           (mark_of(headline["energy_bound"]).empty() ? "its" : "the billed") +
+           " energy known to be drawn at a marginal intensity below " +
            keep_units(data.common("open_below", "its site's threshold")) + ".";
 }
 
@@ -91,7 +92,8 @@ Html now_box(PageData const& data, View now)
     auto const measured = now["measured_s"];
     bool const is_hour = measured.number_or(3600) >= 3600;
     std::vector<std::pair<std::string, std::string>> const entries{
-        {"Done", percent(now["share"].number()) + " of " + tokens},
+        // A run that is not complete is not done to 100 %.
+        {"Done", percent(std::min(now["share"].number_or(0), .999)) + " of " + tokens},
         {"Epochs of the data", now["epochs"] ? number(now["epochs"], 2) + " of at most " +
                                                    std::to_string(now["most_epochs"].integer())
                                              : "–"},
@@ -132,7 +134,8 @@ std::string carbon_text(PageData const& data, View headline)
     auto text = ratios
                     ? compared_text(*ratios)
                     : "No comparison with always-on: " + (why.empty() ? "none was computed" : why);
-    text += "; " + number(headline["mean_intensity"], 1) + " g/kWh on average";
+    text += "; " + significant(headline["mean_intensity"]) + " g/kWh on average";
+    if (headline["kwh_unknown"].number_or(0) > 0) text += " where it is known";
     std::vector<double> intensities;
     for (auto const& a : always_on_at_sites(data)) {
         auto const known = a["kwh"].number_or(0) - a["unknown_kwh"].number_or(0);
@@ -143,9 +146,9 @@ std::string carbon_text(PageData const& data, View headline)
     return text;
 }
 
-std::string kg_text(View kg, View kwh, View unknown_kwh)
+std::string kg_text(View kg, View bound)
 {
-    return kg ? bound_mark(kwh, unknown_kwh) + significant(kg) + " kg" : "–";
+    return kg ? mark_of(bound) + significant(kg) + " kg" : "–";
 }
 
 Html bar_row(Html const& name, std::string const& title, Html const& bars, Html const& value)
@@ -171,18 +174,18 @@ Html carbon_bars(PageData const& data, View headline)
         title += (title.empty() ? "" : ", ") + s["label"].text() + " " + significant(kg) + " kg";
         if (kg.number_or(0) > 0) bars += carbon_bar(kg, data.color_of_site(s["id"]));
     }
-    auto const mine = kg_text(headline["co2_kg"], headline["energy_kwh"], headline["kwh_unknown"]);
+    auto const mine = kg_text(headline["co2_kg"], headline["co2_bound"]);
     Html rows = bar_row(element("b", "This run"), title, bars, element("b", mine));
     for (auto const& a : always_on) {
         auto const ratio = a["ratio"].number_or(0);
         Html name = "Always on, " + a["region"].text();
         if (a["elsewhere"].is_true())
             name += Html(",") + element("small", " as " + a["as_site"].text());
-        auto const factor = element("span.x", ratio > 0 ? number(1 / ratio, 1) + " ×" : "–");
+        auto const factor = element("span.x", ratio > 0 ? significant(1 / ratio) + " ×" : "–");
         rows += bar_row(name + joint_rate_mark(a),
                         a["region"].text() + " " + significant(a["kg"]) + " kg",
                         carbon_bar(a["kg"], fainter(data.color_of_region(a["region"]), 38)),
-                        kg_text(a["kg"], a["kwh"], a["unknown_kwh"]) + factor);
+                        kg_text(a["kg"], a["co2_bound"]) + factor);
     }
     return element(
         "table.bars.t0",
@@ -192,8 +195,7 @@ Html carbon_bars(PageData const& data, View headline)
 
 Html carbon_block(PageData const& data, View headline)
 {
-    auto const mark =
-        headline["co2_kg"] ? bound_mark(headline["energy_kwh"], headline["kwh_unknown"]) : "";
+    auto const mark = headline["co2_kg"] ? mark_of(headline["co2_bound"]) : "";
     Html out = element("div.big", Html(mark + significant(headline["co2_kg"])) +
                                       element("small", "kg CO₂, marginal emissions") +
                                       data.source_mark("co2"));
@@ -269,8 +271,8 @@ Tile share_tile(PageData const& data, View headline)
     if (headline["kwh_unknown"].number_or(0) > 0)
         tile.rows.push_back({"signal unknown", significant(headline["kwh_unknown"]) + " kWh"});
     if (auto const kg = headline["co2_kg"].number_or(0); kg > 0)
-        tile.rows.push_back({"above threshold",
-                             percent(headline["co2_outside_kg"].number_or(0) / kg, 0) + " of CO₂"});
+        tile.rows.push_back(
+            {"above threshold", percent(headline["co2_outside_kg"].number_or(0) / kg) + " of CO₂"});
     return tile;
 }
 
@@ -288,9 +290,10 @@ Tile wall_tile(PageData const& data, View headline)
         auto const [least, most] = std::minmax_element(
             always_on.begin(), always_on.end(),
             [](View const& a, View const& b) { return a.number_or(0) < b.number_or(0); });
+        // No difference: several sites take less time than one for the same work.
         bool const same = hours(*least) == hours(*most);
-        tile.rows.push_back({"always on", hours(*least) + (same ? "" : "–" + hours(*most)) + " h",
-                             same ? relative(wall, *least) : ""});
+        tile.rows.push_back(
+            {"one site, always on", hours(*least) + (same ? "" : "–" + hours(*most)) + " h", ""});
     }
     if (tile.rows.empty()) tile.rows.push_back(no_baseline);
     if (data.clock_factor() != 1)

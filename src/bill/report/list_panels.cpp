@@ -79,7 +79,7 @@ Row round_row(PageData const& data, View round, std::string const& letter,
         auto const value = round[column.key].number();
         row.push_back(value ? json::Value(*value * factor) : json::Value());
     }
-    auto const mark = bound_mark(round["kwh"], round["kwh_unknown"]);
+    auto const mark = mark_of_part(round, data["totals"]["all"]);
     row.insert(row.end(), {round["loss"], round["kwh"], {round["gco2"], mark}});
     return row;
 }
@@ -107,8 +107,8 @@ Html rounds_table(PageData const& data, std::vector<View> const& rounds)
     for (auto const& optional : known) table.columns.push_back(optional.column);
     auto const kwh = data.marked_unit("kWh", "energy"), grams = data.marked_unit("g", "co2");
     table.columns.push_back({.title = "Loss", .digits = 3, .unit = "last 100 rows", .key = "loss"});
-    table.columns.push_back({.title = "Energy", .digits = 2, .unit = kwh, .key = "kwh"});
-    table.columns.push_back({.title = "CO₂", .digits = 1, .unit = grams, .key = "gco2"});
+    table.columns.push_back({.title = "Energy", .unit = kwh, .key = "kwh", .is_modelled = true});
+    table.columns.push_back({.title = "CO₂", .unit = grams, .key = "gco2", .is_modelled = true});
     auto const letters = note_letters(rounds);
     for (std::size_t i = 0; i < rounds.size(); ++i)
         table.rows.push_back(round_row(data, rounds[i], letters[i], known));
@@ -150,8 +150,8 @@ Html totals_note(PageData const& data, std::vector<View> const& rounds)
         totals.push_back(number(total("merge_s"), 1) + " " + data.real_s() + " merging");
     if (known("kwh") > 0) totals.push_back(significant(total("kwh")) + " kWh");
     if (known("gco2") == std::ssize(rounds))
-        totals.push_back((total("kwh_unknown") > .005 * total("kwh") ? "≥ " : "") +
-                         number(total("gco2"), 1) + " g");
+        totals.push_back(mark_of(data["totals"]["all"]["co2_bound"]) + significant(total("gco2")) +
+                         " g");
     auto out = fmt::format("{} rounds: {}.", number(static_cast<double>(rounds.size())),
                            fmt::join(totals, ", "));
     if (auto const why = data.missing("bytes"); !why.empty()) out += " Bytes: " + why + ".";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/core/columns.hpp"
 #include "base/core/text.hpp"
 #include "bill/report/format.hpp"
 #include "bill/report/table.hpp"
@@ -99,20 +100,15 @@ std::string sites_text(View doc)
     Table table{"sites",
                 {{"site", text},
                  modelled("kWh"),
-                 {"in windows %", number, 1},
-                 {below_title(doc), number, 1},
+                 modelled("in windows %"),
+                 modelled(below_title(doc)),
                  modelled("marginal gCO2")}};
-    auto const scenarios = always_on_of(doc);
-    for (auto const& s : scenarios)
-        table.columns.push_back(modelled("% of on, " + s["region"].text()));
     auto const add = [&](std::string name, View total) {
-        std::vector<Cell> row{std::move(name),
+        table.rows.push_back({std::move(name),
                               {total["kwh"], bound_of(total["energy_bound"])},
                               percent(total["share_inside_windows"]),
                               percent(total["share"]),
-                              grams(total["g"], total["co2_bound"])};
-        for (auto const& s : scenarios) row.push_back(percent(total["ratio"][s["region"].text()]));
-        table.rows.push_back(std::move(row));
+                              grams(total["g"], total["co2_bound"])});
     };
     for (auto const& s : doc["sites"].list())
         add(s["label"].text(), doc["totals"]["sites"][s["id"].text()]);
@@ -126,8 +122,8 @@ std::string work_text(View doc)
                 {{"site", text},
                  {"tokens"},
                  {"rounds with others"},
-                 {"alone"},
-                 {"open to first step, s (min / median / max)"},
+                 {"rounds alone"},
+                 {"open to first step, s"},
                  {"stop to exit, s"}}};
     for (auto const& s : doc["sites"].list()) {
         auto const work = doc["totals"]["sites"][s["id"].text()];
@@ -135,7 +131,7 @@ std::string work_text(View doc)
         table.rows.push_back({s["label"], work["tokens"], work["joint_rounds"], work["lone_rounds"],
                               spread_text(times["startup_s"]), spread_text(times["drain_s"])});
     }
-    return to_text(table);
+    return to_text(table) + "  seconds: minimum / median / maximum\n";
 }
 
 // Limits for starts and stops of a replay on one machine, real seconds.
@@ -188,11 +184,11 @@ std::string always_on_table(View doc, std::vector<View> const& scenarios)
     Table table{"always on",
                 {{"always on in", text},
                  modelled("kWh"),
-                 {below_title(doc), number, 1},
+                 modelled(below_title(doc)),
                  modelled("marginal gCO2"),
                  modelled("this run %"),
                  {"tokens/s"},
-                 {"of site"}}};
+                 {"of site", text}}};
     for (auto const& s : scenarios) {
         auto const drawn = s["tallies"][0];
         table.rows.push_back({s["region"],
@@ -223,10 +219,9 @@ std::string always_on_text(View doc)
     for (auto const& s : scenarios)
         if (auto const drawn = s["tallies"][0]; drawn["kwh_unknown"].number_or(0) > 0)
             out += fmt::format(
-                "  {}: {:.3f} of {:.3f} kWh are drawn where no sample holds; their CO2 is "
-                "unknown{}\n",
-                printable(s["region"].text()), drawn["kwh_unknown"].number_or(0),
-                drawn["kwh"].number_or(0),
+                "  {}: {} of {} kWh are drawn where no sample holds; their CO2 is unknown{}\n",
+                printable(s["region"].text()), significant(drawn["kwh_unknown"]),
+                significant(drawn["kwh"]),
                 drawn["co2_is_whole"].is_true() ? "" : ", so no percentage is given");
     return out;
 }
@@ -258,14 +253,13 @@ std::string closing_text(View doc)
         out += "CO2 is unknown: " + printable(why.text()) + "\n";
     else if (unknown > 0)
         out += fmt::format(
-            "{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these "
-            "figures\n",
-            unknown);
+            "{} kWh were drawn while the signal was unknown: their CO2 is not in these figures\n",
+            significant(unknown));
     if (is_replay(doc))
         out += fmt::format(
             "the signal was replayed at {0:g} times real speed: windows and energy are on its "
-            "clock. "
-            "Starts, stops and training took real time, so each real second counts as {0:g} s\n",
+            "clock. Starts, stops and training took real time, so each real second counts as {0:g} "
+            "s\n",
             doc["run"]["clock_factor"].number_or(1));
     for (auto const& warning : doc["warnings"].list())
         out += "warning: " + printable(warning.text()) + "\n";
@@ -281,10 +275,11 @@ std::string summary_text(json::Value const& document)
     for (auto const& line : doc["audit"]["lines"].list())
         audit += fmt::format("{}: {}\n", printable(line["title"].text()),
                              printable(line["text"].text()));
-    return "run " + printable(doc["run"]["name"].text()) + ", " +
-           printable(doc["run"]["status"].text()) + "\n\n" + decisions_text(doc) + "\n" +
-           sites_text(doc) + "\n" + work_text(doc) + "\n" + latencies_text(doc) +
-           always_on_text(doc) + "\n" + audit + "\n" + closing_text(doc);
+    return in_terminal_columns("run " + printable(doc["run"]["name"].text()) + ", " +
+                               printable(doc["run"]["status"].text()) + "\n\n" +
+                               decisions_text(doc) + "\n" + sites_text(doc) + "\n" +
+                               work_text(doc) + "\n" + latencies_text(doc) + always_on_text(doc) +
+                               "\n" + audit + "\n" + closing_text(doc));
 }
 
 std::string published_text(json::Value const& document)
@@ -300,7 +295,8 @@ std::string published_text(json::Value const& document)
                            v["value"].number_or(0), unit.empty() ? "" : " ", unit);
     }
     for (auto const& line : doc["audit"]["lines"].list())
-        if (line["key"].text() == "rule") out += "accounting rule " + line["text"].text() + "\n";
+        if (line["key"].text() == "rule")
+            out += in_terminal_columns("accounting rule " + line["text"].text()) + "\n";
     return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/core/columns.hpp"
 #include "base/core/csv.hpp"
 #include "base/core/text.hpp"
 #include "bill/report/format.hpp"
@@ -78,26 +79,18 @@ Cell or_faint_zero(std::optional<double> x, int digits, std::string const& mark)
 std::string to_text(Table const& table)
 {
     std::vector<std::vector<std::string>> lines(1);
-    for (auto const& column : table.columns) lines[0].push_back(printable(column.title));
+    std::vector<Alignment> alignments;
+    for (auto const& column : table.columns) {
+        lines[0].push_back(printable(column.title));
+        alignments.push_back(column.kind == Column::Kind::text ? Alignment::left
+                                                               : Alignment::right);
+    }
     for (auto const& row : table.rows) {
         auto& line = lines.emplace_back();
         for (std::size_t i = 0; i < row.size(); ++i)
             line.push_back(text_of(row[i], table.columns[i]));
     }
-    std::vector<std::size_t> widths(table.columns.size());
-    for (auto const& line : lines)
-        for (std::size_t i = 0; i < line.size(); ++i)
-            widths[i] = std::max(widths[i], line[i].size());
-    std::string out;
-    for (auto const& line : lines) {
-        std::string text;
-        for (std::size_t i = 0; i < line.size(); ++i)
-            text += table.columns[i].kind == Column::Kind::text
-                        ? fmt::format("  {:<{}}", line[i], widths[i])
-                        : fmt::format("  {:>{}}", line[i], widths[i]);
-        out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
-    }
-    return out;
+    return text_table(lines, alignments);
 }
 
 std::string to_csv(Table const& table)

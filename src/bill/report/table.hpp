@@ -64,8 +64,8 @@ struct Look {
     std::function<Attributes(std::size_t)> of_row{};  ///< attributes of the row with an index
 };
 
-/// Prints a table for a terminal: titles, then rows, with two spaces between columns. An unknown
-/// value is `-`. Control characters are escaped.
+/// Prints a table for a terminal: titles, then rows, by text_table(). An unknown value is `-`.
+/// Control characters are escaped.
 [[nodiscard]] std::string to_text(Table const& table);
 
 /// Prints a table as CSV (RFC 4180) in UTF-8, with a header row. An unknown value is an empty

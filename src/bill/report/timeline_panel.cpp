@@ -28,14 +28,14 @@ Html window_table(PageData const& data)
                  {.title = "Open for", .digits = 2, .unit = "h"},
                  {.title = "To first step", .digits = 1, .unit = data.real_s()},
                  {.title = "Steps"},
-                 {.title = "Energy", .digits = 2, .unit = kwh},
-                 {.title = "above threshold", .digits = 2, .unit = kwh},
-                 {.title = "CO₂", .digits = 1, .unit = grams},
-                 {.title = "above threshold", .digits = 1, .unit = grams}}};
+                 {.title = "Energy", .unit = kwh, .is_modelled = true},
+                 {.title = "above threshold", .unit = kwh, .is_modelled = true},
+                 {.title = "CO₂", .unit = grams, .is_modelled = true},
+                 {.title = "above threshold", .unit = grams, .is_modelled = true}}};
     for (auto const& w : windows) {
         auto const delays = w["closing_s"].list();
         auto const end_s = (w["close_s"] ? w["close_s"] : data["run"]["end_s"]).number_or(0);
-        auto const mark = bound_mark(w["kwh"], w["kwh_unknown"]);
+        auto const mark = mark_of_part(w, data["totals"]["sites"][w["site"].text()]);
         table.rows.push_back({data.dotted(w["site"]),
                               data.time(w["open_s"]),
                               delays.empty() ? Html("–")

@@ -118,7 +118,7 @@ TEST(AlwaysOn, HasNoPercentageInARegionWithGaps)
     EXPECT_TRUE(carbon_ratio(total_of(account), account, account.always_on[0]));
     EXPECT_FALSE(carbon_ratio(total_of(account), account, account.always_on[2]));
     EXPECT_THAT(summary_text(account),
-                HasSubstr("N: 2.000 of 4.000 kWh are drawn where no sample holds"));
+                HasSubstr("N: 2.00 of 4.00 kWh are drawn where no sample holds"));
     std::vector<std::string> titles;
     for (auto const& [title, note] : account.notes) titles.push_back(title);
     EXPECT_THAT(titles, testing::Contains("Always on, N"));
@@ -159,8 +159,8 @@ TEST(AlwaysOn, EndsWithTheObservedSignalAndIsComparedOverItsTokens)
     EXPECT_NEAR(carbon_ratio(total_of(account), account, east).value_or(0),
                 474.0 * 18'000 / 19'800 / 1360, 1e-12);
     EXPECT_THAT(summary_text(account),
-                HasSubstr("  E, W, N: always-on ends with the observed signal, after 90.9 % of its "
-                          "time and 18,000 of 19,800 tokens\n"));
+                HasSubstr("E, W, N: always-on ends with the observed signal, after 90.9 % of its "
+                          "time and 18,000 of 19,800 tokens"));
     EXPECT_THAT(account.notes, testing::Contains(testing::Pair("Always on, to the signal's end",
                                                                HasSubstr("18,000"))));
     auto const doc = document(account, std::nullopt);
@@ -176,7 +176,8 @@ TEST(AlwaysOn, ThatIsObservedForLessThan90PercentHasNoPercentage)
     auto const account = account_of(files);
     for (auto const& scenario : account.always_on)
         EXPECT_FALSE(carbon_ratio(total_of(account), account, scenario)) << scenario.region;
-    EXPECT_THAT(account.missing.at("ratio"), HasSubstr("only 83 % of always-on in E is observed"));
+    EXPECT_THAT(account.missing.at("ratio"),
+                HasSubstr("only 83.3 % of always-on in E is observed"));
     EXPECT_THAT(summary_text(account), HasSubstr("no percentage is given"));
 }
 

@@ -124,8 +124,8 @@ TEST(Audit, ShowsAverageIntensityBesideMarginalWithoutChangingTheBill)
     auto const account = account_of(files);
     EXPECT_EQ(account.sites[0].bill.total, account_of(small_run()).sites[0].bill.total);
     EXPECT_THAT(texts(account, "average"),
-                testing::ElementsAre(HasSubstr("203.0 g/kWh at average intensity beside 71.8 "
-                                               "g/kWh at marginal intensity; 1.340 kg CO2")));
+                testing::ElementsAre(HasSubstr("203 g/kWh at average intensity beside 71.8 "
+                                               "g/kWh at marginal intensity; 1.34 kg CO2")));
     auto const doc = report::document(account, std::nullopt);
     EXPECT_NEAR(number(doc, {"audit", "average", "g"}), 1340, 1e-9);
     EXPECT_EQ(entry(doc, {"signals", "kind"}), json::Value("marginal"));
@@ -137,7 +137,7 @@ TEST(Audit, SaysHowMuchOfTheEnergyHasAnAverageIntensity)
     files.averages = {hourly("E", {300, 300, std::nullopt}), hourly("W", {100, 100, 100, 100})};
     EXPECT_THAT(texts(account_of(files), "average"),
                 testing::ElementsAre(HasSubstr(
-                    "at least 1.280 kg CO2, location-based (Scope 2); 3.0 % of the energy has no "
+                    "at least 1.28 kg CO2, location-based (Scope 2); 3.03 % of the energy has no "
                     "average sample")));
     files.averages.pop_back();
     EXPECT_THAT(texts(account_of(files), "average"),

@@ -80,6 +80,17 @@ TEST(RunScenario, HasTheFiguresOfTheRun)
     EXPECT_EQ(run.perplexity.has_value(), account.loss.has_value());
 }
 
+TEST(ThreeDigits, AreThreeAfterRoundingUpToo)
+{
+    EXPECT_EQ(three_digits(99.97), "100");
+    EXPECT_EQ(three_digits(0.99996), "1.00");
+    EXPECT_EQ(three_digits(-9.9951), "-10.0");
+    EXPECT_EQ(three_digits(999.7), "1000");
+    EXPECT_EQ(three_digits(12'345), "12300");
+    EXPECT_EQ(three_digits(0.0470049), "0.0470");
+    EXPECT_EQ(three_digits(0), "0");
+}
+
 TEST(RunScenario, HasTheHeldOutPerplexityIfItWasEvaluated)
 {
     Account account;

@@ -205,7 +205,7 @@ TEST_F(DemoRun, TableHasDecisionsSitesAlwaysOnAndLoss)
 {
     auto const text = summary_text(*account_);
     for (char const* part :
-         {"CAISO_NORTH  open       300", "SPP_TX       close    62100", "% of on, DE",
+         {"CAISO_NORTH  open       300", "SPP_TX       close    62100", "DE            33.4  ",
           "merged from two sites", "unigram entropy 6.750", "300 times real speed"})
         EXPECT_THAT(text, HasSubstr(part));
 }
@@ -223,7 +223,7 @@ TEST(Run, WithoutATraceEnergyIsCountedAndCarbonIsUnknown)
                  total_of(account).dirty());
     EXPECT_THAT(account.missing.at("always_on"), HasSubstr("--trace"));
     EXPECT_THAT(account.missing.at("carbon"), HasSubstr("--trace"));
-    EXPECT_THAT(account.missing.at("ratio"), HasSubstr("100.0 %"));
+    EXPECT_THAT(account.missing.at("ratio"), HasSubstr("100 %"));
     EXPECT_THAT(summary_text(account), HasSubstr("CO2 is unknown: no trace was given"));
     EXPECT_THAT(summary_text(account),
                 testing::ContainsRegex("all sites +[0-9.]+ +[0-9.]+ +- +-\n"));

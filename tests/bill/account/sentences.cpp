@@ -6,6 +6,7 @@
 #include <functional>
 #include <regex>
 
+#include "base/core/columns.hpp"
 #include "bill/account/figures.hpp"
 #include "bill/account/shown.hpp"
 #include "bill/account/small_run.hpp"
@@ -128,6 +129,116 @@ TEST(Sentences, AreTrueOfEachKindOfRun)
                 << std::string(found[0].first - std::min<std::ptrdiff_t>(80, found.position(0)),
                                found[0].second);
         }
+    }
+}
+
+// Everything that a report says to people.
+std::string all_text(Account const& account)
+{
+    return summary_text(account) + visible(page_text(account));
+}
+
+TEST(Sentences, OfAnUpperBoundSayAtMost)
+{
+    auto account = account_of(complete_run());
+    account.sites[0].bill.total.bound = energy::Bound::at_most;
+    auto const text = all_text(account);
+    EXPECT_THAT(text, ContainsRegex("for at most <b>[0-9.]+ kg of CO₂"));
+    EXPECT_THAT(text, HasSubstr("Per million tokens: at most "));
+    EXPECT_THAT(text, HasSubstr("≤ "));
+    for (auto const* claim : {lower_bound, percentage, sci})
+        EXPECT_THAT(text, Not(ContainsRegex(claim)));
+}
+
+TEST(Sentences, OfABoundInBothDirectionsSayAbout)
+{
+    auto files = complete_run();
+    files.trace[1] = hourly("W", {200, std::nullopt, std::nullopt, 120, 400});
+    auto account = account_of(files);
+    account.sites[0].bill.total.bound = energy::Bound::at_most;
+    auto const total = total_of(account);
+    ASSERT_EQ(total.carbon_bound(), energy::Bound::uncertain);
+    auto const text = all_text(account);
+    EXPECT_THAT(text, ContainsRegex("for about <b>[0-9.]+ kg of CO₂"));
+    EXPECT_THAT(text, ContainsRegex("~ ?[0-9]"));
+    EXPECT_THAT(text, Not(ContainsRegex("(at least|at most) <b>[0-9.]+ kg|at least [0-9]")));
+}
+
+// Several sites take less time than one for the same work, wherever they train.
+TEST(Sentences, CompareNoWallTimeOfSeveralSitesWithThatOfOne)
+{
+    auto const page = page_text(account_of(complete_run()));
+    auto const at = page.find("Wall time");
+    ASSERT_NE(at, std::string::npos);
+    auto const tile = page.substr(at, page.find("</table>", at) - at);
+    EXPECT_THAT(tile, HasSubstr("one site, always on"));
+    EXPECT_THAT(tile, Not(ContainsRegex("[+−][0-9.]+ ?%")));
+}
+
+// Six sites with names, amounts and regions as long as they get.
+RunFiles large_run()
+{
+    auto files = complete_run();
+    for (int s = 2; s < 6; ++s) {
+        auto const name = std::string(29, 'S') + std::to_string(s);
+        files.run.sites.push_back(site(name, std::string(29, 'R') + std::to_string(s)));
+        files.run.sites.back().power = energy::Power{Watts{4.1e5}, Watts{2.3e6}, 1.37};
+        files.sites.push_back(files.sites[1]);
+        for (auto& e : files.sites.back().events) e.site = name;
+        for (auto const& e : std::vector(files.poller_events))
+            if (e.site == "WEST") {
+                files.poller_events.push_back(e);
+                files.poller_events.back().site = name;
+            }
+        files.trace.push_back(hourly(std::string(29, 'R') + std::to_string(s),
+                                     {1200.25, -1999.75, 1234.5, std::nullopt, 1400}));
+        files.commits.back().contributions.push_back(
+            {{name}, name + ".1.1", 1, true, "", {3'600'000'000}, 4, 0.1});
+        files.commits.back().tokens += Tokens{3'600'000'000};
+    }
+    files.run.run = {std::string(30, 'r')};
+    return files;
+}
+
+std::vector<Account> many_accounts()
+{
+    std::vector<Account> out{account_of(large_run())};
+    for (auto const& kind : kinds) {
+        auto files = complete_run();
+        kind.change(files);
+        out.push_back(account_of(files));
+    }
+    return out;
+}
+
+TEST(Sentences, FitIntoTheColumnsOfATerminal)
+{
+    for (auto const& account : many_accounts()) {
+        auto const text = report::summary_text(report::document(account, std::nullopt));
+        for (auto const line : split(text, '\n'))
+            EXPECT_LE(width_of(line), terminal_columns) << line;
+    }
+}
+
+// The digits that count in a number, such as 3 in `12,300` and in `0.0470`.
+std::size_t significant_digits(std::string number)
+{
+    std::erase(number, ',');
+    if (number.find('.') == std::string::npos) number.erase(number.find_last_not_of('0') + 1);
+    std::erase(number, '.');
+    auto const first = number.find_first_not_of('0');
+    return first == std::string::npos ? 0 : number.size() - first;
+}
+
+TEST(Sentences, HaveThreeDigitsInAmountsOfEnergyAndCarbonAndInShares)
+{
+    std::regex const amount("([0-9][0-9,]*\\.?[0-9]*) ?(kWh|kg|%|g/kWh|g CO2|gCO2|g of CO)");
+    for (auto const& account : many_accounts()) {
+        // Widths of bars are for the browser.
+        auto const text =
+            std::regex_replace(all_text(account), std::regex(" style=\"[^\"]*\""), "");
+        for (std::sregex_iterator at(text.begin(), text.end(), amount), end; at != end; ++at)
+            EXPECT_LE(significant_digits((*at)[1]), 3U) << at->str();
     }
 }
 

@@ -88,7 +88,7 @@ def check_headline(browser, head, checks):
 
 def check_comparison(browser, doc, checks):
     checks.equal("scenarios", [(r[0], r[2], r[4], r[7]) for r in browser.rows("#compare")],
-                 [(c["label"] + joint_mark(c), hours(c["wall_s"]), number(c["kwh"], 2),
+                 [(c["label"] + joint_mark(c), hours(c["wall_s"]), significant(c["kwh"]),
                    carbon_of(c)) for c in doc["comparison"]])
     shares = [percent(doc["totals"]["sites"][s["id"]]["share"]) for s in doc["sites"]]
     rows = browser.rows("#energy .t")
@@ -100,7 +100,8 @@ def check_windows(browser, doc, checks):
     label = {s["id"]: s["label"] for s in doc["sites"]}
     checks.equal("windows", [(r[0], r[5], r[6], r[7], r[9]) for r in browser.rows("#windows")],
                  [(label[w["site"]], number(w["startup_s"], 1), number(w["steps"]),
-                   number(w["kwh"], 2), bound_of(w)) for w in doc["windows"]])
+                   significant(w["kwh"]),
+                   bound_of(w, doc["totals"]["sites"].get(w["site"], {}))) for w in doc["windows"]])
     units = browser.text("#windows thead .u")
     if units:
         checks.equal("units of energy and carbon", units[7:], [units[8]] * 2 + [units[10]] * 2)
@@ -110,8 +111,8 @@ def check_rounds(browser, doc, checks):
     marks = "abcdefghijklmnopqrstuvwxyz"
     checks.equal("rounds", [(r[0].rstrip(marks), r[2], r[-2], r[-1])
                             for r in browser.rows("#rounds")],
-                 [(number(k["number"]), shown_mode(k["mode"]), number(k["kwh"], 2),
-                   bound_of(k)) for k in doc["rounds"]])
+                 [(number(k["number"]), shown_mode(k["mode"]), significant(k["kwh"]),
+                   bound_of(k, doc["totals"]["all"])) for k in doc["rounds"]])
 
 
 def check_structure(browser, kind, checks):

@@ -13,30 +13,35 @@ def significant(value):
     if not value:
         return number(value)
     digits = 2 - math.floor(math.log10(abs(value)))
-    return number(round(value, digits), max(0, digits))
+    rounded = round(value, digits)
+    if rounded and 2 - math.floor(math.log10(abs(rounded))) < digits:
+        digits -= 1
+    return number(rounded, max(0, digits))
 
 
 # Before a figure that is no exact one.
 SIGN = {"exact": "", "at least": "≥ ", "at most": "≤ ", "uncertain": "~ "}
 
 
-def lower_bound(value, kwh, unknown, digits=None):
+def lower_bound(value, kwh, unknown):
     """A figure is a lower bound if part of the energy has no known intensity."""
     is_bound = value is not None and unknown > 0.005 * kwh
-    shown = significant(value) if digits is None else number(value, digits)
-    return ("≥ " if is_bound else "") + shown
+    return ("≥ " if is_bound else "") + significant(value)
 
 
-def bound_of(part):
-    """The carbon of a window or a round."""
-    return lower_bound(part["gco2"], part["kwh"], part["kwh_unknown"], 1)
+def bound_of(part, whole):
+    """The carbon of a window or a round. What is in doubt in a bill may lie in this part."""
+    if part["gco2"] is None:
+        return "–"
+    bounds = {part.get("co2_bound", "exact"), whole.get("energy_bound", "exact")} - {"exact"}
+    bound = "uncertain" if len(bounds) > 1 else (bounds or {"exact"}).pop()
+    return SIGN[bound] + significant(part["gco2"])
 
 
 def carbon_of(scenario):
     if "kg_range" in scenario:
-        return "–".join(number(kg, 2) for kg in scenario["kg_range"])
-    digits = 3 if scenario["id"] == "run" else 2
-    return lower_bound(scenario["kg"], scenario["kwh"], scenario["unknown_kwh"], digits)
+        return "–".join(significant(kg) for kg in scenario["kg_range"])
+    return lower_bound(scenario["kg"], scenario["kwh"], scenario["unknown_kwh"])
 
 
 def hours(seconds):
@@ -44,7 +49,7 @@ def hours(seconds):
 
 
 def percent(share):
-    return "–" if share is None else number(share * 100, 1)
+    return "–" if share is None else significant(share * 100)
 
 
 def with_unit(share):

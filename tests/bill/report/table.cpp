@@ -63,7 +63,7 @@ TEST(Format, RoundsHalvesUpAndGroupsThousands)
     EXPECT_EQ(significant(999.9), "1,000");
     EXPECT_EQ(significant(0.0), "0");
     EXPECT_EQ(significant(std::nullopt), "–");
-    EXPECT_EQ(range(1.04, 0.96), "1");
+    EXPECT_EQ(range(1.04, 1.0401), "1.04");
 }
 
 TEST(Format, KeepsNumbersWithTheirUnits)

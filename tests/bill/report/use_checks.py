@@ -45,7 +45,7 @@ def check_saving(browser, doc, checks):
                 re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", rows[1][1]))
     energy = next(i for i, x in enumerate(rows[0]) if x.startswith("Energy"))
     checks.equal("energy in the CSV file", [r[energy] for r in rows[1:]],
-                 [number(k["kwh"], 2).replace(",", "") for k in doc["rounds"]])
+                 [significant(k["kwh"]).replace(",", "") for k in doc["rounds"]])
     charts = browser.evaluate("document.querySelectorAll('.plot').length")
     buttons = browser.evaluate("document.querySelectorAll('.svg').length")
     checks.equal("SVG buttons", buttons, charts)

@@ -6,9 +6,9 @@ import {cssValue, rgba, siteColorNow} from './elements.js';
 import * as figure from './figure.js';
 import {
     escapeMarkup,
-    number,
     secondsSinceZero,
     shortLabel,
+    significant,
     timeOf,
     totalBoundMark
 } from './format.js';
@@ -17,13 +17,11 @@ import {visibleRange} from './time_range.js';
 // What a chart shows. The series `key` is in thousandths of the chart's unit.
 export const ENERGY = {
     key: 'wh',
-    name: 'energy',
-    digits: 2
+    name: 'energy'
 };
 export const CARBON = {
     key: 'g',
-    name: 'CO2',
-    digits: 3
+    name: 'CO2'
 };
 
 // `shown`: {alwaysOn}, read at each drawing.
@@ -143,7 +141,7 @@ function addAtEnd(f, y, text, options) {
 // Blank if a site's part is unknown.
 function addTotal(f, total) {
     const mark = f.quantity.key === 'g' ? totalBoundMark() : '';
-    const text = f.unknown.length ? '' : mark + number(total, f.quantity.digits);
+    const text = f.unknown.length ? '' : mark + significant(total);
     const font = {size: 12, color: cssValue('--ink')};
     addAtEnd(f, total, '<b>' + text + '</b>', {yanchor: 'middle', font});
 }
@@ -151,7 +149,7 @@ function addTotal(f, total) {
 function addPartLabels(f, parts, total) {
     for (const {site, from, value} of parts) {
         if (!(total > 0 && value / total > .07)) continue;
-        const text = number(value, f.quantity.digits) + (f.narrow ? '' : ' ' + shortLabel(site));
+        const text = significant(value) + (f.narrow ? '' : ' ' + shortLabel(site));
         addAtEnd(f, from + value / 2, text, {font: {size: 11}});
     }
 }

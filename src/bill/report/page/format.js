@@ -47,16 +47,21 @@ function tokenUnitFor(count) {
 export const tokenCount = (x, digits = 2) =>
     x == null ? '–' : number(x * tokenScale, digits) + '\u00a0' + tokenUnit;
 
+// With three significant digits, as modelled amounts are known.
+export function significant(x) {
+    if (!x || !isFinite(x)) return number(x);
+    const digits = 2 - Math.floor(Math.log10(Math.abs(x))), scale = 10 ** digits;
+    const units = Math.round(x * scale);
+    return number(units / scale, Math.max(0, Math.abs(units) >= 1000 ? digits - 1 : digits));
+}
 export function gramsOrKg(g) {
     if (g == null) return '–';
-    return g >= 1000 ? number(g / 1000, 3) + ' kg' : number(g, g < 10 ? 1 : 0) + ' g';
+    return g >= 1000 ? significant(g / 1000) + ' kg' : significant(g) + ' g';
 }
-// Carbon is a lower bound where part of the energy has no known intensity.
-const boundMark = (kwh, unknownKwh) => unknownKwh > .005 * kwh ? '≥ ' : '';
-// The mark of the sum over all sites.
+// The mark of the carbon of all sites, if it is no exact figure.
 export function totalBoundMark() {
-    const all = (data.totals || {}).all || {};
-    return boundMark(all.kwh, all.unknown_kwh);
+    const bound = ((data.totals || {}).all || {}).co2_bound;
+    return {'at least': '≥ ', 'at most': '≤ ', 'uncertain': '~ '}[bound] || '';
 }
 
 // Plotly reads the texts in a chart as markup.

@@ -8,6 +8,7 @@ import {
     duration,
     gramsOrKg,
     number,
+    significant,
     timeOf,
     totalBoundMark
 } from './format.js';
@@ -88,6 +89,6 @@ function totalsUntil(s) {
     const mark = grams == null ? '' : totalBoundMark();
     const ofCarbon = grams == null ? ' of CO₂' : '';
     return h(
-        'span', {}, bold(number(wattHours / 1000, 2)), ' kWh, ', bold(mark + gramsOrKg(grams)),
+        'span', {}, bold(significant(wattHours / 1000)), ' kWh, ', bold(mark + gramsOrKg(grams)),
         ofCarbon, ' so far');
 }

@@ -3,7 +3,15 @@
 import {data, REAL_SECONDS, roundMode, siteLabel} from './data.js';
 import {rgba} from './elements.js';
 import {chartText, packSpans, spanBars, verticalLine} from './figure.js';
-import {clockTime, escapeMarkup, hourMinute, number, timeOf, tokenCount} from './format.js';
+import {
+    clockTime,
+    escapeMarkup,
+    hourMinute,
+    number,
+    significant,
+    timeOf,
+    tokenCount
+} from './format.js';
 
 export function addRoundBars(f) {
     if (data.rounds.length) {
@@ -51,7 +59,7 @@ function barHover({x, y, q: k, last, n}) {
     const merge = k.merge_s == null ? 'no merge recorded' :
                                       `merged in ${number(k.merge_s, 2)} ${REAL_SECONDS}`;
     const weight = part =>
-        escapeMarkup(siteLabel(part.site)) + ' ' + number(part.weight * 100, 1) + ' %';
+        escapeMarkup(siteLabel(part.site)) + ' ' + significant(part.weight * 100) + ' %';
     const weights = k.sites.map(weight).join('<br>');
     return `<b>Round ${k.number}</b> ${roundMode(k)}, ${time}<br>${took}, ${merge}<br>` +
         `${weights}<extra></extra>`;
