@@ -151,35 +151,49 @@ bool is_description(Value const& name)
     return std::ranges::find(names, *name.as_text()) != names.end();
 }
 
-// Adds the figures in a value. Texts are no figures.
-void add_figures(std::string& text, Array const& path, Value const& value, bool is_left_out,
-                 bool with_values)
+// The name of an element of a list: that of its scenario or region, or its number.
+std::string name_of(Value const& element, std::size_t index)
 {
-    auto const add = [&](std::string const& name, Value const& member) {
-        auto to_member = path;
-        // A scenario has one tally.
-        if (name != "tallies") to_member.emplace_back(name);
-        add_figures(text, to_member, member,
-                    is_left_out || (!with_values && follows_from_values(name)), with_values);
-    };
-    if (auto const* object = value.as_object()) {
-        for (auto const& [name, member] : object->members()) add(name, member);
-    } else if (auto const* array = value.as_array()) {
-        bool const is_tally = !path.empty() && array->size() == 1 &&
-                              array->front().as_object() != nullptr &&
-                              array->front().as_object()->find("gco2") != nullptr;
-        for (std::size_t i = 0; i < array->size(); ++i) {
-            auto const* member = (*array)[i].as_object();
-            if (is_tally) add("tallies", (*array)[i]);
-            else if (member != nullptr && member->find("id") != nullptr)
-                add(member->text_at("id"), (*array)[i]);
-            else if (member != nullptr) add(member->text_at("region"), (*array)[i]);
-            else add(std::to_string(i), (*array)[i]);
-        }
-    } else if ((is_left_out || value.as_text() == nullptr) && !is_description(path.back())) {
-        text += json::to_string(Array{path, is_left_out ? Value("left out") : value}) + "\n";
-    }
+    auto const* object = element.as_object();
+    if (object == nullptr) return std::to_string(index);
+    return object->text_at(object->find("id") != nullptr ? "id" : "region");
 }
+
+// Writes figures as lines.
+class FigureLines {
+  public:
+    explicit FigureLines(bool with_values) : with_values_(with_values) {}
+
+    // Adds the figures in a value. Texts are no figures.
+    void add(Array const& path, Value const& value, bool is_left_out = false)
+    {
+        if (auto const* object = value.as_object()) {
+            for (auto const& [name, member] : object->members())
+                add_member(path, name, member, is_left_out);
+        } else if (auto const* array = value.as_array()) {
+            for (std::size_t i = 0; i < array->size(); ++i)
+                add_member(path, name_of((*array)[i], i), (*array)[i], is_left_out);
+        } else if (!is_description(path.back())) {
+            if (is_left_out) text += json::to_string(Array{path, "left out"}) + "\n";
+            else if (value.as_text() == nullptr) text += json::to_string(Array{path, value}) + "\n";
+        }
+    }
+
+    std::string text;
+
+  private:
+    void add_member(Array const& path, std::string const& name, Value const& member,
+                    bool is_left_out)
+    {
+        // A scenario has one tally.
+        if (name == "tallies") return add(path, member.as_array()->front(), is_left_out);
+        auto to_member = path;
+        to_member.emplace_back(name);
+        add(to_member, member, is_left_out || (!with_values_ && follows_from_values(name)));
+    }
+
+    bool with_values_;
+};
 
 }  // namespace
 
@@ -330,15 +344,15 @@ std::string samples_csv(std::vector<RegionSeries> const& series, bool with_value
 
 std::string figures_jsonl(Object const& document, bool with_values)
 {
-    std::string text;
+    FigureLines lines(with_values);
     for (char const* part : {"headline", "totals", "comparison", "audit"}) {
         auto const* found = document.find(part);
         if (found == nullptr) continue;
         auto value = *found;
         if (auto* object = value.as_object()) object->erase("lines");
-        add_figures(text, Array{part}, value, false, with_values);
+        lines.add(Array{part}, value);
     }
-    return text;
+    return lines.text;
 }
 
 }  // namespace curtail::evidence
