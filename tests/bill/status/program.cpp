@@ -7,7 +7,9 @@
 #include <array>
 #include <fstream>
 
+#include "base/core/columns.hpp"
 #include "base/core/files.hpp"
+#include "base/core/text.hpp"
 #include "protocol/chain/small_run.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"
@@ -97,6 +99,18 @@ TEST_F(StatusProgram, NotesABudgetThatWasChangedAfterTheStart)
     EXPECT_EQ(code, 0) << output;
     EXPECT_THAT(output, testing::AllOf(HasSubstr("run.json states a budget of 5000 tokens, but"),
                                        HasSubstr("state no budget, which jobs use")));
+}
+
+TEST_F(StatusProgram, FitsIntoTheColumnsOfATerminal)
+{
+    make_run();
+    for (auto const& options : {std::vector<std::string>{}, {"--verify"}}) {
+        auto const output = ask(options).output;
+        for (auto const line : split(output, '\n')) {
+            bool const is_path = line.find("file://") != std::string_view::npos;
+            EXPECT_TRUE(is_path || width_of(line) <= terminal_columns) << line;
+        }
+    }
 }
 
 TEST_F(StatusProgram, PathsPrintsTheFoldersOfARunWithoutReadingThem)
