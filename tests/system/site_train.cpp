@@ -352,7 +352,7 @@ TEST_F(SiteTrain, UsageErrorsAreClear)
     setenv("SLURM_SUBMIT_DIR", "/", 1);
     test::ChildProcess copy({(folder_ / "slurm_script").string(), demo, "SPP_TX"}, folder_ / "log");
     EXPECT_EQ(copy.wait(seconds(20)), 69);
-    EXPECT_THAT(log(), HasSubstr("set CURTAIL_BUILD to the folder with their bin/"));
+    EXPECT_THAT(log(), HasSubstr("CURTAIL_BUILD=" + folder_.path().string() + " does not lead"));
     unsetenv("SLURM_SUBMIT_DIR");
 }
 
