@@ -110,8 +110,8 @@ if [[ -n ${CURTAIL_PROLOGUE:-} ]]; then
 fi
 
 if ! build=$(find_build); then
-    [[ -z ${CURTAIL_BUILD:-} ]] || die $EX_UNAVAILABLE "CURTAIL_BUILD=$CURTAIL_BUILD does not lead" \
-        "to the programs: its bin/ has no curtail-train, curtail-poll, curtail-block-signals or" \
+    [[ -z ${CURTAIL_BUILD:-} ]] || die $EX_UNAVAILABLE "CURTAIL_BUILD=$CURTAIL_BUILD does not" \
+        "lead to the programs: its bin/ has no curtail-train, curtail-poll, curtail-block-signals or" \
         "curtail-forward-stop; correct or unset it"
     die $EX_UNAVAILABLE "cannot find curtail-train, curtail-poll," \
         "curtail-block-signals and curtail-forward-stop; set CURTAIL_BUILD to the folder with" \

@@ -135,8 +135,8 @@ def run_file_of_root_in_a_users_folder_is_no_way_to_roots_rights():
 
 
 def check_access(run, code=0, **environment):
-    return execute(program("curtail-poll"), run.run_file, "--check-access", "--site", "a", code=code,
-                   environment={**os.environ, **environment}, timeout=20)
+    return execute(program("curtail-poll"), run.run_file, "--check-access", "--site", "a",
+                   code=code, environment={**os.environ, **environment}, timeout=20)
 
 
 OWN_ETC = """
@@ -214,7 +214,8 @@ def let_new_files_be_open(folder):
 def use_every_program(run, mask):
     """Calls each program that creates files. Returns what it creates for other people."""
     folder = run.folder
-    options = {"umask": mask, "environment": {**os.environ, "CURTAIL_CACHE": str(folder / "cache/new"),
+    options = {"umask": mask, "environment": {
+               **os.environ, "CURTAIL_CACHE": str(folder / "cache/new"),
                "CURTAIL_PLOTLY": str(SOURCE / ".deps/site/plotly/package_data/plotly.min.js")}}
 
     def call(name, *arguments):
