@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "poller/plan/job.hpp"
+#include "run/runlog/poller_events.hpp"
 #include "run/config/run.hpp"
 
 namespace curtail::launch {
@@ -32,6 +33,7 @@ struct PastJob {
 /// other error means that the call certainly had no effect.
 class Launcher {
   public:
+    using AccountedJobs = std::vector<runlog::Accounting::Job>;
     virtual ~Launcher() = default;
     /// Submits the site's job script, and returns the new job's id. The script's arguments are the
     /// run's file and the site's name. `window` and `intent` are stored with the job.
@@ -47,8 +49,7 @@ class Launcher {
     /// Returns the jobs of this run, site and run folder that the cluster's accounting knows and
     /// that ran at or after `since`. Returns an empty optional if the launcher has no accounting.
     /// Fails with `unavailable` if the cluster has none.
-    [[nodiscard]] virtual Result<std::optional<std::vector<plan::Job>>> accounted_jobs(
-        Time since) = 0;
+    [[nodiscard]] virtual Result<std::optional<AccountedJobs>> accounted_jobs(Time since) = 0;
     /// Returns the path of a job's log.
     [[nodiscard]] virtual std::filesystem::path log_file(plan::JobId const& job) const = 0;
     /// Asks a job to finish its step, contribute and exit. A job that has already ended is no

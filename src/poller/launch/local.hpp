@@ -28,9 +28,9 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
     /// Returns no job: jobs() lists all jobs that are recorded.
     [[nodiscard]] Result<PastJob> past_job(MissingJob const&) override { return PastJob{}; }
-    [[nodiscard]] Result<std::optional<std::vector<plan::Job>>> accounted_jobs(Time) override
+    [[nodiscard]] Result<std::optional<AccountedJobs>> accounted_jobs(Time) override
     {
-        return std::optional<std::vector<plan::Job>>{};
+        return std::optional<AccountedJobs>{};
     }
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override
     {

@@ -36,12 +36,12 @@ std::vector<std::string_view> split_at(std::string_view text, std::string_view s
     return parts;
 }
 
-constexpr std::size_t field_count = 7;
+using Fields = std::vector<std::string_view>;
 
 // Returns the fields of a record. Returns nothing if the line is not a whole record: a separator
 // must follow the last field, too.
-std::optional<std::vector<std::string_view>> split_record(std::string_view line,
-                                                          std::string_view separator)
+std::optional<Fields> split_record(std::string_view line, std::string_view separator,
+                                   std::size_t field_count)
 {
     auto fields = split_at(line, separator);
     if (fields.size() != field_count + 1 || !trim(fields.back()).empty()) return std::nullopt;
@@ -57,7 +57,7 @@ bool is_cut(std::string_view line, std::string_view separator)
     return digits > 0 && separator.starts_with(line.substr(digits));
 }
 
-bool is_job(std::vector<std::string_view> const& fields)
+bool is_job(Fields const& fields)
 {
     auto const number = fields[0].substr(0, fields[0].find_first_of("._+"));  // 7.batch, 7_1, 7+0
     return parse_number<std::int64_t>(number) &&
@@ -67,7 +67,7 @@ bool is_job(std::vector<std::string_view> const& fields)
                                [](std::string_view text) { return text.empty() || is_time(text); });
 }
 
-plan::Job to_job(std::vector<std::string_view> const& fields)
+plan::Job to_job(Fields const& fields)
 {
     plan::Job job;
     job.id = {std::string(fields[0])};
@@ -82,6 +82,38 @@ plan::Job to_job(std::vector<std::string_view> const& fields)
     job.started = parse_seconds(fields[4]);
     job.ended = parse_seconds(fields[5]);
     return job;
+}
+
+// Returns the fields of each job with the name `name`. `format` names the fields.
+Result<std::vector<Fields>> parse_records(std::string_view text, Marks const& marks,
+                                          std::string_view format, std::string_view name)
+{
+    auto const names = split(format, ',');
+    bool has_header = false;
+    std::vector<Fields> records;
+    for (auto const line : split(text, '\n')) {
+        bool const is_text = line.find(marks.separator) == std::string_view::npos;
+        if (is_text && !is_cut(line, marks.separator)) continue;
+        auto fields = split_record(line, marks.separator, names.size());
+        if (!fields) return cannot_parse("sacct", "this is not a job", line);
+        if (!std::exchange(has_header, true)) {
+            if (fields->front() != names.front())
+                return cannot_parse("sacct", "its header is missing", text);
+            continue;
+        }
+        if (!is_job(*fields)) return cannot_parse("sacct", "this is not a job", line);
+        if ((*fields)[6] == name) records.push_back(std::move(*fields));
+    }
+    if (!has_header) return cannot_parse("sacct", "its header is missing", text);
+    return records;
+}
+
+// Energy in joules. Slurm prints 2^64 - 1 or 2^64 - 2 if it does not know it.
+std::optional<double> energy_in(std::string_view text)
+{
+    constexpr double largest = 1e18;
+    auto const joules = parse_number<double>(trim(text));
+    return joules && *joules > 0 && *joules < largest ? joules : std::nullopt;
 }
 
 // Slurm prints whole seconds.
@@ -159,26 +191,24 @@ bool is_later(plan::Job const& a, plan::Job const& b)
 }  // namespace
 
 char const* const sacct_format = "JobID,State,ExitCode,Submit,Start,End,JobName";
+// With the raw number of a job, which is that of its environment, too.
+char const* const accounts_format =
+    "JobIDRaw,State,ExitCode,Submit,Start,End,JobName,ElapsedRaw,ConsumedEnergyRaw";
 
-Result<std::vector<plan::Job>> parse_sacct(std::string_view text, Marks const& marks,
-                                           std::string_view name)
+Result<std::vector<runlog::Accounting::Job>> parse_accounts(std::string_view text,
+                                                            Marks const& marks,
+                                                            std::string_view name)
 {
-    bool has_header = false;
-    std::vector<plan::Job> jobs;
-    for (auto const line : split(text, '\n')) {
-        bool const is_text = line.find(marks.separator) == std::string_view::npos;
-        if (is_text && !is_cut(line, marks.separator)) continue;
-        auto const fields = split_record(line, marks.separator);
-        if (!fields) return cannot_parse("sacct", "this is not a job", line);
-        if (!std::exchange(has_header, true)) {
-            if (fields->front() != "JobID")
-                return cannot_parse("sacct", "its header is missing", text);
-            continue;
-        }
-        if (!is_job(*fields)) return cannot_parse("sacct", "this is not a job", line);
-        if (fields->back() == name) jobs.push_back(to_job(*fields));
+    auto const records = parse_records(text, marks, accounts_format, name);
+    if (!records) return tl::unexpected(records.error());
+    std::vector<runlog::Accounting::Job> jobs;
+    for (auto const& fields : *records) {
+        auto const job = to_job(fields);
+        auto& account = jobs.emplace_back(runlog::Accounting::Job{
+            job.id.value, job.launcher_state, job.started, job.ended, {}, energy_in(fields[8])});
+        if (auto const elapsed = parse_number<std::int64_t>(trim(fields[7])))
+            account.elapsed = Seconds{*elapsed};
     }
-    if (!has_header) return cannot_parse("sacct", "its header is missing", text);
     return jobs;
 }
 
@@ -186,11 +216,11 @@ Result<std::optional<plan::Job>> find_in_sacct(std::string_view text, Marks cons
                                                SacctSource source, MissingJob const& missing,
                                                std::string_view name)
 {
-    auto jobs = parse_sacct(text, marks, name);
-    if (!jobs) return tl::unexpected(jobs.error());
+    auto const records = parse_records(text, marks, sacct_format, name);
+    if (!records) return tl::unexpected(records.error());
     std::optional<plan::Job> found;
-    for (auto& one : *jobs) {
-        auto job = match(std::move(one), source, missing);
+    for (auto const& fields : *records) {
+        auto job = match(to_job(fields), source, missing);
         if (job && (!found || is_later(*job, *found))) found = std::move(job);
     }
     return found;

@@ -9,13 +9,18 @@
 
 namespace curtail::launch {
 
-/// The argument of `sacct --format`.
+/// The argument of `sacct --format` for find_in_sacct().
 extern char const* const sacct_format;
+/// The same for parse_accounts().
+extern char const* const accounts_format;
 
 /// Returns all jobs with the name `name` in the output of sacct, which must have run as for
-/// find_in_sacct(). Fails with `data` if a record or the header does not parse.
-[[nodiscard]] Result<std::vector<plan::Job>> parse_sacct(std::string_view text, Marks const& marks,
-                                                         std::string_view name);
+/// find_in_sacct(), but with accounts_format. Slurm's energy of a job is that of its nodes, in
+/// joules. It is empty if Slurm prints nothing, 0 or its largest number: then no plugin meters the
+/// nodes. Fails with `data` if a record or the header does not parse.
+[[nodiscard]] Result<std::vector<runlog::Accounting::Job>> parse_accounts(std::string_view text,
+                                                                          Marks const& marks,
+                                                                          std::string_view name);
 
 /// Where sacct has its records from.
 enum class SacctSource {

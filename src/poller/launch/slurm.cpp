@@ -244,19 +244,19 @@ Result<PastJob> SlurmLauncher::past_job(MissingJob const& missing)
     return past;
 }
 
-Result<std::optional<std::vector<plan::Job>>> SlurmLauncher::accounted_jobs(Time since)
+Result<std::optional<SlurmLauncher::AccountedJobs>> SlurmLauncher::accounted_jobs(Time since)
 {
     auto const marks = new_marks();
     auto const begin = std::chrono::floor<Seconds>(since.time_since_epoch()).count();
     auto const finished =
         run({"sacct", "--parsable", "--delimiter=" + marks.separator, "--allocations",
              "--name=" + job_name(spec_), "--starttime=uts" + std::to_string(begin),
-             std::string("--format=") + sacct_format});
+             std::string("--format=") + accounts_format});
     auto const what = "cannot ask for the accounts of jobs " + job_name(spec_);
     if (!finished) return tl::unexpected(finished.error().with_context(what));
     if (finished->exit_code != 0)
         return fail(ExitCode::unavailable, what, last_lines(finished->errors));
-    auto jobs = parse_sacct(finished->output, marks, job_name(spec_));
+    auto jobs = parse_accounts(finished->output, marks, job_name(spec_));
     if (!jobs) return tl::unexpected(jobs.error());
     return std::optional(std::move(*jobs));
 }

@@ -32,7 +32,7 @@ class SlurmLauncher final : public Launcher {
     /// Asks sacct for the accounting record, or, if there is no accounting, for the record of job
     /// completion.
     [[nodiscard]] Result<PastJob> past_job(MissingJob const& missing) override;
-    [[nodiscard]] Result<std::optional<std::vector<plan::Job>>> accounted_jobs(Time since) override;
+    [[nodiscard]] Result<std::optional<AccountedJobs>> accounted_jobs(Time since) override;
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;

@@ -210,13 +210,11 @@ Result<void> SitePoller::ask_accounting(Time now)
     bool const is_over = is_complete() && is_idle();
     bool const is_due = now - *record.accounted >= day || (is_over && !record.accounted_at_end);
     if (!is_due || (is_over && record.accounted_at_end)) return {};
-    auto const jobs = parts_.launcher->accounted_jobs(*record.accounted - day);
+    auto jobs = parts_.launcher->accounted_jobs(*record.accounted - day);
     if (jobs && !*jobs) return store_.set_accounted(id(), now, is_over, {});
     runlog::Accounting accounting;
     if (!jobs) accounting.why = jobs.error().message();
-    else
-        for (auto const& job : **jobs)
-            accounting.jobs.push_back({job.id.value, job.launcher_state, job.started, job.ended});
+    else accounting.jobs = std::move(**jobs);
     return store_.set_accounted(id(), now, is_over,
                                 {runlog::to_event(accounting, now, id().value)});
 }

@@ -124,10 +124,14 @@ Event to_event(Accounting const& accounting, Time now, std::string site)
     if (!accounting.why.empty()) details.set("why", accounting.why);
     else
         details.set("jobs", json::array_of(accounting.jobs, [](Accounting::Job const& job) {
-                        return json::Object{{"job", job.job},
-                                            {"state", job.state},
-                                            {"started", json::time_or_null(job.started)},
-                                            {"ended", json::time_or_null(job.ended)}};
+                        json::Object line{{"job", job.job},
+                                          {"state", job.state},
+                                          {"started", json::time_or_null(job.started)},
+                                          {"ended", json::time_or_null(job.ended)}};
+                        if (job.elapsed)
+                            line.set("elapsed_s", FractionalSeconds(*job.elapsed).count());
+                        if (job.consumed_j) line.set("consumed_j", *job.consumed_j);
+                        return line;
                     }));
     return {now, "accounting", std::move(site), std::move(details)};
 }
@@ -139,10 +143,16 @@ std::optional<Accounting> accounting_in(Event const& event)
     auto const* jobs = event.details.find("jobs");
     auto const* list = jobs != nullptr ? jobs->as_array() : nullptr;
     if (list == nullptr) return accounting;
-    for (auto const& value : *list)
-        if (auto const* job = value.as_object())
-            accounting.jobs.push_back({job->text_at("job"), job->text_at("state"),
-                                       job->time_at("started"), job->time_at("ended")});
+    for (auto const& value : *list) {
+        auto const* job = value.as_object();
+        if (job == nullptr) continue;
+        auto& known = accounting.jobs.emplace_back(
+            Accounting::Job{job->text_at("job"), job->text_at("state"), job->time_at("started"),
+                            job->time_at("ended")});
+        if (auto const elapsed = job->number_at("elapsed_s"))
+            known.elapsed = std::chrono::round<Millis>(FractionalSeconds(*elapsed));
+        known.consumed_j = job->number_at("consumed_j");
+    }
     return accounting;
 }
 

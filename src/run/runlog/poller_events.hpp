@@ -72,6 +72,8 @@ struct Accounting {
         std::string state;
         std::optional<Time> started;
         std::optional<Time> ended;
+        std::optional<Millis> elapsed{};     ///< without the time in which it was suspended
+        std::optional<double> consumed_j{};  ///< of its nodes, in joules; empty if not metered
     };
     std::vector<Job> jobs;
     std::string why;  ///< why there is no answer; empty if there is one

@@ -113,16 +113,34 @@ TEST(Sacct, NamesWhoCancelledAJob)
     EXPECT_EQ(find("7|CANCELLED|0:0|1795396000|1795396057")->cancelled_by, "");
 }
 
-TEST(Sacct, ListsAllJobsOfTheName)
+TEST(Sacct, ListsTheAccountsOfAllJobsOfTheName)
 {
-    auto const text = header +
-                      with_marks("6|COMPLETED|0:0|1795395995|1795396000|1795396057|other\n") +
-                      record("7|COMPLETED|0:0|1795396000|1795396057") +
-                      record("8|RUNNING|0:0|1795396000|Unknown");
-    auto const jobs = parse_sacct(text, marks, name).value();
+    auto const text = with_marks(
+        std::string("JobIDRaw|State|ExitCode|Submit|Start|End|JobName|ElapsedRaw|") +
+        "ConsumedEnergyRaw\n" + "6|COMPLETED|0:0|1795395995|1795396000|1795396057|other|57|100\n" +
+        "7|COMPLETED|0:0|1795395995|1795396000|1795396057|" + name + "|50|4500000\n" +
+        "8|RUNNING|0:0|1795395995|1795396000|Unknown|" + name + "|9|0\n");
+    auto const jobs = parse_accounts(text, marks, name).value();
     ASSERT_EQ(jobs.size(), 2U);
-    EXPECT_EQ(jobs[1].id.value, "8");
+    EXPECT_EQ(jobs[0].job, "7");
+    EXPECT_EQ(jobs[0].state, "COMPLETED");
+    EXPECT_EQ(jobs[0].elapsed, Seconds{50}) << "it was suspended for 7 s";
+    EXPECT_EQ(jobs[0].consumed_j, 4'500'000);
+    EXPECT_EQ(jobs[1].job, "8");
     EXPECT_FALSE(jobs[1].ended);
+    EXPECT_FALSE(parse_accounts(header, marks, name)) << "these are not the fields";
+}
+
+TEST(Sacct, KnowsNoEnergyWithoutAPluginThatMetersIt)
+{
+    auto const header_of_accounts = with_marks(
+        "JobIDRaw|State|ExitCode|Submit|Start|End|JobName|ElapsedRaw|ConsumedEnergyRaw\n");
+    for (auto const* energy : {"", "0", "18446744073709551614", "18446744073709551615", "1.2K"}) {
+        auto const row = with_marks("7|COMPLETED|0:0|1795395995|1795396000|1795396057|" +
+                                    std::string(name) + "|57|" + energy + "\n");
+        EXPECT_FALSE(parse_accounts(header_of_accounts + row, marks, name).value()[0].consumed_j)
+            << energy;
+    }
 }
 
 TEST(Sacct, AStepOfTheJobIsNotTheJob)

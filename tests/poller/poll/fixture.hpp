@@ -31,7 +31,7 @@ struct FakeSlurm {
     std::function<void()> before_list;
     std::filesystem::path logs;
     std::optional<plan::Job> past_job;  // for a job that is no longer listed
-    Result<std::optional<std::vector<plan::Job>>> accounted{std::nullopt};
+    Result<std::optional<launch::Launcher::AccountedJobs>> accounted{std::nullopt};
 
     std::vector<std::string> called()
     {
@@ -71,7 +71,7 @@ class FakeLauncher final : public launch::Launcher {
         std::lock_guard const guard(slurm_.mutex);
         return launch::PastJob{slurm_.past_job, {}};
     }
-    Result<std::optional<std::vector<plan::Job>>> accounted_jobs(Time) override
+    Result<std::optional<AccountedJobs>> accounted_jobs(Time) override
     {
         std::lock_guard const guard(slurm_.mutex);
         return slurm_.accounted;
