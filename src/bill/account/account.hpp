@@ -159,7 +159,9 @@ struct SiteAccount {
     std::string power_source;  ///< where `power` comes from, for the user; empty if not stated
     /// Carbon from making and disposing of the devices, per hour in which the site holds them.
     std::optional<double> embodied_gco2_per_hour;
-    std::optional<Grams> embodied;  ///< that of all hours; empty if it is not stated for all
+    /// That of all hours in which the site held devices, or in which its nodes were idle between
+    /// its jobs. Empty if it is not stated for all of them.
+    std::optional<Grams> embodied;
     GramsPerKwh open_below{100};
     GramsPerKwh close_above{100};
     double close_delay_s{600};

@@ -15,7 +15,6 @@ std::optional<Grams> embodied_of(Account const& a)
 {
     Grams sum;
     for (auto const& site : a.sites) {
-        if (held_s(site) <= 0) continue;
         if (!site.embodied) return std::nullopt;
         sum += *site.embodied;
     }
@@ -197,7 +196,8 @@ tl::expected<Sci, std::string> sci_of(Account const& a)
     auto const operational = grams_per_million_tokens(a);
     if (!operational) return tl::unexpected(std::string("the model includes no tokens"));
     bool const is_unknown = std::ranges::any_of(a.sites, [](SiteAccount const& site) {
-        return held_s(site) > 0 && site.between_jobs == energy::BetweenJobs::unknown;
+        return site.if_idle.energy > WattHours{} ||
+               (held_s(site) > 0 && site.between_jobs == energy::BetweenJobs::unknown);
     });
     if (is_unknown)
         return tl::unexpected(std::string("it is unknown what some nodes do between jobs"));

@@ -16,12 +16,12 @@ struct Sci {
     double g_per_million_tokens{};
     Grams operational;  ///< E x I
     /// M: the sum over the sites of `embodied_gco2_per_hour` x the hours in which the site held
-    /// devices, on the signal's clock.
+    /// devices, or in which its nodes were idle between its jobs, on the signal's clock.
     Grams embodied;
 };
 /// Computes the SCI, or says why the run has none. It needs tokens in the model, the whole marginal
-/// emissions, the embodied carbon of each site that held devices, and what its nodes do between
-/// jobs.
+/// emissions, the embodied carbon of each site that held devices or had idle nodes, and what its
+/// nodes did between jobs.
 [[nodiscard]] tl::expected<Sci, std::string> sci_of(Account const& account);
 
 /// Returns the marginal emissions per million tokens in the model, in grams. Returns an empty

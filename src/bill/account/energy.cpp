@@ -7,20 +7,19 @@
 namespace curtail::account {
 namespace {
 
-// The embodied carbon of the hours in which the site held devices.
-std::optional<Grams> embodied_of(SiteTimeline const& site, double clock_factor)
+// The embodied carbon of the hours in which the site held devices, or in which its nodes were idle
+// between its jobs. Empty if the site does not state it for all of these hours.
+std::optional<Grams> embodied_of(SiteTimeline const& site, Axis const& axis)
 {
-    auto const& settings = site.settings.all;
+    auto const billed = billed_of(site);
     Grams sum;
-    for (std::size_t i = 0; i < settings.size(); ++i) {
-        Time const to = i + 1 < settings.size() ? settings[i + 1].from : Time::max();
-        FractionalSeconds held{0};
-        for (auto const& s : energy::clip(site.held_real, {settings[i].from, to}))
-            held += s.when.length();
-        if (held.count() <= 0) continue;
-        auto const& rate = settings[i].site.embodied_gco2_per_hour;
+    for (auto const& span : settings_spans(site, axis)) {
+        FractionalSeconds reserved{0};
+        for (auto const& s : energy::clip(billed, span.when)) reserved += s.when.length();
+        if (reserved.count() <= 0) continue;
+        auto const& rate = span.site.embodied_gco2_per_hour;
         if (!rate) return std::nullopt;
-        sum += Grams{*rate * clock_factor * held.count() / 3600};
+        sum += Grams{*rate * reserved.count() / 3600};
     }
     return sum;
 }
@@ -114,7 +113,7 @@ Energy energy_of(RunFiles const& files, Timeline const& timeline,
             {energy::bill_of(billed, window_intervals(windows, s, timeline), source.billings),
              energy::cumulative(billed, source.billings, axis.zero(),
                                 millis(energy.cumulative_step_s), points),
-             embodied_of(site, axis.factor()),
+             embodied_of(site, axis),
              energy::bill_of(site.maybe_between_jobs, {}, source.billings).total});
         add_windows(energy.windows, windows, s, source, axis);
         for (std::size_t r = 0; r < rounds.size(); ++r)

@@ -75,6 +75,27 @@ TEST(Sci, OfAForkCountsItsOwnTokensOnly)
     EXPECT_THAT(rows.back().second.value(), HasSubstr("commit 12 of run mine, with 1"));
 }
 
+// EAST is polled from 0:00 and holds devices from 0:00 to 2:30, WEST from 1:00 and from 1:00 to
+// 3:00. The last record is of 3:06.
+TEST(Sci, CountsTheHoursInWhichNodesAreIdleBetweenJobs)
+{
+    auto files = small_run();
+    for (auto& site : files.run.sites) site.between_jobs = energy::BetweenJobs::idle;
+    files.run.sites[0].embodied_gco2_per_hour = 100;
+    files.run.sites[1].embodied_gco2_per_hour = 50;
+    EXPECT_NEAR(sci_of(account_of(files)).value().embodied.value, 310 + 105, 1e-9);
+    files.sites[1] = {};
+    std::erase_if(files.poller_events,
+                  [](Event const& e) { return e.site == "WEST" && e.type.starts_with("job"); });
+    files.commits.back().contributions.pop_back();
+    auto account = account_of(files);
+    EXPECT_NEAR(account.sites[1].embodied.value().value, 100, 1e-9) << "it waits, to 3:00";
+    files.run.sites[1].embodied_gco2_per_hour.reset();
+    EXPECT_EQ(sci_of(account_of(files)).error(), "not each site states embodied_gco2_per_hour");
+    files.run.sites[1].between_jobs = energy::BetweenJobs::unknown;
+    EXPECT_EQ(sci_of(account_of(files)).error(), "it is unknown what some nodes do between jobs");
+}
+
 TEST(Sci, IsUnknownWithoutCarbonOrTokens)
 {
     auto files = small_run();
