@@ -65,16 +65,13 @@ struct ImaginedSite {
 RegionId const& region_of(SiteTimeline const& site) { return site.settings.all.back().site.region; }
 
 // The first site of a region that has a rate; the reference site for a region without one.
-std::optional<ImaginedSite> imagined_in(RegionId const& region, RunFiles const& files,
-                                        Timeline const& timeline,
+std::optional<ImaginedSite> imagined_in(RegionId const& region, Timeline const& timeline,
                                         std::vector<std::optional<SiteRate>> const& rates)
 {
     for (std::size_t s = 0; s < rates.size(); ++s)
         if (region_of(timeline.sites[s]) == region && rates[s]) return ImaginedSite{s, *rates[s]};
-    auto const reference =
-        static_cast<std::size_t>(&files.run.reference() - files.run.sites.data());
-    if (!rates[reference]) return std::nullopt;
-    return ImaginedSite{reference, *rates[reference]};
+    auto const& rate = rates[timeline.reference];
+    return rate ? std::optional(ImaginedSite{timeline.reference, *rate}) : std::nullopt;
 }
 
 // Always-on in one region.
@@ -104,7 +101,8 @@ Region scenario_in(RegionSeries const& trace, ImaginedSite const& imagined, RunF
     scenario.as_site = id;
     scenario.rate = rate;
     scenario.wall_s = result.when.length().count();
-    scenario.step = static_cast<double>(files.run.training.batch_tokens) / rate.tokens_per_s;
+    scenario.step = static_cast<double>(timeline.sites[index].settings.paces.back().batch_tokens) /
+                    rate.tokens_per_s;
     scenario.tally = result.tally;
     scenario.tokens = result.tokens;
     scenario.observed =
@@ -126,7 +124,6 @@ struct Pace {
     double tokens{0};
     double seconds{0};
 
-    // A stop request ends the pause of a paced step, which then took less than `least`.
     void add(StepMetrics const& step, FractionalSeconds least)
     {
         tokens += static_cast<double>(step.tokens);
@@ -144,7 +141,6 @@ struct Pace {
 std::vector<std::optional<SiteRate>> rates_of(RunFiles const& files, Timeline const& timeline)
 {
     auto const held = held_by_site(timeline);
-    auto const least = files.run.training.step_at_least;
     std::vector<std::optional<SiteRate>> rates;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         Pace lone, all;
@@ -152,6 +148,7 @@ std::vector<std::optional<SiteRate>> rates_of(RunFiles const& files, Timeline co
             Time const begin = step.time - std::chrono::round<Millis>(step.duration);
             // The site's rate is that of the steps that ran.
             if (is_interrupted(timeline.sites[s], {begin, step.time})) continue;
+            auto const least = least_duration(timeline.sites[s], step);
             all.add(step, least);
             if (is_alone(held, s, {begin, step.time})) lone.add(step, least);
         }
@@ -170,7 +167,7 @@ AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens to
     std::vector<Region> regions;
     double longest_s = 0;
     for (auto const& trace : files.trace) {
-        auto const imagined = imagined_in(trace.region, files, timeline, rates);
+        auto const imagined = imagined_in(trace.region, timeline, rates);
         if (!imagined) continue;
         regions.push_back(scenario_in(trace, *imagined, files, timeline, tokens));
         longest_s = std::max(longest_s, regions.back().when.length().count());
@@ -181,7 +178,7 @@ AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens to
         out.scenarios.push_back(std::move(region.scenario));
     }
     if (regions.empty())
-        out.missing = "the reference site " + files.run.reference().site.value +
+        out.missing = "the reference site " + files.run.sites[timeline.reference].site.value +
                       " has logged no step (key reference_site of the run file)";
     return out;
 }

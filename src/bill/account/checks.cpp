@@ -254,28 +254,18 @@ void check_settings(std::vector<Doubt>& doubts, SiteRecords const& r)
                         what, settings.file, format_time(settings.logged)));
 }
 
-// Always-on has the reference site and the pace of the present run file.
+// Always-on and the loss have the pace that was in force.
 void check_run_file(std::vector<Doubt>& doubts, SiteRecords const& r, config::Run const& run)
 {
     auto const& settings = r.timeline.settings;
-    auto const logged = json::parse(settings.run_file, "run file", json::Dialect::comments);
-    auto const* then = logged ? logged->as_object() : nullptr;
-    if (then == nullptr) return;
-    auto const* value = then->find("training");
-    auto const* training = value != nullptr ? value->as_object() : nullptr;
-    auto const number = [&](char const* key, double otherwise) {
-        return (training != nullptr ? training->number_at(key) : std::nullopt).value_or(otherwise);
-    };
-    auto const batch = static_cast<double>(run.training.batch_tokens.value);
-    bool const is_same = then->text_at("reference_site") == run.reference_site.value &&
-                         number("step_at_least_s", 0) == run.training.step_at_least.count() &&
-                         number("batch_tokens", batch) == batch;
-    if (is_same) return;
+    if (!settings.is_logged) return;
+    auto const present = present_settings(run, r.site).paces.back();
+    auto const what = differences(settings.paces.back(), present);
+    if (what.empty()) return;
     doubts.push_back({r.index, Bound::exact, "Settings differ",
-                      fmt::format("{}: reference_site or training of the present run file differ "
-                                  "from {}, which was in force from {} on. Always-on and the loss "
-                                  "have the present ones.",
-                                  r.name(), printable(run.file.filename().string()),
+                      fmt::format("{}: {} of the present run file differ from {}, which was in "
+                                  "force from {} on. Always-on and the loss have those in force.",
+                                  r.name(), what, printable(run.file.filename().string()),
                                   format_time(settings.logged))});
 }
 

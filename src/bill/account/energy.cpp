@@ -80,7 +80,7 @@ std::map<std::string, energy::IntensityRule> intensity_rules_of(RunFiles const& 
         for (auto const& site : timeline.sites)
             if (site.settings.last().region == series.region)
                 rule.least_hold = std::max(rule.least_hold, site.settings.last().signal_max_age);
-        if (rule.least_hold == Millis{0}) rule.least_hold = files.run.reference().signal_max_age;
+        if (rule.least_hold == Millis{0}) rule.least_hold = files.run.sites[timeline.reference].signal_max_age;
     }
     return rules;
 }

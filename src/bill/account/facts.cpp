@@ -22,7 +22,7 @@ FactGroup run_facts(RunFiles const& files, Timeline const& timeline, Account con
          {"commits",
           fmt::format("{} merged from several sites, {} of a lone site, {} of the roster",
                       a.commits.joint, a.commits.lone, a.commits.roster)},
-         {"reference site", files.run.reference().site.value}}};
+         {"reference site", files.run.sites[timeline.reference].site.value}}};
     if (files.spec && files.spec->fork)
         group.rows.emplace_back(
             "fork of", fmt::format("commit {} of run {}, with {} tokens; their energy and carbon "

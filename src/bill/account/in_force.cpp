@@ -24,15 +24,104 @@ std::vector<std::pair<Time, runlog::Configuration>> configurations(
     return found;
 }
 
-}  // namespace
-
-config::Site const& LoggedSettings::at(Time time) const
+PaceInForce present_pace(config::Run const& run)
 {
-    auto const after = std::ranges::upper_bound(all, time, {}, &SettingsInForce::from);
-    return after == all.begin() ? after->site : std::prev(after)->site;
+    return {Time::min(), run.training.batch_tokens, run.training.step_at_least,
+            run.reference().site};
 }
 
-LoggedSettings logged_settings(config::Site const& present,
+// The pace that a logged run file states. Empty if the text is no run file.
+std::optional<PaceInForce> pace_in(std::string const& text, Time from, config::Run const& run)
+{
+    auto const logged = json::parse(text, "run file", json::Dialect::comments);
+    auto const* file = logged ? logged->as_object() : nullptr;
+    if (file == nullptr) return std::nullopt;
+    auto const* value = file->find("training");
+    auto const* training = value != nullptr ? value->as_object() : nullptr;
+    auto const number = [&](char const* key, double otherwise) {
+        return (training != nullptr ? training->number_at(key) : std::nullopt).value_or(otherwise);
+    };
+    constexpr config::TrainingSettings usual;
+    auto const batch = number("batch_tokens", static_cast<double>(usual.batch_tokens.value));
+    auto const least = number("step_at_least_s", usual.step_at_least.count());
+    if (!(batch >= 1 && batch <= 1e15 && least >= 0 && least <= 1e9)) return std::nullopt;
+    auto reference = file->text_at("reference_site");
+    if (reference.empty()) reference = run.sites.front().site.value;
+    return PaceInForce{
+        from, {static_cast<std::int64_t>(batch)}, FractionalSeconds{least}, {std::move(reference)}};
+}
+
+// The element of `all`, which is in order of time, that was in force at `time`.
+template <class InForce>
+InForce const& in_force_at(std::vector<InForce> const& all, Time time)
+{
+    auto const after = std::ranges::upper_bound(all, time, {}, &InForce::from);
+    return after == all.begin() ? *after : *std::prev(after);
+}
+
+// Names of settings that differ.
+class Names {
+  public:
+    void add(bool differs, char const* name)
+    {
+        if (differs) text_ += (text_.empty() ? "" : ", ") + std::string(name);
+    }
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+  private:
+    std::string text_;
+};
+
+void add_problem(LoggedSettings& settings, runlog::Configuration::File const& file, Time time,
+                 std::string const& why)
+{
+    settings.problem = printable(file.name) + " as logged at " + format_time(time) + ": " + why;
+}
+
+void add_pace(LoggedSettings& settings, runlog::Configuration::File const& file, Time time,
+              config::Run const& run)
+{
+    auto& paces = settings.paces;
+    auto pace = pace_in(file.text, paces.empty() ? Time::min() : time, run);
+    if (!pace) add_problem(settings, file, time, "it is no run file");
+    else if (paces.empty() || !differences(paces.back(), *pace).empty())
+        paces.push_back(std::move(*pace));
+}
+
+void add_site(LoggedSettings& settings, runlog::Configuration::File const& file, Time time,
+              SiteId const& id)
+{
+    auto site = config::parse_site(file.text, file.name);
+    if (!site || site->site != id) {
+        add_problem(settings, file, time,
+                    site ? "it is the file of another site" : site.error().message());
+        return;
+    }
+    settings.is_logged = true;
+    settings.logged = time;
+    settings.file = printable(file.name);
+    auto& all = settings.all;
+    // What the bill does not depend on may differ.
+    if (!all.empty() && differences(all.back().site, *site).empty())
+        all.back().site = std::move(*site);
+    else all.push_back({all.empty() ? Time::min() : time, std::move(*site)});
+}
+
+}  // namespace
+
+config::Site const& LoggedSettings::at(Time time) const { return in_force_at(all, time).site; }
+
+PaceInForce const& LoggedSettings::pace_at(Time time) const { return in_force_at(paces, time); }
+
+LoggedSettings present_settings(config::Run const& run, config::Site const& present)
+{
+    LoggedSettings settings;
+    settings.all.push_back({Time::min(), present});
+    settings.paces.push_back(present_pace(run));
+    return settings;
+}
+
+LoggedSettings logged_settings(config::Run const& run, config::Site const& present,
                                std::vector<runlog::Event> const& poller,
                                std::vector<runlog::Event> const& own)
 {
@@ -40,48 +129,40 @@ LoggedSettings logged_settings(config::Site const& present,
     auto logged = configurations(poller, present.site);
     if (logged.empty()) logged = configurations(own, present.site);
     for (auto const& [time, configuration] : logged) {
-        auto const& file = configuration.files.back();
-        auto site = config::parse_site(file.text, file.name);
-        if (!site || site->site != present.site) {
-            settings.problem = printable(file.name) + " as logged at " + format_time(time) + ": " +
-                               (site ? "it is the file of another site" : site.error().message());
-            continue;
-        }
-        settings.is_logged = true;
-        settings.logged = time;
-        settings.file = printable(file.name);
-        settings.run_file = configuration.files.front().text;
-        auto& all = settings.all;
-        if (!all.empty() && differences(all.back().site, *site).empty()) {
-            all.back().site = std::move(*site);  // what the bill does not depend on may differ
-            continue;
-        }
-        all.push_back({all.empty() ? Time::min() : time, std::move(*site)});
+        add_pace(settings, configuration.files.front(), time, run);
+        add_site(settings, configuration.files.back(), time, present.site);
     }
     if (settings.all.empty()) settings.all.push_back({Time::min(), present});
+    if (settings.paces.empty()) settings.paces.push_back(present_pace(run));
     return settings;
 }
 
 std::string differences(config::Site const& a, config::Site const& b)
 {
-    std::string text;
-    auto const add = [&](bool differs, char const* name) {
-        if (differs) text += (text.empty() ? "" : ", ") + std::string(name);
-    };
+    Names names;
     auto const levels = [](config::Site const& s) {
         auto const power = s.power.value_or(energy::Power{});
         return std::tuple(s.power.has_value(), power.idle.value, power.training.value);
     };
     auto const pue = [](config::Site const& s) { return s.power.value_or(energy::Power{}).pue; };
-    add(a.region != b.region, "region");
-    add(levels(a) != levels(b), "power");
-    add(pue(a) != pue(b) || a.later_pues != b.later_pues, "PUE");
-    add(a.between_jobs != b.between_jobs, "between_jobs");
-    add(a.meter != b.meter, "meter");
-    add(a.window.open_below != b.window.open_below, "open_below_gco2_per_kwh");
-    add(a.signal_max_age != b.signal_max_age, "signal_max_age_s");
-    add(a.embodied_gco2_per_hour != b.embodied_gco2_per_hour, "embodied_gco2_per_hour");
-    return text;
+    names.add(a.region != b.region, "region");
+    names.add(levels(a) != levels(b), "power");
+    names.add(pue(a) != pue(b) || a.later_pues != b.later_pues, "PUE");
+    names.add(a.between_jobs != b.between_jobs, "between_jobs");
+    names.add(a.meter != b.meter, "meter");
+    names.add(a.window.open_below != b.window.open_below, "open_below_gco2_per_kwh");
+    names.add(a.signal_max_age != b.signal_max_age, "signal_max_age_s");
+    names.add(a.embodied_gco2_per_hour != b.embodied_gco2_per_hour, "embodied_gco2_per_hour");
+    return names.take();
+}
+
+std::string differences(PaceInForce const& a, PaceInForce const& b)
+{
+    Names names;
+    names.add(a.batch_tokens != b.batch_tokens, "training.batch_tokens");
+    names.add(a.step_at_least != b.step_at_least, "training.step_at_least_s");
+    names.add(a.reference_site != b.reference_site, "reference_site");
+    return names.take();
 }
 
 }  // namespace curtail::account

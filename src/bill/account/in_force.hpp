@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "run/config/site.hpp"
+#include "run/config/run.hpp"
 #include "run/runlog/event.hpp"
 
 namespace curtail::account {
@@ -14,6 +14,14 @@ struct SettingsInForce {
     config::Site site;
 };
 
+/// What the run file says about the pace of training, and from when on it was in force.
+struct PaceInForce {
+    Time from;  ///< real time; Time::min() for the first pace of a site
+    Tokens batch_tokens;
+    FractionalSeconds step_at_least;
+    SiteId reference_site;
+};
+
 /// A site's settings over time, as the logs of its poller or its trainers have them.
 struct LoggedSettings {
     /// In order of time. Without a log, the present settings alone. Adjoining settings differ in
@@ -21,24 +29,32 @@ struct LoggedSettings {
     std::vector<SettingsInForce> all;
     bool is_logged{false};
     Time logged{};  ///< real time of the last log, if there is one
+    /// In order of time. Without a log, the present pace alone. Adjoining ones differ.
+    std::vector<PaceInForce> paces;
+    /// Returns the pace that was in force at a real time.
+    [[nodiscard]] PaceInForce const& pace_at(Time time) const;
     /// Returns the settings that were in force at a real time.
     [[nodiscard]] config::Site const& at(Time time) const;
     /// Returns those that were in force last.
     [[nodiscard]] config::Site const& last() const { return all.back().site; }
 
-    std::string file{};      ///< name of the last logged site file
-    std::string run_file{};  ///< text of the last logged run file
-    std::string problem{};   ///< which logged settings cannot be used, and why; for people
+    std::string file{};     ///< name of the last logged site file
+    std::string problem{};  ///< which logged settings cannot be used, and why; for people
 };
 
 /// Finds the settings of a site in the events of its poller. A site without a poller has those of
-/// its trainers, `own`. `present` are its settings today.
-[[nodiscard]] LoggedSettings logged_settings(config::Site const& present,
+/// its trainers, `own`. `run` and `present`, one of its sites, are the settings today.
+[[nodiscard]] LoggedSettings logged_settings(config::Run const& run, config::Site const& present,
                                              std::vector<runlog::Event> const& poller,
                                              std::vector<runlog::Event> const& own);
+
+/// Returns the present settings, as if they had always been in force.
+[[nodiscard]] LoggedSettings present_settings(config::Run const& run, config::Site const& present);
 
 /// Names the settings in which two site files differ and on which a bill depends, such as `power,
 /// region`. The text is empty if the bills are the same.
 [[nodiscard]] std::string differences(config::Site const& a, config::Site const& b);
+/// The same for two paces.
+[[nodiscard]] std::string differences(PaceInForce const& a, PaceInForce const& b);
 
 }  // namespace curtail::account

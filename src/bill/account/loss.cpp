@@ -40,7 +40,7 @@ double mean_step(RunFiles const& files)
 TrainingResult training_of(RunFiles const& files, Timeline const& timeline,
                            MaybeSeconds last_step_s)
 {
-    auto const per_step = files.run.training.batch_tokens;
+    auto const per_step = timeline.pace.batch_tokens;
     LossAccount loss;
     std::vector<CurvePoint> all;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {

@@ -159,6 +159,7 @@ class RoundBuilder {
     RoundBuilder(RunFiles const& files, Timeline const& timeline)
         : files_(files),
           axis_(timeline.axis),
+          per_step_(timeline.pace.batch_tokens),
           busy_(busy_intervals(timeline)),
           contributed_(files),
           reads_(files)
@@ -196,7 +197,7 @@ class RoundBuilder {
         }
         auto const contributed = round.joint() ? contributed_.last_of(commit) : std::nullopt;
         if (contributed) round.merge = std::max(0.0, seconds_between(*contributed, commit.time));
-        round.last_step = ratio(commit.tokens, files_.run.training.batch_tokens);
+        round.last_step = ratio(commit.tokens, per_step_);
         for (auto const& c : commit.contributions)
             if (counts(c) && c.norm > 0)
                 round.delta_norm = std::max(round.delta_norm.value_or(0), c.norm);
@@ -246,6 +247,7 @@ class RoundBuilder {
 
     RunFiles const& files_;
     Axis const& axis_;
+    Tokens per_step_;
     std::vector<energy::Interval> busy_;
     ContributionTimes contributed_;
     PayloadReads reads_;

@@ -209,7 +209,7 @@ samples::SampleFile samples_of(config::Run const& run, std::vector<SiteLogs> con
         std::vector<RegionId> regions;
         if (log.pieces > 0)
             for (auto const& settings :
-                 logged_settings(run.sites.at(s), sites[s].poller_events, sites[s].events).all)
+                 logged_settings(run, run.sites.at(s), sites[s].poller_events, sites[s].events).all)
                 regions.push_back(settings.site.region);
         texts.push_back({log.text, std::move(regions)});
     }

@@ -262,11 +262,20 @@ void find_between_jobs(SiteTimeline& site, std::optional<Time> first_poll, Time 
 LoggedSettings settings_of(RunFiles const& files, std::size_t s)
 {
     auto const& present = files.run.sites[s];
-    if (!files.uses_present_settings)
-        return logged_settings(present, files.poller_events, files.sites[s].events);
-    LoggedSettings settings;
-    settings.all.push_back({Time::min(), present});
-    return settings;
+    return files.uses_present_settings
+               ? present_settings(files.run, present)
+               : logged_settings(files.run, present, files.poller_events, files.sites[s].events);
+}
+
+// The pace in the newest log of a site; without a log, the present one.
+PaceInForce const& newest_pace(std::vector<SiteTimeline> const& sites)
+{
+    auto const* newest = &sites.front().settings;
+    for (auto const& site : sites)
+        if (site.settings.is_logged &&
+            (!newest->is_logged || site.settings.logged > newest->logged))
+            newest = &site.settings;
+    return newest->paces.back();
 }
 
 std::optional<Time> first_poll_of(std::vector<Event> const& poller, SiteId const& site)
@@ -314,6 +323,12 @@ void complete(WindowTimeline& window, Timeline& timeline, std::vector<Time> cons
 
 }  // namespace
 
+FractionalSeconds least_duration(SiteTimeline const& site, StepMetrics const& step)
+{
+    Time const begin = step.time - std::chrono::round<Millis>(step.duration);
+    return site.settings.pace_at(begin).step_at_least;
+}
+
 Timeline timeline_of(RunFiles const& files)
 {
     Timeline timeline;
@@ -325,6 +340,10 @@ Timeline timeline_of(RunFiles const& files)
     timeline.decisions = decisions_of(files, poller, timeline.axis);
     timeline.windows = windows_of(files, poller, timeline.axis);
     timeline.sites = sites_of(files, poller, timeline.axis, timeline.end);
+    timeline.pace = newest_pace(timeline.sites);
+    timeline.reference =
+        site_index(files, timeline.pace.reference_site.value)
+            .value_or(static_cast<std::size_t>(&files.run.reference() - files.run.sites.data()));
     std::vector<std::vector<Time>> steps;
     for (auto const& site : files.sites) steps.push_back(step_times_of(site));
     for (auto& window : timeline.windows) complete(window, timeline, steps[window.site]);

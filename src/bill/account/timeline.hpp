@@ -84,7 +84,13 @@ struct Timeline {
     std::vector<PhaseChange> decisions;
     std::vector<WindowTimeline> windows;  ///< in order of opening
     std::vector<SiteTimeline> sites;      ///< one per site, in the order of RunFiles::run.sites
+    PaceInForce pace{};                   ///< the pace that was in force last
+    std::size_t reference{};              ///< index of the reference site that was in force last
 };
+
+/// Returns how long a step took at least, by the pace that was in force when it began. A stop
+/// request ends the pause of a paced step, which then seems to be faster.
+[[nodiscard]] FractionalSeconds least_duration(SiteTimeline const& site, StepMetrics const& step);
 
 /// Computes what happened in a run.
 [[nodiscard]] Timeline timeline_of(RunFiles const& files);

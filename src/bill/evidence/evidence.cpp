@@ -94,7 +94,7 @@ std::vector<EvidenceFile> evidence_of(RunFiles const& files, account::Account co
         {"states.csv", states_csv(files, account, timeline)},
         {"always_on.csv", always_on_csv(files, account, timeline)},
         {"windows.csv", windows_csv(files, account, timeline)},
-        {"steps.csv", steps_csv(files)},
+        {"steps.csv", steps_csv(files, timeline)},
         {"commits.jsonl", commits_jsonl(files)},
         {"samples.csv", samples_csv(files.trace, with_values)},
         {"averages.csv", samples_csv(files.averages, with_values)},

@@ -222,6 +222,7 @@ std::string run_json(RunFiles const& files, account::Account const& account,
                {"factor", clock.factor},
                {"time_zero_ms", ms(account.time_zero)},
                {"inherited", account.inherited.value},
+               {"batch_tokens", timeline.pace.batch_tokens.value},
                {"bounds", std::move(bounds)},
                {"sites", std::move(sites)}});
 }
@@ -293,15 +294,16 @@ std::string windows_csv(RunFiles const& files, account::Account const& account,
     return text;
 }
 
-std::string steps_csv(RunFiles const& files)
+std::string steps_csv(RunFiles const& files, Timeline const& timeline)
 {
     std::string text = "site,time_ms,step_s,at_least_s,tokens,progress_tokens,loss\n";
     for (std::size_t s = 0; s < files.sites.size(); ++s)
         for (auto const& step : files.sites[s].metrics)
-            text += fmt::format(
-                "{},{},{},{},{},{},{}\n", files.run.sites[s].site.value, ms(step.time),
-                step.duration.count(), files.run.training.step_at_least.count(), step.tokens.value,
-                step.progress.value, step.loss ? fmt::format("{}", *step.loss) : "");
+            text += fmt::format("{},{},{},{},{},{},{}\n", files.run.sites[s].site.value,
+                                ms(step.time), step.duration.count(),
+                                account::least_duration(timeline.sites[s], step).count(),
+                                step.tokens.value, step.progress.value,
+                                step.loss ? fmt::format("{}", *step.loss) : "");
     return text;
 }
 

@@ -33,7 +33,8 @@ namespace curtail::evidence {
                                       account::Timeline const& timeline);
 
 /// The steps that count, at their corrected times: steps.csv.
-[[nodiscard]] std::string steps_csv(account::RunFiles const& files);
+[[nodiscard]] std::string steps_csv(account::RunFiles const& files,
+                                    account::Timeline const& timeline);
 
 /// The commits, with the tokens that each took from each site: commits.jsonl.
 [[nodiscard]] std::string commits_jsonl(account::RunFiles const& files);

@@ -120,7 +120,7 @@ class SettingsInForceTest : public Checks {
     {
         auto const& east = files.run.sites[0];
         runlog::Configuration const then{
-            {{"run.json", "{}"},
+            {{"run.json", R"({"training": {"batch_tokens": 900}})"},
              {"model.json", "{}"},
              {"east.json",
               fmt::format(
@@ -185,7 +185,7 @@ TEST_F(SettingsInForceTest, OfTheRunFileAreShownAsADifference)
     EXPECT_THAT(titles(), testing::IsEmpty());
     files.run.training.step_at_least = FractionalSeconds{5000};
     EXPECT_THAT(titles(), testing::ElementsAre("Settings differ"));
-    EXPECT_TRUE(has_note("EAST: reference_site or training of the present run file differ"));
+    EXPECT_TRUE(has_note("EAST: training.step_at_least_s of the present run file differ"));
     files.run.training.step_at_least = FractionalSeconds{0};
     files.run.reference_site = {"WEST"};
     EXPECT_THAT(titles(), testing::ElementsAre("Settings differ"));
