@@ -122,6 +122,16 @@ struct Tail {
     Grams carbon;  ///< of the energy of known intensity
 };
 
+/// What Slurm's accounting says about the energy of a site's jobs that have ended.
+struct SlurmEnergy {
+    std::size_t jobs{};
+    std::size_t metered{};  ///< those whose nodes Slurm meters; the following is about them
+    double joules{};        ///< of their nodes, without the building's overhead
+    double seconds{};
+    WattHours modelled;           ///< by the site's power model, without the overhead
+    bool has_whole_nodes{false};  ///< the site file asks for nodes that no other job shares
+};
+
 /// Everything about one site.
 struct SiteAccount {
     SiteId id;
@@ -169,6 +179,7 @@ struct SiteAccount {
     /// What the cluster's accounting said about the jobs, for the user: `3 jobs, asked at ...` or
     /// why there is no answer. Empty if nobody has asked.
     std::string accounting{};
+    std::optional<SlurmEnergy> slurm_energy{};  ///< empty in a replay, or without an answer
     /// Real seconds since Publication::until for which the site has had devices, or has nodes that
     /// are idle between jobs. The bill lacks their energy.
     double unpublished{};

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "bill/account/accounting.hpp"
 #include "bill/account/billing.hpp"
 #include "bill/account/figures.hpp"
 #include "bill/account/parts.hpp"
 #include "bill/account/tail.hpp"
 #include "bill/account/unlogged.hpp"
-#include "run/runlog/poller_events.hpp"
 
 namespace curtail::account {
 namespace {
@@ -44,20 +44,6 @@ SiteAccount site_of(SiteTimeline const& timeline, double end_s)
     return site;
 }
 
-// The last answer of the cluster's accounting about a site's jobs.
-std::string accounting_of(RunFiles const& files, SiteId const& site)
-{
-    std::string text;
-    for (auto const& event : files.poller_events) {
-        auto const answer = runlog::accounting_in(event);
-        if (!answer || event.site != site.value) continue;
-        text = answer->why.empty() ? fmt::format("{} jobs, asked at {}", answer->jobs.size(),
-                                                 format_time(event.time))
-                                   : "not checked: " + answer->why;
-    }
-    return text;
-}
-
 std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timeline,
                                   std::vector<std::optional<SiteRate>> const& rates)
 {
@@ -72,7 +58,12 @@ std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timelin
         site.trained_tokens = Tokens{};
         for (auto const& step : files.sites[s].metrics) *site.trained_tokens += step.tokens;
         site.publication = files.sites[s].publication;
-        site.accounting = accounting_of(files, files.run.sites[s].site);
+        auto const& id = files.run.sites[s].site;
+        site.accounting = last_answer(files.poller_events, id);
+        // A replay has the power of other hardware.
+        if (timeline.axis.factor() == 1)
+            site.slurm_energy =
+                slurm_energy(accounted_jobs(files.poller_events, id), timeline.sites[s]);
         site.unpublished = FractionalSeconds(timeline.sites[s].unpublished).count();
     }
     return out;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bill/account/billing.hpp"
+#include "bill/account/states_by_time.hpp"
 
 namespace curtail::account {
 namespace {
@@ -35,14 +36,13 @@ bool is_alone(std::vector<std::vector<energy::Interval>> const& held, std::size_
 }
 
 // Whether the processes of a site did not run, or made no progress, during a part of a step.
-bool is_interrupted(SiteTimeline const& site, energy::Interval when)
+bool is_interrupted(StatesByTime const& held, energy::Interval when)
 {
     using energy::PowerState;
-    return std::ranges::any_of(site.held_real, [&](energy::StateInterval const& s) {
-        bool const is_pause = s.state == PowerState::suspended || s.state == PowerState::frozen ||
-                              s.state == PowerState::stalled;
-        return is_pause && overlap(s.when, when);
-    });
+    return held.time_in(when, [](PowerState state) {
+        return state == PowerState::suspended || state == PowerState::frozen ||
+               state == PowerState::stalled;
+    }) > FractionalSeconds{0};
 }
 
 // Says why always-on cannot be computed. The text is empty if it can.
@@ -143,11 +143,12 @@ std::vector<std::optional<SiteRate>> rates_of(RunFiles const& files, Timeline co
     auto const held = held_by_site(timeline);
     std::vector<std::optional<SiteRate>> rates;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        StatesByTime const states(timeline.sites[s].held_real);
         Pace lone, all;
         for (auto const& step : files.sites[s].metrics) {
             Time const begin = step.time - std::chrono::round<Millis>(step.duration);
             // The site's rate is that of the steps that ran.
-            if (is_interrupted(timeline.sites[s], {begin, step.time})) continue;
+            if (is_interrupted(states, {begin, step.time})) continue;
             auto const least = least_duration(timeline.sites[s], step);
             all.add(step, least);
             if (is_alone(held, s, {begin, step.time})) lone.add(step, least);

@@ -35,11 +35,29 @@ void add_power(std::vector<AuditLine>& lines, Account const& a)
         lines.push_back({"power", "Power of " + sites, text});
 }
 
+// What Slurm says about the energy of a site's jobs, beside the model.
+std::string slurm_energy_text(SlurmEnergy const& slurm)
+{
+    if (slurm.metered == 0) return fmt::format("no energy of its {} jobs is available", slurm.jobs);
+    return fmt::format(
+        "{} kWh in {:.0f} s of {} jobs (of {}), {} kW on average (the model has {} kWh), without "
+        "the building's overhead; {}; the bill does not use it",
+        three_digits(slurm.joules / 3.6e6), slurm.seconds, slurm.metered, slurm.jobs,
+        three_digits(slurm.joules / std::max(1.0, slurm.seconds) / 1000),
+        three_digits(slurm.modelled.value / 1000),
+        slurm.has_whole_nodes ? "the jobs had whole nodes"
+                              : "it includes other jobs on these nodes, unless the jobs had whole "
+                                "nodes");
+}
+
 // What the sites' meters say beside the model.
 std::string meters_text(Account const& a)
 {
     std::string text;
     for (auto const& site : a.sites) {
+        if (site.slurm_energy)
+            text += fmt::format("{}{}, by Slurm's accounting: {}", text.empty() ? "" : "; ",
+                                site.id.value, slurm_energy_text(*site.slurm_energy));
         if (!site.metered) continue;
         auto const& m = *site.metered;
         text += fmt::format(

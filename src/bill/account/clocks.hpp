@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "bill/account/files.hpp"
+#include "bill/account/jobs.hpp"
 
 namespace curtail::account {
 
@@ -9,5 +10,23 @@ namespace curtail::account {
 /// sets. The first record of each trainer counts as right. Returns by how much the clock was set
 /// back at most; 0 if nothing was corrected. A trainer of an earlier version logged no such times.
 [[nodiscard]] Millis correct_times(SiteFiles& site);
+
+/// A change of a clock, which the times of a log's lines show.
+struct ClockChange {
+    Millis by{0};             ///< 0: none
+    energy::Interval when{};  ///< of the lines that show it
+};
+
+/// Returns by how much the times of lines that were written one after the other go back at most.
+[[nodiscard]] ClockChange set_back(std::vector<Event> const& lines);
+[[nodiscard]] ClockChange set_back(std::vector<StepMetrics> const& lines);
+
+/// Returns by how much the clock of a site's machine was set forward while `jobs` ran, by the
+/// monotonic clock. A machine that was suspended looks the same.
+[[nodiscard]] ClockChange set_forward(SiteFiles const& site, std::vector<JobTimeline> const& jobs);
+
+/// Two threads may write in another order than they read the clock, and launchers count in whole
+/// seconds.
+inline constexpr Millis clock_rounding{1'000};
 
 }  // namespace curtail::account

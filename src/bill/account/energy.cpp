@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bill/account/billing.hpp"
+#include "bill/account/states_by_time.hpp"
 #include "bill/account/thin.hpp"
 
 namespace curtail::account {
@@ -24,35 +25,14 @@ std::optional<Grams> embodied_of(SiteTimeline const& site, Axis const& axis)
     return sum;
 }
 
-// Tells whether each state begins when the one before has ended.
-bool in_order(std::vector<energy::StateInterval> const& held)
-{
-    return std::adjacent_find(held.begin(), held.end(), [](auto const& a, auto const& b) {
-               return b.when.from < a.when.to;
-           }) == held.end();
-}
-
 // What one site's energy is computed from.
 struct SiteSource {
-    std::vector<energy::StateInterval> const& held;
+    StatesByTime held;
     energy::Billings billings;
-    bool ordered{in_order(held)};
 
     [[nodiscard]] energy::Tally tally(energy::Interval when) const
     {
-        return energy::bill_of(energy::clip(near(when), when), {}, billings).total;
-    }
-
-  private:
-    // The states that `when` can overlap: of ordered states, those that a search finds.
-    [[nodiscard]] std::span<energy::StateInterval const> near(energy::Interval when) const
-    {
-        if (!ordered) return held;
-        auto const first = std::partition_point(
-            held.begin(), held.end(), [&](auto const& s) { return s.when.to <= when.from; });
-        auto const last = std::partition_point(
-            first, held.end(), [&](auto const& s) { return s.when.from < when.to; });
-        return {first, last};
+        return energy::bill_of(energy::clip(held.near(when), when), {}, billings).total;
     }
 };
 
@@ -80,7 +60,8 @@ std::map<std::string, energy::IntensityRule> intensity_rules_of(RunFiles const& 
         for (auto const& site : timeline.sites)
             if (site.settings.last().region == series.region)
                 rule.least_hold = std::max(rule.least_hold, site.settings.last().signal_max_age);
-        if (rule.least_hold == Millis{0}) rule.least_hold = files.run.sites[timeline.reference].signal_max_age;
+        if (rule.least_hold == Millis{0})
+            rule.least_hold = files.run.sites[timeline.reference].signal_max_age;
     }
     return rules;
 }
@@ -107,7 +88,7 @@ Energy energy_of(RunFiles const& files, Timeline const& timeline,
     auto const points = points_for(timeline.end_s, energy.cumulative_step_s);
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
         auto const& site = timeline.sites[s];
-        SiteSource const source{site.held, billings_of(timeline, s, files.trace)};
+        SiteSource const source{StatesByTime(site.held), billings_of(timeline, s, files.trace)};
         auto const billed = billed_of(site);
         energy.sites.push_back(
             {energy::bill_of(billed, window_intervals(windows, s, timeline), source.billings),

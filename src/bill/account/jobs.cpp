@@ -61,7 +61,7 @@ class TrainerLog {
 
     void add_job(Event const& event, std::string const& job)
     {
-        jobs_.push_back({.job = job, .begin = event.time});
+        jobs_.push_back({.job = job, .begin = event.time, .first_event = event.time});
         started_ = false;
     }
 
@@ -126,13 +126,19 @@ class JobTimes {
         auto* job = nearest(change.job, event.time);
         if (job == nullptr) {
             job = unnamed_at(event.time);
-            if (job == nullptr) {
-                jobs_.push_back({.job = change.job, .begin = at});
-                return;
-            }
+            if (job == nullptr)
+                job = &jobs_.emplace_back(JobTimeline{.job = change.job, .begin = at});
             job->job = change.job;
         }
         job->begin = std::min(job->begin, at);
+        report_begin(*job, change);
+    }
+
+    void report_begin(JobTimeline& job, JobChange const& change) const
+    {
+        if (auto const submitted = submitted_.find(change.job); submitted != submitted_.end())
+            job.reported.submitted = job.reported.submitted.value_or(submitted->second);
+        if (change.at) job.reported.started = job.reported.started.value_or(*change.at);
     }
 
     // Returns the last job of that id that began until `time`.
@@ -153,6 +159,8 @@ class JobTimes {
         // A cancelled job has no time of the launcher.
         bool const is_end = change.type != JobChange::Type::cancelled;
         if (is_end && change.at) known.ended = std::min(*change.at, event.time);
+        if (is_end) known.gone = event.time;
+        known.was_stopped = change.state != "COMPLETED" && change.state != "FAILED";
         if (!known.noticed) known.noticed = event.time;
         if (change.latest) known.latest = change.latest;
         if (!job->suspended.empty())
@@ -187,11 +195,11 @@ Time last_step_of(JobTimeline const& job, Time end, StepsByTime const& steps)
 // Slurm counts in whole seconds.
 constexpr Millis rounding{1'000};
 
-// Decides when a job released its devices, of which the last sign of life is known. The site's next
-// job begins at `next`.
-void set_end(JobTimeline& job, Time last_sign, std::optional<Time> const& next)
+// Decides when a job released its devices. The site's next job begins at `next`.
+void set_end(JobTimeline& job, std::optional<Time> const& next)
 {
     auto const& report = job.reported;
+    auto const last_sign = job.last_sign;
     if (report.ended && *report.ended + rounding > last_sign) {
         job.end = std::max({job.begin, *report.ended, job.exit.value_or(job.begin)});
         return;
@@ -345,8 +353,8 @@ std::vector<JobTimeline> jobs_of(std::vector<Event> const& own, std::vector<Even
         auto const next = i + 1 < jobs.size() ? std::optional(jobs[i + 1].begin) : std::nullopt;
         job.requeued = next && !job.job.empty() && job.job == jobs[i + 1].job;
         auto const last_step = last_step_of(job, next.value_or(Time::max() - Millis{1}), steps);
-        auto const last_sign = std::max({job.begin, last_step, job.last_event.value_or(job.begin)});
-        set_end(job, last_sign, next);
+        job.last_sign = std::max({job.begin, last_step, job.last_event.value_or(job.begin)});
+        set_end(job, next);
     }
     return separated(std::move(jobs));
 }

@@ -12,10 +12,16 @@
 // trainer. The functions do no I/O.
 namespace curtail::account {
 
-/// What the poller and the launcher reported about the end of a job. Real times.
-struct ReportedEnd {
-    std::optional<Time> ended{};    ///< by the launcher
-    std::optional<Time> noticed{};  ///< by the poller
+/// What the poller and the launcher reported about a job. Real times.
+struct JobReports {
+    std::optional<Time> submitted{};  ///< by the poller
+    std::optional<Time> started{};    ///< by the launcher
+    std::optional<Time> ended{};      ///< by the launcher
+    /// The launcher ends a job at the time at which it was told to stop. Its processes may then
+    /// still leave.
+    bool was_stopped{false};
+    std::optional<Time> noticed{};  ///< when the poller saw or caused that it has no devices
+    std::optional<Time> gone{};     ///< when the poller saw that it has ended
     std::optional<Time> latest{};   ///< the latest possible end, as the poller computed it
 };
 
@@ -27,12 +33,13 @@ struct JobTimeline {
     /// When the trainer logged its exit. Empty if the trainer was killed or has not exited yet.
     std::optional<Time> exit{};
     std::optional<Time> stop_requested{};
-    std::optional<Time> last_event{};                    ///< the last event that the trainer logged
+    std::optional<Time> first_event{};  ///< the first event that the trainer logged
+    std::optional<Time> last_event{};   ///< the last event that the trainer logged
+    Time last_sign{};  ///< the last of the job's events and steps; its begin if it logged none
     std::vector<std::pair<Time, std::string>> states{};  ///< when each state began, with the name
                                                          ///< that the trainer logged
-    ReportedEnd reported{};
-    /// Nobody reported the end, and `end` is the latest possible one. This is the last sign of
-    /// life.
+    JobReports reported{};
+    /// Nobody reported the end, and `end` is the latest possible one. It lies after this time.
     std::optional<Time> end_from{};
     bool requeued{false};  ///< the next job is the same one, which Slurm started again
     std::vector<energy::Interval> frozen{};     ///< when its trainer did not run, by its own log

@@ -12,7 +12,7 @@ std::optional<MeteredTraining> metered_training(std::vector<StepMetrics> const& 
     for (std::size_t i = 0; i < steps.size(); ++i) {
         auto const& step = steps[i];
         all += step.duration.count();
-        if (i == 0 || !step.metered_j) continue;
+        if (i == 0 || !step.metered_j || *step.metered_j < 0) continue;
         FractionalSeconds const since = step.time - steps[i - 1].time;
         // Two threads may read the clock at slightly different times.
         bool const follows = since > FractionalSeconds{0} &&

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "run/config/time_limit.hpp"
+#include "run/permission/issue.hpp"
 #include "run/runlog/poller_events.hpp"
 #include "run/runlog/trainer_events.hpp"
 
@@ -284,6 +286,33 @@ std::optional<Time> first_poll_of(std::vector<Event> const& poller, SiteId const
     return first == poller.end() ? std::nullopt : std::optional(first->time);
 }
 
+// When Slurm ends a job of the poller's at the latest. Empty if unknown: a person may start a job
+// with another limit, and suspended time does not count.
+std::optional<Time> limit_of(JobTimeline const& job, config::LaunchSettings const& launch)
+{
+    auto const limit = config::parse_time_limit(launch.time_limit);
+    bool const is_known = launch.kind == config::LaunchSettings::Kind::slurm && limit &&
+                          job.reported.submitted && job.suspended.empty();
+    if (!is_known || !limit->length) return std::nullopt;
+    return std::max(job.last_sign, job.begin + *limit->length + launch.grace);
+}
+
+// Bounds the end of a job that nobody reported by its time limit. Such a job still runs at `until`,
+// or it has ended and nobody noticed: a trainer that starts or trains is not silent for long.
+void bound_end(JobTimeline& job, config::Site const& site, Time until)
+{
+    if (job.end && !job.end_from) return;
+    if (auto const limit = limit_of(job, site.launch); limit && *limit < job.end.value_or(until)) {
+        job.end = *limit;
+        job.end_from = job.last_sign;
+    }
+    auto const state = job.states.empty() ? std::string() : job.states.back().second;
+    bool const is_busy = state.empty() || state == energy::name(PowerState::starting) ||
+                         state == energy::name(PowerState::training);
+    if (!job.end && is_busy && until - job.last_sign > longest_silence(site))
+        job.end_from = job.last_sign;
+}
+
 std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> const& poller,
                                    Axis const& axis, Time end)
 {
@@ -291,10 +320,12 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         auto const until = std::min(end, files.sites[s].publication.until.value_or(end));
         StepsByTime const steps(files.sites[s].metrics);
-        auto& site = out.emplace_back(site_timeline(
-            jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site, steps), steps,
-            axis, until));
-        site.settings = settings_of(files, s);
+        auto settings = settings_of(files, s);
+        auto jobs =
+            jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site, steps);
+        for (auto& job : jobs) bound_end(job, settings.at(job.begin), until);
+        auto& site = out.emplace_back(site_timeline(std::move(jobs), steps, axis, until));
+        site.settings = std::move(settings);
         if (axis.factor() == 1) site.metered = metered_training(files.sites[s].metrics);
         bool const has_open_job = !site.jobs.empty() && !site.jobs.back().end;
         bool const has_idle = site.settings.last().between_jobs == energy::BetweenJobs::idle &&
@@ -322,6 +353,13 @@ void complete(WindowTimeline& window, Timeline& timeline, std::vector<Time> cons
 }
 
 }  // namespace
+
+Millis longest_silence(config::Site const& site)
+{
+    auto const close_delay = std::chrono::round<Millis>(site.window.close_delay);
+    return site.launch.grace + site.permission_lifetime.value_or(
+                                   permission::default_lifetime(site.poll_period, close_delay));
+}
 
 FractionalSeconds least_duration(SiteTimeline const& site, StepMetrics const& step)
 {

@@ -53,7 +53,7 @@ std::optional<StepMetrics> parse_line(std::string_view text)
     metrics.lr_scale = object->number_at("lr_scale").value_or(0);
     if (auto const seconds = object->number_at("monotonic_s"))
         metrics.monotonic = MonoTime{std::chrono::round<Millis>(FractionalSeconds(*seconds))};
-    if (auto const joules = object->number_at("energy_j"); joules && *joules >= 0)
+    if (auto const joules = object->number_at("energy_j"); joules && std::isfinite(*joules))
         metrics.metered_j = joules;
     bool const negative = metrics.duration.count() < 0 || metrics.tokens < Tokens{};
     return line.good && !negative ? std::optional(metrics) : std::nullopt;

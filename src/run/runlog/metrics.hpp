@@ -54,7 +54,7 @@ struct StepMetrics {
     /// End of the step on the monotonic clock of the trainer's machine; empty if unknown.
     std::optional<MonoTime> monotonic{};
     /// Energy in joules since the step before, by the meters of devices and processors; empty if
-    /// unknown. Writers use StepDetails::energy_j.
+    /// unknown, and negative if a meter is broken. Writers use StepDetails::energy_j.
     std::optional<double> metered_j{};
     // Readers of a file leave the following empty.
     std::optional<StepDetails> details{};  ///< empty if unknown

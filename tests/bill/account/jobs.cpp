@@ -219,28 +219,6 @@ class Warnings : public testing::Test {
 
 TEST_F(Warnings, AreNoneInConsistentFiles) { EXPECT_THAT(texts(), testing::IsEmpty()); }
 
-TEST_F(Warnings, NameAClockThatWasSetBack)
-{
-    files.sites[0].metrics.push_back(step(1.9, {900}, 60));
-    files.poller_events.push_back(
-        event(3.0, "job-drained", "WEST", {{"window", "w"}, {"job", "1"}}));
-    EXPECT_THAT(texts(),
-                ElementsAre(testing::HasSubstr("clock of the poller was set back by 360.0 s"),
-                            testing::HasSubstr("clock of EAST was set back by 360.0 s")));
-    EXPECT_THAT(summary_text(account_of(files)), testing::HasSubstr("warning: the clock of EAST"));
-}
-
-TEST_F(Warnings, NameAClockThatWasSetForwardWhileASiteTrained)
-{
-    auto& steps = files.sites[0].metrics;
-    for (std::size_t i = 0; i < steps.size(); ++i)
-        steps[i].monotonic = MonoTime{steps[i].time - at(0)};
-    EXPECT_THAT(texts(), testing::IsEmpty());
-    for (std::size_t i = 2; i < steps.size(); ++i) *steps[i].monotonic -= Millis(300'000);
-    EXPECT_THAT(texts(),
-                ElementsAre(testing::HasSubstr("clock of EAST was set forward by 300.0 s")));
-}
-
 TEST_F(Warnings, OfJobsThatOverlappedAreDoubts)
 {
     files.sites[0].events.insert(

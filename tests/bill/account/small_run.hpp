@@ -24,9 +24,9 @@ inline Event state(double hours, std::string site, char const* word)
     return event(hours, "state", std::move(site), {{"state", word}, {"job", "1"}});
 }
 
-inline StepMetrics step(double hours, Tokens tokens, double took_s)
+inline StepMetrics step(double hours, Tokens tokens, double took_s, std::int64_t number = 1)
 {
-    return {at(hours), 1, 1, tokens, {}, 4.0, 1, FractionalSeconds(took_s)};
+    return {at(hours), number, 1, tokens, {}, 4.0, 1, FractionalSeconds(took_s)};
 }
 
 /// Samples at 0:00, 1:00, ... Each applies for an hour.
@@ -72,13 +72,13 @@ inline RunFiles small_run()
     files.sites[0].events = {state(0, "EAST", "starting"), state(0.5, "EAST", "training"),
                              event(1.99, "stop-requested", "EAST"),
                              event(2, "trainer-exit", "EAST", {{"code", 0}})};
-    files.sites[0].metrics = {step(0.75, {900}, 900), step(1, {900}, 900), step(1.5, {900}, 1800),
-                              step(2, {900}, 1800)};
+    files.sites[0].metrics = {step(0.75, {900}, 900, 1), step(1, {900}, 900, 2),
+                              step(1.5, {900}, 1800, 3), step(2, {900}, 1800, 4)};
     files.sites[1].events = {state(1, "WEST", "training"), state(2, "WEST", "exchange"),
                              state(2.5, "WEST", "training"),
                              event(3, "trainer-exit", "WEST", {{"code", 0}})};
-    files.sites[1].metrics = {step(1.5, {900}, 1800), step(2, {900}, 1800), step(2.75, {900}, 900),
-                              step(3, {900}, 900)};
+    files.sites[1].metrics = {step(1.5, {900}, 1800, 1), step(2, {900}, 1800, 2),
+                              step(2.75, {900}, 900, 3), step(3, {900}, 900, 4)};
     CommitSummary genesis;
     genesis.number = 1;
     genesis.time = at(0);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bill/account/checks.hpp"
+#include "bill/account/clocks.hpp"
+
+namespace curtail::account {
+namespace {
+
+using energy::Bound;
+
+// The clocks of the nodes, of the controller and of the poller's machine differ by less.
+constexpr Seconds usual_difference{5};
+
+double seconds(FractionalSeconds time) { return time.count(); }
+
+void add(Doubts& doubts, SiteRecords const& r, Millis by, char const* title, std::string text)
+{
+    doubts.push_back(
+        {r.index, r.matters(by) ? Bound::uncertain : Bound::exact, title, std::move(text)});
+}
+
+void add_set_back(Doubts& doubts, SiteRecords const& r, std::string const& log,
+                  ClockChange const& change)
+{
+    if (change.by <= clock_rounding) return;
+    add(doubts, r, change.by, "Clock set back",
+        fmt::format("the clock of {} was set back by {:.1f} s {}, as the times in {} show. Later "
+                    "times are wrong.",
+                    r.name(), seconds(change.by), span_text(change.when), log));
+}
+
+void add_set_forward(Doubts& doubts, SiteRecords const& r)
+{
+    auto const change = set_forward(r.files, r.timeline.jobs);
+    if (change.by <= clock_rounding) return;
+    add(doubts, r, change.by, "Clock set forward",
+        fmt::format("the clock of {} was set forward by {:.1f} s {} while it trained, or its "
+                    "machine was suspended. The monotonic clock in its metrics.jsonl or "
+                    "events.jsonl shows this. The bill has this time as time with devices.",
+                    r.name(), seconds(change.by), span_text(change.when)));
+}
+
+std::vector<Event> events_of_site(SiteRecords const& r)
+{
+    std::vector<Event> mine;
+    for (auto const& event : r.poller)
+        if (event.site == r.site.site.value) mine.push_back(event);
+    return mine;
+}
+
+// No trainer logs anything before its job has started.
+void check_begin(Doubts& doubts, SiteRecords const& r, JobTimeline const& job)
+{
+    auto const& reports = job.reported;
+    auto const earliest = reports.started ? reports.started : reports.submitted;
+    if (!earliest || !job.first_event || *job.first_event + usual_difference >= *earliest) return;
+    auto const by = *earliest - *job.first_event;
+    add(doubts, r, by, "Times of a job differ",
+        fmt::format("{}: the trainer of {} begins {:.1f} s before the {} of the job in the "
+                    "poller's events.jsonl, {}. The clocks differ, or one of the two files was "
+                    "changed.",
+                    r.name(), job_text(job), seconds(by), reports.started ? "start" : "submission",
+                    span_text({*job.first_event, *earliest})));
+}
+
+// Tells whether a job can have ended when the launcher says so: the launcher's job must be as long
+// as the trainer's records.
+bool is_long_enough(JobTimeline const& job)
+{
+    auto const& reports = job.reported;
+    Time const first = job.first_event.value_or(job.begin);
+    Time const begin = reports.started.value_or(reports.submitted.value_or(first));
+    return *reports.ended - begin + rounding >= job.last_sign - first;
+}
+
+// No trainer logs anything after its job has ended. An end of the launcher that cannot be right is
+// no end (jobs_of()).
+void check_end(Doubts& doubts, SiteRecords const& r, JobTimeline const& job)
+{
+    auto const& reports = job.reported;
+    auto end = reports.gone;
+    if (reports.ended && !reports.was_stopped && is_long_enough(job)) end = reports.ended;
+    if (!end || job.last_sign <= *end + usual_difference) return;
+    auto const by = job.last_sign - *end;
+    add(doubts, r, by, "Times of a job differ",
+        fmt::format("{}: {} has events or steps until {:.1f} s after its end in the poller's "
+                    "events.jsonl, {}. The clocks differ, or one of the files was changed.",
+                    r.name(), job_text(job), seconds(by), span_text({*end, job.last_sign})));
+}
+
+}  // namespace
+
+void check_clocks(Doubts& doubts, SiteRecords const& r)
+{
+    add_set_back(doubts, r, "the poller's events.jsonl", set_back(events_of_site(r)));
+    add_set_back(doubts, r, "events.jsonl", set_back(r.files.events));
+    add_set_back(doubts, r, "metrics.jsonl", set_back(r.files.metrics));
+    add_set_forward(doubts, r);
+    for (auto const& job : r.timeline.jobs) {
+        check_begin(doubts, r, job);
+        check_end(doubts, r, job);
+    }
+}
+
+}  // namespace curtail::account

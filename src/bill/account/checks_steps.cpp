@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bill/account/checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bill/account/text.hpp"
+
+namespace curtail::account {
+namespace {
+
+using energy::Bound;
+using energy::PowerState;
+
+void check_steps_in_jobs(Doubts& doubts, SiteRecords const& r)
+{
+    FractionalSeconds outside{0};
+    std::optional<energy::Interval> where;
+    for (auto const& step : r.files.metrics) {
+        auto const when = interval_of(step);
+        auto const missing =
+            when.length() - r.states.time_in(when, [](PowerState) { return true; });
+        if (missing <= std::min<FractionalSeconds>(rounding, when.length() / 2)) continue;
+        outside += missing;
+        where = {std::min(where.value_or(when).from, when.from),
+                 std::max(where.value_or(when).to, when.to)};
+    }
+    if (!where) return;
+    doubts.push_back(
+        {r.index, Bound::at_least, "Steps outside all jobs",
+         fmt::format("{}: steps of {:.1f} s in metrics.jsonl lie outside all jobs that "
+                     "its events show, {}. Their energy is missing.",
+                     r.name(), outside.count(), span_text(*where))});
+}
+
+// Steps of one trainer follow each other.
+void check_one_trainer(Doubts& doubts, SiteRecords const& r)
+{
+    auto steps = r.files.metrics;
+    std::ranges::stable_sort(steps, {}, [](auto const& step) { return interval_of(step).from; });
+    FractionalSeconds twice{0};
+    std::optional<energy::Interval> where;
+    Time until = steps.empty() ? Time{} : interval_of(steps.front()).from;
+    for (auto const& step : steps) {
+        auto const when = interval_of(step);
+        if (auto const both = std::min(until, when.to) - when.from; both > Millis{10}) {
+            twice += both;
+            where = {std::min(where.value_or(when).from, when.from), std::min(until, when.to)};
+        }
+        until = std::max(until, when.to);
+    }
+    if (twice <= rounding) return;
+    doubts.push_back(
+        {r.index, r.matters(twice) ? Bound::at_least : Bound::exact, "Two trainers at once",
+         fmt::format("{}: metrics.jsonl has steps of two trainers at the same time for "
+                     "{:.1f} s, {}. Only one of them is billed.",
+                     r.name(), twice.count(), span_text(*where))});
+}
+
+// The time in which a job trained, by the states that its trainer logged, and by its steps.
+struct TrainedTime {
+    FractionalSeconds states{0};
+    FractionalSeconds steps{0};
+    FractionalSeconds longest{0};
+};
+
+bool is_pause(PowerState state)
+{
+    return state == PowerState::frozen || state == PowerState::suspended;
+}
+
+// How long a step ran, without the time in which its processes did not.
+FractionalSeconds run_time(SiteRecords const& r, StepMetrics const& step)
+{
+    return step.duration - r.states.time_in(interval_of(step), is_pause);
+}
+
+TrainedTime trained_time(SiteRecords const& r, energy::Interval job)
+{
+    TrainedTime time;
+    time.states = r.states.time_in(job, [](PowerState state) {
+        return state == PowerState::training || state == PowerState::stalled;
+    });
+    for (auto const& step : r.steps.between(job.from, job.to + Millis{1})) {
+        time.steps += run_time(r, step);
+        time.longest = std::max(time.longest, step.duration);
+    }
+    return time;
+}
+
+void check_training_time(Doubts& doubts, SiteRecords const& r)
+{
+    // Between a state and its first step, the trainer writes a line of a log.
+    constexpr FractionalSeconds least{0.25};
+    for (auto const& job : r.timeline.jobs) {
+        energy::Interval const when{job.begin, job.end.value_or(r.run_end)};
+        auto const time = trained_time(r, when);
+        // Nobody logged how the last step of a killed trainer, or of a running one, ended.
+        auto const cut = job.exit ? FractionalSeconds{0} : time.longest;
+        auto const allowed = least + tolerance * std::max(time.states, time.steps) + cut;
+        auto const difference = time.states - time.steps;
+        if (std::chrono::abs(difference) <= allowed) continue;
+        doubts.push_back(
+            {r.index, difference.count() < 0 ? Bound::at_least : Bound::uncertain,
+             "States and steps differ",
+             fmt::format("{}: by events.jsonl, {} trained for {:.1f} s, and by metrics.jsonl "
+                         "for {:.1f} s, {}. One of the two files lacks lines or was changed.",
+                         r.name(), job_text(job), time.states.count(), time.steps.count(),
+                         span_text(when))});
+    }
+}
+
+// No site needs less energy than its tokens at the rate and power of its own steps.
+void check_least_energy(Doubts& doubts, SiteRecords const& r)
+{
+    WattHours trained{};
+    Tokens tokens;
+    for (auto const& step : r.files.metrics) {
+        trained += r.power_at(PowerState::training, step.time) * run_time(r, step);
+        tokens += step.tokens;
+    }
+    if (tokens <= Tokens{} || r.in_model <= Tokens{}) return;
+    // Steps differ from each other.
+    constexpr double least_share = 0.98;
+    auto const least = ratio(std::min(r.in_model, tokens), tokens) * trained;
+    if (r.drawn.value >= least_share * least.value) return;
+    doubts.push_back(
+        {r.index, Bound::at_least, "Too little energy",
+         fmt::format("{}: {:.4g} kWh are billed, and its {} tokens in the model need {:.4g} kWh at "
+                     "the rate and power of its steps. Its events lack states.",
+                     r.name(), r.drawn.value / 1000, grouped(r.in_model.value),
+                     least.value / 1000)});
+}
+
+// The largest batch that was in force from the begin of a job to `until`.
+Tokens largest_batch(SiteRecords const& r, JobTimeline const& job, Time until)
+{
+    auto const& settings = r.timeline.settings;
+    auto largest = settings.pace_at(job.begin).batch_tokens;
+    for (auto const& pace : settings.paces)
+        if (pace.from > job.begin && pace.from <= until)
+            largest = std::max(largest, pace.batch_tokens);
+    return largest;
+}
+
+// Steps that contradict the settings or the steps before.
+struct Contradictions {
+    std::int64_t count{0};
+    std::optional<energy::Interval> where{};
+    void add(energy::Interval when)
+    {
+        ++count;
+        auto const all = where.value_or(when);
+        where = {std::min(all.from, when.from), std::max(all.to, when.to)};
+    }
+};
+
+// A step has a whole batch at most.
+Contradictions too_large_steps(SiteRecords const& r)
+{
+    Contradictions found;
+    for (auto const& job : r.timeline.jobs)
+        for (auto const& step : r.steps.between(job.begin, job.end.value_or(r.run_end) + Millis{1}))
+            if (step.tokens > largest_batch(r, job, step.time)) found.add(interval_of(step));
+    return found;
+}
+
+// A trainer counts its steps. It begins again with 1 if it joins the run again.
+Contradictions misnumbered_steps(SiteRecords const& r)
+{
+    Contradictions found;
+    for (auto const& job : r.timeline.jobs) {
+        StepMetrics const* before = nullptr;
+        for (auto const& step :
+             r.steps.between(job.begin, job.end.value_or(r.run_end) + Millis{1})) {
+            bool const follows = before == nullptr || step.step == before->step + 1 ||
+                                 (step.step == 1 && before->step > 1);
+            if (!follows) found.add({interval_of(*before).from, step.time});
+            before = &step;
+        }
+    }
+    return found;
+}
+
+void add_contradictions(Doubts& doubts, SiteRecords const& r, Contradictions const& found,
+                        char const* title, char const* what)
+{
+    if (found.count == 0) return;
+    auto const all = static_cast<double>(r.files.metrics.size());
+    bool const matters = static_cast<double>(found.count) > tolerance * all;
+    doubts.push_back(
+        {r.index, matters ? Bound::uncertain : Bound::exact, title,
+         fmt::format("{}: {} of {} steps in metrics.jsonl {}, {}. Lines are missing or "
+                     "were changed, so rates are wrong.",
+                     r.name(), found.count, r.files.metrics.size(), what,
+                     span_text(*found.where))});
+}
+
+}  // namespace
+
+void check_steps(Doubts& doubts, SiteRecords const& r)
+{
+    check_steps_in_jobs(doubts, r);
+    check_one_trainer(doubts, r);
+    check_training_time(doubts, r);
+    check_least_energy(doubts, r);
+    add_contradictions(doubts, r, too_large_steps(r), "Steps are too large",
+                       "have more tokens than training.batch_tokens in force");
+    add_contradictions(doubts, r, misnumbered_steps(r), "Steps are misnumbered",
+                       "do not have the number after that of the step before");
+}
+
+}  // namespace curtail::account

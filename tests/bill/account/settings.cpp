@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bill and always-on have the settings that were in force.
+#include <fmt/format.h>
+
+#include "bill/account/checked_run.hpp"
+#include "run/runlog/configuration.hpp"
+
+namespace curtail::account {
+namespace {
+
+using energy::Bound;
+using test::at;
+
+class SettingsInForceTest : public test::CheckedRun {
+  protected:
+    // Logs EAST's site file, with these powers, at hour `hour`.
+    void log(double hour, double idle_w, double training_w, char const* site = "EAST",
+             std::string const& run_file = R"({"training": {"batch_tokens": 900}})")
+    {
+        auto const& east = files.run.sites[0];
+        runlog::Configuration const then{
+            {{"run.json", run_file},
+             {"model.json", "{}"},
+             {"east.json",
+              fmt::format(
+                  R"({{"site": "{}", "region": "E", "launcher": {{}}, "signal_max_age_s": {},
+                  "power": {{"idle_kw": {}, "training_kw": {}, "pue": {},
+                             "between_jobs": "released"}},
+                  "window": {{"open_below_gco2_per_kwh": {}, "close_above_gco2_per_kwh": {}}}}})",
+                  site, FractionalSeconds(east.signal_max_age).count(), idle_w / 1000,
+                  training_w / 1000, east.power->pue, east.window.open_below.value,
+                  east.window.close_above.value)}}};
+        auto const logged = runlog::to_event(then, at(hour), "EAST");
+        poller(hour, logged.type.c_str(), "EAST", logged.details);
+    }
+    [[nodiscard]] double kwh() { return account_.sites[0].bill.total.energy.value / 1000; }
+};
+
+TEST_F(SettingsInForceTest, ThatArePresentHaveNoNote)
+{
+    log(0.1, 400, 2000);
+    EXPECT_THAT(titles(), testing::IsEmpty()) << "the same settings, perhaps in another text";
+}
+
+TEST_F(SettingsInForceTest, AreThoseOfTheBillAndTheFileIsShownAsADifference)
+{
+    (void)titles();
+    auto const before = kwh();
+    log(0.1, 400, 2000);
+    files.run.sites[0].power->training = Watts{9000};
+    files.run.sites[0].signal_max_age = Seconds{1};
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings differ"));
+    EXPECT_TRUE(
+        has_note("EAST: power, signal_max_age_s of the present site file differ from "
+                 "east.json, which was in force from 2026-03-01T00:06:00Z on"));
+    EXPECT_EQ(bound(), Bound::exact);
+    EXPECT_DOUBLE_EQ(kwh(), before);
+    files.uses_present_settings = true;
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    EXPECT_GT(kwh(), 2 * before);
+}
+
+// EAST trains from 0:30 to 2:00.
+TEST_F(SettingsInForceTest, ChangeAtTheirTime)
+{
+    (void)titles();
+    auto const before = kwh();
+    log(0.1, 400, 2000);
+    log(1, 400, 3000);
+    files.run.sites[0].power->training = Watts{3000};
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings have changed"));
+    EXPECT_TRUE(has_note("EAST: power changed at 2026-03-01T01:00:00Z"));
+    EXPECT_DOUBLE_EQ(kwh(), before + 1);
+    auto const& always_on = account_.always_on.at(0);
+    EXPECT_EQ(always_on.as_site, "EAST");
+    auto const hours = *always_on.wall_s / 3600;
+    EXPECT_DOUBLE_EQ(always_on.tally.energy.value, 2000 + 3000 * (hours - 1));
+}
+
+// Nothing else of the run file changes a bill without a mark either.
+TEST_F(SettingsInForceTest, OfTheRunFileCountForAlwaysOnAndThePresentOnesAreShownAsADifference)
+{
+    log(0.1, 400, 2000);
+    EXPECT_THAT(titles(), testing::IsEmpty());
+    auto const before = account_;
+    files.run.training.step_at_least = FractionalSeconds{5000};
+    files.run.training.batch_tokens = {90'000};
+    files.run.reference_site = {"WEST"};
+    EXPECT_THAT(titles(), testing::ElementsAre("Settings differ"));
+    EXPECT_TRUE(
+        has_note("EAST: training.batch_tokens, training.step_at_least_s, reference_site of "
+                 "the present run file differ"));
+    ASSERT_EQ(account_.always_on.size(), before.always_on.size());
+    for (std::size_t i : {0U, 2U}) {  // WEST has no log
+        EXPECT_EQ(account_.always_on[i].as_site, before.always_on[i].as_site);
+        EXPECT_EQ(account_.always_on[i].tally, before.always_on[i].tally);
+        EXPECT_EQ(account_.always_on[i].step, before.always_on[i].step);
+    }
+    EXPECT_EQ(account_.loss->tokens_per_step, Tokens{900});
+    EXPECT_EQ(account_.rounds.back().last_step, before.rounds.back().last_step);
+    files.uses_present_settings = true;
+    EXPECT_EQ(account_of(files).always_on.back().as_site, "WEST");
+}
+
+// EAST has lone steps of 900 tokens that end at 0:45 and at 1:00. The second is paced to 1800 s.
+TEST_F(SettingsInForceTest, OfThePaceChangeAtTheirTime)
+{
+    auto const run_file = [](double least) {
+        return fmt::format(R"({{"training": {{"batch_tokens": 900, "step_at_least_s": {}}}}})",
+                           least);
+    };
+    log(0.72, 400, 2000, "EAST", run_file(1800));
+    log(0.1, 400, 2000, "EAST", run_file(900));
+    (void)titles();
+    EXPECT_DOUBLE_EQ(account_.sites[0].rate.value().tokens_per_s, 1800.0 / (900 + 1800));
+}
+
+TEST_F(SettingsInForceTest, OfARunFileThatCannotBeReadAreADoubt)
+{
+    log(0.1, 400, 2000, "EAST", R"({"training": {"batch_tokens": 0}})");
+    EXPECT_THAT(titles(), testing::ElementsAre("Unusable settings"));
+    EXPECT_TRUE(has_note("run.json as logged at 2026-03-01T00:06:00Z"));
+}
+
+TEST_F(SettingsInForceTest, OfAnotherSiteAreRefused)
+{
+    log(0.1, 400, 2000);
+    log(0.2, 4, 20, "WEST");
+    EXPECT_THAT(titles(), testing::ElementsAre("Unusable settings"));
+    EXPECT_EQ(bound(), Bound::uncertain);
+}
+
+}  // namespace
+}  // namespace curtail::account

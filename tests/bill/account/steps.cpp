@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that contradict the settings, each other, or what the poller says about the jobs.
+#include <gmock/gmock.h>
+
+#include "bill/account/checked_run.hpp"
+
+namespace curtail::account {
+namespace {
+
+using energy::Bound;
+using energy::PowerState;
+using test::at;
+using test::event;
+using test::step;
+
+using Steps = test::CheckedRun;
+
+TEST_F(Steps, ThatHaveMoreTokensThanABatchAreADoubt)
+{
+    for (auto& s : files.sites[0].metrics) s.tokens = {9000};
+    EXPECT_THAT(titles(), testing::ElementsAre("Steps are too large"));
+    EXPECT_TRUE(
+        has_note("EAST: 4 of 4 steps in metrics.jsonl have more tokens than "
+                 "training.batch_tokens in force, from 2026-03-01T00:30:00Z to "
+                 "2026-03-01T02:00:00Z"));
+    EXPECT_EQ(bound(), Bound::uncertain);
+}
+
+TEST_F(Steps, OfTheEndOfTheStreamMayBeSmaller)
+{
+    files.sites[0].metrics.back().tokens = {300};
+    EXPECT_THAT(titles(), testing::IsEmpty());
+}
+
+TEST_F(Steps, ThatDoNotFollowEachOtherAreADoubt)
+{
+    using Change = void (*)(std::vector<StepMetrics>&);
+    Change const changes[] = {[](auto& steps) { steps[2].step = 2; },  // repeated
+                              [](auto& steps) { steps[3].step = 5; },  // one is missing
+                              [](auto& steps) { std::swap(steps[1].step, steps[2].step); },
+                              [](auto& steps) { steps[0].step = -7; }};
+    auto const clean = files;
+    for (auto const& change : changes) {
+        files = clean;
+        change(files.sites[0].metrics);
+        EXPECT_THAT(titles(), testing::ElementsAre("Steps are misnumbered"));
+        EXPECT_EQ(bound(), Bound::uncertain);
+    }
+}
+
+TEST_F(Steps, OfATrainerThatJoinsAgainBeginWithOne)
+{
+    auto& steps = files.sites[0].metrics;
+    steps[2].step = 1;
+    steps[3].step = 2;
+    EXPECT_THAT(titles(), testing::IsEmpty());
+}
+
+TEST_F(Steps, OfTwoTrainersAtAHandOverHaveANoteOnly)
+{
+    auto& steps = files.sites[0].metrics;
+    steps[1].duration += FractionalSeconds{20};
+    EXPECT_THAT(titles(), testing::Contains("Two trainers at once"));
+    EXPECT_EQ(bound(), Bound::exact);
+}
+
+TEST_F(Steps, WhileTheJobWasSuspendedAreADoubt)
+{
+    poller(0.6, "job-state", "EAST", {{"job", "1"}, {"state", "SUSPENDED"}});
+    poller(1.6, "job-state", "EAST", {{"job", "1"}, {"state", "RUNNING"}});
+    EXPECT_THAT(titles(), testing::Contains("Steps during a pause"));
+    EXPECT_TRUE(
+        has_note("EAST: metrics.jsonl has steps of 3240.0 s from 2026-03-01T00:36:00Z to "
+                 "2026-03-01T01:36:00Z, and by the poller's events.jsonl, job 1 was "
+                 "suspended"));
+    EXPECT_EQ(bound(), Bound::at_least);
+}
+
+TEST_F(Steps, OfATrainerThatLoggedItsSuspensionAreNoDoubt)
+{
+    auto& own = files.sites[0].events;
+    files.sites[0].metrics[2].duration = FractionalSeconds{1800};
+    own.insert(own.end() - 2,
+               event(1.5, "frozen", "EAST",
+                     {{"from", format_time(at(1.1))}, {"to", format_time(at(1.4))}}));
+    poller(1.1, "job-state", "EAST", {{"job", "1"}, {"state", "SUSPENDED"}});
+    poller(1.41, "job-state", "EAST", {{"job", "1"}, {"state", "RUNNING"}});
+    EXPECT_THAT(titles(), testing::IsEmpty());
+}
+
+TEST_F(Steps, OfAJobThatGoesOnAlthoughItsSiteIsHeldAreADoubt)
+{
+    poller(0.2, "hold", "EAST", {{"cause", "person"}, {"why", "maintenance"}});
+    poller(1.7, "release", "EAST", {{"cause", "person"}});
+    std::ranges::stable_sort(files.poller_events, {}, &Event::time);
+    EXPECT_THAT(titles(), testing::ElementsAre("Steps during a pause"));
+    EXPECT_TRUE(has_note("the site was held. Its job should have stopped"));
+    EXPECT_EQ(bound(), Bound::uncertain);
+}
+
+TEST_F(Steps, OfAJobThatAPersonStartedWhileTheSiteWasHeldHaveANoteOnly)
+{
+    files.poller_events.insert(files.poller_events.begin(),
+                               event(-1, "hold", "EAST", {{"cause", "person"}}));
+    EXPECT_THAT(titles(), testing::ElementsAre("Steps during a pause"));
+    EXPECT_EQ(bound(), Bound::exact);
+}
+
+// WEST's trainer is killed in hour 3, its poller is gone, and EAST goes on.
+class UnnoticedEnd : public test::CheckedRun {
+  protected:
+    UnnoticedEnd()
+    {
+        files.sites[1].events.pop_back();
+        forget_ends("WEST");
+    }
+};
+
+TEST_F(UnnoticedEnd, IsAnUpperBound)
+{
+    poller(20, "decision", "EAST", {});
+    EXPECT_THAT(titles(), testing::ElementsAre("Unknown end of a job"));
+    EXPECT_TRUE(has_note("WEST: nobody reported the end of job 1"));
+    EXPECT_TRUE(
+        has_note("from 2026-03-01T03:00:00Z to 2026-03-01T20:00:00Z, or the job still "
+                 "runs. The bill has the latest: 61200.0 s and 6.8 kWh"));
+    EXPECT_EQ(bound(), Bound::at_most);
+}
+
+TEST_F(UnnoticedEnd, IsTheTimeLimitAtTheLatest)
+{
+    files.run.sites[1].launch.time_limit = "03:00:00";
+    files.run.sites[1].launch.grace = Seconds{0};
+    files.poller_events.insert(files.poller_events.begin() + 2,
+                               event(1, "job-submitted", "WEST", {{"job", "1"}}));
+    files.poller_events.insert(files.poller_events.begin() + 3,
+                               event(1, "job-started", "WEST", {{"job", "1"}}));
+    poller(20, "decision", "EAST", {});
+    EXPECT_THAT(titles(), testing::ElementsAre("Unknown end of a job"));
+    EXPECT_DOUBLE_EQ(seconds(1, PowerState::idle), 3600);
+    EXPECT_EQ(bound(), Bound::at_most);
+}
+
+TEST_F(UnnoticedEnd, IsNoneWhileTheTrainerLogsSteps)
+{
+    poller(3.1, "decision", "EAST", {});
+    EXPECT_THAT(titles(), testing::IsEmpty());
+}
+
+TEST_F(UnnoticedEnd, IsNoneWhileTheTrainerWaitsForOthers)
+{
+    files.sites[1].events.push_back(test::state(3, "WEST", "exchange"));
+    poller(20, "decision", "EAST", {});
+    EXPECT_THAT(titles(), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace curtail::account
