@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the figures of a report with Python alone (3.6 or later). Compares them with those in
-figures.jsonl, to 9 digits, and the files with digests.txt. Exits with 1 if something differs."""
+"""Computes the figures of a report with Python 3.6 or later alone. Compares them with figures.jsonl
+to 9 digits, and the files with digests.txt. Exits with 1 if something differs."""
 import bisect, collections, csv, functools, hashlib, io, itertools, json, math, os, pathlib, sys
-
 HERE = pathlib.Path(os.path.abspath(__file__)).parent
 SAME = {"gco2": "g", "gco2_outside": "g_outside", "kwh_unknown": "unknown_kwh", "co2_kg": "kg",
         "energy_kwh": "kwh", "mean_intensity": "g_per_kwh", "is_whole": "co2_is_whole"}
-
-
 def read_folder():
     """The files by name, and the names of those that are missing, changed, added or links."""
     files = {path.relative_to(HERE).as_posix(): path.read_bytes() if path.is_file() and
@@ -17,7 +14,6 @@ def read_folder():
     named = {line[66:]: line[:64] for line in files["digests.txt"].decode().splitlines()}
     return files, [name for name in sorted({*files, *named} - {"digests.txt"}) if hashlib.sha256(
         files.get(name, b"missing")).hexdigest() != named.get(name)]
-
 
 def figures(t, name="", **more):
     """What the report states of a sum of Wh, g and doubts. The amounts have a name before them."""
@@ -33,7 +29,6 @@ def figures(t, name="", **more):
                 kwh=None if t[name + "unpowered"] and energy <= 0 else energy / 1000,
                 unknown_kwh=(energy - lit) / 1000, avoided_g=t[name + "avoided"],
                 energy_is_whole=not bounds, co2_is_whole=is_known and not of_co2, **more)
-
 
 class Record:
     def __init__(self, files):
@@ -75,11 +70,10 @@ class Record:
                 hours = (min(end, r["to_ms"]) - max(begin, r["from_ms"])) / 3.6e6
                 energy, is_known = r["watts"] * r["pue"] * hours, grams is not None
                 carbon, is_clean = energy * (grams or 0) / 1000, (grams or 0) < r["threshold"]
-                for key, value in (("energy", energy), ("inside", energy * r["in_window"]),
-                                   ("known", energy * is_known), ("carbon", max(0, carbon)),
-                                   ("clean", energy * (is_known and is_clean)), ("avoided", max(
-                                       0, -carbon)), ("dirty", max(0, carbon) * (not is_clean))):
-                    out[name + key] += value
+                amounts = dict(energy=energy, inside=energy * r["in_window"], carbon=max(0, carbon),
+                               known=energy * is_known, clean=energy * (is_known and is_clean),
+                               avoided=max(0, -carbon), dirty=max(0, carbon) * (not is_clean))
+                out.update({name + key: value for key, value in amounts.items()})
         return out
 
     def sum_of(self, site):
@@ -90,10 +84,9 @@ class Record:
         self.bill(out, "average ", drawn, "averages")
         self.bill(out, "if idle ", [r for r in rows if r["state"] != "provision"])
         for r, seconds in ((r, (r["to_ms"] - r["from_ms"]) / 1000) for r in rows):
-            out[r["state"]] += seconds
-            out["allocated"] += seconds * ("between_jobs" not in r["state"])
-            out["embodied"] += seconds / 3600 * (r["embodied_per_hour"] or 0)
-            out["no embodied"] += r["embodied_per_hour"] is None
+            out.update({r["state"]: seconds, "no embodied": r["embodied_per_hour"] is None,
+                        "allocated": seconds * ("between_jobs" not in r["state"]),
+                        "embodied": seconds / 3600 * (r["embodied_per_hour"] or 0)})
         for parts in (commit["included"] for commit in self.commits):
             out["tokens"] += parts.get(site["id"], 0)
             out["joint" if len(parts) > 1 else "lone"] += site["id"] in parts
@@ -109,7 +102,6 @@ class Record:
             ends = [-math.inf] + list(itertools.accumulate((end for _, end in spans), max))
             return [s for s in steps if ends[bisect.bisect(spans, (s["time_ms"],))] <=
                     s["time_ms"] - round(s["step_s"] * 1000)]
-
         rates, out = {}, {}
         for site in self.sums:
             ran = apart(self.of("steps", site), [r for r in self.of("states", site) if r["state"] in
@@ -128,25 +120,37 @@ class Record:
             until = min(end, max([begin] + known))
             rows = [dict(r, to_ms=min(until, r["to_ms"])) for r in rows if r["from_ms"] < until]
             out[region] = figures(
-                self.bill(collections.Counter(), "", rows), wall_s=(end - begin) / 1000, observed=(
-                    until - begin) / (end - begin) if end > begin else 1, tokens=self.trained
-                if until == end else int(rate / self.factor * (until - begin) / 1000), rate={
-                    "tokens_per_s": rate})
+                self.bill(collections.Counter(), "", rows), wall_s=(end - begin) / 1000, rate={
+                    "tokens_per_s": rate}, observed=(until - begin) / (end - begin)
+                if end > begin else 1, tokens=int(rate / self.factor * (until - begin) / 1000)
+                if until < end else self.trained)
         return out
+
+    def loss(self):
+        """The lowest smoothed perplexity, and the mean loss of the last steps."""
+        points, smooth, best = sorted((s["progress_tokens"] / self.batch_tokens, s["loss"]) for s
+                                      in self.tables["steps"] if s["loss"] is not None), 0, None
+        span, last = min(100, max(5, (len(points) + 25) // 50)), -math.inf
+        for at, group in itertools.groupby(points, lambda point: point[0]):
+            values, a = [math.exp(value) for _, value in group], math.exp((last - at) / span)
+            smooth, last = a * smooth + (1 - a) * sum(values) / len(values), at
+            best = min(best or smooth, smooth)
+        newest = [x for at, x in points if at > last - min(1000, max(20, (len(points) + 5) // 10))]
+        return {"best_ppl": best, "tail_loss": {"0": sum(newest) / len(newest) if newest else None}}
 
     def report(self):
         """The figures by their names in figures.jsonl."""
         t, sites = self.total, {site: self.entry(sums) for site, sums in self.sums.items()}
         rounds = [len(commit["included"]) for commit in self.commits if commit["is_merge"]]
-        ends = [step["time_ms"] for step in self.tables["steps"]]
+        last_ms = max((step["time_ms"] for step in self.tables["steps"]), default=None)
         idle = figures(t, "if idle ") if t["if idle energy"] > t["energy"] else {}
         whole = dict(
-            self.entry(t), tokens=self.trained, rounds=len(rounds), joint_rounds=sum(
-                n > 1 for n in rounds), lone_rounds=sum(n < 2 for n in rounds), observed=1,
-            training_h=t["training"] / 3600, allocated_h=t["allocated"] / 3600, energy_if_idle_kwh=
-            idle.get("kwh"), co2_if_idle_kg=idle.get("kg"), wall_s=max(0, self.origin_ms + round(
-                (max(ends) - self.real_origin_ms) * self.factor) - self.time_zero_ms) / 1000
-            if ends else None)
+            self.entry(t), tokens=self.trained, rounds=len(rounds), observed=1, lone_rounds=sum(
+                n < 2 for n in rounds), joint_rounds=sum(n > 1 for n in rounds), training_h=t[
+                    "training"] / 3600, allocated_h=t["allocated"] / 3600, energy_if_idle_kwh=
+            idle.get("kwh"), co2_if_idle_kg=idle.get("kg"), wall_s=last_ms and max(
+                0, self.origin_ms - self.time_zero_ms + round(
+                    (last_ms - self.real_origin_ms) * self.factor)) / 1000, **self.loss())
         whole["split"] = whole["co2_by_site"] = {site: f["kg"] for site, f in sites.items()}
         regions = {r: dict(s, ratio=whole["ratio"][r]) for r, s in self.scenarios.items()}
         grams, is_whole = whole["g"], whole["co2_is_whole"] and self.trained > 0
@@ -177,16 +181,14 @@ class Record:
                     t["provision"], share_inside_windows=t["inside"] / t["energy"]
                     if t["energy"] else None)
 
-
 def main():
     files, wrong = read_folder()
     if wrong:
         sys.exit("".join(f"differs: {name!a}\n" for name in wrong))
     found = Record(files).report()
     for path, value in map(json.loads, files["figures.jsonl"].splitlines()):
-        mine = found
-        for key in path:
-            mine = mine.get(SAME.get(key, key), ...) if isinstance(mine, dict) else mine
+        mine = functools.reduce(lambda of, key: of.get(SAME.get(key, key), ...) if isinstance(
+            of, dict) else of, path, found)
         if mine in (value, ...) or value == "left out" or None not in (mine, value) and \
                 math.isclose(mine, value, rel_tol=1e-9, abs_tol=1e-9):
             print(f"{'not recomputed' if mine is ... else str(value):>20}  {'/'.join(path)!a}")
@@ -194,6 +196,4 @@ def main():
             wrong.append(f"differs: {'/'.join(path)!a}: {mine!a} instead of {value!a}\n")
     print("SHA-256 of digests.txt:", hashlib.sha256(files["digests.txt"]).hexdigest())
     sys.exit("".join(wrong) or 0)
-
-
 if __name__ == "__main__": main()
