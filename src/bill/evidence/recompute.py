@@ -154,7 +154,7 @@ class Record:
         whole["split"] = whole["co2_by_site"] = {site: f["kg"] for site, f in sites.items()}
         regions = {r: dict(s, ratio=whole["ratio"][r]) for r, s in self.scenarios.items()}
         grams, is_whole = whole["g"], whole["co2_is_whole"] and self.trained > 0
-        has_sci = is_whole and not t["no embodied"] and not any(
+        has_sci = is_whole and not idle and not t["no embodied"] and not any(
             s["between_jobs"] == "unknown" and sites[s["id"]]["held_devices_s"] for s in self.sites)
         return {
             "totals": {"all": whole, "sites": sites}, "headline": dict(
