@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <span>
 
@@ -114,10 +115,15 @@ class TraceParser {
     // Appends the samples of all rows.
     Result<void> read_rows(std::vector<RegionSeries>& regions)
     {
-        for (;;) {
+        for (bool is_after_blank = false;;) {
             auto const line = next_line();
             if (!line) return tl::unexpected(line.error());
             if (!*line) return {};
+            bool const is_blank = trim(**line).empty();
+            if (is_after_blank && !is_blank)
+                return bad("an empty line before this one", "remove empty lines");
+            is_after_blank = is_blank;
+            if (is_blank) continue;
             if (regions.front().points.size() == row_limit_)
                 return bad(fmt::format("more than {} rows", row_limit_),
                            "split the trace into several files");
@@ -141,7 +147,9 @@ class TraceParser {
         if (!before.empty() && *time <= before.back().time)
             return bad(
                 "time " + format_time(*time) + " is not after " + format_time(before.back().time),
-                "sort the rows and keep one per time");
+                cells->front().find(":60") != std::string::npos
+                    ? "remove the row of the leap second: it has the time of the second after it"
+                    : "sort the rows and keep one per time");
         for (std::size_t i = 0; i < regions.size(); ++i) {
             auto const cell = read_cell(trim((*cells)[i + 1]), regions[i].region);
             if (!cell) return tl::unexpected(cell.error());
@@ -155,7 +163,7 @@ class TraceParser {
     {
         if (cell.empty()) return std::optional<GramsPerKwh>{};
         auto const value = parse_number<double>(cell);
-        if (!value)
+        if (!value || !std::isfinite(*value))
             return bad(region.value + " is not a number: \"" + printable(cell.substr(0, 80)) + "\"",
                        "write g/kWh such as 463.6, or leave the cell empty for no signal");
         if (!is_plausible({*value}))

@@ -110,8 +110,9 @@ INSTANTIATE_TEST_SUITE_P(
                  "write g/kWh such as 463.6, or leave the cell empty "
                  "for no signal"},
         BadTrace{"NaN", "point_time,A\n2026-01-11T14:20Z,nan\n",
-                 "cannot read trace signals/t.csv, line 2: A is nan g/kWh, outside "
-                 "-2000 to 5000; check the unit: traces are in g/kWh"},
+                 "cannot read trace signals/t.csv, line 2: A is not a number: \"nan\"; "
+                 "write g/kWh such as 463.6, or leave the cell empty "
+                 "for no signal"},
         BadTrace{"TooDirty", "point_time,A\n2026-01-11T14:20Z,5000.1\n",
                  "cannot read trace signals/t.csv, line 2: A is 5000.1 g/kWh, outside "
                  "-2000 to 5000; check the unit: traces are in g/kWh"},
@@ -125,8 +126,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "cannot read trace signals/t.csv, line 2: a quote is not closed at the end of its "
                  "cell; close or remove the quote"},
         BadTrace{"BlankLine", "point_time,A\n\n2026-01-11T14:20Z,1\n",
-                 "cannot read trace signals/t.csv, line 2: 1 cells, the header has 2; "
-                 "write every cell; leave it empty for no signal"},
+                 "cannot read trace signals/t.csv, line 3: an empty line before this one; "
+                 "remove empty lines"},
+        BadTrace{"LeapSecond", "point_time,A\n2017-01-01T00:00:00Z,1\n2016-12-31T23:59:60Z,1\n",
+                 "cannot read trace signals/t.csv, line 3: time 2017-01-01T00:00:00Z is not after "
+                 "2017-01-01T00:00:00Z; remove the row of the leap second: it has the time of the "
+                 "second after it"},
         BadTrace{"TimeTwice", "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T15:20+01:00,1\n",
                  "cannot read trace signals/t.csv, line 3: time 2026-01-11T14:20:00Z "
                  "is not after 2026-01-11T14:20:00Z; sort the "
@@ -139,6 +144,13 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Trace, AcceptsTheLimitsOfIntensity)
 {
     EXPECT_TRUE(parse_trace("point_time,A,B\n2026-01-11T14:20Z,5000,-2000\n", "t.csv"));
+}
+
+TEST(Trace, AcceptsEmptyLinesAtItsEnd)
+{
+    auto const trace = parse_trace("point_time,A\n2026-01-11T14:20Z,1\n\n \r\n", "t.csv");
+    ASSERT_TRUE(trace) << trace.error().message();
+    EXPECT_EQ(trace->series()[0].points.size(), 1U);
 }
 
 TEST(Trace, AcceptsLinesUpToTheLimit)
