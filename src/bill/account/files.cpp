@@ -130,17 +130,15 @@ Result<std::vector<SiteLogs>> read_all_logs(config::Run const& run,
 Digest digest_of(config::Run const& run, CommitList const& chain,
                  std::optional<TimeScale> const& clock, std::vector<SiteLogs> const& logs)
 {
-    // The headers of a journal have the clock.
-    bool const is_published = published_clock(logs).is_known;
-    journal::RunEvidence evidence{run.run, {}, is_published ? std::nullopt : clock, {}};
+    journal::RunEvidence evidence{run.run, {}, {}};
     if (!chain.digests.empty())
         evidence.commit = protocol::CommitRef{{std::ssize(chain.digests)}, chain.digests.back()};
     for (std::size_t s = 0; s < logs.size(); ++s)
         for (auto const stream : journal::all_streams) {
             auto const& log = logs[s].text(stream);
-            auto const local = std::string_view(log.text).substr(log.published);
-            evidence.logs.push_back({run.sites[s].site, stream, log.head, {}});
-            if (!local.empty()) evidence.logs.back().local = sha256(local);
+            auto digest = journal::log_digest(run.sites[s].site, stream, log.text, log.lacks_lines,
+                                              log.pieces > 0 ? log.clock : clock);
+            if (digest) evidence.logs.push_back(std::move(*digest));
         }
     return journal::run_digest(std::move(evidence));
 }

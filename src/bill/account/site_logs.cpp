@@ -143,7 +143,7 @@ SiteLogs fixed_part(SiteLogs const& logs)
         auto const& from = logs.text(stream);
         auto& log = part.texts.at(static_cast<std::size_t>(stream));
         log.text = from.text.substr(0, fixed_bytes(from));
-        log.published = log.fixed = log.text.size();
+        log.fixed = log.text.size();
         log.pieces = log.text.empty() ? 0 : from.pieces;
         log.stored = from.stored;
         if (log.pieces > 0) log.clock = from.clock;

@@ -63,10 +63,11 @@ class Assembler {
         gap_.emplace_back(number, std::move(why));
     }
 
-    // Notes that a commit names the piece `number`: it fixes all bytes up to its end.
+    // Notes that a commit names the piece `number`: it fixes all bytes up to its end. Each piece
+    // proves the one before it by its digest, so a gap leaves those before it without a proof.
     void fix(PieceNumber number)
     {
-        if (content_.tip && content_.tip->header.number == number)
+        if (!has_gap_ && content_.tip && content_.tip->header.number == number)
             content_.fixed = content_.text.size();
     }
 
@@ -101,6 +102,7 @@ class Assembler {
         content_.lacks_lines = content_.lacks_lines || (!gap_.empty() && !is_published_again);
         auto const gap = std::exchange(gap_, {});
         if (gap.empty()) return;
+        has_gap_ = true;
         auto const from = content_.tip ? format_time(content_.tip->header.time) : "its begin";
         auto const first = gap.front().first.value;
         auto const last = gap.back().first.value;
@@ -120,6 +122,7 @@ class Assembler {
     StreamId const& id_;
     StreamContent content_;
     std::vector<std::pair<PieceNumber, std::string>> gap_;  // since the last piece
+    bool has_gap_{false};                                   // before the last piece
 };
 
 // Leaves out the pieces that contradict a commit: each of `pieces` that a commit names

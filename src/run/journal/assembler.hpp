@@ -12,8 +12,10 @@ namespace curtail::journal {
 
 /// What a stream contains.
 struct StreamContent {
-    std::string text;                  ///< the bytes of the local files, in the order of the pieces
-    std::size_t fixed{};               ///< how many bytes of `text` the chain of commits fixes
+    std::string text;  ///< the bytes of the local files, in the order of the pieces
+    /// How many bytes at the begin of `text` the chain of commits fixes: those of the pieces that a
+    /// chain of digests connects with a piece that a commit names. It ends before the first gap.
+    std::size_t fixed{};
     std::int64_t pieces{};             ///< number of pieces in `text`
     std::optional<Tip> tip;            ///< the newest piece in `text`; empty if there is none
     std::optional<TimeScale> clock{};  ///< of the first piece that names one

@@ -17,24 +17,31 @@ json::Value of(LogDigest const& log)
 {
     return json::Object{{"site", log.site.value},
                         {"stream", name(log.stream)},
-                        {"number", log.head ? log.head->number : 0},
-                        {"sha256", log.head ? json::Value(log.head->sha256.hex()) : json::Value()},
-                        {"local", log.local ? json::Value(log.local->hex()) : json::Value()}};
+                        {"sha256", log.lines.hex()},
+                        {"lacks_lines", log.lacks_lines},
+                        {"clock", clock_json(log.clock)}};
 }
 
 }  // namespace
 
+std::optional<LogDigest> log_digest(SiteId const& site, Stream stream, std::string_view text,
+                                    bool lacks_lines, std::optional<TimeScale> const& clock)
+{
+    if (text.empty() && !lacks_lines) return std::nullopt;
+    // Another machine may write the evaluation, and knows no clock.
+    bool const has_clock = stream != Stream::evaluation;
+    return LogDigest{site, stream, sha256(text), lacks_lines, has_clock ? clock : std::nullopt};
+}
+
 Digest run_digest(RunEvidence evidence)
 {
     auto& logs = evidence.logs;
-    std::erase_if(logs, [](LogDigest const& log) { return !log.head && !log.local; });
     std::ranges::sort(logs, {}, [](LogDigest const& log) {
         return std::tuple(log.site, std::string(name(log.stream)));
     });
     return sha256(json::canonical(json::Object{
         {"run", evidence.run.value},
         {"commit", of(evidence.commit)},
-        {"clock", clock_json(evidence.clock)},
         {"logs", json::array_of(logs, [](LogDigest const& log) { return of(log); })}}));
 }
 

@@ -13,21 +13,26 @@ namespace curtail::journal {
 struct LogDigest {
     SiteId site;
     Stream stream{Stream::poller};
-    /// The newest piece in the store that counts; empty: there is none.
-    std::optional<protocol::JournalHead> head{};
-    std::optional<Digest> local{};  ///< of the lines that only this machine has; empty: none
+    Digest lines;                      ///< of all lines that the reader has
+    bool lacks_lines{false};           ///< the reader knows that lines are missing
+    std::optional<TimeScale> clock{};  ///< the clock of a replay
 };
+/// Returns the digest of a log with the lines `text`. Returns an empty optional if there are no
+/// lines, and none are known to be missing.
+[[nodiscard]] std::optional<LogDigest> log_digest(SiteId const& site, Stream stream,
+                                                  std::string_view text, bool lacks_lines,
+                                                  std::optional<TimeScale> const& clock);
 
 /// What a run's bill is computed from.
 struct RunEvidence {
     RunId run;
     std::optional<protocol::CommitRef> commit{};  ///< the newest; empty: there is none
-    std::optional<TimeScale> clock{};             ///< the clock of a replay
-    std::vector<LogDigest> logs{};  ///< in any order; those without lines do not count
+    std::vector<LogDigest> logs{};                ///< in any order
 };
 
 /// Returns the SHA-256 of the canonical JSON of `evidence` (docs/formats-journal.md). The commit
-/// names the one before it, and a piece the one before it, so the digest stands for all of them.
+/// names the one before it, so the digest stands for all of them. It does not depend on the pieces
+/// in which the lines are published.
 [[nodiscard]] Digest run_digest(RunEvidence evidence);
 
 }  // namespace curtail::journal

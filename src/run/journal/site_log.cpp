@@ -43,11 +43,9 @@ Result<SiteLog> LogReader::with_tail(StreamContent content, SiteId const& site, 
 {
     auto const path = local_file(run_, site, stream);
     SiteLog log;
-    log.published = content.text.size();
     log.text = std::move(content.text);
     log.fixed = content.fixed;
     log.pieces = content.pieces;
-    if (content.tip) log.head = {content.tip->header.number.value, content.tip->digest};
     log.until = content.published_until();
     log.stored = content.stored;
     log.clock = content.clock;

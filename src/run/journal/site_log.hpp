@@ -12,11 +12,9 @@ namespace curtail::journal {
 /// lines that the stream lacks. A site that has published nothing has the local file alone.
 struct SiteLog {
     std::string text;
-    std::size_t published{};                      ///< how many bytes of `text` are in the store
-    std::size_t fixed{};                          ///< how many of them the chain of commits fixes
-    std::optional<protocol::JournalHead> head{};  ///< the newest piece in `text`
-    std::int64_t pieces{};                        ///< number of pieces in `text`
-    bool reaches_local{false};                    ///< `text` goes up to the end of the local file
+    std::size_t fixed{};         ///< as StreamContent::fixed
+    std::int64_t pieces{};       ///< number of pieces in `text`
+    bool reaches_local{false};   ///< `text` goes up to the end of the local file
     std::optional<Time> until;   ///< real time up to which the stream is complete; empty if unknown
     std::optional<Time> stored;  ///< when the newest piece was stored, by the store's clock
     std::optional<TimeScale> clock;     ///< the signal's clock of a replay

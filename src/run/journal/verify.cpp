@@ -48,9 +48,9 @@ Result<JournalSummary> verify_journals(Reader const& reader, std::vector<SiteId>
             summary.pieces += content->pieces;
             summary.bytes += std::ssize(content->text);
             summary.fixed += static_cast<std::int64_t>(content->fixed);
-            if (auto const& tip = content->tip)
-                summary.logs.push_back(
-                    {site, stream, protocol::JournalHead{tip->header.number.value, tip->digest}});
+            if (auto log =
+                    log_digest(site, stream, content->text, content->lacks_lines, content->clock))
+                summary.logs.push_back(std::move(*log));
         }
         summary.sites += summary.streams > streams_before ? 1 : 0;
     }
@@ -77,10 +77,9 @@ Result<VerifiedJournal> verify_journals(std::shared_ptr<store::ObjectStore> cons
     auto summary = verify_journals(reader, sites);
     if (!summary) return tl::unexpected(summary.error());
     verified.summary = std::move(*summary);
-    verified.run_digest = run_digest({chain.run.run,
-                                      protocol::CommitRef{chain.tip.number, chain.digests.back()},
-                                      {},
-                                      verified.summary.logs});
+    verified.run_digest =
+        run_digest({chain.run.run, protocol::CommitRef{chain.tip.number, chain.digests.back()},
+                    verified.summary.logs});
     return verified;
 }
 

@@ -16,7 +16,7 @@ struct JournalSummary {
     std::int64_t pieces{};
     std::int64_t bytes{};           ///< of the pieces' contents
     std::int64_t fixed{};           ///< those of `bytes` that the chain of commits fixes
-    std::vector<LogDigest> logs{};  ///< one per stream that has a piece
+    std::vector<LogDigest> logs{};  ///< one per stream with lines
 };
 
 /// Reads every piece of the sites' journals and checks that it is whole and follows from the one

@@ -14,7 +14,9 @@
 #include "bill/account/synthetic_run.hpp"
 #include "bill/account/timeline.hpp"
 #include "bill/report/document.hpp"
+#include "protocol/chain/chain.hpp"
 #include "run/journal/publisher.hpp"
+#include "run/journal/verify.hpp"
 #include "run/samples/trace.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -72,6 +74,17 @@ class PublishedRun : public testing::Test {
         auto const files = load_run(folder_ / "run.json", {.trace = folder_ / "trace.csv"});
         EXPECT_TRUE(files) << files.error().message();
         return account_of(*files);
+    }
+    [[nodiscard]] std::string verified_digest() const
+    {
+        std::shared_ptr<store::ObjectStore> const store = store::open_store(run_.store).value();
+        chain::ChainSummary chain;
+        chain.run.run = run_.run;
+        for (auto const& site : run_.sites) chain.run.sites.push_back(site.site);
+        auto const commits = chain::read_chain({*store, run_.run}, chain::Check::links).value();
+        for (auto const& commit : commits) chain.digests.push_back(protocol::encode(commit).sha256);
+        chain.tip = commits.back();
+        return journal::verify_journals(store, chain).value().run_digest.hex();
     }
     // The document without the statements about the journal.
     [[nodiscard]] static std::string figures(Account const& account)
@@ -159,6 +172,38 @@ TEST_F(PublishedRun, LocalLinesThatAreNotPublishedCount)
     auto const mixed = account();
     EXPECT_EQ(mixed.sites[0].bill.total.energy, local.sites[0].bill.total.energy);
     EXPECT_EQ(mixed.sites[0].unpublished, 0);
+}
+
+// The digest stands for the lines, not for the way in which they are published.
+TEST_F(PublishedRun, RunDigestIsThatOfTheLines)
+{
+    auto const digest = [&] { return account().run_digest.value().hex(); };
+    auto const local = digest();
+    auto const whole = folder_ / "whole";
+    fs::create_directory(whole);
+    for (auto const* name : {"sites", "poller"})
+        fs::copy(folder_ / name, whole / name, fs::copy_options::recursive);
+    cut(0, middle_of_last_job(0));
+    EXPECT_NE(digest(), local) << "lines are gone";
+    publish(later_);
+    for (auto const* name : {"sites", "poller"})
+        fs::copy(whole / name, folder_ / name,
+                 fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    EXPECT_EQ(digest(), local) << "the rest is not published";
+    publish(later_);
+    EXPECT_EQ(digest(), local) << "in several pieces";
+    remove_local_files();
+    EXPECT_EQ(digest(), local);
+    EXPECT_EQ(digest(), local) << "from the cache";
+    auto const metrics = folder_ / "store/runs/demo/journal/CAISO_NORTH/metrics";
+    EXPECT_EQ(verified_digest(), local);
+    fs::remove(metrics / "00000002.jsonl");
+    fs::remove_all(folder_ / "cache");
+    auto const shorter = digest();
+    EXPECT_NE(shorter, local);
+    ASSERT_TRUE(write_file(metrics / "00000002.jsonl", "x"));
+    fs::remove_all(folder_ / "cache");
+    EXPECT_NE(digest(), shorter) << "it knows that lines are missing";
 }
 
 TEST_F(PublishedRun, MissingEndIsNotYetPublished)

@@ -186,6 +186,24 @@ TEST(JournalAssembler, ACommitFixesAllPiecesUpToTheOneThatItNames)
     EXPECT_THAT(content.problems, IsEmpty());
 }
 
+// Nothing but the missing piece names the digest of the one before it.
+TEST(JournalAssembler, PiecesBeforeAGapAreFixedByAnEarlierCommitOnly)
+{
+    Chain chain;
+    auto const a = chain.next("a\n");
+    auto const b = chain.next("b\n");
+    (void)chain.next("c\n");
+    auto const d = chain.next("d\n");
+    NamedPieces named{{{4}, {d.tip.digest, "commit 7"}}};
+    auto const gap = [&] { return assemble({a, b, fault("it is missing"), d}, named); };
+    EXPECT_EQ(gap().text, "a\nb\nd\n");
+    EXPECT_EQ(gap().fixed, 0U);
+    named[{1}] = {a.tip.digest, "commit 4"};
+    EXPECT_EQ(gap().fixed, 2U);
+    named[{2}] = {b.tip.digest, "closing 1", false};
+    EXPECT_EQ(gap().fixed, 2U);
+}
+
 TEST(JournalAssembler, PiecesThatACommitContradictsDoNotCount)
 {
     Chain chain;
