@@ -106,21 +106,46 @@ std::string accounting_text(Account const& a)
     return text;
 }
 
+std::string text_of(Tail const& tail)
+{
+    return fmt::format("{:.0f} s, {} kWh and {} kg CO2", tail.seconds,
+                       three_digits(tail.energy.value / 1000),
+                       three_digits(tail.carbon.value / 1000));
+}
+
+std::string percent(std::optional<double> share)
+{
+    return share ? three_digits(100 * *share) + " %" : "an unknown share";
+}
+
+// The figures of the headline that a person quotes, in one sentence.
+std::string figures_text(Account const& a)
+{
+    auto const bill = total_bill(a);
+    auto const carbon = bill.total.known_carbon();
+    auto text = fmt::format(
+        "{} kWh, {}, {} of the energy below the threshold, {} inside windows, {} goodput",
+        three_digits(bill.total.energy.value / 1000),
+        carbon ? three_digits(carbon->value / 1000) + " kg CO2" : "an unknown amount of CO2",
+        percent(bill.total.clean_share()), percent(bill.inside_share()), percent(goodput(a)));
+    if (a.loss)
+        text += ", training perplexity " + three_digits(a.loss->finals.front().best_perplexity);
+    for (auto const& scenario : a.always_on)
+        text += fmt::format(", {} of always-on in {}",
+                            percent(carbon_ratio(bill.total, a, scenario)), scenario.region);
+    return text;
+}
+
 // Says which part of the bill no commit fixes.
 std::string tail_text(Account const& a)
 {
+    if (!a.fixed) return "";
     std::string text;
     for (auto const& site : a.sites)
-        if (site.tail)
-            text +=
-                fmt::format("{}{}: {:.0f} s and {} kWh", text.empty() ? "" : "; ", site.id.value,
-                            site.tail->seconds, three_digits(site.tail->energy.value / 1000));
-    if (text.empty()) return text;
-    auto const fixed = total_of(*a.fixed);
-    return fmt::format(
-        "{} of the bill depend on lines that no commit fixes; from the other lines "
-        "alone, the run drew {} kWh",
-        text, three_digits(fixed.energy.value / 1000));
+        text += (text.empty() ? "" : "; ") + site.id.value + ": " + text_of(*site.tail);
+    text += "; in sum " + text_of(tail_of(a)) + " depend on lines that no commit fixes";
+    if (!has_fixed_lines(a)) return text + ": that is the whole bill";
+    return text + "; from the other lines alone: " + figures_text(*a.fixed);
 }
 
 std::string average_text(Account const& a)

@@ -67,6 +67,25 @@ std::optional<energy::Tally> total_if_idle(Account const& account)
     return is_unknown ? std::optional(total) : std::nullopt;
 }
 
+Tail tail_of(Account const& account)
+{
+    Tail sum;
+    for (auto const& site : account.sites) {
+        if (!site.tail) continue;
+        sum.seconds += site.tail->seconds;
+        sum.energy += site.tail->energy;
+        sum.carbon += site.tail->carbon;
+    }
+    return sum;
+}
+
+bool has_fixed_lines(Account const& account)
+{
+    return account.fixed && std::ranges::any_of(account.fixed->sites, [](auto const& site) {
+               return !site.states.empty();
+           });
+}
+
 energy::Bill total_bill(Account const& account)
 {
     energy::Bill sum;

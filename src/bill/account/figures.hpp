@@ -57,6 +57,10 @@ inline constexpr double least_observed = 0.9;
 /// Returns the total if all nodes stayed switched on between jobs for which nobody has said whether
 /// they did. Returns an empty optional if there are none.
 [[nodiscard]] std::optional<energy::Tally> total_if_idle(Account const& account);
+/// Returns the sum of the tails of all sites.
+[[nodiscard]] Tail tail_of(Account const& account);
+/// Returns whether a commit fixes any line from which the energy of the run follows.
+[[nodiscard]] bool has_fixed_lines(Account const& account);
 /// Says how a site's power is known, and what its nodes do between jobs.
 [[nodiscard]] std::string power_text(SiteAccount const& site);
 /// An amount with as many digits as a model with two power levels justifies: three.

@@ -151,6 +151,7 @@ SiteLogs fixed_part(SiteLogs const& logs)
     part.poller_events = first_of(logs.poller_events, logs.fixed.poller_events);
     part.events = first_of(logs.events, logs.fixed.events);
     part.metrics = first_of(logs.metrics, logs.fixed.metrics);
+    part.evaluations = first_of(logs.evaluations, logs.fixed.evaluations);
     part.fixed = logs.fixed;
     return part;
 }
@@ -173,7 +174,7 @@ Result<SiteLogs> read_site_logs(journal::LogReader const& reader, SiteId const& 
                                   &runlog::MetricsFile::steps);
     auto evaluations = possible_lines(logs.text(Stream::evaluation), runlog::parse_held_out,
                                       &runlog::HeldOutFile::lines);
-    logs.fixed = {poller.fixed, trainer.fixed, metrics.fixed};
+    logs.fixed = {poller.fixed, trainer.fixed, metrics.fixed, evaluations.fixed};
     auto const set_broken = [&](Stream stream, BrokenLines const& lines) {
         logs.broken_lines.at(static_cast<std::size_t>(stream)) = lines;
     };

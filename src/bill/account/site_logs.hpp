@@ -26,12 +26,12 @@ struct SiteLogs {
     /// The lines of each stream that do not count; those of the samples are not known.
     std::array<BrokenLines, journal::all_streams.size()> broken_lines;
     std::string closing_problem{};  ///< why the site's closing cannot be trusted; may be empty
-    /// How many of `poller_events`, `events` and `metrics`, counted from their begin, the chain of
-    /// commits fixes.
+    /// How many of these lines, counted from their begin, the chain of commits fixes.
     struct Counts {
         std::size_t poller_events{};
         std::size_t events{};
         std::size_t metrics{};
+        std::size_t evaluations{};
     } fixed;
 
     [[nodiscard]] journal::SiteLog const& text(journal::Stream stream) const

@@ -144,12 +144,14 @@ Value sci_json(account::Account const& a)
 Value tail_json(account::Account const& a)
 {
     if (!a.fixed) return {};
-    auto const tail = [](account::SiteAccount const& site) {
-        return Object{{"s", site.tail->seconds},
-                      {"kwh", site.tail->energy.value / 1000},
-                      {"g", site.tail->carbon.value}};
+    auto const json_of = [](account::Tail const& tail) {
+        return Object{
+            {"s", tail.seconds}, {"kwh", tail.energy.value / 1000}, {"g", tail.carbon.value}};
     };
-    return Object{{"sites", by_site(a, tail)}, {"fixed", headline_json(*a.fixed)}};
+    auto const tail = [&](account::SiteAccount const& site) { return json_of(*site.tail); };
+    return Object{{"sites", by_site(a, tail)},
+                  {"sum", json_of(account::tail_of(a))},
+                  {"fixed", headline_json(*a.fixed)}};
 }
 
 Value recalculated_json(account::Account const& a)

@@ -165,6 +165,32 @@ TEST(Audit, SaysHowMuchOfTheEnergyHasAnAverageIntensity)
                 testing::ElementsAre(HasSubstr("a region of a site has no average sample")));
 }
 
+// WEST draws 0.4 kW from 3:00 to 3:06 because of the line that no commit fixes, at 120 g/kWh.
+TEST(Audit, StatesTheTailOfEachSiteAndTheFiguresWithoutIt)
+{
+    auto files = small_run();
+    auto fixed = files;
+    fixed.sites[1].events.pop_back();
+    files.fixed = std::make_shared<RunFiles const>(fixed);
+    auto const account = account_of(files);
+    auto const doc = report::document(account, std::nullopt);
+    for (std::vector<char const*> path :
+         {std::vector{"audit", "tail", "sites", "WEST", ""}, {"audit", "tail", "sum", ""}}) {
+        for (auto const& [key, amount] : {std::pair{"s", 360.0}, {"kwh", 0.04}, {"g", 4.8}}) {
+            path.back() = key;
+            EXPECT_NEAR(number(doc, path), amount, 1e-9) << key;
+        }
+    }
+    EXPECT_EQ(number(doc, {"audit", "tail", "sites", "EAST", "kwh"}), 0);
+    EXPECT_THAT(
+        texts(account, "tail"),
+        testing::ElementsAre(AllOf(
+            HasSubstr("EAST: 0 s, 0.000 kWh and 0.000 kg CO2; WEST: 360 s, 0.040 kWh and 0.005"),
+            HasSubstr("; in sum 360 s, 0.040 kWh and 0.005 kg CO2 depend on lines that no"),
+            HasSubstr("; from the other lines alone: 6.640 kWh, 0.479 kg CO2, "),
+            HasSubstr("% goodput, training perplexity"))));
+}
+
 TEST(Audit, IsInTheTablesAndOnThePageWithoutScripts)
 {
     auto const account = account_of(small_run());

@@ -81,7 +81,7 @@ std::vector<Kind> const kinds{
          fixed.sites[1].events.pop_back();
          f.fixed = std::make_shared<RunFiles const>(fixed);
      },
-     {"of the bill depend on lines that no commit fixes", sci},
+     {"in sum .* s, .* kWh and .* kg CO2 depend on lines that no commit fixes", sci},
      {}},
     {"recalculated",
      [](RunFiles& f) {
