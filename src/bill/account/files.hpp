@@ -73,6 +73,16 @@ struct BrokenFile {
     BrokenLines lines;
 };
 
+/// Samples of the pollers that are not what they should be.
+struct WrongSamples {
+    /// Those that contradict each other, or do not count. `text` and `other` are indices of the
+    /// run's sites.
+    std::vector<samples::FaultySamples> faulty;
+    /// Those that the trace lacks or has another value for, although the pollers replayed it. Only
+    /// `region`, `count`, `from` and `to` are set.
+    std::vector<samples::FaultySamples> unlike_trace;
+};
+
 /// The content of a run's files.
 struct RunFiles {
     config::Run run;
@@ -83,8 +93,8 @@ struct RunFiles {
     /// run.json of the store, with the terms that the newest commit states; empty if the run has
     /// not begun.
     std::optional<protocol::RunSpec> spec;
-    /// The signal's samples: those that the pollers logged, or those of LoadOptions::trace if the
-    /// pollers logged none or replayed that file. May be empty.
+    /// The signal's samples: those that the pollers logged, or those of LoadOptions::trace if it is
+    /// the signal of the run (read_signal()). May be empty.
     std::vector<RegionSeries> trace;
     std::vector<RegionId> regions_from_trace;  ///< regions of `trace` that only LoadOptions::trace
                                                ///< has; no site is there
@@ -94,8 +104,7 @@ struct RunFiles {
     bool trace_from_file{false};
     std::int64_t estimated_samples{0};  ///< samples of `trace` that their provider marked as
                                         ///< estimated
-    /// Samples of `trace` with another value than that of an earlier site in the same region.
-    std::int64_t contradicting_samples{0};
+    WrongSamples wrong_samples;
     /// Samples that were left out because their times lie more than a day before or after the
     /// events of the pollers.
     std::int64_t impossible_samples{0};

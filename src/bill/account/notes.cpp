@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include "base/core/text.hpp"
 #include "bill/account/figures.hpp"
 #include "bill/account/parts.hpp"
 #include "bill/account/text.hpp"
@@ -177,6 +180,61 @@ void add_unpublished(Notes& notes, Account const& a)
     }
 }
 
+void add_faulty_samples(Notes& notes, RunFiles const& files)
+{
+    using samples::SampleFault;
+    for (auto const& faulty : files.wrong_samples.faulty) {
+        auto const log_of = [&](std::size_t site) {
+            return log_name(files.run.sites.at(site).site, journal::Stream::signals);
+        };
+        auto const which =
+            fmt::format("{}: {} {} samples of {}, from {} to {}, ", log_of(faulty.text),
+                        faulty.count, to_string(faulty.type), printable(faulty.region.value),
+                        format_time(faulty.from), format_time(faulty.to));
+        if (faulty.fault == SampleFault::inserted)
+            notes.emplace_back("Inserted samples",
+                               which +
+                                   "were not written after the lines before them. They do not "
+                                   "count.");
+        else if (faulty.fault == SampleFault::revised)
+            notes.emplace_back("Revised samples",
+                               which +
+                                   "have another value in a later line. The provider computed "
+                                   "it later. The first value counts.");
+        else
+            notes.emplace_back("Contradicting samples",
+                               which + "have another value or period than " +
+                                   (faulty.text == faulty.other ? "other parts of the same file"
+                                                                : log_of(faulty.other)) +
+                                   " says. The intensity of these times is unknown.");
+    }
+}
+
+void add_unlike_trace(Notes& notes, RunFiles const& files)
+{
+    for (auto const& unlike : files.wrong_samples.unlike_trace)
+        notes.emplace_back(
+            "Samples differ from the trace",
+            fmt::format(
+                "{} samples of {} in the pollers' signals.jsonl, from {} to {}, have another "
+                "value than {}, which the pollers replayed. The bill has the values of the "
+                "trace.",
+                grouped(unlike.count), printable(unlike.region.value), format_time(unlike.from),
+                format_time(unlike.to), files.trace_name));
+}
+
+void add_unfixed(Notes& notes, Account const& a)
+{
+    bool const has_devices =
+        std::ranges::any_of(a.sites, [](SiteAccount const& site) { return !site.states.empty(); });
+    if (!a.fixed || !has_devices || has_fixed_lines(a)) return;
+    notes.emplace_back(
+        "Nothing is fixed",
+        "No commit names a line of the sites' logs, from the run's begin to its end. "
+        "Whoever can write these files can change the whole bill. Only a noted run "
+        "digest shows it (--expect).");
+}
+
 // Says whose records lack energy, or contradict each other. The text is empty if none does.
 std::string contradiction_of(Account const& a)
 {
@@ -207,6 +265,17 @@ std::string no_log(Account const& a)
     return text;
 }
 
+// Names the regions that have sites, but no value at all.
+std::string blind_regions(Account const& a)
+{
+    std::set<RegionId> regions;
+    for (auto const& site : a.sites)
+        if (site.bill.total.blind) regions.insert(site.region);
+    std::string text;
+    for (auto const& region : regions) text += (text.empty() ? "" : ", ") + region.value;
+    return text;
+}
+
 // Says why the run's CO2 is unknown. The text is empty if it is known.
 std::string no_carbon(RunFiles const& files, Account const& a)
 {
@@ -216,10 +285,8 @@ std::string no_carbon(RunFiles const& files, Account const& a)
         if (site.bill.total.unpowered) unpowered += (unpowered.empty() ? "" : ", ") + site.id.value;
     if (!unpowered.empty()) return "the power of " + unpowered + " is unknown";
     if (files.trace.empty()) return no_signal;
-    std::string blind;
-    for (auto const& site : a.sites)
-        if (site.bill.total.blind) blind += (blind.empty() ? "" : ", ") + site.region.value;
-    if (!blind.empty()) return files.trace_name + " has no value for " + blind;
+    if (auto const blind = blind_regions(a); !blind.empty())
+        return files.trace_name + " has no value for " + blind;
     return total_of(a).known() ? ""
                                : files.trace_name + " has no value while the sites held devices";
 }
@@ -305,18 +372,15 @@ void explain(Account& account, RunFiles const& files, Timeline const& timeline, 
     add_uncommitted(notes, files, account.tokens);
     add_unlogged(notes, account);
     add_unpublished(notes, account);
+    add_unfixed(notes, account);
     for (auto const& doubt : account.doubts) notes.emplace_back(doubt.title, doubt.text);
     for (auto const& region : files.regions_from_trace)
         notes.emplace_back("Region without a site",
                            fmt::format("The intensity of {} comes from the trace that the report "
                                        "was given, not from the run's own samples.",
                                        region.value));
-    if (auto const samples = files.contradicting_samples; samples > 0)
-        notes.emplace_back("Contradicting samples",
-                           fmt::format("{} samples of the signal differ from those of another site "
-                                       "in the same region. Those of the site that is first in the "
-                                       "run file count.",
-                                       grouped(samples)));
+    add_faulty_samples(notes, files);
+    add_unlike_trace(notes, files);
     if (files.impossible_samples > 0)
         notes.emplace_back("Impossible samples",
                            fmt::format("{} lines of signals.jsonl lie more than a day before or "

@@ -82,9 +82,9 @@ void take_samples(RunFiles& files, std::vector<SiteLogs> const& logs)
         files.add_broken(log_name(files.run.sites[s].site, journal::Stream::signals),
                          samples.broken_lines[s]);
     files.averages = std::move(samples.averages);
+    files.wrong_samples.faulty = std::move(samples.faults);
     if (samples.regions.empty()) return;
     files.estimated_samples = samples.estimated;
-    files.contradicting_samples = samples.contradictions;
     files.trace = std::move(samples.regions);
     std::string providers;
     for (auto const& provider : samples.providers)

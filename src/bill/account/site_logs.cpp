@@ -202,6 +202,21 @@ std::vector<Result<SiteLogs>> read_all_site_logs(config::Run const& run,
     return all;
 }
 
+namespace {
+
+// When a poller can have received samples. It logs its settings in its first poll.
+samples::TimeRange receipt_times(SiteLogs const& logs)
+{
+    constexpr Millis longest_poll = std::chrono::minutes{10};
+    samples::TimeRange range{Time::min(), PossibleTimes(logs.text(Stream::signals)).to};
+    if (logs.poller_events.empty()) return range;
+    auto const first = std::ranges::min_element(logs.poller_events, {}, &runlog::Event::time);
+    range.from = first->time - longest_poll;
+    return range;
+}
+
+}  // namespace
+
 samples::SampleFile samples_of(config::Run const& run, std::vector<SiteLogs> const& sites)
 {
     std::vector<samples::SampleText> texts;
@@ -212,7 +227,7 @@ samples::SampleFile samples_of(config::Run const& run, std::vector<SiteLogs> con
             for (auto const& settings :
                  logged_settings(run, run.sites.at(s), sites[s].poller_events, sites[s].events).all)
                 regions.push_back(settings.site.region);
-        texts.push_back({log.text, std::move(regions)});
+        texts.push_back({log.text, std::move(regions), receipt_times(sites[s])});
     }
     return samples::parse_samples(texts);
 }

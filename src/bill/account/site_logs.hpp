@@ -60,8 +60,7 @@ struct SiteLogs {
     config::Run const& run, journal::LogReader const& reader,
     std::optional<FractionalSeconds> newest_steps = {});
 
-/// Returns the samples of all sites, given in the order of the run file. Of two samples of one
-/// region and time, the one of the first site counts.
+/// Returns the samples of all sites, given in the order of the run file.
 [[nodiscard]] samples::SampleFile samples_of(config::Run const& run,
                                              std::vector<SiteLogs> const& sites);
 

@@ -12,8 +12,8 @@
 
 namespace curtail::signals::watttime {
 
-inline constexpr char const* signal_type = "co2_moer";   ///< marginal operating emissions rate
-inline constexpr char const* units = "lbs_co2_per_mwh";  ///< the only accepted unit
+inline constexpr char const* signal_type = "co2_moer";  ///< marginal operating emissions rate
+inline constexpr char const* units = samples::pounds_per_mwh;  ///< the only accepted unit
 /// WattTime's terms let nobody publish its values.
 inline constexpr char const* licence = "WattTime Terms of Service (watttime.org/terms-of-service)";
 inline constexpr Seconds data_period{300};  ///< WattTime has one value per period of this length

@@ -17,6 +17,9 @@ enum class SignalType { marginal, average };
 /// Returns the kind with the name `name`, or an empty optional if there is none.
 [[nodiscard]] std::optional<SignalType> signal_type_named(std::string_view name);
 
+/// The unit in which WattTime sends values.
+inline constexpr char const* pounds_per_mwh = "lbs_co2_per_mwh";
+
 /// What a provider sent, from which a sample was made.
 struct SampleOrigin {
     std::string endpoint;         ///< address without parameters

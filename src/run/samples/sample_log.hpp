@@ -50,6 +50,29 @@ class SampleLog {
     std::string lines_;  ///< queued lines
 };
 
+/// What is wrong with a sample.
+enum class SampleFault {
+    /// Lines give other values or periods for its time. Then none of them counts.
+    contradicted,
+    /// The provider computed another value for its time later. The first line counts.
+    revised,
+    /// Its line was not written after the one before it, so somebody inserted it. It does not
+    /// count.
+    inserted,
+};
+/// Samples of one region and kind with the same fault.
+struct FaultySamples {
+    SampleFault fault{SampleFault::contradicted};
+    RegionId region;
+    SignalType type{SignalType::marginal};
+    std::size_t text{};    ///< index of the text with the samples
+    std::size_t other{};   ///< index of the text that contradicts them; it may be the same
+    std::int64_t count{};  ///< number of samples
+    Time from{};           ///< time of the earliest of them
+    Time to{};             ///< time of the latest of them
+    friend bool operator==(FaultySamples const&, FaultySamples const&) = default;
+};
+
 /// The samples in a file.
 struct SampleFile {
     std::vector<RegionSeries> regions;   ///< the samples of kind `marginal`, by region in the order
@@ -58,9 +81,14 @@ struct SampleFile {
     std::set<std::string> providers;     ///< of the samples of kind `marginal`
     std::int64_t samples{0};             ///< number of samples in `regions`
     std::int64_t estimated{0};           ///< how many of these the provider marked as estimated
-    /// Number of samples with another value than an earlier one of the same region, kind and time.
-    std::int64_t contradictions{0};
+    std::vector<FaultySamples> faults;   ///< in order of regions, kinds and texts
     std::vector<BrokenLines> broken_lines;  ///< the skipped lines of each text, in their order
+};
+
+/// A range of times, with both ends.
+struct TimeRange {
+    Time from{Time::min()};
+    Time to{Time::max()};
 };
 
 /// A text of which each line is a sample.
@@ -68,10 +96,24 @@ struct SampleText {
     std::string_view text;
     /// The regions whose samples the text may have; lines of others are damaged. Empty: all.
     std::vector<RegionId> regions{};
+    TimeRange received{};  ///< when its writer can have received samples
 };
-/// Reads all lines of all texts. A line without the key `kind` has a marginal sample. If a region
-/// has several samples of one kind with the same time, the first of them counts. A line whose
-/// intensity is below min_intensity or above max_intensity is damaged.
+/// Reads all lines of all texts; the order of the texts does not matter. A line without the key
+/// `kind` has a marginal sample. A line whose intensity is below min_intensity or above
+/// max_intensity is damaged. A line without a value yields to one with a value.
+///
+/// The writer of a log appends a line when it has received a sample. A sample is therefore
+/// `inserted` if it was received more than 15 minutes before its own time, or outside
+/// SampleText::received. It also is if it is not later than the samples before it, and either was
+/// received earlier or neither repeats one of them nor was received later. After the loss of a
+/// file, its writer asks for the newest samples again: a sample that was received later counts.
+///
+/// A sample contradicts itself if its intensity is not that of the value that the provider sent.
+/// Two samples of one region, kind and time contradict each other if their values or their periods
+/// differ. In one text, the later one may be a revision: it was received and computed later. A
+/// sample also contradicts another text if its time lies between two samples of that text which are
+/// at most half their period apart, and if it has the value of neither. What is contradicted is
+/// unknown.
 [[nodiscard]] SampleFile parse_samples(std::span<SampleText const> texts);
 
 }  // namespace curtail::samples

@@ -126,6 +126,16 @@ TEST(Bill, WithPartOfTheSignalMissingIsALowerBound)
                 HasSubstr("0.200 kWh were drawn while the signal was unknown"));
 }
 
+TEST(Bill, NamesARegionWithoutAValueOnce)
+{
+    auto files = small_run();
+    files.run.sites[1].region = {"E"};
+    std::erase_if(files.trace, [](auto const& series) { return series.region.value == "E"; });
+    EXPECT_THAT(account_of(files).notes,
+                testing::Contains(testing::Pair(
+                    "CO₂ unknown", testing::StartsWith("hand.csv has no value for E. "))));
+}
+
 TEST(Bill, ASiteThatDrewNothingLeavesTheCarbonKnown)
 {
     auto files = small_run();
