@@ -2,9 +2,12 @@
 #include "bill/account/signal.hpp"
 
 #include <algorithm>
+#include <set>
 
+#include "base/core/digest.hpp"
 #include "base/core/files.hpp"
 #include "base/core/text.hpp"
+#include "bill/account/in_force.hpp"
 #include "run/energy/intensity.hpp"
 #include "run/runlog/configuration.hpp"
 #include "run/samples/trace.hpp"
@@ -12,15 +15,34 @@
 namespace curtail::account {
 namespace {
 
-// Whether a poller has logged that it replays a file with this digest.
-bool is_replayed(Digest const& sha256, std::vector<SiteLogs> const& logs)
+// The signals that the pollers have logged: the digest of a trace, the kind of any other source, or
+// an empty text for a poller that logged none.
+std::set<std::string> logged_sources(std::vector<SiteLogs> const& logs)
 {
-    return std::ranges::any_of(logs, [&](SiteLogs const& site) {
-        return std::ranges::any_of(site.poller_events, [&](Event const& event) {
-            auto const configuration = runlog::configuration_in(event);
-            return configuration && configuration->source.text_at("sha256") == sha256.hex();
-        });
-    });
+    std::set<std::string> all;
+    for (auto const& site : logs) {
+        std::set<std::string> mine;
+        for (auto const& event : site.poller_events)
+            if (auto const configuration = runlog::configuration_in(event);
+                configuration && !configuration->source.empty()) {
+                auto const digest = configuration->source.text_at("sha256");
+                mine.insert(digest.empty() ? configuration->source.text_at("kind") : digest);
+            }
+        bool const has_poller =
+            !site.poller_events.empty() || !site.text(journal::Stream::signals).text.empty();
+        if (mine.empty() && has_poller) mine.insert("");
+        all.merge(mine);
+    }
+    return all;
+}
+
+// Whether a trace is the signal of a run: the one file that all pollers replayed. A run whose
+// pollers say nothing about their signal has no other one.
+bool is_signal(Digest const& sha256, std::vector<SiteLogs> const& logs, bool has_samples)
+{
+    auto const sources = logged_sources(logs);
+    bool const is_unknown = sources.empty() || sources == std::set<std::string>{""};
+    return is_unknown ? !has_samples : sources == std::set{sha256.hex()};
 }
 
 RegionSeries const* find_region(std::vector<RegionSeries> const& series, RegionId const& region)
@@ -37,6 +59,43 @@ void compare(Recalculation& recalculation, RegionSeries const& own, RegionSeries
         ++recalculation.samples;
         if (values.at(point.time) != point.intensity) ++recalculation.differing;
     }
+}
+
+// Returns which samples of the pollers the trace that they replayed does not have.
+std::vector<samples::FaultySamples> unlike_trace(std::vector<RegionSeries> const& samples,
+                                                 std::vector<RegionSeries> const& trace)
+{
+    std::vector<samples::FaultySamples> all;
+    for (auto const& own : samples) {
+        auto const* replayed = find_region(trace, own.region);
+        if (replayed == nullptr) continue;
+        samples::FaultySamples unlike{.region = own.region};
+        for (auto const& point : own.points) {
+            auto const row =
+                std::ranges::lower_bound(replayed->points, point.time, {}, &SamplePoint::time);
+            bool const is_there = row != replayed->points.end() && row->time == point.time;
+            if (is_there && row->intensity == point.intensity) continue;
+            if (unlike.count++ == 0) unlike.from = point.time;
+            unlike.to = point.time;
+        }
+        if (unlike.count > 0) all.push_back(unlike);
+    }
+    return all;
+}
+
+// The regions of a trace in which no site is or was.
+std::vector<RegionId> other_regions(RunFiles const& files, std::vector<SiteLogs> const& logs,
+                                    std::vector<RegionSeries> const& trace)
+{
+    std::set<RegionId> regions;
+    for (std::size_t s = 0; s < logs.size(); ++s)
+        for (auto const& settings :
+             logged_settings(files.run.sites[s], logs[s].poller_events, logs[s].events).all)
+            regions.insert(settings.site.region);
+    std::vector<RegionId> others;
+    for (auto const& series : trace)
+        if (!regions.contains(series.region)) others.push_back(series.region);
+    return others;
 }
 
 // The times that a poller may have asked for, on the signal's clock: those of the logged events,
@@ -104,7 +163,9 @@ Result<std::optional<OtherTrace>> read_signal(RunFiles& files,
     auto const trace = samples::read_trace(*path);
     if (!trace) return tl::unexpected(trace.error());
     auto const name = printable(path->filename().string());
-    if (files.trace.empty() || is_replayed(sha256(*text), logs)) {
+    files.regions_from_trace = other_regions(files, logs, trace->series());
+    if (is_signal(sha256(*text), logs, !files.trace.empty())) {
+        files.wrong_samples.unlike_trace = unlike_trace(files.trace, trace->series());
         files.trace = trace->series();
         files.trace_name = name;
         files.trace_from_file = true;
@@ -112,11 +173,9 @@ Result<std::optional<OtherTrace>> read_signal(RunFiles& files,
         return other;
     }
     other = OtherTrace{name, trace->series()};
-    for (auto const& series : other->series) {
-        if (find_region(files.trace, series.region) != nullptr) continue;
-        files.regions_from_trace.push_back(series.region);
-        files.trace.push_back(series);
-    }
+    if (files.trace.empty()) files.regions_from_trace.clear();
+    for (auto const& region : files.regions_from_trace)
+        files.trace.push_back(*find_region(other->series, region));
     return other;
 }
 

@@ -12,9 +12,11 @@ struct OtherTrace {
 };
 
 /// Sets what RunFiles has about the signal: the samples that the pollers logged, or those of the
-/// file `trace` if the pollers logged none, or if their log says that they replayed this file.
-/// Otherwise, takes only the regions from `trace` that the samples lack, and returns the trace.
-/// Returns an empty optional in all other cases. Fails if `trace` cannot be read.
+/// file `trace` if it is the signal of the run. It is if all pollers have logged that they replayed
+/// this file, and none has ever logged another signal. It also is if the pollers have logged
+/// neither a signal nor a sample. Otherwise, takes only the regions without a site from `trace`,
+/// and returns the trace. Returns an empty optional in all other cases. Fails if `trace` cannot be
+/// read.
 [[nodiscard]] Result<std::optional<OtherTrace>> read_signal(
     RunFiles& files, std::optional<std::filesystem::path> const& trace,
     std::vector<SiteLogs> const& logs);

@@ -42,6 +42,29 @@ class Signal : public testing::Test {
         EXPECT_TRUE(write_file(folder_ / "other.csv", text));
         return folder_ / "other.csv";
     }
+    // Makes the poller of a site log these traces, one after the other.
+    void change_source(std::string const& site, std::vector<std::string> const& digests)
+    {
+        runlog::EventLog const log(log_path(site));
+        auto const events = runlog::read_events(log_path(site)).value().events;
+        std::filesystem::remove(log_path(site));
+        for (auto event : events) {
+            if (event.type != "configuration") {
+                EXPECT_TRUE(log.append(event));
+                continue;
+            }
+            event.details.erase("source");
+            if (digests.empty()) { EXPECT_TRUE(log.append(event)); }
+            for (auto const& digest : digests) {
+                event.details.set("source", json::Object{{"kind", "trace"}, {"sha256", digest}});
+                EXPECT_TRUE(log.append(event));
+            }
+        }
+    }
+    [[nodiscard]] std::filesystem::path log_path(std::string const& site) const
+    {
+        return folder_ / "poller/sites" / site / "events.jsonl";
+    }
     Account account(LoadOptions const& options)
     {
         auto const files = load_run(folder_ / "run.json", options);
@@ -94,9 +117,47 @@ TEST_F(Signal, TraceIsTheSignalOfARunWithoutSamples)
     std::filesystem::remove_all(folder_ / "poller/sites/SPP_TX/signals.jsonl");
     std::filesystem::remove_all(folder_ / "poller/sites/NEM_SA/signals.jsonl");
     EXPECT_FALSE(total_of(account({})).known_carbon());
-    auto const traced = account({.trace = other_trace()});
-    EXPECT_TRUE(total_of(traced).known_carbon());
-    EXPECT_EQ(traced.recalculated, nullptr);
+    auto const replay = account({.trace = folder_ / "trace.csv"});
+    EXPECT_TRUE(total_of(replay).known_carbon());
+    EXPECT_EQ(replay.recalculated, nullptr);
+    auto const other = account({.trace = other_trace()});
+    EXPECT_FALSE(total_of(other).known_carbon()) << "the pollers logged another trace";
+    ASSERT_TRUE(other.recalculated);
+    EXPECT_TRUE(total_of(*other.recalculated).known_carbon());
+    for (auto const* site : {"CAISO_NORTH", "SPP_TX", "NEM_SA"}) change_source(site, {});
+    auto const unnamed = account({.trace = other_trace()});
+    EXPECT_TRUE(total_of(unnamed).known_carbon()) << "no poller has logged a signal";
+    EXPECT_EQ(unnamed.recalculated, nullptr);
+}
+
+// Whoever can make one poller log a digest must not choose the signal of all.
+TEST_F(Signal, TraceThatNotAllPollersReplayedMakesASecondBill)
+{
+    auto const trace = sha256(read_file(folder_ / "trace.csv").value()).hex();
+    auto const other = sha256(read_file(other_trace()).value()).hex();
+    for (auto const& digests : std::vector<std::vector<std::string>>{{other}, {trace, other}, {}}) {
+        change_source("SPP_TX", digests);
+        for (auto const& file : {folder_ / "trace.csv", folder_ / "other.csv"}) {
+            auto const both = account({.trace = file});
+            EXPECT_NE(both.recalculated, nullptr) << file << " " << digests.size();
+            EXPECT_EQ(total_of(both), total_of(account({})));
+        }
+    }
+}
+
+TEST_F(Signal, SamplesThatDifferFromTheReplayedTraceAreNoted)
+{
+    auto const file = folder_ / "poller/sites/SPP_TX/signals.jsonl";
+    auto text = read_file(file).value();
+    auto const at = text.find("2026-01-11T17:05:00");
+    auto const value = text.find(R"(kwh":)", at) + 5;
+    text.replace(value, text.find(',', value) - value, "1.5");
+    ASSERT_TRUE(write_file(file, text));
+    auto const replay = account({.trace = folder_ / "trace.csv"});
+    EXPECT_THAT(replay.notes,
+                testing::Contains(testing::Pair("Samples differ from the trace",
+                                                HasSubstr("1 samples of SPP_TX in the pollers' "
+                                                          "signals.jsonl, from 2026-01-11"))));
 }
 
 TEST_F(Signal, SettingsOfTodayMakeASecondBill)
