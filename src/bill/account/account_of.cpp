@@ -191,6 +191,7 @@ Account account_of(RunFiles const& files)
     account.sites = sites_of(files, timeline, rates);
     account.unlogged = unlogged_work(files, timeline, work, rates);
     account.doubts = doubts_of(files, timeline, work, energy);
+    std::ranges::move(line_doubts_of(files, timeline), std::back_inserter(account.doubts));
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
     mark_bounds(account);
     account.loss = std::move(training.loss);

@@ -53,6 +53,14 @@ struct Energy {
 [[nodiscard]] std::vector<Doubt> doubts_of(RunFiles const& files, Timeline const& timeline,
                                            Work const& work, Energy const& energy);
 
+/// Compares the lines of each log with each other, and with the samples and commits.
+[[nodiscard]] std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timeline);
+
+/// Names values that may have another unit than the one they should have, and signals that do not
+/// fit a site's settings. Returns title and text of each.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> hints_of(RunFiles const& files,
+                                                                        Timeline const& timeline);
+
 /// Returns the rule by which the energy of each region of the trace is billed, by region.
 [[nodiscard]] std::map<std::string, energy::IntensityRule> intensity_rules_of(
     RunFiles const& files, Timeline const& timeline);

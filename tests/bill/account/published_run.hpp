@@ -39,6 +39,7 @@ class PublishedTestRun {
     [[nodiscard]] std::filesystem::path run_file() const { return folder_ / "run.json"; }
 
   private:
+    void evaluate() const;
     void cut_into_pieces();
     void write_commits();
     void put(std::string const& name, std::string const& bytes) const;

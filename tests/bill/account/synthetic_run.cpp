@@ -18,6 +18,7 @@
 #include "protocol/records/terms.hpp"
 #include "run/runlog/configuration.hpp"
 #include "run/runlog/event.hpp"
+#include "run/samples/trace.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::account::test {
@@ -174,7 +175,7 @@ class Maker {
     }
     [[nodiscard]] bool recorded(Time time) const { return time <= real(how_.stop_at); }
 
-    void write_trace() const
+    void write_trace()
     {
         auto content =
             read_file(curtail::test::source_folder() / "signals/mci_2026-01-11.csv").value();
@@ -192,6 +193,7 @@ class Maker {
             ++row;
         }
         put(folder_ / "trace.csv", out);
+        trace_ = samples::parse_trace(out, "trace.csv").value();
     }
 
     void write_events(fs::path const& path, std::vector<runlog::Event> const& events) const
@@ -213,27 +215,34 @@ class Maker {
         poller_.push_back({real(trace_s) + std::chrono::round<Millis>(FractionalSeconds(late_s)),
                            std::move(type), names[site], std::move(details)});
     }
-    void decide(double at, std::size_t site, char const* from, char const* to, char const* reason,
-                double intensity)
+    // The intensity of a site's region at a second of the trace.
+    [[nodiscard]] std::optional<double> intensity_at(double at, std::size_t site) const
+    {
+        auto const time = clock_.origin + std::chrono::round<Millis>(FractionalSeconds(at));
+        auto const samples = trace_->samples({names[site]}, Time::min(), time);
+        if (!samples || samples->empty() || !samples->back().intensity) return std::nullopt;
+        return samples->back().intensity->value;
+    }
+    void decide(double at, std::size_t site, char const* from, char const* to, char const* reason)
     {
         poll(at, 0.05, "decision", site,
              {{"signal_time", signal_text(at)},
               {"from", from},
               {"to", to},
               {"reason", reason},
-              {"intensity_gco2_per_kwh", intensity}});
+              {"intensity_gco2_per_kwh", intensity_at(at, site)}});
     }
 
     void schedule(Window const& w)
     {
         auto const window = signal_text(w.open);
         auto const job = std::to_string(++job_);
-        decide(w.open, w.site, "closed", "open", "clean", 69);
+        decide(w.open, w.site, "closed", "open", "clean");
         poll(w.open, 0.06, "window-open", w.site, {{"window", window}, {"signal_time", window}});
         poll(w.open, 0.1, "job-submitted", w.site, {{"window", window}, {"job", job}});
         poll(w.open, 1.1, "job-started", w.site, {{"window", window}, {"job", job}});
-        decide(w.dirty, w.site, "open", "closing", "turned-dirty", 458);
-        decide(w.close, w.site, "closing", "closed", "delay-over", 458);
+        decide(w.dirty, w.site, "open", "closing", "turned-dirty");
+        decide(w.close, w.site, "closing", "closed", "delay-over");
         poll(w.close, 0.06, "window-close", w.site,
              {{"window", window}, {"signal_time", signal_text(w.close)}});
         poll(w.close, 0.1, "job-drained", w.site,
@@ -407,6 +416,7 @@ class Maker {
     Synthetic how_;
     TimeScale clock_{parse_time("2026-01-11T17:00Z").value(),
                      parse_time("2026-11-21T09:00:00.500Z").value(), how_.factor};
+    std::optional<samples::Trace> trace_;
     std::vector<runlog::Event> poller_;
     std::map<std::size_t, std::vector<runlog::Event>> events_;
     std::map<std::size_t, std::string> metrics_;

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the lines of each log with each other, and with what other records say about the same
+// thing. The writer of a log appends lines in order of time, and each line once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/core/text.hpp"
+#include "bill/account/parts.hpp"
+#include "run/runlog/configuration.hpp"
+#include "run/runlog/poller_events.hpp"
+
+namespace curtail::account {
+namespace {
+
+using energy::Bound;
+using journal::Stream;
+
+// Lines that are wrong in the same way, and the interval in which they lie.
+struct WrongLines {
+    int count{0};
+    Time from{};
+    Time to{};
+
+    void add(Time first, Time last)
+    {
+        from = count == 0 ? first : std::min(from, first);
+        to = count == 0 ? last : std::max(to, last);
+        ++count;
+    }
+    void add(Time time) { add(time, time); }
+    // Adds a doubt if there are any. `what` goes on after "3 lines from A to B".
+    void report(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
+                char const* title, std::string const& what) const
+    {
+        if (count == 0) return;
+        doubts.push_back({index, Bound::exact, title,
+                          fmt::format("{}: {} lines, from {} to {}, {}.", file, count,
+                                      format_time(from), format_time(to), what)});
+    }
+};
+
+std::string key_of(Event const& event)
+{
+    return format_time(event.time) + event.type + json::to_string(event.details);
+}
+std::string key_of(StepMetrics const& step)
+{
+    return format_time(step.time) + fmt::format("{} {}", step.step, step.duration.count());
+}
+
+// Two threads may write in another order than they read the clock.
+constexpr Millis tolerance{250};
+
+template <class Line>
+void check_order(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
+                 std::vector<Line> const& lines)
+{
+    WrongLines early;
+    WrongLines repeated;
+    std::set<std::string> seen;
+    std::optional<Time> newest;
+    for (auto const& line : lines) {
+        if (!seen.insert(key_of(line)).second) {
+            repeated.add(line.time);
+            continue;
+        }
+        if (newest && line.time + tolerance < *newest) early.add(line.time, *newest);
+        newest = std::max(newest.value_or(line.time), line.time);
+    }
+    early.report(doubts, index, file, "Lines out of order",
+                 "are earlier than the lines before them. They were moved or inserted, or a clock "
+                 "was set back");
+    repeated.report(doubts, index, file, "Repeated lines", "have the content of earlier lines");
+}
+
+// The poller numbers its events.
+void check_numbers(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
+                   std::vector<Event> const& events)
+{
+    WrongLines wrong;
+    std::int64_t highest = 0;
+    Time last{};
+    for (auto const& event : events) {
+        auto const number = event.integer("number");
+        if (!number) continue;
+        if (*number <= highest) wrong.add(std::min(last, event.time), std::max(last, event.time));
+        highest = std::max(highest, *number);
+        last = event.time;
+    }
+    wrong.report(doubts, index, file, "Event numbers out of order",
+                 "have a number that is not above the one before. Lines were moved or inserted, or "
+                 "two pollers wrote the file");
+}
+
+// The event has the digest of the settings, and that of each file.
+void check_digests(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
+                   std::vector<Event> const& events)
+{
+    WrongLines wrong;
+    for (auto const& event : events) {
+        auto const logged = runlog::configuration_in(event);
+        if (!logged) continue;
+        auto const expected = runlog::to_event(*logged, event.time, event.site).details;
+        for (char const* key : {"digest", "files"}) {
+            auto const* value = event.details.find(key);
+            if (value != nullptr && *value == *expected.find(key)) continue;
+            wrong.add(event.time);
+            break;
+        }
+    }
+    wrong.report(doubts, index, file, "Changed settings",
+                 "have settings that do not fit their digest. They were changed later");
+}
+
+// The intensities that a poller may have known at `time`: those of samples of the last `max_age`.
+bool has_sample(RegionSeries const& series, Time time, Millis max_age, GramsPerKwh intensity)
+{
+    auto point = std::ranges::upper_bound(series.points, time, {}, &SamplePoint::time);
+    while (point != series.points.begin()) {
+        --point;
+        if (point->time < time - max_age) return false;
+        if (point->intensity == intensity) return true;
+    }
+    return false;
+}
+
+// A poller logs the samples with which it decides, and with each decision the intensity.
+void check_decisions(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
+                     std::vector<Event> const& events, RunFiles const& files,
+                     SiteTimeline const& timeline)
+{
+    WrongLines wrong;
+    for (auto const& event : events) {
+        auto const change = runlog::phase_change_in(event);
+        if (!change || !change->intensity) continue;
+        auto const& settings = timeline.settings.at(event.time);
+        auto const series = std::ranges::find(files.trace, settings.region, &RegionSeries::region);
+        // Of a run in progress, the samples may be published later than the decisions.
+        if (series == files.trace.end() || series->points.empty() ||
+            change->time > series->points.back().time + settings.signal_max_age)
+            continue;
+        if (!has_sample(*series, change->time, settings.signal_max_age, *change->intensity))
+            wrong.add(change->time);
+    }
+    wrong.report(
+        doubts, index, file, "Decisions and samples differ",
+        "name an intensity that signals.jsonl does not have for their time. One of the two "
+        "files lacks lines or was changed");
+}
+
+// The events of a replay have two times. The poller logs a decision when its time on the signal's
+// clock has come, and most of them soon after.
+void check_clock(std::vector<Doubt>& doubts, std::size_t index, std::string const& file,
+                 std::vector<Event> const& events, Axis const& axis)
+{
+    constexpr FractionalSeconds most_ahead{1};
+    constexpr Millis most_late = std::chrono::hours{1};
+    WrongLines early;
+    WrongLines late;
+    bool has_punctual = false;
+    for (auto const& event : events) {
+        auto const change = runlog::phase_change_in(event);
+        if (!change) continue;
+        auto const lateness = axis.signal(event.time) - change->time;
+        if (lateness < -axis.factor() * most_ahead) early.add(event.time);
+        if (lateness > most_late) late.add(event.time);
+        else has_punctual = true;
+    }
+    constexpr char const* what =
+        "have a time on the signal's clock that does not fit clock.json. The file was changed";
+    early.report(doubts, index, file, "Clock and decisions differ", what);
+    if (!has_punctual && axis.factor() != 1)
+        late.report(doubts, index, file, "Clock and decisions differ", what);
+}
+
+// A commit has steps and tokens of each contribution.
+void check_tokens(std::vector<Doubt>& doubts, std::size_t index, RunFiles const& files)
+{
+    auto const& site = files.run.sites[index].site;
+    auto const& steps = files.sites[index].metrics;
+    double least = 0;
+    double most = 0;
+    for (auto const& commit : files.commits)
+        for (auto const& part : commit.contributions) {
+            if (part.site != site || part.steps <= 0) continue;
+            auto const mean =
+                static_cast<double>(part.tokens.value) / static_cast<double>(part.steps);
+            least = least == 0 ? mean : std::min(least, mean);
+            most = std::max(most, mean);
+        }
+    if (most == 0) return;
+    WrongLines wrong;
+    for (auto const& step : steps) {
+        auto const tokens = static_cast<double>(step.tokens.value);
+        if (tokens < 0.99 * least || tokens > 1.01 * most) wrong.add(step.time);
+    }
+    wrong.report(doubts, index, log_name(site, Stream::metrics), "Steps and commits differ",
+                 "have another number of tokens than the steps of the site's contributions have in "
+                 "the commits");
+}
+
+}  // namespace
+
+std::vector<Doubt> line_doubts_of(RunFiles const& files, Timeline const& timeline)
+{
+    std::vector<Doubt> doubts;
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        auto const& site = files.run.sites[s].site;
+        std::vector<Event> poller;
+        std::ranges::copy_if(files.poller_events, std::back_inserter(poller),
+                             [&](Event const& event) { return event.site == site.value; });
+        auto const poller_file = log_name(site, Stream::poller);
+        auto const trainer_file = log_name(site, Stream::trainer);
+        check_order(doubts, s, poller_file, poller);
+        check_order(doubts, s, trainer_file, files.sites[s].events);
+        check_order(doubts, s, log_name(site, Stream::metrics), files.sites[s].metrics);
+        check_numbers(doubts, s, poller_file, poller);
+        check_digests(doubts, s, poller_file, poller);
+        check_digests(doubts, s, trainer_file, files.sites[s].events);
+        check_clock(doubts, s, poller_file, poller, timeline.axis);
+        check_decisions(doubts, s, poller_file, poller, files, timeline.sites[s]);
+        check_tokens(doubts, s, files);
+    }
+    return doubts;
+}
+
+}  // namespace curtail::account
