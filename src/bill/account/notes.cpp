@@ -392,6 +392,7 @@ void explain(Account& account, RunFiles const& files, Timeline const& timeline, 
             fmt::format("{}: {} lines are cut short or damaged, and left out: after {}, before {}.",
                         name, lines.count, lines.after ? utc_text(*lines.after) : "its begin",
                         lines.before ? utc_text(*lines.before) : "its end"));
+    std::ranges::move(hints_of(files, timeline), std::back_inserter(notes));
     for (auto const& warning : account.warnings) notes.emplace_back("Warning", warning + ".");
 }
 

@@ -187,5 +187,16 @@ TEST_F(Checks, ASmallDoubtLeavesTheFigureWhole)
     EXPECT_EQ(bound(), Bound::exact);
 }
 
+TEST_F(Checks, PowerThatProbablyIsInWattsIsHintedAt)
+{
+    auto& site = files.run.sites[0];
+    for (auto const& [watts_per_rank, hints] : {std::pair{100'000, 0}, std::pair{100'001, 1}}) {
+        site.power->training = Watts{static_cast<double>(watts_per_rank * site.ranks)};
+        EXPECT_EQ(std::ranges::count(account_of(files).notes, "Check the unit",
+                                     [](auto const& note) { return note.first; }),
+                  hints);
+    }
+}
+
 }  // namespace
 }  // namespace curtail::account

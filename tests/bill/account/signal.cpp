@@ -2,6 +2,7 @@
 // Which samples a run is billed with, and what a second bill is.
 #include "bill/account/signal.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -158,6 +159,27 @@ TEST_F(Signal, SamplesThatDifferFromTheReplayedTraceAreNoted)
                 testing::Contains(testing::Pair("Samples differ from the trace",
                                                 HasSubstr("1 samples of SPP_TX in the pollers' "
                                                           "signals.jsonl, from 2026-01-11"))));
+}
+
+TEST_F(Signal, ThatProbablyHasAnotherUnitIsHintedAt)
+{
+    auto const hints = [&](std::vector<double> const& values) {
+        std::string text = "point_time,CAISO_NORTH\n";
+        for (std::size_t i = 0; i < values.size(); ++i)
+            text += fmt::format("2026-01-11T{:02}:00Z,{}\n", i, values[i]);
+        EXPECT_TRUE(write_file(folder_ / "unit.csv", text));
+        auto files = load_run(folder_ / "run.json").value();
+        files.trace = samples::read_trace(folder_ / "unit.csv").value().series();
+        std::vector<std::string> found;
+        for (auto const& [title, note] : account_of(files).notes)
+            if (title == "Check the unit" || title == "Period of the signal") found.push_back(note);
+        return found;
+    };
+    auto const period = HasSubstr("hold for 3600 s, and signal_max_age_s is 600");
+    EXPECT_THAT(hints({50, 50, 50}), testing::ElementsAre(period));
+    EXPECT_THAT(hints({0.4, 0.35, 0}), testing::ElementsAre(HasSubstr("kg/kWh"), period));
+    EXPECT_THAT(hints({1, 9, 17, 25, 33, 48, 56, 64, 77, 100}),
+                testing::ElementsAre(HasSubstr("percentiles"), period));
 }
 
 TEST_F(Signal, SettingsOfTodayMakeASecondBill)
