@@ -67,6 +67,23 @@ std::optional<JournalEntry> parse(std::string_view text)
     return entry;
 }
 
+// Returns whether an entry says that the poller submitted a job.
+bool is_submission_of(JournalEntry const& entry, plan::Submission const& job)
+{
+    if (entry.action.type != plan::ActionType::submit) return false;
+    bool const is_same = !job.intent.value.empty() && entry.action.intent == job.intent;
+    return is_same || (entry.outcome && entry.outcome->job == job.id);
+}
+
+// Returns whether an entry says that the poller stopped a job.
+bool is_stop_of(JournalEntry const& entry, plan::Submission const& job)
+{
+    using Type = plan::ActionType;
+    auto const type = entry.action.type;
+    return entry.action.job == job.id &&
+           (type == Type::drain || type == Type::cancel || type == Type::cancel_pending);
+}
+
 }  // namespace
 
 Result<std::vector<JournalEntry>> Journal::read(std::int64_t after) const
@@ -132,18 +149,12 @@ bool Journal::has_stopped(plan::Submission const& job) const
     bool is_known = false;  // the submission has an entry: entries after it need no clock
     bool has_stopped = false;
     auto const take = [&](JournalEntry const& entry) {
-        auto const type = entry.action.type;
-        if (type == plan::ActionType::submit) {
-            bool const is_this = !job.intent.value.empty() && entry.action.intent == job.intent;
-            bool const has_id = entry.outcome && entry.outcome->job == job.id;
-            if (!is_this && !has_id) return;
-            is_known = is_this || job.intent.value.empty();
+        if (is_submission_of(entry, job)) {
+            is_known = job.intent.value.empty() || entry.action.intent == job.intent;
             has_stopped = false;
         }
-        bool const is_stop = type == plan::ActionType::drain || type == plan::ActionType::cancel ||
-                             type == plan::ActionType::cancel_pending;
         bool const is_later = is_known || !submitted || entry.time >= *submitted;
-        has_stopped = has_stopped || (is_stop && is_later && entry.action.job == job.id);
+        has_stopped = has_stopped || (is_later && is_stop_of(entry, job));
     };
     for (auto const& file : {newest_rotated(), path_})
         if (auto const entries = Journal(file).read(0)) std::ranges::for_each(*entries, take);
