@@ -389,8 +389,8 @@ TEST_F(Poller, PendingJobIsShownWithItsReason)
     EXPECT_THAT(answer.output,
                 testing::ContainsRegex(
                     "job " + id + " waits for JobHeld[A-Za-z]*, which may not resolve by itself"));
-    EXPECT_THAT(answer.output, HasSubstr("has the name of this site's jobs but not their "
-                                         "comment; it is ignored"));
+    EXPECT_THAT(answer.output, HasSubstr("has the name of this site's jobs but not their\n"));
+    EXPECT_THAT(answer.output, HasSubstr("comment; it is ignored"));
     EXPECT_THAT(answer.output, HasSubstr("would   wait: job " + id + " is pending (JobHeld"));
 }
 

@@ -90,7 +90,8 @@ std::vector<RegionId> other_regions(RunFiles const& files, std::vector<SiteLogs>
     std::set<RegionId> regions;
     for (std::size_t s = 0; s < logs.size(); ++s)
         for (auto const& settings :
-             logged_settings(files.run.sites[s], logs[s].poller_events, logs[s].events).all)
+             logged_settings(files.run, files.run.sites[s], logs[s].poller_events, logs[s].events)
+                 .all)
             regions.insert(settings.site.region);
     std::vector<RegionId> others;
     for (auto const& series : trace)

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "poller/plan/job.hpp"
-#include "run/runlog/poller_events.hpp"
 #include "run/config/run.hpp"
+#include "run/runlog/poller_events.hpp"
 
 namespace curtail::launch {
 
