@@ -175,7 +175,7 @@ void check_clock(std::vector<Doubt>& doubts, std::size_t index, std::string cons
         late.report(doubts, index, file, "Clock and decisions differ", what);
 }
 
-// A commit has steps and tokens of each contribution.
+// A commit has steps and tokens of each contribution. At the end of the stream, steps are smaller.
 void check_tokens(std::vector<Doubt>& doubts, std::size_t index, RunFiles const& files)
 {
     auto const& site = files.run.sites[index].site;
@@ -191,10 +191,14 @@ void check_tokens(std::vector<Doubt>& doubts, std::size_t index, RunFiles const&
             most = std::max(most, mean);
         }
     if (most == 0) return;
+    auto const is_small = [&](StepMetrics const& step) {
+        return static_cast<double>(step.tokens.value) < 0.99 * least;
+    };
+    auto const end = std::find_if_not(steps.rbegin(), steps.rend(), is_small).base();
     WrongLines wrong;
-    for (auto const& step : steps) {
-        auto const tokens = static_cast<double>(step.tokens.value);
-        if (tokens < 0.99 * least || tokens > 1.01 * most) wrong.add(step.time);
+    for (auto step = steps.begin(); step != steps.end(); ++step) {
+        bool const is_large = static_cast<double>(step->tokens.value) > 1.01 * most;
+        if (is_large || (step < end && is_small(*step))) wrong.add(step->time);
     }
     wrong.report(doubts, index, log_name(site, Stream::metrics), "Steps and commits differ",
                  "have another number of tokens than the steps of the site's contributions have in "

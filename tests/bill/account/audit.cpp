@@ -185,9 +185,9 @@ TEST(Audit, StatesTheTailOfEachSiteAndTheFiguresWithoutIt)
     EXPECT_THAT(
         texts(account, "tail"),
         testing::ElementsAre(AllOf(
-            HasSubstr("EAST: 0 s, 0.000 kWh and 0.000 kg CO2; WEST: 360 s, 0.040 kWh and 0.005"),
-            HasSubstr("; in sum 360 s, 0.040 kWh and 0.005 kg CO2 depend on lines that no"),
-            HasSubstr("; from the other lines alone: 6.640 kWh, 0.479 kg CO2, "),
+            HasSubstr("EAST: 0 s, 0 kWh and 0 kg CO2; WEST: 360 s, 0.0400 kWh and 0.00480 kg"),
+            HasSubstr("; in sum 360 s, 0.0400 kWh and 0.00480 kg CO2 depend on lines that no"),
+            HasSubstr("; from the other lines alone: 6.64 kWh, 0.479 kg CO2, "),
             HasSubstr("% goodput, training perplexity"))));
 }
 

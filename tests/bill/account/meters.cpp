@@ -43,7 +43,7 @@ TEST_F(Meters, StandBesideTheModel)
     EXPECT_THAT(line(), HasSubstr("EAST: 1.25 kWh in 4500 s of training, 1.00 kW on average (the "
                                   "model has 2.00 kW); too few steps are metered"));
     // The first step of a trainer does not count: its metered energy begins at an unknown time.
-    files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {0}, 0, 0));
+    files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {900}, 0, 0));
     EXPECT_THAT(line(), HasSubstr("1.50 kWh in 5400 s of training, 1.00 kW on average (the model "
                                   "has 2.00 kW); the bill does not use it"));
     EXPECT_DOUBLE_EQ(metered, kwh());
@@ -51,7 +51,7 @@ TEST_F(Meters, StandBesideTheModel)
 
 TEST_F(Meters, ReplaceTheModelIfTheSiteFileSaysWhatTheyCover)
 {
-    files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {0}, 0, 0));
+    files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {900}, 0, 0));
     auto const modelled = kwh();
     files.run.sites[0].meter = config::Meter{true, {}};
     EXPECT_DOUBLE_EQ(kwh(), modelled - 1.5);
@@ -65,7 +65,7 @@ TEST_F(Meters, ReplaceTheModelIfTheSiteFileSaysWhatTheyCover)
 
 TEST_F(Meters, OfAReplayAreThoseOfOtherHardware)
 {
-    files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {0}, 0, 0));
+    files.sites[0].metrics.insert(files.sites[0].metrics.begin(), step(0.5, {900}, 0, 0));
     files.clock = TimeScale{at(0), at(0), 2};
     auto const modelled = kwh();
     files.run.sites[0].meter = config::Meter{true, {}};
@@ -81,7 +81,7 @@ TEST_F(Meters, ThatCannotBeRightAreSaidToBe)
         char const* what;
     };
     auto& steps = files.sites[0].metrics;
-    steps.insert(steps.begin(), step(0.5, {0}, 0, 0));
+    steps.insert(steps.begin(), step(0.5, {900}, 0, 0));
     for (auto const& [power, what] :
          {Case{0, "is 0"}, Case{100, "is 0.1 kW on average"}, Case{9000, "is 9 kW on average"}}) {
         for (auto& step : steps) step.metered_j = power * step.duration.count();
@@ -99,7 +99,7 @@ TEST_F(Meters, ThatAreConstantOrNegativeAreSaidToBe)
 {
     auto& steps = files.sites[0].metrics;
     steps.clear();
-    for (int i = 0; i < 60; ++i) steps.push_back(step(0.5 + (i + 1) / 40.0, {90}, 90, i + 1));
+    for (int i = 0; i < 60; ++i) steps.push_back(step(0.5 + (i + 1) / 40.0, {900}, 90, i + 1));
     for (auto& step : steps) step.metered_j = 90'000;
     EXPECT_THAT(titles(), testing::ElementsAre("Meter"));
     EXPECT_TRUE(has_note("is 90000 J in each step"));
