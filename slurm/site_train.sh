@@ -71,8 +71,9 @@ has_programs() { # FOLDER
 
 # Slurm runs a copy of this script, so the path of the script does not lead to the checkout.
 find_build() {
-    local folder
-    for folder in "${SLURM_SUBMIT_DIR:-.}/build/release" "$(dirname -- "$0")/../build/release"; do
+    local folder here=.
+    [[ $0 != */* ]] || here=${0%/*}
+    for folder in "${SLURM_SUBMIT_DIR:-.}/build/release" "$here/../build/release"; do
         [[ -z ${CURTAIL_BUILD:-} ]] || folder=$CURTAIL_BUILD
         if has_programs "$folder"; then
             (cd -- "$folder/bin" && pwd -P)
@@ -85,7 +86,7 @@ find_build() {
 wanted=${site:-${SLURM_CLUSTER_NAME:-}}
 [[ -n $wanted ]] || die $EX_USAGE "which site? name it as the second argument"
 
-# What others can change is refused with 77 before anything of it runs.
+# What others can change is refused with 77 before it runs. A changed curtail-poll could say anything.
 check_access() {
     CURTAIL_BUILD=${build%/bin} "$build/curtail-poll" "$run" --check-access --site "$wanted"
 }

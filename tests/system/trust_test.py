@@ -191,6 +191,17 @@ def job_runs_nothing_that_others_can_change():
             refused(f"remove {empty}/none from the PATH", PATH=f"{empty}/none:{path}")
             # Behind the command, it is never looked at.
             check_access(run, PATH=f"{path}:{empty}")
+            # What is there need not be executable yet, and a link may lead nowhere yet.
+            (empty / "mpirun").touch(0o644)
+            refused(f"remove {empty} from the PATH", PATH=f"{empty}:{path}")
+            link = folder / f"link{mode:o}"
+            link.symlink_to(empty / "none")
+            refused(f"remove {link} from the PATH", PATH=f"{link}:{path}")
+            # A folder is no command: the search goes on behind it.
+            named = folder / f"named{mode:o}"
+            for command in ("mpirun", "scontrol", "timeout", "sed", "hostname"):
+                (named / command).mkdir(parents=True)
+            refused(f"remove {empty} from the PATH", PATH=f"{named}:{empty}:{path}")
         refused("remove the empty entry from the PATH", PATH=f":{path}")
         refused("remove bin from the PATH", PATH=f"bin:{path}")
         # A member of the group by its account alone.

@@ -126,6 +126,17 @@ bool is_owner_accepted(struct stat const& status, Trust const& trust)
            (trust.system_owners && is_system_account(owner));
 }
 
+// The path as a word of a command that a person copies into a shell.
+std::string shell_word(fs::path const& path)
+{
+    auto const text = path.string();
+    bool const is_plain = std::ranges::all_of(text, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_./-").find(c) != std::string_view::npos;
+    });
+    return is_plain ? text : shell_quoted(text);
+}
+
 Error refuse(fs::path const& path, std::string why, std::string remedy)
 {
     return {ExitCode::permission, "cannot trust " + path.string(), std::move(why),
@@ -135,10 +146,11 @@ Error refuse(fs::path const& path, std::string why, std::string remedy)
 Error foreign_owner(fs::path const& path, uid_t owner, Trust const& trust)
 {
     auto const name = user_name(owner);
-    return refuse(path, "it belongs to user " + name + ", who could change it",
-                  trust.system_owners
-                      ? "name another one; or an operator adds " + name + " to " + trusted_owners
-                      : "chown " + own_user_name() + " " + path.string() + ", or name another one");
+    return refuse(
+        path, "it belongs to user " + name + ", who could change it",
+        trust.system_owners
+            ? "name another one; or an operator adds " + name + " to " + trusted_owners
+            : "chown " + own_user_name() + " " + shell_word(path) + ", or name another one");
 }
 
 // Whether the user can, and should, close the folder to others.
@@ -157,7 +169,7 @@ std::string close_command(fs::path const& path, bool is_folder, Trust const& tru
 {
     auto top = path;
     while (is_own_open_folder(top.parent_path(), trust)) top = top.parent_path();
-    return (is_folder || top != path ? "chmod -R go-w " : "chmod go-w ") + top.string();
+    return (is_folder || top != path ? "chmod -R go-w " : "chmod go-w ") + shell_word(top);
 }
 
 }  // namespace
@@ -176,7 +188,7 @@ std::optional<Error> find_foreign_access(int fd, fs::path const& path, Trust con
                       fmt::format("its mode is {:04o}: {} can change it", status.st_mode & 07777U,
                                   writers.everybody ? "everybody" : writers.some),
                       (getxattr(file.c_str(), access_list, nullptr, 0) > 0
-                           ? "setfacl -b " + path.string() + " && "
+                           ? "setfacl -b " + shell_word(path) + " && "
                            : "") +
                           close_command(path, S_ISDIR(status.st_mode), trust));
     if (!S_ISDIR(status.st_mode)) return std::nullopt;
@@ -187,7 +199,7 @@ std::optional<Error> find_foreign_access(int fd, fs::path const& path, Trust con
                   "its default access list lets " +
                       (inherited.everybody ? "everybody" : inherited.some) +
                       " change new files in it",
-                  "setfacl -k " + path.string());
+                  "setfacl -k " + shell_word(path));
 }
 
 namespace {
@@ -257,7 +269,7 @@ void check_folder_above(fs::path const& folder, Trust const& trust, FoldersAbove
             folder,
             fmt::format("its mode is {:04o}: everybody can replace what is in it",
                         status.st_mode & 07777U),
-            "chmod o-w " + folder.string() + ", or move the files into a folder of your own");
+            "chmod o-w " + shell_word(folder) + ", or move the files into a folder of your own");
     if (!writers.some.empty() && found.warning.empty())
         found.warning = writers.some + " can replace what is in " + folder.string();
 }

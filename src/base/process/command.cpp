@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -182,6 +183,13 @@ std::string search_path(CommandSpec const& command)
 
 }  // namespace
 
+bool is_program(std::string const& file)
+{
+    struct stat status {};
+    return stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           access(file.c_str(), X_OK) == 0;
+}
+
 Result<std::string> find_program(std::string const& program, std::string const& path)
 {
     if (program.find('/') != std::string::npos) {
@@ -190,7 +198,7 @@ Result<std::string> find_program(std::string const& program, std::string const& 
     }
     for (auto folder : split(path, ':')) {
         auto candidate = std::string(folder.empty() ? "." : folder) + "/" + program;
-        if (access(candidate.c_str(), X_OK) == 0) return candidate;
+        if (is_program(candidate)) return candidate;
     }
     return fail(ExitCode::unavailable, "cannot run " + program, "it is not on the PATH",
                 "install it, or load its module");

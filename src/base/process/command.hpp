@@ -41,6 +41,9 @@ struct CommandResult {
 [[nodiscard]] Result<CommandResult> run_command(CommandSpec const& command,
                                                 Kernel const& kernel = {});
 
+/// Returns whether a path leads to a regular file that this process may execute.
+[[nodiscard]] bool is_program(std::string const& file);
+
 /// Finds `program` in `path`, a list of folders in the form of $PATH. A `program` with a slash is
 /// returned unchanged. Fails with `unavailable` if there is no such program.
 [[nodiscard]] Result<std::string> find_program(std::string const& program, std::string const& path);

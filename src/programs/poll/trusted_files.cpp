@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/core/text.hpp"
+#include "base/process/command.hpp"
 #include "run/config/trusted.hpp"
 
 namespace curtail::programs {
@@ -26,12 +27,23 @@ std::string variable(char const* name, char const* fallback = "")
     return value != nullptr ? value : fallback;
 }
 
-// Where somebody who creates `path` would have to write.
-fs::path existing_part(fs::path path)
+// Where somebody who puts a file into the folder `path` would have to write: into the folder, or
+// into one above it or on the way of a link, if it is missing.
+std::vector<fs::path> places_of(fs::path path)
 {
+    constexpr std::size_t most_links = 40;  // as in path_resolution(7)
     std::error_code error;
-    while (path.has_relative_path() && !fs::exists(path, error)) path = path.parent_path();
-    return path;
+    std::vector<fs::path> places;
+    while (path.has_relative_path() && !fs::exists(path, error) && places.size() < most_links) {
+        if (fs::is_symlink(fs::symlink_status(path, error))) {
+            places.push_back(path.parent_path());
+            path = path.parent_path() / fs::read_symlink(path, error);
+        } else {
+            path = path.parent_path();
+        }
+    }
+    places.push_back(path);
+    return places;
 }
 
 tl::unexpected<Error> untrusted_path(std::string_view folder, std::string why)
@@ -45,10 +57,16 @@ tl::unexpected<Error> untrusted_path(std::string_view folder, std::string why)
 Result<std::string> check_folder_before(std::string_view folder, std::string const& name,
                                         Trust const& trust)
 {
-    auto checked = check_access(existing_part(folder), trust);
-    if (checked) return checked;
-    return untrusted_path(folder, "others could put " + name + " into " + printable(folder) + ": " +
-                                      checked.error().what + ": " + checked.error().why);
+    std::string warning;
+    for (auto const& place : places_of(folder)) {
+        auto checked = check_access(place, trust);
+        if (!checked)
+            return untrusted_path(folder, "others could put " + name + " into " +
+                                              printable(folder) + ": " + checked.error().what +
+                                              ": " + checked.error().why);
+        if (warning.empty()) warning = std::move(*checked);
+    }
+    return warning;
 }
 
 // Checks the command that the PATH leads to, and the folders before it. A missing command is no
@@ -62,9 +80,7 @@ Result<std::string> check_command(std::string const& name, Trust const& trust)
             return untrusted_path(
                 folder, "its entry \"" + printable(folder) + "\" depends on the current folder");
         auto const file = fs::path(folder) / name;
-        bool const found = access(file.c_str(), X_OK) == 0;
-        // Nothing runs from a folder that the user may not enter.
-        if (!found && errno == EACCES) continue;
+        bool const found = process::is_program(file);
         auto checked = found ? check_access(file, trust) : check_folder_before(folder, name, trust);
         if (!checked) return checked;
         if (warning.empty()) warning = std::move(*checked);
@@ -90,8 +106,7 @@ std::set<fs::path> files_of_jobs(Sites const& sites, fs::path const& build)
 }
 
 // What slurm/site_train.sh runs, besides the programs of Curtail.
-constexpr std::array commands_of_jobs{"mpirun", "scontrol", "timeout",
-                                      "sed",    "hostname", "dirname"};
+constexpr std::array commands_of_jobs{"mpirun", "scontrol", "timeout", "sed", "hostname"};
 constexpr std::array commands_of_pollers{"sbatch", "squeue", "scancel", "scontrol", "sacct"};
 
 Result<std::string> check_files(config::Run const& run, std::set<fs::path> const& files,

@@ -63,10 +63,13 @@ Result<Credentials> run_credential_process(std::string_view command, std::string
     if (!words) return tl::unexpected(words.error().with_context(source));
     auto const program = words->front();
     char const* const path = std::getenv("PATH");
-    auto const found = process::find_program(program, path != nullptr ? path : "");
+    auto found =
+        process::find_program(program, path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
     if (!found) return tl::unexpected(found.error().with_context(source));
     if (auto good = check_access(*found, trust_in_installed()); !good)
         return tl::unexpected(good.error());
+    // A second search of the PATH could find another one.
+    words->front() = std::move(*found);
     auto finished = process::run_command({std::move(*words), process::plain_environment(),
                                           call.time_left(longest), output_limit, call.cancel});
     if (!finished) return tl::unexpected(finished.error().with_context(source));
