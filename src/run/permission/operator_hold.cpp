@@ -16,15 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether the list `key` is absent or names `name`.
+// Whether the list `key` is absent or names `name`. A list without names counts as absent, and so
+// does one with a number or another value that is no text.
 bool concerns(json::Object const& hold, char const* key, std::string const& name)
 {
     auto const* value = hold.find(key);
     if (value == nullptr) return true;
     auto const* list = value->as_array();
-    if (list == nullptr) return true;
+    if (list == nullptr || list->empty()) return true;
     return std::ranges::any_of(*list, [&](json::Value const& entry) {
-        return entry.as_text() != nullptr && *entry.as_text() == name;
+        return entry.as_text() == nullptr || *entry.as_text() == name;
     });
 }
 

@@ -48,6 +48,8 @@ TEST_F(OperatorHolds, AFileThatIsNoObjectConcernsEverybody)
     EXPECT_EQ(reason("{\"reason\": \"cut"), "{\"reason\": \"cut");
     EXPECT_NE(reason(R"({"reason": "x", "user": ["bob"]})"), "none") << "a misspelt key";
     EXPECT_NE(reason(R"({"reason": "x", "users": "bob"})"), "none") << "no list";
+    EXPECT_NE(reason(R"({"reason": "x", "users": []})"), "none") << "an empty list";
+    EXPECT_NE(reason(R"({"reason": "x", "users": [4711]})"), "none") << "a number for a name";
 }
 
 TEST_F(OperatorHolds, AnObjectConcernsWhomItsListsName)
