@@ -189,9 +189,11 @@ Account account_of(RunFiles const& files)
     auto account = heading_of(files, timeline);
     auto training = training_of(files, timeline, account.last_step_s);
     account.sites = sites_of(files, timeline, rates);
-    account.unlogged = unlogged_work(files, timeline, work, rates);
-    account.doubts = doubts_of(files, timeline, work, energy);
-    std::ranges::move(line_doubts_of(files, timeline), std::back_inserter(account.doubts));
+    if (!files.is_fixed_part) {
+        account.unlogged = unlogged_work(files, timeline, work, rates);
+        account.doubts = doubts_of(files, timeline, work, energy);
+        std::ranges::move(line_doubts_of(files, timeline), std::back_inserter(account.doubts));
+    }
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
     mark_bounds(account);
     account.loss = std::move(training.loss);

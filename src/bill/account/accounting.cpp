@@ -30,6 +30,7 @@ std::vector<AccountedJob> accounted_jobs(std::vector<Event> const& poller, SiteI
                                                  {*job.started, job.ended.value_or(event.time)}};
     }
     std::vector<AccountedJob> out;
+    out.reserve(jobs.size());
     for (auto& [key, job] : jobs) out.push_back(std::move(job));
     return out;
 }

@@ -131,8 +131,8 @@ std::string figures_text(Account const& a)
     if (a.loss)
         text += ", training perplexity " + three_digits(a.loss->finals.front().best_perplexity);
     for (auto const& scenario : a.always_on)
-        text += fmt::format(", {} of always-on in {}",
-                            percent(carbon_ratio(bill.total, a, scenario)), scenario.region);
+        if (auto const ratio = carbon_ratio(bill.total, a, scenario))
+            text += fmt::format(", {} of always-on in {}", percent(ratio), scenario.region);
     return text;
 }
 
