@@ -167,16 +167,18 @@ void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, W
     account.cumulative_step_s = energy.cumulative_step_s;
 }
 
+enum class Lines { all, fixed };
+
+Account account_of_lines(RunFiles const& files, Lines lines);
+
 void add_fixed(Account& account, RunFiles const& files, Timeline const& timeline)
 {
-    account.fixed = std::make_shared<Account const>(account_of(*files.fixed));
+    account.fixed = std::make_shared<Account const>(account_of_lines(*files.fixed, Lines::fixed));
     auto const tails = tails_of(files, timeline, *files.fixed);
     for (std::size_t s = 0; s < tails.size(); ++s) account.sites[s].tail = tails[s];
 }
 
-}  // namespace
-
-Account account_of(RunFiles const& files)
+Account account_of_lines(RunFiles const& files, Lines lines)
 {
     auto const timeline = timeline_of(files);
     auto windows = windows_of(files, timeline);
@@ -189,7 +191,8 @@ Account account_of(RunFiles const& files)
     auto account = heading_of(files, timeline);
     auto training = training_of(files, timeline, account.last_step_s);
     account.sites = sites_of(files, timeline, rates);
-    if (!files.is_fixed_part) {
+    // What comes after the fixed lines is missing, so nothing follows from contradictions.
+    if (lines == Lines::all) {
         account.unlogged = unlogged_work(files, timeline, work, rates);
         account.doubts = doubts_of(files, timeline, work, energy);
         std::ranges::move(line_doubts_of(files, timeline), std::back_inserter(account.doubts));
@@ -216,5 +219,9 @@ Account account_of(RunFiles const& files)
     explain(account, files, timeline, {always_on.missing, evaluation.rejected});
     return account;
 }
+
+}  // namespace
+
+Account account_of(RunFiles const& files) { return account_of_lines(files, Lines::all); }
 
 }  // namespace curtail::account

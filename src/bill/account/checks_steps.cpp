@@ -63,6 +63,8 @@ struct TrainedTime {
     FractionalSeconds states{0};
     FractionalSeconds steps{0};
     FractionalSeconds longest{0};
+    FractionalSeconds count{0};  // one second per step
+    Time last{Time::min()};      // the end of the last step
 };
 
 bool is_pause(PowerState state)
@@ -85,6 +87,8 @@ TrainedTime trained_time(SiteRecords const& r, energy::Interval job)
     for (auto const& step : r.steps.between(job.from, job.to + Millis{1})) {
         time.steps += run_time(r, step);
         time.longest = std::max(time.longest, step.duration);
+        time.count += Seconds{1};
+        time.last = step.time;
     }
     return time;
 }
@@ -93,12 +97,18 @@ void check_training_time(Doubts& doubts, SiteRecords const& r)
 {
     // Between a state and its first step, the trainer writes a line of a log.
     constexpr FractionalSeconds least{0.25};
+    // Logs have whole milliseconds.
+    constexpr double per_step = 0.001;
     for (auto const& job : r.timeline.jobs) {
         energy::Interval const when{job.begin, job.end.value_or(r.run_end)};
         auto const time = trained_time(r, when);
-        // Nobody logged how the last step of a killed trainer, or of a running one, ended.
-        auto const cut = job.exit ? FractionalSeconds{0} : time.longest;
-        auto const allowed = least + tolerance * std::max(time.states, time.steps) + cut;
+        // Nobody logged how the last step of a killed trainer, or of a running one, ended. A stop
+        // request ends the state, while the last step still runs.
+        auto cut = job.exit ? FractionalSeconds{0} : time.longest;
+        if (job.exit && job.stop_requested && time.last > *job.stop_requested)
+            cut = time.last - *job.stop_requested;
+        auto const allowed =
+            least + per_step * time.count + tolerance * std::max(time.states, time.steps) + cut;
         auto const difference = time.states - time.steps;
         if (std::chrono::abs(difference) <= allowed) continue;
         doubts.push_back(

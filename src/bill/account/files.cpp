@@ -218,7 +218,6 @@ std::shared_ptr<RunFiles const> fixed_files(RunFiles const& files,
                                             std::vector<SiteLogs> const& logs)
 {
     auto fixed = std::make_shared<RunFiles>();
-    fixed->is_fixed_part = true;
     fixed->run = files.run;
     fixed->commits = files.commits;
     fixed->spec = files.spec;

@@ -127,8 +127,6 @@ struct RunFiles {
     /// The same with only those lines of the sites' logs that the chain of commits fixes. Null if
     /// the run was not read whole.
     std::shared_ptr<RunFiles const> fixed;
-    /// These are such files. Lines after them are missing, so nothing follows from contradictions.
-    bool is_fixed_part{false};
 
     /// The text of each log and its name, such as `alpha-metrics.jsonl`; with
     /// LoadOptions::keeps_logs.

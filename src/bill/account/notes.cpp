@@ -43,8 +43,11 @@ void add_unknown_intensity(Notes& notes, energy::Tally const& total, std::string
     if (!no_carbon.empty() && total.unpowered) notes.emplace_back("CO₂ unknown", no_carbon + ".");
     else if (!no_carbon.empty())
         notes.emplace_back("CO₂ unknown",
-                           fmt::format("{}. {} of {} kWh were drawn at unknown intensity.",
-                                       no_carbon, kwh(total.unknown), kwh(total.energy)));
+                           no_carbon + "." +
+                               (total.unknown.value > 0
+                                    ? fmt::format(" {} of {} kWh were drawn at unknown intensity.",
+                                                  kwh(total.unknown), kwh(total.energy))
+                                    : ""));
     else if (total.unknown.value > 0)
         notes.emplace_back(
             "Unknown intensity",
@@ -242,7 +245,8 @@ std::string contradiction_of(Account const& a)
         if (doubt.bound != energy::Bound::at_least && doubt.bound != energy::Bound::uncertain)
             continue;
         auto const whose = doubt.site ? a.sites[*doubt.site].id.value : std::string("the run");
-        return "records of " + whose + " contradict each other";
+        return "records of " + whose +
+               (doubt.bound == energy::Bound::at_least ? " lack energy" : " contradict each other");
     }
     return "";
 }

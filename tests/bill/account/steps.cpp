@@ -48,6 +48,26 @@ TEST_F(Steps, ThatDoNotFollowEachOtherAreADoubt)
     }
 }
 
+TEST_F(Steps, ThatEndAfterAStopRequestAreNoDoubt)
+{
+    for (auto& e : files.sites[0].events)
+        if (e.type == "stop-requested") e.time = at(1.9);
+    files.sites[0].events.insert(
+        std::ranges::upper_bound(files.sites[0].events, at(1.9), {}, &Event::time),
+        event(1.9, "state", "EAST", {{"state", "draining"}, {"job", "1"}}));
+    EXPECT_THAT(titles(), testing::IsEmpty()) << "360 s of the last step ran after it";
+}
+
+TEST_F(Steps, MayFollowEachOtherWithinAMillisecond)
+{
+    auto& steps = files.sites[0].metrics;
+    steps.clear();
+    // Pauses of 0.6 % in the 5400 s in which it trains.
+    for (int i = 0; i < 27'000; ++i)
+        steps.push_back(step(0.5 + (i + 1) / 18'000.0, {900}, 0.1988, i + 1));
+    EXPECT_THAT(titles(), testing::Not(testing::Contains("States and steps differ")));
+}
+
 TEST_F(Steps, OfATrainerThatJoinsAgainBeginWithOne)
 {
     auto& steps = files.sites[0].metrics;
