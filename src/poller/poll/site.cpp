@@ -232,7 +232,7 @@ Result<void> SitePoller::add_forgotten(plan::SiteState const& known, std::vector
         if (!past && !own) return tl::unexpected(past.error());
         if (past)
             for (auto const& doubt : past->doubts) log_.warning(id().value + ": " + doubt);
-        auto job = past && past->job ? std::move(past->job) : own;
+        auto job = past && past->job ? past->job : own;
         if (job) listed.push_back(std::move(*job));
     }
     return {};

@@ -150,7 +150,7 @@ Result<void> poll_sites(config::Run const& run, PollOptions const& options, Cons
     if (bad_file && !has_begun(run)) return tl::unexpected(*bad_file);
     bool const once = options.mode == PollOptions::Mode::once;
     if (bad_file && !once) console.log.warning(bad_file->message());
-    auto polled = poll_chosen(run, std::move(*sites), options, console);
+    auto polled = poll_chosen(run, *sites, options, console);
     if (!bad_file || !once) return polled;
     if (!polled) console.log.warning(polled.error().message());
     return tl::unexpected(*bad_file);

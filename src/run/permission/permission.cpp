@@ -72,7 +72,7 @@ Result<void> write_permission(std::filesystem::path const& site_folder,
     auto const text = json::to_string(content) + "\n";
     auto const file = permission_file(site_folder);
     if (permission.is_withdrawn()) return write_site_file_on_full_disk(file, text);
-    auto const written = write_site_file(file, text);
+    auto written = write_site_file(file, text);
     // For the end of this permission, and for the first pause of a person.
     for (auto const& one : {file, hold_file(site_folder)}) reserve_space(one);
     return written;
