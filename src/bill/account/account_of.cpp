@@ -198,7 +198,7 @@ Account account_of_lines(RunFiles const& files, Lines lines)
         std::ranges::move(line_doubts_of(files, timeline), std::back_inserter(account.doubts));
     }
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
-    mark_bounds(account);
+    if (lines == Lines::all) mark_bounds(account);
     account.loss = std::move(training.loss);
     account.step = training.step;
     account.target = target_of(files);
