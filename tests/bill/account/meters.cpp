@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meters and the accounting of Slurm stand beside the model.
+// The report shows metered energy, and that of Slurm's accounting, next to the modelled energy.
 #include <fmt/format.h>
 
 #include "bill/account/audit.hpp"
