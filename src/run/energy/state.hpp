@@ -12,7 +12,7 @@ namespace curtail::energy {
 /// - `starting`: the job has started, and the trainer has not yet entered any other state;
 /// - `training`: steps run;
 /// - `exchange`: the site cuts, waits for the merge, or adopts;
-/// - `idle`: the trainer has no blocks to train on, or was killed in the state `training`;
+/// - `idle`: the trainer has no blocks, copies a snapshot, or was killed in the state `training`;
 /// - `draining`: the trainer is stopping and runs no step, or has exited;
 /// - `suspended`: the scheduler had suspended the job, and its processes did not run;
 /// - `frozen`: the processes did not run, and the scheduler did not say why;

@@ -25,6 +25,7 @@ class AloneLoop {
     {
         while (auto const blocks = next_blocks())
             if (auto made = train_step(*blocks); !made) return made;
+        if (auto finished = finish_steps(); !finished) return finished;
         context_.recorder.state(energy::PowerState::draining);
         return save();
     }
@@ -80,18 +81,25 @@ class AloneLoop {
         return {};
     }
 
-    // A snapshot is of the position after all steps.
-    Result<void> begin_snapshot()
+    Result<void> finish_steps()
     {
         ranks_.engine().finish_steps();
-        if (auto recorded = record_outcomes(); !recorded) return recorded;
+        return record_outcomes();
+    }
+    // A snapshot is of the position after all steps. No step runs while the ranks copy their
+    // values.
+    Result<void> begin_snapshot()
+    {
+        if (auto finished = finish_steps(); !finished) return finished;
+        context_.recorder.state(energy::PowerState::idle);
         snapshots_.begin(position_, context_.training_id);
         return {};
     }
     Result<void> save()
     {
         if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
-        if (auto begun = begin_snapshot(); !begun) return begun;
+        if (auto finished = finish_steps(); !finished) return finished;
+        snapshots_.begin(position_, context_.training_id);
         return snapshots_.finish();
     }
 

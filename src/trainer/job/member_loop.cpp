@@ -73,9 +73,12 @@ void MemberLoop::forward_stop_request()
     if (!stop_deadline_ && !failure_)
         context_.recorder.event(
             runlog::StopRequested{to_text(ranks_.stop().cause()), ended ? ended->why : ""});
-    if (!stop_deadline_) context_.recorder.state(energy::PowerState::draining);
+    bool const is_first = !stop_deadline_;
     stop_deadline_ = end;
     thread_.post(protocol::StopRequested{*begin, *end});
+    if (!is_first) return;
+    finish_steps();  // the step that still runs is training
+    context_.recorder.state(energy::PowerState::draining);
 }
 
 void MemberLoop::train_step()
@@ -101,6 +104,8 @@ void MemberLoop::train_step()
     auto const every = context_.run.training.snapshot_every_steps;
     if (every == 0 || steps_here_ / every == periodic_snapshots_) return;
     periodic_snapshots_ = steps_here_ / every;
+    finish_steps();
+    set_state(energy::PowerState::idle);  // no step runs while the ranks copy their values
     begin_snapshot(thread_.rate());
 }
 
@@ -167,8 +172,12 @@ void MemberLoop::carry_out(WithModel<protocol::Adopt> const& adopt)
 {
     round_ = adopt.model.round.value;
     queue_.pause();
-    if (adopt.theta) ranks_.adopt(*adopt.theta, adopt.dropped, queue_.since_cut() > 0);
-    else ranks_.forget(adopt.dropped);
+    if (adopt.theta) {
+        set_state(energy::PowerState::exchange);
+        ranks_.adopt(*adopt.theta, adopt.dropped, queue_.since_cut() > 0);
+    } else {
+        ranks_.forget(adopt.dropped);
+    }
     thread_.post(protocol::Adopted{adopt.op});
 }
 
