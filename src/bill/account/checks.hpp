@@ -41,6 +41,9 @@ struct SiteRecords {
 inline constexpr double tolerance = energy::Tally::most_unknown;
 /// Slurm counts in whole seconds.
 inline constexpr Seconds rounding{1};
+/// The clocks of the nodes, of the controller, of the poller's machine and of the store differ by
+/// less.
+inline constexpr Seconds usual_difference{5};
 
 /// Returns a job as a text for people.
 [[nodiscard]] std::string job_text(JobTimeline const& job);
@@ -55,6 +58,8 @@ void check_steps(Doubts& doubts, SiteRecords const& r);
 void check_jobs(Doubts& doubts, SiteRecords const& r);
 /// Compares the clocks of poller, launcher and trainers.
 void check_clocks(Doubts& doubts, SiteRecords const& r);
+/// Compares jobs, events and steps with the commits, whose times come from the store's clock.
+void check_commits(Doubts& doubts, SiteRecords const& r, std::vector<CommitSummary> const& commits);
 /// Compares the settings that were in force with the present ones.
 void check_settings(Doubts& doubts, SiteRecords const& r, RunFiles const& files);
 /// Compares what meters say with the stated powers.

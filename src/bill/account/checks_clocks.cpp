@@ -11,9 +11,6 @@ namespace {
 
 using energy::Bound;
 
-// The clocks of the nodes, of the controller and of the poller's machine differ by less.
-constexpr Seconds usual_difference{5};
-
 double seconds(FractionalSeconds time) { return time.count(); }
 
 void add(Doubts& doubts, SiteRecords const& r, Millis by, char const* title, std::string text)
@@ -41,6 +38,43 @@ void add_set_forward(Doubts& doubts, SiteRecords const& r)
                     "machine was suspended. The monotonic clock in its metrics.jsonl or "
                     "events.jsonl shows this. The bill has this time as time with devices.",
                     r.name(), seconds(change.by), span_text(change.when)));
+}
+
+// Lines of one log, and those of them that lack the time of the monotonic clock.
+struct MonotonicTimes {
+    std::size_t lines{0};
+    std::size_t missing{0};
+    std::optional<energy::Interval> where{};
+    void add(Time time, bool is_missing)
+    {
+        ++lines;
+        if (!is_missing) return;
+        ++missing;
+        auto const all = where.value_or(energy::Interval{time, time});
+        where = {std::min(all.from, time), std::max(all.to, time)};
+    }
+    void report(Doubts& doubts, SiteRecords const& r, char const* log) const
+    {
+        if (missing == 0) return;
+        bool const matters =
+            missing<lines&& static_cast<double>(missing)> tolerance * static_cast<double>(lines);
+        doubts.push_back({r.index, matters ? Bound::uncertain : Bound::exact, "Clock not checked",
+                          fmt::format("{}: {} of {} lines of {} lack monotonic_s, {}. Nothing "
+                                      "shows whether their times are right.",
+                                      r.name(), missing, lines, log, span_text(*where))});
+    }
+};
+
+// Each line of a trainer has the time of the monotonic clock.
+void check_monotonic(Doubts& doubts, SiteRecords const& r)
+{
+    MonotonicTimes events;
+    for (auto const& event : r.files.events)
+        events.add(event.time, !event.number("monotonic_s").has_value());
+    MonotonicTimes steps;
+    for (auto const& step : r.files.metrics) steps.add(step.time, !step.monotonic.has_value());
+    events.report(doubts, r, "events.jsonl");
+    steps.report(doubts, r, "metrics.jsonl");
 }
 
 std::vector<Event> events_of_site(SiteRecords const& r)
@@ -99,6 +133,7 @@ void check_clocks(Doubts& doubts, SiteRecords const& r)
     add_set_back(doubts, r, "events.jsonl", set_back(r.files.events));
     add_set_back(doubts, r, "metrics.jsonl", set_back(r.files.metrics));
     add_set_forward(doubts, r);
+    check_monotonic(doubts, r);
     for (auto const& job : r.timeline.jobs) {
         check_begin(doubts, r, job);
         check_end(doubts, r, job);

@@ -102,20 +102,22 @@ void check_training_time(Doubts& doubts, SiteRecords const& r)
     for (auto const& job : r.timeline.jobs) {
         energy::Interval const when{job.begin, job.end.value_or(r.run_end)};
         auto const time = trained_time(r, when);
-        // Nobody logged how the last step of a killed trainer, or of a running one, ended. A stop
-        // request ends the state, while the last step still runs.
-        auto cut = job.exit ? FractionalSeconds{0} : time.longest;
-        if (job.exit && job.stop_requested && time.last > *job.stop_requested)
-            cut = time.last - *job.stop_requested;
-        auto const allowed =
-            least + per_step * time.count + tolerance * std::max(time.states, time.steps) + cut;
+        // Nobody logged how the last step of a killed trainer, or of a running one, ended. One that
+        // failed may have waited for a step that never ended.
         auto const difference = time.states - time.steps;
+        auto cut = job.exit && !job.failed ? FractionalSeconds{0} : time.longest;
+        if (job.exit && job.failed && time.count.count() > 0)
+            cut = std::max<FractionalSeconds>(cut, *job.exit - time.last);
+        auto const allowed = least + per_step * time.count +
+                             tolerance * std::max(time.states, time.steps) +
+                             (difference.count() > 0 ? cut : FractionalSeconds{0});
         if (std::chrono::abs(difference) <= allowed) continue;
         doubts.push_back(
             {r.index, difference.count() < 0 ? Bound::at_least : Bound::uncertain,
              "States and steps differ",
              fmt::format("{}: by events.jsonl, {} trained for {:.1f} s, and by metrics.jsonl "
-                         "for {:.1f} s, {}. One of the two files lacks lines or was changed.",
+                         "for {:.1f} s, {}. One of the two files lacks lines or was changed, or "
+                         "the trainer waited between its steps.",
                          r.name(), job_text(job), time.states.count(), time.steps.count(),
                          span_text(when))});
     }

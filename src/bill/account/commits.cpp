@@ -8,9 +8,15 @@ namespace {
 
 CommitSummary summary_of(protocol::Commit const& commit)
 {
-    CommitSummary summary{
-        commit.number.value,  commit.kind, commit.complete, commit.round.value,
-        commit.totals.tokens, {},          commit.time,     commit.model.weights.sha256};
+    CommitSummary summary{commit.number.value,
+                          commit.kind,
+                          commit.complete,
+                          commit.round.value,
+                          commit.totals.tokens,
+                          {},
+                          commit.time,
+                          commit.model.weights.sha256,
+                          protocol::member_parts(commit.by.member).process.site};
     for (auto const& d : commit.decided)
         summary.contributions.push_back(
             {protocol::member_parts(d.member).process.site, d.member.value, d.seq.value, !d.refused,

@@ -57,6 +57,7 @@ struct CommitSummary {
     std::vector<Contribution> contributions;
     Time time;       ///< real time
     Digest model{};  ///< SHA-256 of the model's weights, as in `evaluation.jsonl`
+    SiteId writer{};  ///< the site whose process wrote the commit
 };
 
 /// A run's commits, and the terms that the newest one states.

@@ -26,7 +26,10 @@ class TrainerLog {
         auto& job = jobs_.back();
         job.last_event = event.time;
         if (runlog::is_stop_request(event) && !job.stop_requested) job.stop_requested = event.time;
-        if (runlog::trainer_exit_in(event)) job.exit = event.time;
+        if (auto const exit = runlog::trainer_exit_in(event)) {
+            job.exit = event.time;
+            job.failed = exit->code != ExitCode::ok;
+        }
         if (auto const frozen = runlog::frozen_in(event))
             job.frozen.push_back({frozen->from, frozen->to});
     }

@@ -32,6 +32,7 @@ struct JobTimeline {
     std::optional<Time> end{};  ///< when the job released its devices; empty if it still has them
     /// When the trainer logged its exit. Empty if the trainer was killed or has not exited yet.
     std::optional<Time> exit{};
+    bool failed{false};  ///< the trainer's exit code was not 0
     std::optional<Time> stop_requested{};
     std::optional<Time> first_event{};  ///< the first event that the trainer logged
     std::optional<Time> last_event{};   ///< the last event that the trainer logged

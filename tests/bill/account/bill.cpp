@@ -200,6 +200,7 @@ TEST(Bill, OfStepsThatNoLineRecordsIsUncertain)
     auto files = small_run();
     files.sites[1].metrics.erase(files.sites[1].metrics.begin() + 1);
     files.commits.back().contributions[1].tokens = {3600};
+    for (auto& site : files.sites) test::add_monotonic_times(site);
     auto const account = account_of(files);
     EXPECT_EQ(total_of(account).bound, energy::Bound::uncertain);
     EXPECT_EQ(account.doubts.at(0).title, "States and steps differ");

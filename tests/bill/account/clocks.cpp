@@ -77,6 +77,25 @@ TEST_F(Clocks, OfATrainerThatBeginsBeforeItsSubmissionMakeItsBillUncertain)
     EXPECT_EQ(bound(), Bound::uncertain);
 }
 
+TEST_F(Clocks, ThatNobodyCanCheckHaveANoteOnly)
+{
+    account_ = account_of(files);
+    EXPECT_TRUE(
+        has_note("EAST: 4 of 4 lines of metrics.jsonl lack monotonic_s, from "
+                 "2026-03-01T00:45:00Z to 2026-03-01T02:00:00Z"));
+    EXPECT_TRUE(has_note("WEST: 4 of 4 lines of events.jsonl lack monotonic_s"));
+    EXPECT_EQ(bound(), Bound::exact);
+}
+
+TEST_F(Clocks, OfWhichOnlySomeLinesHaveTheMonotonicTimeMakeTheBillUncertain)
+{
+    for (auto& site : files.sites) test::add_monotonic_times(site);
+    files.sites[0].metrics[1].monotonic.reset();
+    account_ = account_of(files);
+    EXPECT_EQ(bound(), Bound::uncertain);
+    EXPECT_TRUE(has_note("EAST: 1 of 4 lines of metrics.jsonl lack monotonic_s"));
+}
+
 // The trainer ran for 2 h, so the launcher's 15 min are wrong, and the trainer's clock need not be.
 TEST_F(Clocks, AreNotDoubtedIfTheLaunchersEndIsImpossible)
 {

@@ -29,6 +29,17 @@ inline StepMetrics step(double hours, Tokens tokens, double took_s, std::int64_t
     return {at(hours), number, 1, tokens, {}, 4.0, 1, FractionalSeconds(took_s)};
 }
 
+/// Gives each line of a trainer that lacks the time of the monotonic clock the one that fits.
+inline void add_monotonic_times(SiteFiles& site)
+{
+    Time const zero = at(-100);
+    for (auto& e : site.events)
+        if (!e.details.find("monotonic_s"))
+            e.details.set("monotonic_s", FractionalSeconds(e.time - zero).count());
+    for (auto& s : site.metrics)
+        if (!s.monotonic) s.monotonic = MonoTime{s.time - zero};
+}
+
 /// Samples at 0:00, 1:00, ... Each applies for an hour.
 inline RegionSeries hourly(std::string region, std::vector<std::optional<double>> const& values)
 {

@@ -48,14 +48,29 @@ TEST_F(Steps, ThatDoNotFollowEachOtherAreADoubt)
     }
 }
 
-TEST_F(Steps, ThatEndAfterAStopRequestAreNoDoubt)
+TEST_F(Steps, ThatEndAfterTheStateAreADoubt)
 {
     for (auto& e : files.sites[0].events)
         if (e.type == "stop-requested") e.time = at(1.9);
     files.sites[0].events.insert(
         std::ranges::upper_bound(files.sites[0].events, at(1.9), {}, &Event::time),
         event(1.9, "state", "EAST", {{"state", "draining"}, {"job", "1"}}));
-    EXPECT_THAT(titles(), testing::IsEmpty()) << "360 s of the last step ran after it";
+    EXPECT_THAT(titles(), testing::ElementsAre("States and steps differ"));
+    EXPECT_TRUE(has_note("job 1 trained for 5040.0 s, and by metrics.jsonl for 5400.0 s"));
+    EXPECT_EQ(bound(), Bound::at_least);
+}
+
+TEST_F(Steps, ThatNeverEndedAreNoDoubtIfTheTrainerFailed)
+{
+    auto& own = files.sites[1].events;
+    own.back().time = at(3.25);
+    forget_ends("WEST");
+    EXPECT_THAT(titles(), testing::ElementsAre("States and steps differ")) << "it exited with 0";
+    own.back().details.set("code", 75);
+    EXPECT_THAT(titles(), testing::IsEmpty()) << "it waited 900 s for another rank";
+    for (auto& e : own)
+        if (e.text("state") == "training") e.details.set("state", "idle");
+    EXPECT_THAT(titles(), testing::Contains("States and steps differ")) << "the states are missing";
 }
 
 TEST_F(Steps, MayFollowEachOtherWithinAMillisecond)

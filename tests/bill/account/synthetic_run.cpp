@@ -113,7 +113,7 @@ class Maker {
             auto& events = events_[s];
             std::stable_sort(events.begin(), events.end(),
                              [](auto const& a, auto const& b) { return a.time < b.time; });
-            write_events(folder_ / "sites" / names[s] / "events.jsonl", events);
+            write_events(folder_ / "sites" / names[s] / "events.jsonl", events, true);
             put(folder_ / "sites" / names[s] / "metrics.jsonl", metrics_[s]);
         }
         auto const until = signal_text(std::min(how_.stop_at, end_of_trace));
@@ -148,7 +148,7 @@ class Maker {
         std::vector<runlog::Event> mine;
         std::copy_if(poller_.begin(), poller_.end(), std::back_inserter(mine),
                      [&](runlog::Event const& event) { return event.site == site; });
-        write_events(folder_ / "poller/sites" / site / "events.jsonl", mine);
+        write_events(folder_ / "poller/sites" / site / "events.jsonl", mine, false);
     }
 
     struct Job {
@@ -196,7 +196,13 @@ class Maker {
         trace_ = samples::parse_trace(out, "trace.csv").value();
     }
 
-    void write_events(fs::path const& path, std::vector<runlog::Event> const& events) const
+    [[nodiscard]] double monotonic_s(Time time) const
+    {
+        return 1000 + FractionalSeconds(time - clock_.real_origin).count();
+    }
+
+    void write_events(fs::path const& path, std::vector<runlog::Event> const& events,
+                      bool is_trainer) const
     {
         std::string lines;
         for (auto const& event : events) {
@@ -204,6 +210,7 @@ class Maker {
             json::Object line{
                 {"time", format_time(event.time)}, {"type", event.type}, {"site", event.site}};
             for (auto const& [key, value] : event.details.members()) line.set(key, value);
+            if (is_trainer) line.set("monotonic_s", monotonic_s(event.time));
             lines += json::to_string(line) + "\n";
         }
         put(path, lines);
@@ -282,16 +289,16 @@ class Maker {
         double const loss =
             4.6 + 3.0 * std::exp(-static_cast<double>(progress) / 2.5e5) + noise_(random_);
         if (!recorded(end)) return;
-        metrics_[site] +=
-            json::to_string(json::Object{{"time", format_time(end)},
-                                         {"step", number},
-                                         {"round", round_},
-                                         {"tokens", step_tokens.value},
-                                         {"progress_tokens", progress.value},
-                                         {"loss", loss},
-                                         {"lr_scale", 1.0},
-                                         {"step_s", FractionalSeconds(took).count()}}) +
-            "\n";
+        metrics_[site] += json::to_string(json::Object{{"time", format_time(end)},
+                                                       {"step", number},
+                                                       {"round", round_},
+                                                       {"tokens", step_tokens.value},
+                                                       {"progress_tokens", progress.value},
+                                                       {"loss", loss},
+                                                       {"lr_scale", 1.0},
+                                                       {"step_s", FractionalSeconds(took).count()},
+                                                       {"monotonic_s", monotonic_s(end)}}) +
+                          "\n";
     }
 
     // Rounds one after the other: all sites that are ready train, then exchange.

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares a site's logs with the commits. The commits have the time of the store's clock, and the
+// owner of a log cannot change them without a mark.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bill/account/checks.hpp"
+#include "bill/account/text.hpp"
+
+namespace curtail::account {
+namespace {
+
+using energy::Bound;
+using Chain = std::vector<CommitSummary>;
+
+// Times of a log that contradict commits: how many, by how much at most, and the commits' times.
+struct Differences {
+    int count{0};
+    Millis by{0};
+    energy::Interval when{};
+    void add(Millis difference, Time commit)
+    {
+        if (difference <= usual_difference) return;
+        when = {count == 0 ? commit : std::min(when.from, commit),
+                count == 0 ? commit : std::max(when.to, commit)};
+        by = std::max(by, difference);
+        ++count;
+    }
+    void report(Doubts& doubts, SiteRecords const& r, Chain const& commits, char const* title,
+                char const* what) const
+    {
+        if (count == 0) return;
+        double const seconds = FractionalSeconds(by).count();
+        doubts.push_back(
+            {r.index, r.matters(by) ? Bound::uncertain : Bound::exact, title,
+             fmt::format("{}: {}, for {} of {} commits {}, by up to {:.1f} s. The "
+                         "clocks differ, or a log lacks lines or was changed.",
+                         r.name(), what, count, commits.size(), span_text(when), seconds)});
+    }
+};
+
+// How far a time lies from the nearest job of the site.
+Millis distance_to_jobs(SiteRecords const& r, Time time)
+{
+    Millis least = Millis::max();
+    for (auto const& job : r.timeline.jobs) {
+        if (time >= job.begin && (!job.end || time <= *job.end)) return Millis{0};
+        least = std::min(least, time < job.begin ? job.begin - time : time - *job.end);
+    }
+    return least;
+}
+
+// Returns whether the logs reach a time, as far as anybody knows.
+bool is_logged(SiteRecords const& r, Time time)
+{
+    auto const& until = r.files.publication.until;
+    return !until || time + usual_difference <= *until;
+}
+
+// A commit is written by a trainer, which runs in a job. curtail-store writes commits of forks.
+void check_writers(Doubts& doubts, SiteRecords const& r, Chain const& commits)
+{
+    if (r.timeline.jobs.empty()) return;
+    Differences found;
+    for (auto const& commit : commits)
+        if (commit.kind != CommitSummary::Kind::genesis && commit.writer == r.site.site &&
+            is_logged(r, commit.time))
+            found.add(distance_to_jobs(r, commit.time), commit.time);
+    found.report(doubts, r, commits, "Commits without a job",
+                 "no job that events.jsonl shows ran when the site wrote commits");
+}
+
+// A trainer names a commit after the commit was made. Events before the first commit may be those
+// of another run.
+void check_named_commits(Doubts& doubts, SiteRecords const& r, Chain const& commits)
+{
+    Differences found;
+    for (auto const& event : r.files.events) {
+        auto const number = event.integer("commit");
+        if (!number || *number < 1 || *number > std::ssize(commits) ||
+            event.time + usual_difference < commits.front().time)
+            continue;
+        auto const& commit = commits[static_cast<std::size_t>(*number - 1)];
+        found.add(commit.time - event.time, commit.time);
+    }
+    found.report(doubts, r, commits, "Events before their commits",
+                 "events.jsonl names commits before they were made");
+}
+
+// A model has no tokens of a site that the site trains later. Where the metrics lack lines,
+// unlogged_work() says so.
+void check_tokens_in_time(Doubts& doubts, SiteRecords const& r, Chain const& commits)
+{
+    Tokens logged;
+    for (auto const& step : r.files.metrics) logged += step.tokens;
+    if (logged < r.in_model) return;
+    auto const steps = r.steps.between(Time::min(), Time::max());
+    Differences found;
+    Tokens in_model;
+    Tokens trained;
+    auto step = steps.begin();
+    for (auto const& commit : commits) {
+        for (auto const& part : commit.contributions)
+            if (part.included && part.site == r.site.site) in_model += part.tokens;
+        while (step != steps.end() && trained < in_model) trained += (step++)->tokens;
+        if (step != steps.begin()) found.add(std::prev(step)->time - commit.time, commit.time);
+    }
+    found.report(doubts, r, commits, "Tokens before their steps",
+                 "the model has tokens of the site before metrics.jsonl has their steps");
+}
+
+}  // namespace
+
+void check_commits(Doubts& doubts, SiteRecords const& r, Chain const& commits)
+{
+    check_writers(doubts, r, commits);
+    check_named_commits(doubts, r, commits);
+    check_tokens_in_time(doubts, r, commits);
+}
+
+}  // namespace curtail::account
