@@ -191,6 +191,23 @@ TEST(Audit, StatesTheTailOfEachSiteAndTheFiguresWithoutIt)
             HasSubstr("% goodput, training perplexity"))));
 }
 
+// The bill of the fixed lines is that of these lines alone: what comes after them is the tail.
+TEST(Audit, KnowsTheCarbonOfFixedLinesThatEndEarlier)
+{
+    auto files = small_run();
+    auto fixed = files;
+    fixed.sites[1].events.resize(3);
+    fixed.sites[1].metrics.resize(3);
+    fixed.sites[1].publication.is_remote = true;
+    fixed.sites[1].publication.until = at(2.75);
+    std::erase_if(fixed.poller_events, [](Event const& e) { return e.time > at(2.75); });
+    files.fixed = std::make_shared<RunFiles const>(fixed);
+    EXPECT_THAT(texts(account_of(files), "tail"),
+                testing::ElementsAre(AllOf(HasSubstr("; from the other lines alone: 6."),
+                                           HasSubstr(" kg CO2, "),
+                                           Not(HasSubstr("unknown amount")))));
+}
+
 TEST(Audit, IsInTheTablesAndOnThePageWithoutScripts)
 {
     auto const account = account_of(small_run());
