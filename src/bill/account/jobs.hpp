@@ -17,8 +17,8 @@ struct JobReports {
     std::optional<Time> submitted{};  ///< by the poller
     std::optional<Time> started{};    ///< by the launcher
     std::optional<Time> ended{};      ///< by the launcher
-    /// The launcher ends a job at the time at which it was told to stop. Its processes may then
-    /// still leave.
+    /// `ended` is the time at which the launcher was told to stop the job. Some processes may have
+    /// run for longer.
     bool was_stopped{false};
     std::optional<Time> noticed{};  ///< when the poller saw or caused that it has no devices
     std::optional<Time> gone{};     ///< when the poller saw that it has ended

@@ -62,6 +62,9 @@ from them, and compares them with figures.jsonl, which has those of the report. 
 that it does not recompute. At its end, it prints the SHA-256 of digests.txt, as `curtail-report`
 did when it wrote this folder.
 
+Run `python3 compare_logs.py`. It compares the steps, the time in training and the intensities in
+the tables with the logs. The notes of the report say why a table may differ from a log.
+
 run.json           settings that were in force, clocks, and the run digest
 logs/              the logs of the sites, as published
 configuration/     the settings files, as the sites have logged them
@@ -99,7 +102,8 @@ std::vector<EvidenceFile> evidence_of(RunFiles const& files, account::Account co
         {"samples.csv", samples_csv(files.trace, with_values)},
         {"averages.csv", samples_csv(files.averages, with_values)},
         {"figures.jsonl", figures_jsonl(document, with_values)},
-        {"recompute.py", recompute_script}};
+        {"recompute.py", recompute_script},
+        {"compare_logs.py", compare_script}};
     for (auto const& [name, text] : files.logs) {
         if (with_values) out.push_back({"logs/" + name, text});
         else if (!name.ends_with("-signals.jsonl"))

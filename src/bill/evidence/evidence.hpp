@@ -18,9 +18,11 @@ struct EvidenceFile {
 
 /// The Python script that computes the headline figures from the other files.
 extern char const* const recompute_script;
+/// The Python script that compares the tables with the logs.
+extern char const* const compare_script;
 
 /// Makes the files: the logs, samples and settings of a run, tables of what Curtail took from them,
-/// the headline figures, the script, and `digests.txt` with the SHA-256 of each. `files` must have
+/// the headline figures, the scripts, and `digests.txt` with the SHA-256 of each. `files` must have
 /// been loaded with LoadOptions::keeps_logs. `document` is that of `account`. Without
 /// `with_values`, the intensities are left out, and so are the figures that follow from them:
 /// licences of signals may forbid to pass them on.

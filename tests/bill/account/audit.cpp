@@ -202,10 +202,10 @@ TEST(Audit, KnowsTheCarbonOfFixedLinesThatEndEarlier)
     fixed.sites[1].publication.until = at(2.75);
     std::erase_if(fixed.poller_events, [](Event const& e) { return e.time > at(2.75); });
     files.fixed = std::make_shared<RunFiles const>(fixed);
-    EXPECT_THAT(texts(account_of(files), "tail"),
-                testing::ElementsAre(AllOf(HasSubstr("; from the other lines alone: 6."),
-                                           HasSubstr(" kg CO2, "),
-                                           Not(HasSubstr("unknown amount")))));
+    EXPECT_THAT(
+        texts(account_of(files), "tail"),
+        testing::ElementsAre(AllOf(HasSubstr("; from the other lines alone: 6."),
+                                   HasSubstr(" kg CO2, "), Not(HasSubstr("unknown amount")))));
 }
 
 TEST(Audit, IsInTheTablesAndOnThePageWithoutScripts)

@@ -43,7 +43,7 @@ class Folder {
         }
     }
     [[nodiscard]] fs::path path(std::string const& name) const { return folder_ / name; }
-    // Runs the script as somebody does who has nothing of Curtail.
+    // Runs the script without the environment of Curtail.
     [[nodiscard]] Printed recompute(std::string const& python = "/usr/bin/python3") const
     {
         auto const done = curtail::test::run_program(

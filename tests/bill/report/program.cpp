@@ -82,13 +82,13 @@ TEST_F(Program, MakesASecondBillWithPresentSettings)
 // Python alone computes the figures of the report from the folder for an auditor.
 class Evidence : public Program {
   protected:
-    int recompute()
+    int run_script(std::string const& name)
     {
-        auto outcome =
-            curtail::test::run_program({"/usr/bin/python3", to("evidence/recompute.py")});
+        auto outcome = curtail::test::run_program({"/usr/bin/python3", to("evidence/") + name});
         printed = std::move(outcome.output);
         return outcome.code;
     }
+    int recompute() { return run_script("recompute.py"); }
     [[nodiscard]] json::Object headline() const
     {
         return *json::parse_file(to("x.json"), json::Dialect::strict)
@@ -113,8 +113,46 @@ TEST_F(Evidence, GivesTheFiguresOfTheReport)
     }
     for (char const* region : {"CAISO_NORTH", "SPP_TX", "NEM_SA", "DE"})
         EXPECT_THAT(printed, HasSubstr(std::string("headline/always_on/") + region + "/ratio"));
+    EXPECT_EQ(run_script("compare_logs.py"), 0) << printed;
+    EXPECT_THAT(printed, testing::Not(HasSubstr("differs")));
     EXPECT_EQ(report({"--out", to("x.html"), "--evidence", to("evidence")}), 64)
         << "an earlier folder stays";
+}
+
+TEST_F(Evidence, WhoseTablesDifferFromTheLogsSaysSo)
+{
+    ASSERT_EQ(report({"--out", to("x.html"), "--evidence", to("evidence")}), 0) << printed;
+    struct Edit {
+        char const* file;
+        char const* from;
+        char const* to;
+        char const* told;
+    };
+    for (auto const& edit :
+         {Edit{"states.csv", "NEM_SA,training", "NEM_SA,idle",
+               "differs: NEM_SA: 0.0 s of training"},
+          Edit{"steps.csv", ",2048,", ",2047,", "differs: SPP_TX: "},
+          Edit{"logs/SPP_TX-metrics.jsonl", "\"step_s\":0.", "\"step_s\":1.", "differs: SPP_TX: "},
+          Edit{"logs/NEM_SA-trainer.jsonl", "\"time\":\"2", "\"time\":\"x",
+               "NEM_SA-trainer.jsonl has a line without a time"}}) {
+        auto const path = to("evidence/") + edit.file;
+        auto const text = read_file(path).value();
+        auto changed = text;
+        for (auto at = changed.find(edit.from); at != std::string::npos;
+             at = changed.find(edit.from, at + std::strlen(edit.to)))
+            changed.replace(at, std::strlen(edit.from), edit.to);
+        ASSERT_NE(changed, text) << edit.file;
+        ASSERT_TRUE(write_file(path, changed));
+        EXPECT_EQ(run_script("compare_logs.py"), 1) << edit.file;
+        EXPECT_THAT(printed, HasSubstr(edit.told)) << edit.file;
+        ASSERT_TRUE(write_file(path, text));
+    }
+    EXPECT_EQ(run_script("compare_logs.py"), 0) << printed;
+    ASSERT_TRUE(write_file(to("evidence/logs/NEM_SA-signals.jsonl"),
+                           R"({"region":"NEM_SA","time":"2026-01-11T17:00:00Z",)"
+                           R"("intensity_gco2_per_kwh":1,"kind":"marginal"})"));
+    EXPECT_EQ(run_script("compare_logs.py"), 1);
+    EXPECT_THAT(printed, HasSubstr("differs: NEM_SA: 0 of 217 samples are in a log"));
 }
 
 TEST_F(Evidence, OfARunWithGapsAndOpenWindowsGivesTheFigures)
